@@ -1,0 +1,120 @@
+"""Everything a developer runs, on a machine with Python 3.11 and pip.
+
+    python dev.py demo      generate, import, train a small classifier on handwritten digits
+    python dev.py test      the tests
+    python dev.py check     ruff, mypy, and whether generated/ is what declarations/ generate
+    python dev.py oracle    the comparisons with torch 2.13.0, which this installs
+
+Each command makes the environment .venv if it is not there and installs what it needs into it.
+What stands behind the command is handed on: python dev.py test -k mul.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+ENVIRONMENT = ROOT / ".venv"
+PYTHON = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def run(*command: str | Path, **environment: str) -> int:
+    """Run a program of the environment in the project's folder; returns its exit status."""
+    return subprocess.run([str(c) for c in command], cwd=ROOT, env={**os.environ, **environment}).returncode
+
+
+def require(*extras: str) -> None:
+    """Make the environment, and install the project with the extras unless that was done."""
+    if not PYTHON.exists():
+        print(f"making the environment {ENVIRONMENT.name}", flush=True)
+        venv.create(ENVIRONMENT, with_pip=True, clear=True)
+    marks = {e: ENVIRONMENT / f".installed-{e}" for e in extras}
+    settings = (ROOT / "pyproject.toml").stat().st_mtime
+    if all(m.exists() and m.stat().st_mtime >= settings for m in marks.values()):
+        return
+    print(f"installing tengen[{','.join(extras)}]", flush=True)
+    status = run(PYTHON, "-m", "pip", "install", "--quiet", "--editable", f".[{','.join(extras)}]")
+    if status:
+        sys.exit(f"installing tengen[{','.join(extras)}] failed")
+    for mark in marks.values():
+        mark.touch()
+
+
+def demo(arguments: Sequence[str]) -> int:
+    """Regenerate from YAML, then train on scikit-learn's digits."""
+    require("demo")
+    return run(PYTHON, "-m", "tengen.codegen.gen") or run(PYTHON, "examples/digits.py", *arguments)
+
+
+def test(arguments: Sequence[str]) -> int:
+    """The tests, on all cores."""
+    require("test")
+    return run(PYTHON, "-m", "pytest", "-n", "auto", *arguments)
+
+
+def check(arguments: Sequence[str]) -> int:
+    """What CI checks besides the tests."""
+    require("test", "dev")
+    sources = ["ruff", "check", "."], ["ruff", "format", "--check", "."]
+    statuses = [run(PYTHON, "-m", *command) for command in sources]
+    statuses.append(run(PYTHON, "-m", "mypy", "--strict", "-p", "tengen", MYPYPATH=str(tree())))
+    statuses.append(run(PYTHON, "-m", "tengen.codegen.gen", "--check"))
+    return max(statuses)
+
+
+def oracle(arguments: Sequence[str]) -> int:
+    """The comparisons with torch."""
+    require("test")
+    if run(PYTHON, "-m", "pip", "install", "--quiet", "torch==2.13.0"):
+        print(
+            "!" * 79,
+            "torch 2.13.0 cannot be installed here: NOTHING WAS COMPARED WITH IT",
+            "!" * 79,
+            sep="\n",
+        )
+        return 0
+    return run(PYTHON, "-m", "pytest", "-n", "auto", "-m", "oracle", *arguments)
+
+
+def tree(project: Path = ROOT) -> Path:
+    """A folder in which ``tengen`` is a package of links to a copy of the project.
+
+    mypy can follow it, which it cannot an editable install; and with PYTHONPATH set to it a copy
+    is imported that is not installed.
+    """
+    found = project / ".cache" / "tree"
+    package = found / "tengen"
+    shutil.rmtree(package, ignore_errors=True)
+    package.mkdir(parents=True)
+    for path in (project / "runtime").iterdir():
+        if path.name != "__pycache__":
+            (package / path.name).symlink_to(path)
+    for name in ("codegen", "declarations", "generated", "templates"):
+        (package / name).symlink_to(project / name)
+    return found
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "demo": demo,
+    "test": test,
+    "check": check,
+    "oracle": oracle,
+}
+
+
+def main() -> int:
+    """Run the command that the first argument names."""
+    if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
+        print(__doc__)
+        return 2
+    return COMMANDS[sys.argv[1]](sys.argv[2:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
