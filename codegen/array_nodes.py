@@ -1,0 +1,329 @@
+"""Specialise: Nodes over arrays, for real floating-point tensors.
+
+The same formulas as in ``nodes``, with each operator replaced by its kernel: pointwise
+expressions are written out, other kernels are called. A formula that calls a helper, or an
+operator without a kernel, has no array form; its Node wraps and uses the form over Tensors.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from .annotations import default, parameter_name
+from .formula import gradient_number, result_numbers, saved
+from .model import Argument, Branch, Gradient, ListType, NodeClass, NodeSpec, Operator
+from .nodes import Rewriter, condition_of, gradient_statements, results_used, takes_tuple
+from .specialise import Specialiser, alias, substitute
+
+#: Of a real tensor, an operator with this tag is the tensor itself.
+IDENTITY_ON_REAL = "identity_on_real"
+
+
+class Unsupported(Exception):
+    """The formula has no array form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A translated subexpression: its text, and "array" or the schema type of a plain value."""
+
+    text: str
+    kind: str  # "array" | "int" | "int[]" | "Scalar" | ...
+
+    @property
+    def is_array(self) -> bool:
+        return self.kind == "array"
+
+
+class ArrayWriter:
+    """Makes the NodeClasses over arrays of one backend."""
+
+    def __init__(self, operators: Iterable[Operator], specialiser: Specialiser, scalar_type: str) -> None:
+        self.specialiser = specialiser
+        self.scalar_type = scalar_type
+        self.by_function: dict[str, list[Operator]] = {}
+        for o in operators:
+            if not o.name.inplace and not o.schema.out:
+                self.by_function.setdefault(o.name.function, []).append(o)
+
+    def node(self, spec: NodeSpec) -> NodeClass | None:
+        """The class with ``apply`` over arrays; None when a formula cannot be translated."""
+        if any(a.is_tensor_list for a in spec.operator.schema.arguments):
+            return None
+        try:
+            branches = tuple(self._branch(spec, g) for g in spec.gradients)
+        except Unsupported:
+            return None
+        names = [f"g{i}" for i in range(len(spec.inputs))]
+        return NodeClass(
+            name=spec.name,
+            bases=f"_nodes.{spec.name}",
+            slots=(),
+            parameter="grads" if takes_tuple(spec.operator) else "grad",
+            gradients=tuple(names),
+            branches=branches,
+            returned=f"({', '.join(names)}{',' if len(names) == 1 else ''})",
+        )
+
+    def helper(self, qualified: str) -> str:
+        """The text that names a helper of formulas, for calls that no array takes part in."""
+        module, _, name = qualified.rpartition(".")
+        short = alias(f"formulas.{module}")
+        self.specialiser.modules[short] = f"tengen.formulas.{module}"
+        return f"{short}.{name}"
+
+    def _branch(self, spec: NodeSpec, gradient: Gradient) -> Branch:
+        if len(gradient.inputs) > 1:
+            raise Unsupported
+        translation = _Translation(self, spec, gradient)
+        value = translation.value(gradient.formula.tree)
+        if not value.is_array:
+            raise Unsupported
+        prepare = (*self._unpack(spec, gradient), *translation.statements)
+        return Branch(condition_of(spec, gradient.inputs), prepare, f"g{gradient.inputs[0]}", value.text)
+
+    def _unpack(self, spec: NodeSpec, gradient: Gradient) -> Iterable[str]:
+        kept = saved(gradient.formula, spec.operator)
+        if kept.conditional or kept.retain_variables or kept.input_mask:
+            raise Unsupported
+        yield from gradient_statements(
+            spec, gradient.formula.tree, Rewriter({}, frozenset(), {}), "materialize_array"
+        )
+        arguments = {a.name: a for a in spec.operator.schema.arguments}
+        for name in (*kept.tensors, *kept.values):
+            slot, local = f"node._{name}", parameter_name(name)
+            if str(arguments[name].type) == "Tensor":
+                yield f"s = {slot}._storage"
+                yield (
+                    f"{local} = {slot}._array if s is None or s.version == {slot}_version "
+                    f"else modified({slot}, {slot}_version, node)"
+                )
+            elif arguments[name].is_tensor:
+                yield f"{local} = None if {slot} is None else unpack_array({slot}, {slot}_version, node)"
+            else:
+                yield f"{local} = {slot}"
+        for name, number in results_used(spec.operator, gradient):
+            yield f"{name} = unpack_result_array(node, node._result{number}, {number})"
+
+
+class _Translation:
+    """One formula's way from Tensors to arrays."""
+
+    def __init__(self, writer: ArrayWriter, spec: NodeSpec, gradient: Gradient) -> None:
+        self.writer = writer
+        self.helpers = spec.helpers
+        self.statements: list[str] = []
+        self.temporaries = 0
+        self.names: dict[str, Value] = {}
+        arguments = spec.operator.schema.arguments
+        self.metadata = {n for n, _ in saved(gradient.formula, spec.operator).metadata}
+        for n in result_numbers(spec.operator.schema.returns):
+            self.names[n] = Value(n, "array")
+            self.names[f"grad_{n}"] = Value(f"grad_{n}", "array")
+        for a in arguments:
+            name = parameter_name(a.name)
+            self.names[a.name] = Value(name, "array" if a.is_tensor else str(a.type))
+        self.names["grad"] = Value("grad", "array")
+
+    # -- expressions -----------------------------------------------------------------------
+
+    def value(self, tree: ast.expr) -> Value:
+        """The translation of an expression; Unsupported when it has none."""
+        match tree:
+            case ast.Constant(complex()):  # gradients are complex here, though the inputs are real
+                raise Unsupported
+            case ast.Constant(value):
+                return Value(repr(value), "str" if isinstance(value, str) else "Scalar")
+            case ast.Name(name) if name in self.names:
+                return self.names[name]
+            case ast.BinOp(left, op, right):
+                return self._binary(left, op, right)
+            case ast.UnaryOp(op, operand):
+                inner = self.value(operand)
+                symbol = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not "}[type(op)]
+                if isinstance(op, ast.Not) and inner.is_array:
+                    raise Unsupported
+                return Value(f"({symbol}{inner.text})", inner.kind)
+            case ast.Compare(left, [op], [right]):
+                return self._compare(left, op, right)
+            case ast.IfExp(test, body, orelse):
+                return self._conditional(test, body, orelse)
+            case ast.BoolOp(op, values):
+                parts = [self.plain(v).text for v in values]
+                return Value(f"({f' {type(op).__name__.lower()} '.join(parts)})", "bool")
+            case ast.Tuple(elements) | ast.List(elements):
+                parts = [self.plain(e).text for e in elements]
+                return Value(f"({', '.join(parts)}{',' if len(parts) == 1 else ''})", "int[]")
+            case ast.Attribute(inner, attribute):
+                return self._attribute(inner, attribute)
+            case ast.Subscript():
+                return self._subscript(tree)
+            case ast.Call(ast.Attribute(inner, method), arguments, keywords):
+                return self._method(inner, method, arguments, keywords)
+            case ast.Call(ast.Name(function), arguments, keywords):
+                given = [self.value(a) for a in arguments]
+                if function in self.helpers and not keywords and not any(v.is_array for v in given):
+                    texts = ", ".join(v.text for v in given)
+                    return Value(f"{self.writer.helper(self.helpers[function])}({texts})", "helper")
+                return self.apply(function, given, self._keywords(keywords))
+        raise Unsupported
+
+    def plain(self, tree: ast.expr) -> Value:
+        """The translation of what must not be an array."""
+        value = self.value(tree)
+        if value.is_array:
+            raise Unsupported
+        return value
+
+    def _keywords(self, keywords: Iterable[ast.keyword]) -> dict[str, Value]:
+        return {str(k.arg): self.value(k.value) for k in keywords}
+
+    def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> Value:
+        a, b = self.value(left), self.value(right)
+        text = ast.unparse(ast.BinOp(ast.Name("a"), op, ast.Name("b")))[1:-1]
+        kind = "array" if a.is_array or b.is_array else a.kind
+        return Value(f"({a.text}{text}{b.text})", kind)
+
+    def _compare(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Value:
+        a, b = self.value(left), self.value(right)
+        text = ast.unparse(ast.Compare(ast.Name("a"), [op], [ast.Name("b")]))[1:-1]
+        return Value(f"({a.text}{text}{b.text})", "array" if a.is_array or b.is_array else "bool")
+
+    def _conditional(self, test: ast.expr, body: ast.expr, orelse: ast.expr) -> Value:
+        condition = self.plain(test)
+        before = len(self.statements)
+        a, b = self.value(body), self.value(orelse)
+        if a.is_array is not b.is_array or len(self.statements) != before:
+            raise Unsupported
+        return Value(f"({a.text} if {condition.text} else {b.text})", a.kind)
+
+    def _attribute(self, inner: ast.expr, attribute: str) -> Value:
+        if isinstance(inner, ast.Name) and inner.id in self.metadata:
+            slot = f"node._{inner.id}"
+            texts = {"shape": f"{slot}_shape", "ndim": f"len({slot}_shape)"}
+            if attribute in texts:
+                return Value(texts[attribute], "int[]" if attribute == "shape" else "int")
+            raise Unsupported
+        value = self.value(inner)
+        if value.is_array and attribute in ("shape", "ndim"):
+            return Value(f"{value.text}.{attribute}", "int[]" if attribute == "shape" else "int")
+        if value.is_array and attribute == "dtype":
+            return Value(f"{value.text}.dtype", "array dtype")
+        raise Unsupported
+
+    def _subscript(self, tree: ast.Subscript) -> Value:
+        number = gradient_number(tree)
+        if number is not None:
+            return Value(f"grad{number}", "array")
+        inner = self.plain(tree.value)
+        if isinstance(tree.slice, ast.Slice):
+            raise Unsupported
+        return Value(f"{inner.text}[{self.plain(tree.slice).text}]", "int")
+
+    def _method(
+        self, inner: ast.expr, method: str, arguments: list[ast.expr], keywords: list[ast.keyword]
+    ) -> Value:
+        if isinstance(inner, ast.Name) and inner.id in self.metadata:
+            if method == "numel" and not arguments:
+                return Value(f"prod(node._{inner.id}_shape)", "int")
+            raise Unsupported
+        value = self.value(inner)
+        if not value.is_array:
+            raise Unsupported
+        if method == "numel" and not arguments:
+            return Value(f"{value.text}.size", "int")
+        return self.apply(method, [value, *(self.value(a) for a in arguments)], self._keywords(keywords))
+
+    # -- operators -------------------------------------------------------------------------
+
+    def apply(self, function: str, given: list[Value], keywords: dict[str, Value]) -> Value:
+        """A call of an operator: its kernel in place of it."""
+        for operator in self.writer.by_function.get(function, ()):
+            if IDENTITY_ON_REAL in operator.tags and len(given) == 1 and not keywords:
+                return given[0]
+            bound = self._bind(operator, given, keywords)
+            if bound is not None:
+                return self._kernel(operator, bound)
+        raise Unsupported
+
+    def _bind(
+        self, operator: Operator, given: list[Value], keywords: Mapping[str, Value]
+    ) -> dict[str, Value] | None:
+        """The values of the operator's arguments, if they fit."""
+        specialiser = self.writer.specialiser
+        kernel = specialiser.kernel(operator)
+        supported = operator.dtypes.get(specialiser.backend.name)
+        if kernel is None or (supported is not None and self.writer.scalar_type not in supported):
+            return None
+        if operator.factory is not None or len(operator.schema.returns) != 1:
+            return None
+        arguments = operator.schema.arguments
+        if len(given) > len(operator.schema.positional):
+            return None
+        bound: dict[str, Value] = {}
+        for i, a in enumerate(arguments):
+            value = given[i] if i < len(given) else keywords.get(a.name)
+            if value is None:
+                text = default(a)
+                if text is None:
+                    return None
+                bound[a.name] = Value(text, str(a.type))
+                continue
+            fitted = self._fit(operator, a, value)
+            if fitted is None:
+                return None
+            bound[a.name] = fitted
+        return bound if set(keywords) <= {a.name for a in arguments} else None
+
+    def _fit(self, operator: Operator, argument: Argument, value: Value) -> Value | None:
+        type_ = str(argument.type)
+        if argument.is_tensor_list:
+            return None
+        if type_.startswith("ScalarType"):
+            return value if value.kind == "array dtype" else None
+        if argument.is_tensor:
+            scalar = "pointwise" in operator.tags and value.kind in ("Scalar", "int", "float", "bool")
+            return value if value.is_array or scalar else None
+        if value.is_array:
+            return None
+        plain = type_.rstrip("?")
+        if plain.endswith("]"):
+            if value.kind.rstrip("?").endswith("]") or value.text == "None":
+                return value
+            single = isinstance(argument.type, ListType) or "[" in plain
+            return Value(f"({value.text},)", plain) if single and value.kind in ("int", "Scalar") else None
+        return None if value.kind.endswith("]") else value
+
+    def _kernel(self, operator: Operator, bound: Mapping[str, Value]) -> Value:
+        specialiser = self.writer.specialiser
+        kernel = specialiser.kernel(operator)
+        assert kernel is not None
+        if kernel.function is not None:
+            texts = ", ".join(_whole(bound[a.name]) for a in operator.schema.arguments)
+            return Value(f"{specialiser._function(kernel.function)}({texts})", "array")
+        counts: dict[str, int] = {}
+        for n in ast.walk(kernel.formula.tree):
+            if isinstance(n, ast.Name):
+                counts[n.id] = counts.get(n.id, 0) + 1
+        names: dict[str, str] = {}
+        for name, value in bound.items():
+            atomic = value.text.isidentifier() or not value.is_array
+            text = value.text if "pointwise" in operator.tags else _whole(value)
+            names[name] = text if atomic or counts.get(name, 0) < 2 else self._temporary(text)
+        names.update({n: specialiser._function(q) for n, q in kernel.calls.items()})
+        return Value(f"({substitute(kernel.formula, names)})", "array")
+
+    def _temporary(self, text: str) -> str:
+        name = f"t{self.temporaries}"
+        self.temporaries += 1
+        self.statements.append(f"{name} = {text}")
+        return name
+
+
+def _whole(value: Value) -> str:
+    """A kernel's argument: NumPy makes scalars of what it computes from 0-d arrays."""
+    if value.is_array and not value.text.isidentifier():
+        return f"_asarray({value.text})"
+    return value.text

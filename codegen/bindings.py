@@ -1,0 +1,479 @@
+"""Specialise: the Python functions and methods that users call.
+
+A binding tests whether its arguments are what the operator takes as they stand; then it goes
+straight to the Type. Anything else (Python numbers that promote, mixed types, keyword forms,
+``out=``, active interceptors) goes to ``tengen.operator.call``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from .annotations import annotation, default, parameter_name, return_annotation
+from .model import Argument, Operator, Variant
+
+#: Python's binary operators, whose in-place forms begin with __i.
+_BINARY = frozenset(
+    (
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "matmul",
+        "and",
+        "or",
+        "xor",
+        "lshift",
+        "rshift",
+    )
+)
+_NUMBERS = frozenset({"Scalar", "int", "SymInt", "float", "bool"})
+_MODULE_PREFIX = {"linalg": "linalg_", "special": "special_"}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One overload's first path: the test, and the call when it holds."""
+
+    condition: str
+    call: str
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A function or a method."""
+
+    name: str
+    signature: str
+    returns: str
+    receiver: str  # the tensor whose Type runs it
+    attempts: tuple[Attempt, ...]
+    fallback: str
+    doc: str
+    guard: str = "not active"
+    requires_grad: bool = False  # a factory: takes requires_grad=
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The overloads of one function, those with fewer plain numbers first."""
+
+    function: str
+    variants: tuple[Variant, ...]  # without out variants
+    outs: tuple[Variant, ...]
+
+    @property
+    def operators(self) -> tuple[Operator, ...]:
+        return tuple(v.operator for v in self.variants)
+
+    @property
+    def python_module(self) -> str | None:
+        return self.operators[0].python_module
+
+    @property
+    def doc(self) -> str:
+        return next((o.doc for o in self.operators if o.doc), "")
+
+
+def groups(variants: Iterable[Variant]) -> dict[str, Group]:
+    """The functions and methods there are."""
+    found: dict[str, tuple[list[Variant], list[Variant]]] = {}
+    for v in variants:
+        if v.exposed:
+            kept = found.setdefault(v.name.function, ([], []))
+            kept[v.kind == "out"].append(v)
+    made = {}
+    for function, (plain, outs) in found.items():
+        if plain:
+            made[function] = Group(
+                function, tuple(sorted(plain, key=_precedence)), tuple(sorted(outs, key=_precedence))
+            )
+    return made
+
+
+def _precedence(variant: Variant) -> tuple[int, int, int, tuple[bool, ...], str]:
+    arguments = variant.operator.schema.arguments
+    # A 0-d tensor may stand for a number, so the overload that takes a tensor is tried before.
+    numbers = tuple(str(a.type).rstrip("?") in _NUMBERS for a in arguments)
+    # A single int may stand for a list of one, so the overload that takes an int is tried before.
+    lists = sum(str(a.type).rstrip("?") in ("int[]", "SymInt[]") for a in arguments)
+    return (lists, sum(numbers), len(arguments), numbers, str(variant.name))
+
+
+def exported_name(group: Group) -> str:
+    """The name in the module that users import it from: ``linalg_inv`` -> ``inv``."""
+    return group.function.removeprefix(_MODULE_PREFIX.get(group.python_module or "", "\0"))
+
+
+class BindingWriter:
+    """Makes the bindings of all groups."""
+
+    def __init__(self, found: Mapping[str, Group], structures: Mapping[str, str]) -> None:
+        self.groups = found
+        self.structures = structures
+
+    def methods(self) -> list[Binding]:
+        """The methods of Tensor, and Python's special methods."""
+        made = [
+            self._binding(g, "self")
+            for g in self.groups.values()
+            if any("method" in v.operator.variants for v in g.variants)
+        ]
+        return made + [b for g in self.groups.values() for b in self._special(g)]
+
+    def functions(self) -> list[Binding]:
+        """The functions of the namespace."""
+        return [
+            self._binding(g, "input")
+            for g in self.groups.values()
+            if any("function" in v.operator.variants for v in g.variants)
+        ]
+
+    # -- one binding -------------------------------------------------------------------------
+
+    def _binding(self, group: Group, receiver: str) -> Binding:
+        wanted = "method" if receiver == "self" else "function"
+        operators = tuple(o for o in group.operators if wanted in o.variants)
+        first = operators[0].schema.arguments
+        starts_with_self = bool(first) and first[0].name == "self" and str(first[0].type) == "Tensor"
+        if any(o.factory is not None for o in operators):
+            return self._factory(group, operators)
+        if receiver == "input" and len(operators) == 1 and first and str(first[0].type) == "Tensor[]":
+            return self._joining(group, operators[0])
+        alike = self._alike(operators) and not any(_variadic(o) for o in operators)
+        if alike and starts_with_self:
+            made = self._flat(group, operators, receiver)
+        elif alike and receiver == "input" and first and str(first[0].type) == "Tensor":
+            made = self._flat(group, operators, parameter_name(first[0].name))
+        else:
+            made = self._open(group, operators, receiver, starts_with_self)
+        return _leaf_maker(made) if all(_makes_new(o) for o in operators) else made
+
+    def _alike(self, operators: tuple[Operator, ...]) -> bool:
+        """Whether all overloads have the same names and defaults, so that one signature does."""
+        shapes = {tuple((a.name, default(a), a.kwarg_only) for a in o.schema.arguments) for o in operators}
+        return len(shapes) == 1
+
+    def _flat(self, group: Group, operators: tuple[Operator, ...], receiver: str) -> Binding:
+        """``def add(self, other, *, alpha=1)``."""
+        first, *arguments = operators[0].schema.arguments
+        parameters = [receiver]
+        star = False
+        for a in arguments:
+            if a.kwarg_only and not star:
+                parameters.append("*")
+                star = True
+            text = default(a)
+            name = parameter_name(a.name)
+            parameters.append(name if text is None else f"{name}={text}")
+        out = bool(group.outs) and receiver != "self"
+        if out:
+            parameters += ([] if star else ["*"]) + ["out=None"]
+        names = {a.name: parameter_name(a.name) for a in arguments} | {first.name: receiver}
+        attempts = tuple(self._attempt(o, names, o.schema.arguments, receiver) for o in operators)
+        positional = [receiver] + [names[a.name] for a in arguments if not a.kwarg_only]
+        keywords = [f'"{a.name}": {names[a.name]}' for a in arguments if a.kwarg_only] + (
+            ['"out": out'] if out else []
+        )
+        fallback = f'call("{group.function}", ({", ".join(positional)},), {{{", ".join(keywords)}}})'
+        guard = "not active" + (" and out is None" if out else "")
+        return Binding(
+            group.function,
+            ", ".join(parameters),
+            self._returns(operators),
+            receiver,
+            attempts,
+            fallback,
+            group.doc,
+            guard,
+        )
+
+    def _joining(self, group: Group, operator: Operator) -> Binding:
+        """``def cat(tensors, dim=0, *, out=None)``: the tensors of the list have one Type, most often."""
+        arguments = operator.schema.arguments
+        parameters: list[str] = []
+        for a in arguments:
+            if a.kwarg_only and "*" not in parameters:
+                parameters.append("*")
+            text = default(a)
+            name = parameter_name(a.name)
+            parameters.append(name if text is None else f"{name}={text}")
+        if group.outs:
+            parameters += ([] if "*" in parameters else ["*"]) + ["out=None"]
+        names = {a.name: parameter_name(a.name) for a in arguments}
+        tensors = names[arguments[0].name]
+        attempt = self._attempt(operator, names, arguments, tensors)
+        positional = "".join(f"{names[a.name]}, " for a in arguments if not a.kwarg_only)
+        keywords = [f'"{a.name}": {names[a.name]}' for a in arguments if a.kwarg_only]
+        keywords += ['"out": out'] if group.outs else []
+        out = " and out is None" if group.outs else ""
+        return Binding(
+            group.function,
+            ", ".join(parameters),
+            self._returns((operator,)),
+            "",
+            (attempt,) if attempt.condition != "False" else (),
+            f'call("{group.function}", ({positional}), {{{", ".join(keywords)}}})',
+            group.doc,
+            f"not active{out} and (t := one_type({tensors})) is not None",
+        )
+
+    def _open(
+        self, group: Group, operators: tuple[Operator, ...], receiver: str, starts_with_self: bool
+    ) -> Binding:
+        """``def sum(self, *args, **keywords)``: overloads that no one signature covers."""
+        attempts: list[Attempt] = []
+        if starts_with_self:
+            for o in operators:
+                attempts += self._open_attempts(o, receiver)
+        if receiver == "input" and starts_with_self:
+            signature = "*args, **keywords"
+            attempts = [Attempt(a.condition, a.call.replace("(input", "(args[0]")) for a in attempts]
+            return Binding(
+                group.function,
+                signature,
+                self._returns(operators),
+                "args[0]",
+                tuple(attempts),
+                f'call("{group.function}", args, keywords)',
+                group.doc,
+                "not active and not keywords and args",
+            )
+        signature = ", ".join([*(["self"] if receiver == "self" else []), "*args", "**keywords"])
+        given, keywords = "args", "keywords"
+        if receiver == "self" and starts_with_self:
+            given = "(self, *args)"
+        elif receiver == "self":  # x.where(condition, other): self is not the first argument
+            before = [a.name for a in operators[0].schema.arguments].index("self")
+            given = f"(*args[:{before}], self, *args[{before}:]) if len(args) >= {before} else args"
+            keywords = f'keywords if len(args) >= {before} else {{**keywords, "self": self}}'
+        return Binding(
+            group.function,
+            signature,
+            self._returns(operators),
+            receiver if starts_with_self else "",
+            tuple(attempts),
+            f'call("{group.function}", {given}, {keywords})',
+            group.doc,
+            "not active and not keywords",
+        )
+
+    def _open_attempts(self, operator: Operator, receiver: str) -> Iterable[Attempt]:
+        """The first paths of an overload by the number of arguments given."""
+        offset = 0 if receiver == "self" else 1
+        rest = operator.schema.positional[1:]
+        if _variadic(operator):
+            defaults = [default(a) for a in operator.schema.kwarg_only]
+            if len(rest) == 1 and None not in defaults:
+                more = "".join(f", {text}" for text in defaults)
+                start = f"args[{offset}:]" if offset else "args"
+                first = f"args[{offset}]"
+                call = f"t.{operator.name.method}({receiver}, {start}{more})"
+                yield Attempt(f"len(args) > {offset} and {first}.__class__ is int", call)
+                yield Attempt(
+                    f"len(args) == {offset + 1} and {first}.__class__ is tuple",
+                    f"t.{operator.name.method}({receiver}, {first}{more})",
+                )
+            return
+        required = sum(default(a) is None for a in rest)
+        for count in sorted({required, len(rest)}):
+            names = {a.name: f"args[{i + offset}]" for i, a in enumerate(rest[:count])} | {"self": receiver}
+            attempt = self._attempt(operator, names, operator.schema.arguments, receiver, complete=False)
+            if attempt.condition != "False":
+                condition = f"len(args) == {count + offset}"
+                more = "" if attempt.condition == "True" else f" and {attempt.condition}"
+                yield Attempt(condition + more, attempt.call)
+
+    def _attempt(
+        self,
+        operator: Operator,
+        names: Mapping[str, str],
+        arguments: Iterable[Argument],
+        receiver: str,
+        complete: bool = True,
+    ) -> Attempt:
+        """The test that the arguments need no conversion, and the Type's method."""
+        conditions: list[str] = []
+        values: list[str] = []
+        for a in arguments:
+            text = names.get(a.name)
+            if text is None:
+                fallback = default(a)
+                if fallback is None:  # required, and not among what is given
+                    return Attempt("False", "")
+                values.append(fallback)
+                continue
+            condition, value = _test(operator, a, text, is_receiver=text == receiver)
+            if condition == "False" and complete:
+                condition = f"{text} is None" if default(a) == "None" else "False"
+            conditions += [condition] if condition != "True" else []
+            values.append(value)
+        if "False" in conditions:
+            return Attempt("False", "")
+        call = f"t.{operator.name.method}({', '.join(values)})"
+        return Attempt(" and ".join(conditions) or "True", call)
+
+    def _number_attempt(
+        self, operator: Operator, names: Mapping[str, str], receiver: str = "self"
+    ) -> Iterable[Attempt]:
+        """A Python number for the second operand: a 0-d tensor of the first one's Type."""
+        arguments = operator.schema.arguments
+        if (
+            not takes_numbers(operator)
+            or operator.name.inplace
+            or len(arguments) < 2
+            or str(arguments[1].type) != "Tensor"
+        ):
+            return
+        number = names.get(arguments[1].name)
+        if number is None:
+            return
+        conditions = [f"{number}.__class__ in t.weak{_but_refused(operator, number)}"]
+        values = [receiver, f"t.number({number})"]
+        for a in arguments[2:]:
+            condition, value = (
+                _test(operator, a, names[a.name], False) if a.name in names else ("True", default(a))
+            )
+            conditions += [condition] if condition != "True" else []
+            values.append(str(value))
+        if "False" not in conditions and "None" not in values[2:]:
+            yield Attempt(" and ".join(conditions), f"t.{operator.name.method}({', '.join(values)})")
+
+    # -- factories ---------------------------------------------------------------------------
+
+    def _factory(self, group: Group, operators: tuple[Operator, ...]) -> Binding:
+        return Binding(
+            group.function,
+            "*args, requires_grad=False, **keywords",
+            self._returns(operators),
+            "",
+            (),
+            f'call("{group.function}", args, keywords)',
+            group.doc,
+            requires_grad=True,
+        )
+
+    # -- Python's operators --------------------------------------------------------------------
+
+    def _special(self, group: Group) -> Iterable[Binding]:
+        """``__add__`` and its like, as the declarations' ``operators`` say."""
+        orders: dict[str, tuple[str, ...]] = {}
+        for o in group.operators:
+            if not o.name.inplace:
+                orders.update(o.operators)
+        for name, order in orders.items():
+            inplace = name.startswith("__i") and name[3:-2] in _BINARY
+            target = self.groups.get(group.function + "_") if inplace else group
+            if target is not None:
+                yield self._special_binding(name, order, target)
+
+    def _special_binding(self, name: str, order: tuple[str, ...], group: Group) -> Binding:
+        parameters = ["self", *sorted(set(order) - {"self"}, key=order.index)]
+        attempts: list[Attempt] = []
+        numbers: list[Attempt] = []  # behind the overloads that take a number as it is
+        for o in group.operators if order and order[0] == "self" else ():
+            names = {a.name: n for a, n in zip(o.schema.arguments, order, strict=False)}
+            if len(names) == len(order) and str(o.schema.arguments[0].type) == "Tensor":
+                attempts.append(self._attempt(o, names, o.schema.arguments, "self", complete=False))
+                numbers += self._number_attempt(o, names)
+        taken = {a.condition for a in attempts}
+        attempts += [a for a in numbers if a.condition not in taken]
+        fallback = f'call_operator("{group.function}", ({", ".join(order)},))'
+        kept = tuple(a for a in attempts if a.condition != "False")
+        return Binding(name, ", ".join(parameters), "Any", "self", kept, fallback, "")
+
+    def _returns(self, operators: tuple[Operator, ...]) -> str:
+        texts = {return_annotation(o.schema.returns, self.structures.get(str(o.name))) for o in operators}
+        return texts.pop() if len(texts) == 1 else "Any"
+
+
+def takes_numbers(operator: Operator) -> bool:
+    """Whether a Python number may stand for a tensor: in ``x + 1``, but not in ``x @ 1``."""
+    return bool(operator.operators) and "pointwise" in operator.tags
+
+
+def _but_refused(operator: Operator, text: str) -> str:
+    """The rest of a test for numbers where those of Python's bools are an error."""
+    return f" and {text}.__class__ is not bool" if "bool" in operator.refuse else ""
+
+
+def _makes_new(operator: Operator) -> bool:
+    """Whether it makes a tensor after the pattern of another: ``zeros_like``, ``new_zeros``."""
+    names = {a.name for a in operator.schema.kwarg_only}
+    return {"dtype", "layout", "device", "pin_memory"} <= names and "non_blocking" not in names
+
+
+def _leaf_maker(binding: Binding) -> Binding:
+    """The same binding with ``requires_grad=``."""
+    head, rest, _ = binding.signature.partition(", **keywords")
+    return replace(
+        binding,
+        signature=f"{head}, requires_grad=False{rest}",
+        guard=f"{binding.guard} and not requires_grad",
+        fallback=f"{binding.fallback}.requires_grad_() if requires_grad else {binding.fallback}",
+    )
+
+
+def _variadic(operator: Operator) -> bool:
+    return any(str(a.type).rstrip("?") in ("int[]", "SymInt[]") for a in operator.schema.positional[:2])
+
+
+def _test(operator: Operator, argument: Argument, text: str, is_receiver: bool) -> tuple[str, str]:
+    """The condition under which a value can be passed on, and what is passed."""
+    if is_receiver:
+        return "True", text
+    type_ = str(argument.type)
+    must_agree = argument.name in operator.promoted or argument.name in operator.same_dtype
+    match type_:
+        case "Tensor":
+            agree = f" and {text}._type is t" if must_agree else ""
+            return f"{text}.__class__ is Tensor{agree}", text
+        case "Tensor?":
+            agree = f" and {text}._type is t" if must_agree else ""
+            return f"({text} is None or {text}.__class__ is Tensor{agree})", text
+        case "Scalar":
+            weak = "t.weak" if argument.name in operator.promoted else "NUMBERS"
+            return f"{text}.__class__ in {weak}{_but_refused(operator, text)}", text
+        case "Scalar?":
+            weak = "t.weak" if argument.name in operator.promoted else "NUMBERS"
+            return f"({text} is None or {text}.__class__ in {weak})", text
+        case "int" | "SymInt":
+            return f"{text}.__class__ is int", text
+        case "float":
+            return f"{text}.__class__ is float", text
+        case "bool":
+            return f"{text}.__class__ is bool", text
+        case "int[1]?" | "SymInt[1]?":
+            return f"({text} is None or {text}.__class__ is int)", f"None if {text} is None else ({text},)"
+        case "int[1]" | "SymInt[1]":
+            return f"{text}.__class__ is int", f"({text},)"
+        case "int?" | "SymInt?":
+            return f"({text} is None or {text}.__class__ is int)", text
+    if type_.endswith("?"):
+        return f"{text} is None", text
+    return "False", text
+
+
+def docstring(group: Group) -> str:
+    """A binding's docstring: what it does, and its schemas."""
+    schemas = "\n".join(str(o.schema) for o in group.operators)
+    return f"{group.doc}\n\n{schemas}" if group.doc else schemas
+
+
+def annotated(operator: Operator) -> str:
+    """An operator's signature for stubs and docs."""
+    parts: list[str] = []
+    star = False
+    for a in operator.schema.arguments:
+        if a.kwarg_only and not star:
+            parts.append("*")
+            star = True
+        text = default(a)
+        parts.append(
+            f"{parameter_name(a.name)}: {annotation(a.type)}" + (f" = {text}" if text is not None else "")
+        )
+    return ", ".join(parts)

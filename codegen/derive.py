@@ -1,0 +1,285 @@
+"""Derive: what follows from the declarations without being written in them.
+
+In-place and out variants from ``autogen``, the functional half of operators that are only
+in place, the Node of every derivative with what it saves, and the forward-mode functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from .formula import result_numbers, saved
+from .model import (
+    Alias,
+    Argument,
+    BaseType,
+    Declarations,
+    Derivative,
+    Gradient,
+    JvpSpec,
+    NodeSpec,
+    Operator,
+    OperatorName,
+    Return,
+    Saved,
+    Schema,
+    Variant,
+)
+
+#: What a formula may ask of a tensor without its data, and what is saved for it.
+METADATA = {
+    "shape": "shape",
+    "ndim": "shape",
+    "dim": "shape",
+    "numel": "shape",
+    "dtype": "type",
+    "device": "type",
+    "is_complex": "type",
+    "is_floating_point": "type",
+    "stride": "stride",
+    "storage_offset": "storage_offset",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """The declarations with all that follows from them."""
+
+    variants: tuple[Variant, ...]
+    nodes: Mapping[str, NodeSpec]  # by the functional operator's full name
+    jvps: Mapping[str, JvpSpec]
+    alternatives: Mapping[str, Mapping[str, NodeSpec]]  # Nodes of single backends, by backend
+
+    def node(self, operator: str, backend: str) -> NodeSpec | None:
+        """The Node that a backend records for an operator."""
+        own = self.alternatives.get(backend, {}).get(operator)
+        return own or self.nodes.get(operator)
+
+    def all_nodes(self) -> list[NodeSpec]:
+        """Every Node there is."""
+        return [*self.nodes.values(), *(n for nodes in self.alternatives.values() for n in nodes.values())]
+
+
+def derive(declared: Declarations) -> Derived:
+    """Everything that will be generated."""
+    variants = list(_variants(declared.operators))
+    functional = {str(v.name): v.operator for v in variants if v.kind in ("functional", "view", "composite")}
+    nodes: dict[str, NodeSpec] = {}
+    jvps: dict[str, JvpSpec] = {}
+    alternatives: dict[str, dict[str, NodeSpec]] = {}
+    names = _node_names(declared.derivatives)
+    for entry in declared.derivatives:
+        operator = functional.get(_functional_name(entry.name, functional))
+        if operator is None:
+            continue
+        node = _node(names[str(entry.name)], operator, entry)
+        if node.inputs:
+            nodes[str(operator.name)] = node
+        for backend, body in entry.dispatch.items():
+            own = _node(node.name.replace("Backward", f"{backend}Backward"), operator, body)
+            alternatives.setdefault(backend, {})[str(operator.name)] = own
+        jvp = _jvp(operator, entry)
+        if jvp is not None:
+            jvps[str(operator.name)] = jvp
+    return Derived(tuple(variants), nodes, jvps, alternatives)
+
+
+# -- variants --------------------------------------------------------------------------
+
+
+def _variants(operators: Iterable[Operator]) -> Iterable[Variant]:
+    declared = {str(o.name) for o in operators}
+    for operator in operators:
+        if operator.schema.name.inplace or _writes_self(operator.schema):
+            name = functional_of(operator.name)
+            if str(name) not in declared and not _composite(operator):
+                yield Variant(_functional(operator, name), "functional", exposed=False)
+            yield Variant(operator, "composite" if _composite(operator) else "inplace", name)
+            continue
+        yield Variant(operator, _kind(operator))
+        for name in operator.autogen:
+            if str(name) in declared:
+                continue
+            yield inplace_variant(operator, name) if name.inplace else out_variant(operator, name)
+
+
+def _kind(operator: Operator) -> str:
+    if _composite(operator):
+        return "composite"
+    first = operator.schema.returns[0] if operator.schema.returns else None
+    return "view" if first is not None and first.alias is not None and not first.alias.write else "functional"
+
+
+def _composite(operator: Operator) -> bool:
+    return "CompositeImplicitAutograd" in operator.kernels
+
+
+def _writes_self(schema: Schema) -> bool:
+    first = schema.positional[0] if schema.positional else None
+    return first is not None and first.alias is not None and first.alias.write
+
+
+def functional_of(name: OperatorName) -> OperatorName:
+    """``fill_.Scalar`` -> ``fill.Scalar``."""
+    return replace(name, inplace=False)
+
+
+def _functional(operator: Operator, name: OperatorName) -> Operator:
+    """The out-of-place half of an operator that is declared in place only."""
+    schema = operator.schema
+    first = replace(schema.positional[0], alias=None)
+    plain = replace(
+        schema,
+        name=name,
+        positional=(first, *schema.positional[1:]),
+        returns=(Return(BaseType("Tensor")),),
+        parenthesised=False,
+    )
+    return replace(operator, schema=plain, variants=frozenset(), operators={}, samples=())
+
+
+def inplace_variant(operator: Operator, name: OperatorName) -> Variant:
+    """``exp`` -> ``exp_(Tensor(a!) self) -> Tensor(a!)``."""
+    schema = operator.schema
+    written = Alias(("a",), True)
+    first = replace(schema.positional[0], alias=written)
+    inplace = replace(
+        schema,
+        name=name,
+        positional=(first, *schema.positional[1:]),
+        returns=(Return(BaseType("Tensor"), None, written),),
+        parenthesised=False,
+    )
+    variants = operator.variants | ({"method"} if operator.tags & {"pointwise"} else set())
+    made = replace(operator, schema=inplace, variants=variants, kernels={}, autogen=(), samples=())
+    return Variant(made, "inplace", operator.name)
+
+
+def out_variant(operator: Operator, name: OperatorName) -> Variant:
+    """``add.Tensor`` -> ``add.out(..., *, Tensor(a!) out) -> Tensor(a!)``."""
+    schema = operator.schema
+    results = schema.returns
+    letters = [Alias((chr(ord("a") + i),), True) for i in range(len(results))]
+    names = ["out"] if len(results) == 1 else [r.name or f"out{i}" for i, r in enumerate(results)]
+    outs = tuple(
+        Argument(n, r.type, alias=a, kwarg_only=True) for n, r, a in zip(names, results, letters, strict=True)
+    )
+    written = replace(
+        schema,
+        name=name,
+        out=outs,
+        kwarg_only=tuple(
+            a for a in schema.kwarg_only if operator.factory is None or str(a.type) not in _OPTIONS
+        ),
+        returns=tuple(Return(r.type, r.name, a) for r, a in zip(results, letters, strict=True)),
+    )
+    made = replace(
+        operator, schema=written, kernels={}, autogen=(), samples=(), variants=frozenset({"function"})
+    )
+    return Variant(made, "out", operator.name)
+
+
+_OPTIONS = {"ScalarType?", "Layout?", "Device?", "bool?"}
+
+
+# -- Nodes -----------------------------------------------------------------------------
+
+
+def camel(name: str) -> str:
+    """``log_softmax`` -> ``LogSoftmax``, ``max_pool2d`` -> ``MaxPool2D``, as in PyTorch."""
+    return "".join(part.title() for part in name.split("_"))
+
+
+def _node_names(entries: Iterable[Derivative]) -> dict[str, str]:
+    """``MulBackward0`` for the first entry of ``mul``, ``MulBackward1`` for the second, ..."""
+    count: dict[str, int] = {}
+    names: dict[str, str] = {}
+    for entry in entries:
+        stem = camel(entry.name.base.removesuffix("_forward"))
+        number = count.setdefault(stem, 0)
+        count[stem] += 1
+        names[str(entry.name)] = f"{stem}Backward{number}"
+    return names
+
+
+def _functional_name(name: OperatorName, functional: Mapping[str, Operator]) -> str:
+    text = str(name)
+    return text if text in functional else str(functional_of(name))
+
+
+def _node(name: str, operator: Operator, entry: Derivative) -> NodeSpec:
+    wanted = {n for names in entry.gradients for n in names}
+    inputs = tuple(a for a in operator.schema.arguments if a.name in wanted)
+    position = {a.name: i for i, a in enumerate(inputs)}
+    gradients = tuple(
+        Gradient(tuple(position[n] for n in names), formula) for names, formula in entry.gradients.items()
+    )
+    outputs = _differentiable_outputs(operator, entry)
+    saved = saved_values(operator, gradients)
+    return NodeSpec(name, operator, inputs, outputs, gradients, saved, entry.place, entry.node, entry.helpers)
+
+
+def _differentiable_outputs(operator: Operator, entry: Derivative) -> tuple[int, ...]:
+    count = len(operator.schema.returns)
+    if entry.output_differentiability is not None:
+        return tuple(i for i, yes in enumerate(entry.output_differentiability) if yes)
+    if count > 1 and any("grad" in f.names() for f in entry.gradients.values()):
+        return (0,)
+    return tuple(range(count))
+
+
+def _of_node(condition: str, gradient: Gradient) -> str:
+    """A condition of ``wrap_opt_if`` with the Node's inputs in ``grad_input_mask``, not the key's."""
+    return re.sub(
+        r"\bgrad_input_mask\[(\d+)\]",
+        lambda match: f"grad_input_mask[{gradient.inputs[int(match[1])]}]",
+        condition,
+    )
+
+
+def saved_values(operator: Operator, gradients: Iterable[Gradient]) -> tuple[Saved, ...]:
+    """What a Node with these formulas keeps, each value once."""
+    arguments = {a.name: a for a in operator.schema.arguments}
+    found: dict[str, Saved] = {}
+
+    def keep(
+        slot: str, source: str, what: str, inputs: tuple[int, ...], index: int = 0, condition: str = ""
+    ) -> None:
+        if slot in found:
+            before = found[slot]
+            inputs = tuple(sorted({*before.needed_by, *inputs}))
+            both = sorted({before.condition, condition})  # "" is always
+            condition = both[0] and " or ".join(f"({c})" for c in both)
+        found[slot] = Saved(slot, source, what, inputs, index, condition)
+
+    for gradient in gradients:
+        kept = saved(gradient.formula, operator)
+        whole = {n: "" for n in kept.tensors} | {n: c for n, c in kept.conditional if n not in kept.tensors}
+        for name, condition in whole.items():
+            what = "tensors" if arguments[name].is_tensor_list else "tensor"
+            keep(f"_{name}", name, what, gradient.inputs, condition=_of_node(condition, gradient))
+        for name in kept.values:
+            keep(f"_{name}", name, "value", gradient.inputs)
+        for number in (*kept.results, *(n for n, _ in kept.result_metadata)):
+            keep(f"_result{number}", f"result{number}", "result", gradient.inputs, number)
+        for name, attribute in kept.metadata:
+            slot = METADATA[attribute]
+            keep(f"_{name}_{slot}", name, slot, gradient.inputs)
+    return tuple(found.values())
+
+
+# -- forward mode ----------------------------------------------------------------------
+
+
+def _jvp(operator: Operator, entry: Derivative) -> JvpSpec | None:
+    if not entry.jvps:
+        return None
+    results = result_numbers(operator.schema.returns)
+    name = operator.name.method
+    automatic = {f.text for f in entry.jvps.values()} & {"auto_linear", "auto_element_wise"}
+    if automatic:
+        return JvpSpec(name, operator, (), automatic.pop(), entry.place)
+    formulas = tuple((results[n], f) for n, f in entry.jvps.items())
+    return JvpSpec(name, operator, formulas, "formula", entry.place, entry.helpers)

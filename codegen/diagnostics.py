@@ -1,0 +1,115 @@
+"""What the author of a declaration reads when something in it is wrong.
+
+A stage never raises for a mistake in a declaration: it tells the ``Report`` and goes on, so
+that one run finds every mistake.  ``Report.finish`` raises ``DeclarationErrors`` with all of
+them, in the order of the files.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from .model import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One mistake: where, what, and what would have been right.
+
+    ``length`` is how many characters of the line, from the place on, are meant.
+    """
+
+    place: Place
+    message: str
+    length: int = 1
+    expected: str = ""
+    help: str = ""
+    related: tuple[tuple[Place, str], ...] = ()
+
+    def render(self, line: str | None) -> str:
+        """The text shown to the author; ``line`` is the source line, if there is one."""
+        parts = [f"{self.place}: error: {self.message}"]
+        if line is not None:
+            column = self.place.column - 1
+            # A tab stays a tab, so that the caret stands below its character on any terminal.
+            blank = "".join("\t" if char == "\t" else " " for char in line[:column].ljust(column))
+            length = max(1, min(self.length, len(line) - column))
+            parts += [f"  {line}", f"  {blank}^{'~' * (length - 1)}"]
+        if self.expected:
+            parts.append(f"  expected: {self.expected}")
+        if self.help:
+            parts.append(f"  help: {self.help}")
+        parts += [f"  {place}: {text}" for place, text in self.related]
+        return "\n".join(parts)
+
+
+class DeclarationErrors(Exception):
+    """The declarations have mistakes; ``str()`` of it is the whole report."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...], sources: Mapping[str, list[str]]) -> None:
+        self.diagnostics = diagnostics
+        self.sources = sources
+        super().__init__(self.render())
+
+    def render(self) -> str:
+        """All diagnostics, each with its source line and a caret, and their number at the end."""
+        texts = []
+        for diagnostic in self.diagnostics:
+            lines = self.sources.get(diagnostic.place.file, [])
+            number = diagnostic.place.line - 1
+            texts.append(diagnostic.render(lines[number] if 0 <= number < len(lines) else None))
+        count = len(self.diagnostics)
+        texts.append(f"{count} error{'s' if count != 1 else ''} in the declarations; nothing was written")
+        return "\n\n".join(texts)
+
+
+@dataclass(slots=True)
+class Report:
+    """Collects the diagnostics of a run, and the lines of the files they point into."""
+
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    sources: dict[str, list[str]] = field(default_factory=dict)
+    unread: set[str] = field(
+        default_factory=set
+    )  # operators whose schema has a mistake: known, but not what they are
+
+    def error(
+        self,
+        place: Place,
+        message: str,
+        *,
+        length: int = 1,
+        expected: str = "",
+        help: str = "",
+        related: tuple[tuple[Place, str], ...] = (),
+    ) -> None:
+        """Notes a mistake; the stage that found it carries on."""
+        self.diagnostics.append(Diagnostic(place, message, length, expected, help, related))
+
+    def finish(self) -> None:
+        """Raises DeclarationErrors if anything was noted."""
+        if self.diagnostics:
+            unique = dict.fromkeys(self.diagnostics)
+            order = sorted(unique, key=lambda d: (d.place.file, d.place.line, d.place.column))
+            raise DeclarationErrors(tuple(order), self.sources)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """``did you mean "variants"?`` when a known name looks like ``name``, else nothing."""
+    names = sorted(set(known))
+    folded = {known_name.lower(): known_name for known_name in names}
+    if name.lower() in folded:
+        return f'did you mean "{folded[name.lower()]}"?'
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    return f'did you mean "{close[0]}"?' if close else ""
+
+
+def one_of(names: Iterable[str], limit: int = 24) -> str:
+    """``one of a, b, c`` for an ``expected`` line; long lists are cut."""
+    listed = list(dict.fromkeys(names))
+    if len(listed) == 1:
+        return listed[0]
+    shown = ", ".join(listed[:limit])
+    return f"one of {shown}" + (f", ... ({len(listed)} in all)" if len(listed) > limit else "")

@@ -1,0 +1,130 @@
+"""The generator: ``python -m tengen.codegen.gen``.
+
+Reads declarations/, writes generated/. ``--check`` writes nothing and tells, file by file,
+whether what is there is what the declarations generate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .diagnostics import DeclarationErrors
+from .load import load
+from .model import OutputFile
+from .render import Renderer
+from .write import Status, compare, foreign, write
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def _beside(name: str, package: str) -> Path:
+    """A folder of the project: beside codegen/ in a checkout, the package's when installed."""
+    here = _PACKAGE.parent / name
+    if here.is_dir():
+        return here
+    import importlib.util
+
+    spec = importlib.util.find_spec(package)
+    assert spec is not None and spec.submodule_search_locations
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def declarations_dir() -> Path:
+    """Where the declarations are."""
+    return _beside("declarations", "tengen.declarations")
+
+
+def templates_dir() -> Path:
+    """Where the templates are."""
+    return _beside("templates", "tengen.templates")
+
+
+def runtime_dir() -> Path:
+    """Where the hand-written runtime is: beside codegen/ in a checkout, around it when installed."""
+    here = _PACKAGE.parent / "runtime"
+    return here if here.is_dir() else _PACKAGE.parent
+
+
+def output_dir() -> Path:
+    """Where the generated files go: beside codegen/, whether the folder is there or not."""
+    return _PACKAGE.parent / "generated"
+
+
+def generate(declarations: Path | None = None) -> list[OutputFile]:
+    """Every generated file, in memory. Raises DeclarationErrors with all mistakes found."""
+    declared = load(declarations or declarations_dir(), runtime_dir())
+    return Renderer(declared, runtime_dir(), templates_dir()).files()
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 unless generated/ is up to date"
+    )
+    parser.add_argument("--output", type=Path, metavar="DIR", help="where to write (default: generated/)")
+    parser.add_argument(
+        "--declarations", type=Path, metavar="DIR", help="what to read (default: declarations/)"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """The command, its arguments parsed; returns the exit status."""
+    output: Path = options.output or output_dir()
+    if options.declarations and not options.declarations.is_dir():
+        print(f"{options.declarations} is no folder of declarations", file=sys.stderr)
+        return 1
+    gc.disable()  # the process is short, and what it makes lives to its end
+    try:
+        files = generate(options.declarations)
+    except DeclarationErrors as errors:
+        print(errors, file=sys.stderr)
+        return 1
+    if options.check:
+        return _report(compare(files, output), options)
+    strangers = foreign(files, output) if options.output else []
+    if strangers:
+        print(
+            f"{output} holds {strangers[0]}, which was not generated: what is not of the declarations is "
+            "removed, so the output needs a folder of its own; nothing was written",
+            file=sys.stderr,
+        )
+        return 1
+    done = [s for s in write(files, output) if s.state != "same"]
+    for status in done:
+        print(f"{'removed' if status.state == 'orphan' else 'wrote'} {output.name}/{status.path}")
+    print(f"{len(files)} files, {len(done)} changed")
+    return 0
+
+
+def _report(states: Sequence[Status], options: argparse.Namespace) -> int:
+    wrong = [s for s in states if s.state != "same"]
+    for status in states:
+        print(f"{status.state:>14}  {status.path}")
+    for status in wrong:
+        if status.diff:
+            print(f"\n{status.diff}", end="")
+    if not wrong:
+        return 0
+    command = "python -m tengen.codegen.gen"
+    for name in ("declarations", "output"):
+        if getattr(options, name) is not None:
+            command += f" --{name} {getattr(options, name)}"
+    print(
+        f"\n{len(wrong)} of {len(states)} files are not what the declarations generate. To mend it: {command}"
+    )
+    return 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """``python -m tengen.codegen.gen``."""
+    parser = argparse.ArgumentParser(prog="python -m tengen.codegen.gen", description=__doc__)
+    add_arguments(parser)
+    return run(parser.parse_args(arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

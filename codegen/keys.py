@@ -1,0 +1,95 @@
+"""The keys that an entry may have, by mechanism; declarations/README.md explains them.
+
+A key without a meaning here is one of PyTorch's: it is accepted, so that PyTorch's own files
+can be read, and has no effect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """``kinds`` names the YAML values that the key takes: str, bool, list, map, scalar."""
+
+    name: str
+    kinds: tuple[str, ...]
+    meaning: str = ""
+
+
+def _table(*keys: Key) -> dict[str, Key]:
+    return {key.name: key for key in keys}
+
+
+_STR, _BOOL, _LIST, _MAP, _WORDS = ("str",), ("bool",), ("list",), ("map",), ("str", "list")
+
+_COMMON = (
+    Key("variants", _WORDS, "whether it is a function, a method or both"),
+    Key("dispatch", _MAP, "the kernel for each backend, or the composite"),
+    Key("tags", _WORDS, "what is true of the operator; see tags.yaml"),
+    Key("autogen", _WORDS, "the in-place and out variants to derive"),
+    Key("python_module", _STR, "the submodule that gets the function"),
+    Key("dtypes", ("str", "list", "map"), "the scalar types it computes in"),
+    Key("promote", ("str", "map"), "the kind of type promotion, and of which arguments"),
+    Key("refuse", _MAP, "the categories of operands that are an error, and its text"),
+    Key("same_dtype", _WORDS, "the Tensor arguments that must have one dtype"),
+    Key("opmath", _BOOL, "whether float16 and bfloat16 are computed in float32"),
+    Key("operators", _MAP, "Python's special methods that call it"),
+    Key("factory", _MAP, "how a creation operator finds its dtype"),
+    Key("doc", _STR, "the docstring"),
+    Key("domain", _MAP, "where random sample values come from"),
+    Key("samples", _LIST, "calls for the generated tests"),
+    Key("errors", _LIST, "bad calls and the class of the error"),
+    Key("reference", ("scalar",), "an independent computation over NumPy arrays"),
+    Key("determined", _LIST, "what tests look at where the results are not unique"),
+    Key("tolerance", _MAP, "the tolerance of the generated tests, by dtype"),
+    Key("differs", _MAP, "where it does not do as PyTorch does, and why"),
+    Key("structured", _BOOL),
+    Key("structured_delegate", _STR),
+    Key("structured_inherits", _STR),
+    Key("category_override", _STR),
+    Key("device_check", _STR),
+    Key("device_guard", _BOOL),
+    Key("precomputed", ("list",)),
+    Key("ufunc_inner_loop", ("map", "str")),
+    Key("manual_cpp_binding", _BOOL),
+    Key("manual_kernel_registration", _BOOL),
+    Key("cpp_no_default_args", _LIST),
+    Key("use_const_ref_for_mutable_tensors", _BOOL),
+)
+
+KEYS: dict[str, dict[str, Key]] = {
+    "native": _table(
+        Key("func", _STR, "the schema"),
+        Key("result", _STR, "the dtype of the result"),
+        *_COMMON,
+    ),
+    "cwrap": _table(
+        Key("name", _STR, "the schema"),
+        Key("cname", _STR, "the function to call: module:function"),
+        Key("types", _WORDS, "the scalar types it computes in, as dtypes"),
+        Key("backends", _WORDS, "the backends it is bound for"),
+        Key("result", _STR, "the dtype of the result"),
+        *(key for key in _COMMON if key.name != "dtypes"),
+    ),
+    "nn": _table(
+        Key("name", _STR, "the schema of the operator that users call"),
+        Key("cname", _STR, "the kernels' name, without _forward and _backward"),
+        Key("buffers", _WORDS, "further results of the forward kernel, for the backward kernel"),
+        Key("gradients", _WORDS, "the inputs that have a gradient"),
+        Key("unsaved", _WORDS, "optional inputs whose values the backward kernel does without"),
+        Key("result", ("scalar",), "the forward-mode formula of the output"),
+        Key("backward_derivatives", _MAP, "the derivative entry of the backward operator"),
+        Key("backward_dispatch", _MAP, "the backward kernels, where cname does not give them"),
+        *_COMMON,
+    ),
+}
+
+# Keys of a derivatives entry that are no names of arguments or results.
+DERIVATIVE_KEYS = _table(
+    Key("name", _STR, "the operator: its name, or its whole schema"),
+    Key("dispatch", _MAP, "other formulas for single backends"),
+    Key("output_differentiability", _LIST, "which results have a gradient"),
+    Key("node", _STR, "the name that its Node shows, where it is that of another entry"),
+)

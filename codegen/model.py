@@ -1,0 +1,556 @@
+"""The model: what each stage of the generator hands to the next.
+
+Every class is a frozen dataclass and its fields are the documentation. The stages run in
+the order of the sections below: ``read`` makes Entries, ``parse`` makes schemas and
+formulas, ``check`` makes Operators of them, ``derive`` adds variants and derivatives,
+``specialise`` makes method texts, ``hoist`` moves them up the class tree, ``render`` makes
+files.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+# --------------------------------------------------------------------------------------
+# read: where things are written
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A position in a declaration file; line and column count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+    def shifted(self, columns: int) -> Place:
+        """The place ``columns`` further right on the same line."""
+        return Place(self.file, self.line, self.column + columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A YAML value and where it stands.
+
+    ``value`` is a str, int, float, bool, None, a tuple of Located, or a mapping of str to
+    Located. ``key`` is where its key stands when it is a mapping's value. For a string
+    ``starts`` gives the place in the file of each of its lines' first characters, so that a
+    column inside a formula, folded or not, can be pointed at.
+    """
+
+    value: Any
+    place: Place
+    key: Place | None = None
+    starts: tuple[tuple[int, Place], ...] = ()
+
+    def at(self, offset: int) -> Place:
+        """The place of the character ``offset`` of a string value."""
+        best = (0, self.place)
+        for start in self.starts:
+            if start[0] <= offset:
+                best = start
+        return best[1].shifted(offset - best[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One declaration as it stands in its file: keys and values, nothing understood yet."""
+
+    mechanism: str  # "native" | "nn" | "cwrap" | "derivatives"
+    place: Place
+    fields: Mapping[str, Located]
+
+
+# --------------------------------------------------------------------------------------
+# parse: schemas
+
+
+@dataclass(frozen=True, slots=True)
+class BaseType:
+    """``Tensor``, ``Scalar``, ``int``, ``SymInt``, ``float``, ``bool``, ``str``, ``ScalarType``,
+    ``Device``, ``Generator``, ...: the names of PyTorch's schema language."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalType:
+    element: Type
+
+    def __str__(self) -> str:
+        return f"{self.element}?"
+
+
+@dataclass(frozen=True, slots=True)
+class ListType:
+    element: Type
+    size: int | None
+
+    def __str__(self) -> str:
+        return f"{self.element}[{'' if self.size is None else self.size}]"
+
+
+Type = BaseType | OptionalType | ListType
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """``(a)``, ``(a!)``, ``(a|b)``, ``(a! -> a|b)``: which memory an argument or result shares."""
+
+    before: tuple[str, ...]
+    write: bool
+    after: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        text = "|".join(self.before) + ("!" if self.write else "")
+        return text + (" -> " + "|".join(self.after) if self.after else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    name: str
+    type: Type
+    default: str | None = None  # as written: "1", "[]", "None", "Mean", "'none'"
+    alias: Alias | None = None
+    kwarg_only: bool = False
+    offset: int = field(default=0, compare=False)  # of its first character in the schema's string
+
+    def __str__(self) -> str:
+        default = "" if self.default is None else f"={self.default}"
+        return f"{_aliased(self.type, self.alias)} {self.name}{default}"
+
+    @property
+    def is_tensor(self) -> bool:
+        """A Tensor or an optional Tensor (lists of tensors are not)."""
+        return str(self.type) in ("Tensor", "Tensor?")
+
+    @property
+    def is_tensor_list(self) -> bool:
+        return isinstance(self.type, ListType) and str(self.type.element) in ("Tensor", "Tensor?")
+
+    @property
+    def is_tensor_like(self) -> bool:
+        return self.is_tensor or self.is_tensor_list
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    type: Type
+    name: str | None = None
+    alias: Alias | None = None
+
+    def __str__(self) -> str:
+        return _aliased(self.type, self.alias) + ("" if self.name is None else f" {self.name}")
+
+
+def _aliased(kind: Type, alias: Alias | None) -> str:
+    """A type with its alias annotation, which stands behind the base type: ``Tensor(a!)[]``."""
+    text = str(kind)
+    if alias is None:
+        return text
+    base = text.rstrip("?[]0123456789")
+    return f"{base}({alias}){text[len(base) :]}"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorName:
+    """``add_.Tensor``: base ``add``, in place, overload ``Tensor``."""
+
+    base: str  # without the trailing underscore of an in-place operator
+    inplace: bool = False
+    dunder: bool = False  # __and__, __iand__ ...: base is written with its underscores
+    overload: str = ""
+
+    @property
+    def function(self) -> str:
+        """The name without the overload: ``add_``."""
+        return self.base + ("_" if self.inplace and not self.dunder else "")
+
+    @property
+    def method(self) -> str:
+        """The name of the generated method of a Type: ``add__Tensor``, ``mul_Tensor``, ``exp``."""
+        return f"{self.function}_{self.overload}" if self.overload else self.function
+
+    def __str__(self) -> str:
+        return f"{self.function}.{self.overload}" if self.overload else self.function
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A parsed signature. ``str(schema)`` is the very string that was read."""
+
+    name: OperatorName
+    positional: tuple[Argument, ...]
+    kwarg_only: tuple[Argument, ...]  # without out arguments
+    out: tuple[Argument, ...]  # keyword-only, written to: Tensor(a!) out
+    returns: tuple[Return, ...]
+    parenthesised: bool = False  # whether the returns were written in parentheses
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """All arguments save the out ones, in order."""
+        return self.positional + self.kwarg_only
+
+    def __iter__(self) -> Iterator[Argument]:
+        return iter(self.arguments)
+
+    def __str__(self) -> str:
+        keywords = self.kwarg_only + self.out
+        arguments = [*map(str, self.positional), *(["*"] if keywords else []), *map(str, keywords)]
+        returns = ", ".join(map(str, self.returns))
+        if self.parenthesised:
+            returns = f"({returns})"
+        return f"{self.name}({', '.join(arguments)}) -> {returns}"
+
+
+# --------------------------------------------------------------------------------------
+# parse: expressions
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """An expression of the declaration language, parsed as Python.
+
+    ``source`` gives the text and, through ``source.at(offset)``, the place of every node:
+    ``tree`` is ``ast.parse(text, mode="eval").body`` with names still unresolved.
+    """
+
+    source: Located
+    tree: ast.expr
+
+    @property
+    def text(self) -> str:
+        return str(self.source.value)
+
+    def names(self) -> frozenset[str]:
+        return frozenset(n.id for n in walk(self.tree) if isinstance(n, ast.Name))
+
+
+def walk(tree: ast.AST) -> Iterator[ast.AST]:
+    """As ``ast.walk``, without the operators and contexts, of which there are more than of all else."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for name in node._fields:
+            value = getattr(node, name)
+            if isinstance(value, list):
+                waiting += [item for item in value if isinstance(item, _PARTS)]
+            elif isinstance(value, _PARTS):
+                waiting.append(value)
+
+
+_PARTS = (ast.expr, ast.keyword, ast.comprehension)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What a backend runs: a function of runtime/native/ by name, or an expression over arrays.
+
+    For the Composite keys it is a function of runtime/composite/, or an expression over Tensors.
+    A function is written "module.function", below tengen.native or tengen.composite; or, when
+    it belongs to another library, "scipy.special:erf".
+    """
+
+    formula: Formula
+    function: str | None = None  # for a bare name
+    calls: Mapping[str, str] = field(default_factory=dict)  # functions that an expression names
+
+
+# --------------------------------------------------------------------------------------
+# check: operators and derivatives
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A call's arguments as written, e.g. ``[3, 4], dim=1``; ``raises`` for bad input.
+
+    ``dtypes`` are the scalar types that it is for (``... for complex``); None: those of the operator.
+    """
+
+    source: Located
+    call: ast.Call
+    raises: str | None = None
+    dtypes: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator, whichever file it came from."""
+
+    schema: Schema
+    place: Place
+    mechanism: str  # for diagnostics only
+    variants: frozenset[str] = frozenset({"function"})
+    kernels: Mapping[str, Kernel] = field(default_factory=dict)  # by dispatch key
+    tags: frozenset[str] = frozenset()
+    autogen: tuple[OperatorName, ...] = ()
+    python_module: str | None = None
+    operators: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # __mul__: (self, other)
+    promote: str | None = None  # None: the operator does no promotion
+    promoted: tuple[str, ...] = ()  # the arguments that take part
+    dtypes: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by backend
+    refuse: Mapping[str, str] = field(default_factory=dict)  # category of an operand: the error's text
+    same_dtype: tuple[str, ...] = ()  # the Tensor arguments that must have one dtype
+    result: str = "dynamic"  # "same" | "bool" | "real" | "int64" | "dynamic"
+    opmath: bool = True  # reduced floating types compute in float32
+    factory: tuple[str, ...] | None = None  # see declarations/README.md
+    domain: Mapping[str, str] = field(default_factory=dict)
+    samples: tuple[Sample, ...] = ()
+    reference: Formula | None = None
+    determined: tuple[Formula, ...] = ()  # expressions of results that are not unique themselves
+    tolerance: Mapping[str, float] = field(default_factory=dict)
+    differs: Mapping[str, str] = field(default_factory=dict)  # reasons, by ScalarType or aspect
+    doc: str = ""
+    accepted: Mapping[str, Located] = field(default_factory=dict)  # PyTorch's keys without effect here
+
+    @property
+    def name(self) -> OperatorName:
+        return self.schema.name
+
+
+@dataclass(frozen=True, slots=True)
+class Derivative:
+    """An entry of derivatives.yaml, names resolved."""
+
+    name: OperatorName
+    place: Place
+    gradients: Mapping[tuple[str, ...], Formula]  # ("self",) or jointly ("self", "other")
+    jvps: Mapping[str, Formula] = field(default_factory=dict)  # by result: "result", "values"
+    non_differentiable: frozenset[str] = frozenset()
+    output_differentiability: tuple[bool, ...] | None = None
+    dispatch: Mapping[str, Derivative] = field(default_factory=dict)  # per-key alternatives
+    helpers: Mapping[str, str] = field(default_factory=dict)  # "module.function" below tengen.formulas
+    node: str | None = None  # the name that its Node shows
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarType:
+    """One scalar type, from scalar_types.yaml."""
+
+    name: str  # "Float"
+    dtype: str  # "float32", the name users write
+    aliases: tuple[str, ...]  # ("float",)
+    category: str  # "bool" | "integral" | "floating" | "reduced" | "complex"
+    array: str  # numpy's name, or "ml_dtypes:bfloat16"
+    opmath: str  # the ScalarType computed in: "Float" for Half
+    real: str  # the ScalarType of abs(): "Float" for ComplexFloat
+    promotes_to: tuple[str, ...]  # its immediate superiors in the promotion lattice
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """One backend, from backends.yaml."""
+
+    name: str  # "CPU"
+    device: str  # "cpu"
+    library: str  # the module that implements tengen.backend.Backend for it
+    namespace: str  # the module that is ``xp`` in expressions
+    kernels: tuple[str, ...]  # modules of kernel functions
+    scalar_types: tuple[str, ...]
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """Everything that was declared, checked."""
+
+    operators: tuple[Operator, ...]
+    derivatives: tuple[Derivative, ...]
+    scalar_types: tuple[ScalarType, ...]
+    backends: tuple[Backend, ...]
+    tags: Mapping[str, str]
+
+
+# --------------------------------------------------------------------------------------
+# derive: variants, Nodes, jvps
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """An operator as it will be generated, and how it relates to the one that was declared."""
+
+    operator: Operator
+    kind: str  # "functional" | "view" | "inplace" | "out" | "composite"
+    base: OperatorName | None = None  # the functional operator of an in-place or out variant
+    exposed: bool = True  # False: a method of Types only, without a binding
+
+    @property
+    def name(self) -> OperatorName:
+        return self.operator.schema.name
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """One value that a Node keeps for its formulas.
+
+    ``what`` is "tensor", "tensors" (a list), "result", "value", or the metadata kept of a tensor
+    or a list of them: "shape", "type", "stride", "storage_offset".
+    ``needed_by`` are the positions, among the Node's inputs, whose formulas use it.
+    """
+
+    slot: str  # "_self", "_self_shape"
+    source: str  # the argument or result it comes from
+    what: str
+    needed_by: tuple[int, ...]
+    index: int = 0  # of a result: its number
+    condition: str = ""  # of wrap_opt_if: when it is kept
+
+
+@dataclass(frozen=True, slots=True)
+class Gradient:
+    """The formula of one input, or jointly of several, of a Node."""
+
+    inputs: tuple[int, ...]  # positions among the Node's inputs
+    formula: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """A backward Node: what it saves and the formulas it applies."""
+
+    name: str  # the class, "MulBackward0"
+    operator: Operator
+    inputs: tuple[Argument, ...]  # the differentiable arguments, in the schema's order
+    outputs: tuple[int, ...]  # the differentiable results
+    gradients: tuple[Gradient, ...]
+    saved: tuple[Saved, ...]
+    place: Place
+    shown: str | None = None  # the name that users see, where it is not the class's
+    helpers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class JvpSpec:
+    """The forward-mode derivative of an operator: a function of primals, tangents and results."""
+
+    name: str
+    operator: Operator
+    formulas: tuple[tuple[int, Formula], ...]  # by result
+    kind: str  # "formula" | "auto_linear" | "auto_element_wise"
+    place: Place
+    helpers: Mapping[str, str] = field(default_factory=dict)
+
+
+# --------------------------------------------------------------------------------------
+# specialise and hoist: classes of Nodes, methods of Types
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """The part of a Node's apply that computes the gradients of some inputs."""
+
+    condition: str
+    prepare: tuple[str, ...]  # statements that unpack what the formula uses
+    targets: str  # "g0" or "g0, g1"
+    formula: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeClass:
+    """The class of a Node in one of its two forms: over Tensors, or over arrays."""
+
+    name: str
+    bases: str
+    slots: tuple[str, ...]
+    parameter: str  # "grad" or "grads"
+    gradients: tuple[str, ...]  # the names set to None first
+    branches: tuple[Branch, ...]
+    returned: str
+    released: tuple[str, ...] = ()  # the slots whose use after backward is an error
+    shown: str | None = None  # the name that users see, where it is not the class's
+    num_inputs: int | None = 1  # how many gradients it receives; None: as many as the list has
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JvpFunction:
+    """A forward-mode function."""
+
+    name: str
+    parameters: str
+    zeros: tuple[tuple[str, str], ...]  # tangents that may be None, and their primals
+    formulas: tuple[str, ...]
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How one result of a kernel becomes a Tensor."""
+
+    variable: str
+    type: str  # an expression for its Type
+    cast: str | None = None  # the array dtype a reduced result is rounded to
+    kind: str = "tensor"  # "tensor" | "list" | "view" | "views"
+    optional: bool = False  # None where the operator's output_mask does not ask for it
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """A statement of the recording method: ``node.slot = expression``."""
+
+    slot: str
+    expression: str
+    condition: str | None = None
+    otherwise: str = "None"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The recording part of a method."""
+
+    node: str  # the class, with its module
+    condition: str  # whether any differentiable input requires grad
+    edges: str  # the expression of next_edges
+    saves: tuple[Save, ...]
+    outputs: tuple[int, ...]
+    saves_results: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One method of a Type class. Equal methods of sister classes are hoisted."""
+
+    name: str
+    operator: str  # its full name, for errors
+    signature: str  # "self: Tensor, other: Tensor"
+    returns: str
+    form: str  # "kernel" | "composite" | "explicit" | "promote" | "inplace" | "out"
+    call: str  # the expression that computes
+    locals: tuple[tuple[str, str], ...] = ()
+    tensors: str = ""  # the tensor arguments, for error texts
+    results: tuple[Result, ...] = ()
+    returned: str = ""  # the expression returned
+    record: Record | None = None
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeClass:
+    """A class of the Type hierarchy after hoisting."""
+
+    name: str
+    bases: tuple[str, ...]
+    methods: tuple[Method, ...]
+    doc: str
+
+
+# --------------------------------------------------------------------------------------
+# render and write
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    """A generated file: its path below the output folder and its text."""
+
+    path: str
+    text: str

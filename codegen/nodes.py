@@ -1,0 +1,332 @@
+"""Specialise: the texts of Nodes over Tensors, and of forward-mode functions.
+
+A formula's tree is rewritten: the names of arguments and results become what the Node has
+saved, helpers and declared functions become imports. The form over arrays is made of the same
+formulas by ``array_nodes``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+
+from .annotations import parameter_name
+from .formula import ORIGINAL_SELF, gradient_number, metadata_use, result_numbers, saved
+from .model import Argument, Branch, Gradient, JvpFunction, JvpSpec, NodeClass, NodeSpec, Operator, Saved
+from .names import TENSOR_BUILTINS
+from .specialise import alias
+
+#: Metadata of a tensor, from what the Node keeps of it.
+_REBUILT = {
+    "shape": "Size({}_shape)",
+    "ndim": "len({}_shape)",
+    "dim": "len({}_shape)",
+    "numel": "Size({}_shape).numel()",
+    "dtype": "{}_type.scalar_type",
+    "device": "{}_type.backend.device",
+    "is_complex": "{}_type.scalar_type.is_complex",
+    "is_floating_point": "{}_type.scalar_type.is_floating_point",
+    "stride": "{}_stride",
+    "storage_offset": "{}_storage_offset",
+}
+_REBUILT_EACH = {
+    "shape": "{}_shape",
+    "ndim": "[len(s) for s in {}_shape]",
+    "dtype": "[t.scalar_type for t in {}_type]",
+    "numel": "[Size(s).numel() for s in {}_shape]",
+}
+
+
+def edge_of(node: NodeSpec, position: int) -> str:
+    """The expression of the edge, or the slice of edges, of an input."""
+    before = [i for i in range(position) if node.inputs[i].is_tensor_list]
+    after = len(node.inputs) - position - 1
+    if node.inputs[position].is_tensor_list:
+        stop = f"len(edges) - {after}" if after else ""
+        return f"edges[{position or ''}:{stop}]"
+    return f"edges[{position - len(node.inputs)}]" if before else f"edges[{position}]"
+
+
+def condition_of(node: NodeSpec, positions: Iterable[int]) -> str:
+    """Whether any of the inputs wants its gradient."""
+    parts = []
+    for p in positions:
+        edge = edge_of(node, p)
+        parts.append(f"any({edge})" if node.inputs[p].is_tensor_list else f"{edge} is not None")
+    return " or ".join(parts)
+
+
+class Rewriter(ast.NodeTransformer):
+    """Rewrites a formula's names; what it meets is noted for the imports."""
+
+    def __init__(
+        self, helpers: Mapping[str, str], functions: frozenset[str], metadata: Mapping[str, str]
+    ) -> None:
+        self.helpers = helpers
+        self.functions = functions
+        self.metadata = metadata  # names saved only as metadata -> their slot's stem
+        self.known: set[str] = set()
+        self.used_helpers: set[str] = set()
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        use = metadata_use(node)
+        if use is not None and use[0] in self.metadata:
+            many = isinstance(node, ast.ListComp | ast.GeneratorExp)
+            texts = _REBUILT_EACH if many else _REBUILT
+            return ast.parse(texts[use[1]].format(self.metadata[use[0]]), mode="eval").body
+        visited: ast.AST = super().visit(node)
+        return visited
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if isinstance(node.func, ast.Name) and node.func.id == "wrap_opt_if":
+            kept = self.visit(node.args[0])  # None where it was not kept
+            assert isinstance(kept, ast.expr)
+            return kept
+        self.generic_visit(node)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        number = gradient_number(node)
+        if number is not None:
+            return ast.Name(f"grad{number}")
+        self.generic_visit(node)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        name = "self" if node.id == ORIGINAL_SELF else node.id
+        if name in self.known:
+            return ast.Name(parameter_name(name))
+        if name in self.helpers:
+            module, _, function = self.helpers[name].rpartition(".")
+            self.used_helpers.add(module)
+            return ast.parse(f"{alias(module)}.{function}", mode="eval").body
+        if name in TENSOR_BUILTINS:  # not the declared function of that name
+            return node
+        if name in self.functions:
+            return ast.parse(f"F.{name}", mode="eval").body
+        return node
+
+
+def copy_of(tree: ast.expr) -> ast.expr:
+    """A tree that may be changed."""
+    return ast.parse(ast.unparse(tree), mode="eval").body
+
+
+class NodeWriter:
+    """Makes the NodeClasses over Tensors, and the forward-mode functions."""
+
+    def __init__(self, functions: frozenset[str]) -> None:
+        self.functions = functions
+        self.modules: dict[str, str] = {}
+
+    # -- Nodes -----------------------------------------------------------------------------
+
+    def node(self, spec: NodeSpec) -> NodeClass:
+        """The class that applies the formulas to Tensors."""
+        branches = tuple(self._branch(spec, g) for g in spec.gradients)
+        slots = [s for saved in spec.saved for s in slots_of(saved)]
+        slots += ["num_inputs"] if number_of_gradients(spec.operator) is None else []
+        results = any(s.what == "result" for s in spec.saved)
+        released = tuple(s.slot for s in spec.saved if s.what in ("tensor", "tensors", "result"))
+        names = [f"g{i}" for i in range(len(spec.inputs))]
+        returned = ", ".join(
+            f"*spread(g{i}, {edge_of(spec, i)})" if a.is_tensor_list else f"g{i}"
+            for i, a in enumerate(spec.inputs)
+        )
+        return NodeClass(
+            name=spec.name,
+            bases="SavesResults" if results else "Node",
+            slots=tuple(sorted(slots)),
+            parameter="grads" if takes_tuple(spec.operator) else "grad",
+            gradients=tuple(names),
+            branches=branches,
+            returned=f"({returned}{',' if len(names) == 1 else ''})",
+            released=released,
+            shown=spec.shown,
+            num_inputs=number_of_gradients(spec.operator),
+            doc=f"{spec.operator.schema}",
+        )
+
+    def _branch(self, spec: NodeSpec, gradient: Gradient) -> Branch:
+        kept = saved(gradient.formula, spec.operator)
+        rewriter = Rewriter(spec.helpers, self.functions, {n: f"node._{n}" for n, _ in kept.metadata})
+        prepare = list(self._unpack(spec, gradient, rewriter))
+        tree = rewriter.visit(copy_of(gradient.formula.tree))
+        self._import(rewriter.used_helpers)
+        return Branch(
+            condition=condition_of(spec, gradient.inputs),
+            prepare=tuple(prepare),
+            targets=", ".join(f"g{i}" for i in gradient.inputs),
+            formula=ast.unparse(tree),
+        )
+
+    def _import(self, modules: Iterable[str]) -> None:
+        for module in modules:
+            self.modules[alias(module)] = f"tengen.formulas.{module}"
+
+    def _unpack(self, spec: NodeSpec, gradient: Gradient, rewriter: Rewriter) -> Iterable[str]:
+        """Statements that bring back what the Node saved."""
+        kept = saved(gradient.formula, spec.operator)
+        yield from gradient_statements(spec, gradient.formula.tree, rewriter, "materialize")
+        if kept.input_mask:
+            mask = ", ".join(condition_of(spec, (i,)) for i in gradient.inputs)
+            rewriter.known.add("grad_input_mask")
+            yield f"grad_input_mask = ({mask}{',' if len(gradient.inputs) == 1 else ''})"
+        if kept.retain_variables:
+            rewriter.known.add("retain_variables")
+            yield "retain_variables = graph_is_kept()"
+        positions = {a.name: i for i, a in enumerate(spec.inputs)}
+        arguments = {a.name: a for a in spec.operator.schema.arguments}
+        conditional = [name for name, _ in kept.conditional]
+        for name in (*kept.tensors, *conditional, *kept.values):
+            rewriter.known.add(name)
+            yield unpack_statement(spec, arguments[name], positions.get(name), name in conditional)
+        for name, number in results_used(spec.operator, gradient):
+            rewriter.known.add(name)
+            kind = f"node.type[{number}]" if takes_tuple(spec.operator) else "node.type"
+            yield f"{name} = unpack_result(node, node._result{number}, {number}, {kind})"
+
+    # -- forward mode ------------------------------------------------------------------------
+
+    def jvp(self, spec: JvpSpec, node: NodeSpec | None) -> JvpFunction:
+        """``jvp(primals..., tangents..., results...)``: the tangents of the results."""
+        arguments = spec.operator.schema.arguments
+        results = results_in_order(spec.operator)
+        inputs = node.inputs if node is not None else tuple(a for a in arguments if a.is_tensor_like)
+        parameters = [parameter_name(a.name) for a in arguments]
+        parameters += [f"{a.name}_t" for a in inputs] + results
+        zeros = tuple((f"{a.name}_t", parameter_name(a.name)) for a in inputs)
+        if spec.kind == "formula":
+            formulas = [""] * len(results)
+            for i, formula in spec.formulas:
+                formulas[i] = self._jvp_text(spec, formula.tree, inputs)
+        else:
+            formulas = [self._automatic(spec, node, inputs)]
+        return JvpFunction(
+            name=spec.name,
+            parameters=", ".join(parameters),
+            zeros=zeros,
+            formulas=tuple(f or "None" for f in formulas),
+            doc=str(spec.operator.schema),
+        )
+
+    def _jvp_text(self, spec: JvpSpec, tree: ast.expr, inputs: tuple[Argument, ...]) -> str:
+        rewriter = Rewriter(spec.helpers, self.functions, {})
+        primals = {f"{a.name}_p": parameter_name(a.name) for a in spec.operator.schema.arguments}
+        primals[f"{ORIGINAL_SELF}_p"] = primals[ORIGINAL_SELF] = "self"
+        primals[f"{ORIGINAL_SELF}_t"] = "self_t"
+        names = result_numbers(spec.operator.schema.returns)
+        order = results_in_order(spec.operator)
+        aliases = {n: order[i] for n, i in names.items() if n not in order}
+        rewriter.known |= (
+            {a.name for a in spec.operator.schema.arguments} | {f"{a.name}_t" for a in inputs} | set(order)
+        )
+        tree = _Renaming(primals | aliases).visit(copy_of(tree))
+        text = ast.unparse(rewriter.visit(tree))
+        self._import(rewriter.used_helpers)
+        return text
+
+    def _automatic(self, spec: JvpSpec, node: NodeSpec | None, inputs: tuple[Argument, ...]) -> str:
+        """A linear operator applied to its tangent, or an elementwise one by its derivative."""
+        operator = spec.operator
+        if spec.kind == "auto_linear":
+            linear = {a.name for a in inputs}
+            given = [
+                f"{a.name}_t" if a.name in linear else parameter_name(a.name)
+                for a in operator.schema.arguments
+            ]
+            return f'operator("{operator.name}")({", ".join(given)})'
+        assert node is not None
+        parts = []
+        for gradient in node.gradients:
+            name = node.inputs[gradient.inputs[0]].name
+            rewriter = Rewriter(node.helpers, self.functions, {})
+            rewriter.known |= {a.name for a in operator.schema.arguments} | set(
+                result_numbers(operator.schema.returns)
+            )
+            # The formula is linear in grad: conj(f(conj(t))) multiplies by the derivative itself.
+            tree = _Renaming({"grad": f"{name}_t.conj()"}).visit(copy_of(gradient.formula.tree))
+            rewriter.known |= {f"{name}_t"}
+            parts.append(f"({ast.unparse(rewriter.visit(tree))}).conj()")
+            self._import(rewriter.used_helpers)
+        return " + ".join(parts)
+
+
+class _Renaming(ast.NodeTransformer):
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        text = self.names.get(node.id)
+        return node if text is None else ast.parse(text, mode="eval").body
+
+
+def results_in_order(operator: Operator) -> list[str]:
+    """The names of the results as parameters: ``result``, or ``values, indices``."""
+    returns = operator.schema.returns
+    if len(returns) == 1:
+        return ["result"]
+    return [r.name or f"result{i}" for i, r in enumerate(returns)]
+
+
+def results_used(operator: Operator, gradient: Gradient) -> list[tuple[str, int]]:
+    """The names of results that a formula uses, and their numbers."""
+    arguments = {a.name for a in operator.schema.arguments}
+    numbers = result_numbers(operator.schema.returns)
+    used = gradient.formula.names()
+    return [(n, i) for n, i in numbers.items() if n in used and n not in arguments]
+
+
+def takes_tuple(operator: Operator) -> bool:
+    """Whether the Node gets a tuple of gradients: several results, or a list of tensors."""
+    returns = operator.schema.returns
+    return len(returns) > 1 or str(returns[0].type) == "Tensor[]"
+
+
+def number_of_gradients(operator: Operator) -> int | None:
+    """How many gradients the Node receives; None when that depends on the call."""
+    returns = operator.schema.returns
+    return None if str(returns[0].type) == "Tensor[]" else len(returns)
+
+
+def slots_of(saved: Saved) -> tuple[str, ...]:
+    """The slots that one saved value takes."""
+    return (saved.slot, f"{saved.slot}_version") if saved.what in ("tensor", "tensors") else (saved.slot,)
+
+
+def gradient_statements(
+    spec: NodeSpec, tree: ast.expr, rewriter: Rewriter, materialize: str
+) -> Iterable[str]:
+    """Names for the incoming gradients that a formula uses, zeros where they are undefined."""
+    rewriter.known |= {"grad", "grads"}
+    if not takes_tuple(spec.operator):
+        return
+    arguments = {a.name for a in spec.operator.schema.arguments}
+    by_name = {f"grad_{n}": i for n, i in result_numbers(spec.operator.schema.returns).items()}
+    wanted: dict[str, int] = {}
+    for n in ast.walk(tree):
+        if isinstance(n, ast.Name) and n.id == "grad":
+            wanted["grad"] = spec.outputs[0] if spec.outputs else 0
+        elif isinstance(n, ast.Name) and n.id in by_name and n.id not in arguments:
+            wanted[n.id] = by_name[n.id]
+        elif (number := gradient_number(n)) is not None:
+            wanted[f"grad{number}"] = number
+    for name, number in wanted.items():
+        rewriter.known.add(name)
+        yield f"{name} = {materialize}(node, grads, {number})"
+
+
+def unpack_statement(spec: NodeSpec, argument: Argument, position: int | None, conditional: bool) -> str:
+    """The statement that brings back one saved argument as Tensor, Tensors or plain value.
+
+    ``conditional`` says that the Node may have None in its place though the argument was given.
+    """
+    name, slot = parameter_name(argument.name), f"node._{argument.name}"
+    edge = edge_of(spec, position) if position is not None else "None"
+    if argument.is_tensor_list:
+        return f"{name} = unpack_tensors({slot}, {slot}_version, {edge})"
+    if argument.is_tensor:
+        absent = conditional or str(argument.type) == "Tensor?"
+        optional = f"None if {slot} is None else " if absent else ""
+        return f"{name} = {optional}unpack_tensor({slot}, {slot}_version, {edge})"
+    return f"{name} = {slot}"

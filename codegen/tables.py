@@ -1,0 +1,251 @@
+"""The small tables beside the operators: scalar_types, backends, tags and primitives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .diagnostics import Report
+from .fields import check_keys, known_word, length_of_scalar, require_keys, words
+from .kernels import FunctionIndex
+from .keys import Key
+from .model import Backend, Located, Place, ScalarType
+from .read import read_yaml
+
+TABLES = ("scalar_types.yaml", "backends.yaml", "tags.yaml", "primitives.yaml")
+CATEGORIES = ("bool", "integral", "floating", "reduced", "complex")
+
+_SCALAR_TYPE_KEYS = {
+    key.name: key
+    for key in (
+        Key("name", ("str",), "PyTorch's name of the type: Float"),
+        Key("dtype", ("str",), "the name that users write: float32"),
+        Key("aliases", ("str", "list"), "further names that users write"),
+        Key("category", ("str",), "its category"),
+        Key("array", ("str",), "the array dtype"),
+        Key("opmath", ("str",), "the scalar type that it is computed in"),
+        Key("real", ("str",), "the scalar type of its absolute value"),
+        Key("promotes_to", ("str", "list"), "its immediate superiors in the promotion lattice"),
+    )
+}
+_BACKEND_KEYS = {
+    key.name: key
+    for key in (
+        Key("name", ("str",), "the dispatch key: CPU"),
+        Key("device", ("str",), "the device type: cpu"),
+        Key("library", ("str",), "the module that allocates, casts and copies"),
+        Key("namespace", ("str",), "the module that is xp in expressions"),
+        Key("kernels", ("str", "list"), "packages of kernel functions; -name leaves one out"),
+        Key("scalar_types", ("str", "list"), "the scalar types it has, or all"),
+        Key("capabilities", ("map",), "facts that templates ask for"),
+    )
+}
+_TAG_KEYS = {
+    key.name: key
+    for key in (Key("tag", ("str",), "its name"), Key("desc", ("str",), "what it says of an operator"))
+}
+
+
+_PRIMITIVE_KEYS = {
+    key.name: key
+    for key in (
+        Key("pointwise", ("map",), "elementwise functions and how many arguments they take"),
+        Key("constants", ("list",), "numbers and markers"),
+        Key("array", ("list",), "functions for operators that are not pointwise"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Primitives:
+    """What expressions may use of an array namespace, ``xp``."""
+
+    pointwise: Mapping[str, int]  # by name, the number of arguments
+    constants: frozenset[str]
+    array: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What the operators' entries refer to."""
+
+    scalar_types: Mapping[str, ScalarType]
+    backends: Mapping[str, Backend]
+    tags: Mapping[str, str]
+    primitives: Primitives
+
+
+def load_tables(directory: Path, native: FunctionIndex, report: Report) -> Tables:
+    """Reads the four tables; mistakes are reported."""
+    scalar_types = _scalar_types(directory, report)
+    backends = _backends(directory, scalar_types, native, report)
+    tags: dict[str, str] = {}
+    for fields, _ in _rows(directory, "tags.yaml", _TAG_KEYS, ("tag", "desc"), report):
+        tags[fields["tag"].value] = " ".join(fields["desc"].value.split())
+    return Tables(scalar_types, backends, tags, _primitives(directory, report))
+
+
+def _open(directory: Path, name: str, report: Report) -> Located | None:
+    """A table's file; a missing one is reported."""
+    display = f"{directory.name}/{name}"
+    path = directory / name
+    if path.exists():
+        return read_yaml(path.read_text(encoding="utf-8"), display, report)
+    report.error(Place(display, 1, 1), "this file is missing")
+    return None
+
+
+def _primitives(directory: Path, report: Report) -> Primitives:
+    root = _open(directory, "primitives.yaml", report)
+    if root is None or not isinstance(root.value, dict):
+        return Primitives({}, frozenset(), frozenset())
+    fields = check_keys(root.value, _PRIMITIVE_KEYS, "primitives.yaml", report)
+    pointwise: dict[str, int] = {}
+    for name, count in fields["pointwise"].value.items() if "pointwise" in fields else ():
+        if isinstance(count.value, int):
+            pointwise[name] = count.value
+        else:
+            report.error(count.place, f'"{name}" has no number of arguments', expected="a whole number")
+    constants, array = (
+        frozenset(word for word, _ in words(fields[key], report)) if key in fields else frozenset[str]()
+        for key in ("constants", "array")
+    )
+    return Primitives(pointwise, constants, array)
+
+
+def _rows(
+    directory: Path, name: str, keys: Mapping[str, Key], required: Sequence[str], report: Report
+) -> list[tuple[dict[str, Located], Place]]:
+    """The entries of a table that have all required keys; the first of these is unique."""
+    root = _open(directory, name, report)
+    if root is None or not isinstance(root.value, tuple):
+        if root is not None:
+            report.error(
+                root.place, "a declaration file is a list of entries", expected='"- " before each entry'
+            )
+        return []
+    rows: dict[str, tuple[dict[str, Located], Place]] = {}
+    for item in root.value:
+        if not isinstance(item.value, dict):
+            report.error(item.place, "an entry is a mapping of keys to values", expected="key: value lines")
+            continue
+        fields = check_keys(item.value, keys, f"an entry of {name}", report)
+        require_keys(item.value, required, keys, item.place, report)
+        if any(key not in fields for key in required):
+            continue
+        identity = fields[required[0]]
+        if identity.value in rows:
+            first = rows[identity.value][0][required[0]].place
+            report.error(
+                identity.place,
+                f'"{identity.value}" is listed twice',
+                length=len(identity.value),
+                related=((first, "it was first listed here"),),
+            )
+            continue
+        rows[identity.value] = (fields, item.place)
+    return list(rows.values())
+
+
+def _scalar_types(directory: Path, report: Report) -> dict[str, ScalarType]:
+    rows = _rows(
+        directory,
+        "scalar_types.yaml",
+        _SCALAR_TYPE_KEYS,
+        ("name", "dtype", "category", "promotes_to"),
+        report,
+    )
+    names = [fields["name"].value for fields, _ in rows]
+    result: dict[str, ScalarType] = {}
+    for fields, _ in rows:
+        name, dtype = fields["name"].value, fields["dtype"].value
+        known_word(fields["category"].value, fields["category"].place, CATEGORIES, "category", report)
+        superiors = words(fields["promotes_to"], report)
+        for key in ("opmath", "real"):
+            if key in fields:
+                superiors_of = fields[key]
+                known_word(superiors_of.value, superiors_of.place, names, "scalar type", report)
+        for word, place in superiors:
+            known_word(word, place, names, "scalar type", report)
+        result[name] = ScalarType(
+            name=name,
+            dtype=dtype,
+            aliases=tuple(word for word, _ in words(fields["aliases"], report))
+            if "aliases" in fields
+            else (),
+            category=fields["category"].value,
+            array=fields["array"].value if "array" in fields else dtype,
+            opmath=fields["opmath"].value if "opmath" in fields else name,
+            real=fields["real"].value if "real" in fields else name,
+            promotes_to=tuple(word for word, _ in superiors),
+        )
+    return result
+
+
+def _backends(
+    directory: Path, scalar_types: Mapping[str, ScalarType], native: FunctionIndex, report: Report
+) -> dict[str, Backend]:
+    required = ("name", "device", "library", "namespace", "kernels")
+    result: dict[str, Backend] = {}
+    for fields, _ in _rows(directory, "backends.yaml", _BACKEND_KEYS, required, report):
+        types = tuple(scalar_types)
+        if "scalar_types" in fields and fields["scalar_types"].value != "all":
+            chosen = words(fields["scalar_types"], report)
+            types = tuple(
+                w for w, place in chosen if known_word(w, place, scalar_types, "scalar type", report)
+            )
+        name = fields["name"].value
+        for key in ("device", "library", "namespace"):
+            _module(fields[key], key, report)
+        result[name] = Backend(
+            name=name,
+            device=fields["device"].value,
+            library=fields["library"].value,
+            namespace=fields["namespace"].value,
+            kernels=_modules(fields["kernels"], native, report),
+            scalar_types=types,
+            capabilities=_plain(fields["capabilities"]) if "capabilities" in fields else {},
+        )
+    return result
+
+
+def _module(located: Located, key: str, report: Report) -> None:
+    """A device is a word, a library and a namespace are modules."""
+    parts = located.value.split(".") if key != "device" else [located.value]
+    if not all(part.isidentifier() for part in parts):
+        expected = "a word, as cpu" if key == "device" else "a module, as tengen.native.cpu"
+        report.error(
+            located.place,
+            f'"{located.value}" is no {key}',
+            length=length_of_scalar(located),
+            expected=expected,
+        )
+
+
+def _modules(located: Located, native: FunctionIndex, report: Report) -> tuple[str, ...]:
+    """The modules below runtime/native that ``[native, -native.meta]`` means."""
+    chosen: set[str] = set()
+    for word, place in words(located, report):
+        package = word.removeprefix("-").removeprefix("native").removeprefix(".")
+        under = {m for m in native.modules if not package or m == package or m.startswith(package + ".")}
+        if not under and not word.startswith("-"):
+            known = ["native", *(f"native.{m}" for m in native.modules if m)]
+            known_word(word, place, known, "package of kernels", report)
+        chosen = chosen - under if word.startswith("-") else chosen | under
+    return tuple(sorted(chosen - {""}))
+
+
+def _plain(located: Located) -> dict[str, object]:
+    """A mapping without its places."""
+
+    def strip(value: object) -> object:
+        if isinstance(value, Located):
+            return strip(value.value)
+        if isinstance(value, tuple):
+            return tuple(strip(item) for item in value)
+        if isinstance(value, dict):
+            return {key: strip(item) for key, item in value.items()}
+        return value
+
+    return {key: strip(item) for key, item in located.value.items()}

@@ -1,0 +1,179 @@
+"""Render: the files of a backend: its Types, those that record, and its Nodes over arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .array_nodes import ArrayWriter
+from .derive import Derived
+from .hoist import ClassNode, hoist, tree
+from .kernels import FunctionIndex
+from .model import Backend, Declarations, Method, NodeClass, OutputFile, TypeClass
+from .page import Press, import_lines, lazy_module
+from .specialise import Specialiser
+
+#: The classes that the scalar types of a category share.
+CATEGORIES = {
+    "bool": "Bool",
+    "integral": "Integral",
+    "floating": "Floating",
+    "reduced": "ReducedFloating",
+    "complex": "Complex",
+}
+
+
+class BackendFiles:
+    """Makes the files of one backend."""
+
+    def __init__(
+        self,
+        declared: Declarations,
+        derived: Derived,
+        backend: Backend,
+        native: FunctionIndex,
+        structures: dict[str, str],
+        press: Press,
+    ) -> None:
+        self.declared = declared
+        self.derived = derived
+        self.backend = backend
+        self.press = press
+        self.stem = backend.name.lower()
+        self.scalars = [s for s in declared.scalar_types if s.name in backend.scalar_types]
+        self.specialiser = Specialiser(derived, backend, native, structures)
+        self.array_specialiser = Specialiser(derived, backend, native, structures)
+
+    def files(self) -> list[OutputFile]:
+        """The Types, the Variable Types, and the Nodes over arrays where the backend has them."""
+        nodes = self._array_nodes()
+        self.specialiser.array_nodes = frozenset(n.name for n in nodes)
+        files = [self._types(recording=False), self._types(recording=True)]
+        return [*files, self._node_file(nodes)] if nodes else files
+
+    # -- Types -----------------------------------------------------------------------------
+
+    def _types(self, recording: bool) -> OutputFile:
+        top = self._class_tree(recording)
+        return self.press.page(
+            f"{self.stem}_{'variable_' if recording else ''}types.py",
+            "types.py.jinja",
+            backend=self.backend.name,
+            recording=recording,
+            imports=[
+                *self._imports(),
+                *(self._recording_imports(top) if recording else self._plain_imports()),
+            ],
+            libraries=sorted(self.specialiser.libraries.items()),
+            classes=list(_classes(top, None, recording)),
+            scalars="array_class" in self.backend.capabilities,
+        )
+
+    def _class_tree(self, recording: bool) -> ClassNode:
+        prefix = ("Variable" if recording else "") + self.backend.name
+        branches: dict[str, dict[str, dict[str, Method]]] = {}
+        for s in self.scalars:
+            leaves = branches.setdefault(f"{prefix}{CATEGORIES[s.category]}Type", {})
+            leaves[f"{prefix}{s.name}Type"] = self.specialiser.methods(s, recording)
+        top = tree(f"{prefix}Type", branches)
+        hoist(top)
+        for v in self.specialiser.variants:
+            general = self.specialiser.recorder(v) if recording else self.specialiser.absent(v)
+            if general is not None:
+                top.methods.setdefault(general.name, general)
+        return top
+
+    def _imports(self) -> list[str]:
+        return [
+            f"import {self.backend.namespace} as xp",
+            "from tengen.autograd.view import as_view",
+            "from tengen.errors import explain",
+            "from tengen.generated import return_types",
+            "from tengen.node_support import LazyModule, LibraryFunction, downcast, upcast, versions",
+            "from tengen.operator import operator",
+            "from tengen.tensor import Tensor",
+            *_array_class(self.backend),
+            *import_lines(self.specialiser.modules),
+        ]
+
+    def _plain_imports(self) -> list[str]:
+        return ["from tengen.generated.type_default import TypeDefault", "from tengen.type import Absent"]
+
+    def _recording_imports(self, top: ClassNode) -> list[str]:
+        plain = ", ".join(sorted(n.removeprefix("Variable") for n in _names(top)))
+        arrays = [lazy_module("_array_nodes", f"{self.stem}_nodes")] if self.specialiser.array_nodes else []
+        return [
+            "from tengen.autograd.edge import gradient_edge",
+            "from tengen.autograd.grad_mode import grad_mode",
+            "from tengen.autograd.node import next_sequence_nr",
+            f"from tengen.generated.{self.stem}_types import ({plain})",
+            "",
+            lazy_module("_nodes", "nodes"),
+            *arrays,
+        ]
+
+    # -- Nodes over arrays -------------------------------------------------------------------
+
+    def _array_nodes(self) -> list[NodeClass]:
+        if self.backend.capabilities.get("formulas") != "arrays":
+            return []
+        kinds = ("functional", "view", "composite")
+        operators = [v.operator for v in self.derived.variants if v.kind in kinds]
+        scalar = next(s for s in self.scalars if s.category == "floating")
+        writer = ArrayWriter(operators, self.array_specialiser, scalar.name)
+        own = self.derived.alternatives.get(self.backend.name, {})
+        specs = [own.get(name, spec) for name, spec in self.derived.nodes.items()]
+        return [made for spec in specs if (made := writer.node(spec)) is not None]
+
+    def _node_file(self, classes: Sequence[NodeClass]) -> OutputFile:
+        libraries = sorted(self.array_specialiser.libraries.items())
+        lines = [f'{short} = LibraryFunction("{module}", "{name}")' for short, (module, name) in libraries]
+        return self.press.page(
+            f"{self.stem}_nodes.py",
+            "nodes.py.jinja",
+            summary=f"Nodes over arrays, for the real floating-point Types of backend {self.backend.name}.",
+            imports=[
+                "from math import prod",
+                f"import {self.backend.namespace} as xp",
+                "import tengen.generated.nodes as _nodes",
+                "from tengen.autograd.saved_variable import unpack_array, unpack_result_array",
+                "from tengen.node_support import LibraryFunction, materialize_array, modified",
+                *_array_class(self.backend),
+                *import_lines(self.array_specialiser.modules),
+                *(["", *lines] if lines else []),
+            ],
+            classes=classes,
+            method="apply",
+            arrays=True,
+        )
+
+
+def _array_class(backend: Backend) -> list[str]:
+    """Imports of the array class and of the function that makes one of a scalar."""
+    if "array_class" not in backend.capabilities:
+        return []
+    lines = []
+    for local, key in (("_array", "array_class"), ("_asarray", "as_array")):
+        module, _, name = str(backend.capabilities[key]).rpartition(".")
+        lines.append(f"from {module} import {name} as {local}")
+    return lines
+
+
+def _names(node: ClassNode) -> Iterable[str]:
+    yield node.name
+    for child in node.children:
+        yield from _names(child)
+
+
+def _classes(node: ClassNode, above: str | None, recording: bool) -> Iterable[TypeClass]:
+    """The class statements of a tree, mothers first."""
+    own = node.name.removeprefix("Variable")
+    if recording:
+        bases = (above, own) if above else (own,)
+        doc = "Records what happens to" if node.children else "The recording Type of"
+    else:
+        bases = (above,) if above else ("TypeDefault",)
+        doc = "What is the same for" if node.children else "The Type of"
+    methods = tuple(node.methods[n] for n in sorted(node.methods))
+    yield TypeClass(node.name, bases, methods, f"{doc} {own.removesuffix('Type')} tensors.")
+    for child in node.children:
+        yield from _classes(child, node.name, recording)

@@ -1,0 +1,165 @@
+"""Specialise: the methods that are the same for every backend.
+
+Composites call other operators; in-place and out variants run their functional operator and
+write its result. They live in TypeDefault, the mother of all Types.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from .annotations import default, parameter_name, return_annotation
+from .derive import Derived
+from .model import Kernel, Method, Operator, Variant
+from .names import TENSOR_BUILTINS
+from .specialise import alias, plain_arguments, signature, substitute
+
+
+class VariantWriter:
+    """Makes the methods of TypeDefault."""
+
+    def __init__(self, derived: Derived, structures: Mapping[str, str], functions: frozenset[str]) -> None:
+        self.derived = derived
+        self.structures = structures
+        self.functions = functions
+        self.modules: dict[str, str] = {}
+        self.by_name = {str(v.name): v.operator for v in derived.variants}
+
+    def methods(self, variant: Variant) -> Iterable[Method]:
+        """The variant's method in TypeDefault, if it belongs there."""
+        match variant.kind:
+            case "inplace":
+                yield self._inplace(variant)
+            case "out":
+                yield self._out(variant)
+            case "composite":
+                yield self._composite(
+                    variant, variant.operator.kernels["CompositeImplicitAutograd"], "composite"
+                )
+            case "functional" | "view" if "CompositeExplicitAutograd" in variant.operator.kernels:
+                yield self._composite(
+                    variant, variant.operator.kernels["CompositeExplicitAutograd"], "explicit"
+                )
+
+    def _method(self, variant: Variant, form: str, call: str, extra: str = "") -> Method:
+        operator = variant.operator
+        return Method(
+            name=variant.name.method,
+            operator=str(variant.name),
+            signature=signature(operator) + extra,
+            returns=return_annotation(operator.schema.returns, self.structures.get(str(variant.name))),
+            form=form,
+            call=call,
+            doc=operator.doc,
+        )
+
+    def _inplace(self, variant: Variant) -> Method:
+        base = self.by_name[str(variant.base)]
+        names = [parameter_name(a.name) for a in variant.operator.schema.arguments]
+        rest = ", ".join(names[1:]) + ("," if len(names) == 2 else "")
+        node = self.derived.nodes.get(str(base.name))
+        saves_self = node is not None and any(s.source == names[0] and s.what == "tensor" for s in node.saved)
+        functional = f'operator("{base.name}").proceed'
+        direct = _needs_no_promotion(base)
+        if direct is not None:
+            functional = f"T.{base.name.method} if {direct} else {functional}"
+        call = f'run_inplace("{variant.name.function}", {names[0]}, {functional}, ({rest}), {saves_self})'
+        return self._method(variant, "inplace", call)
+
+    def _out(self, variant: Variant) -> Method:
+        base = self.by_name[str(variant.base)]
+        many = len(base.schema.returns) > 1
+        given: list[str] = []
+        kept = {a.name for a in plain_arguments(variant.operator)}
+        for a in base.schema.arguments:
+            if a.name in kept:
+                given.append(parameter_name(a.name))
+            else:
+                given.append(
+                    {"ScalarType?": "out.dtype", "Device?": "out.device"}.get(
+                        str(a.type), default(a) or "None"
+                    )
+                )
+        outs = "tuple(out)" if many else "(out,)"
+        arguments = ", ".join(given) + ("," if len(given) == 1 else "")
+        call = f'run_out("{variant.name.function}", operator("{base.name}").proceed, ({arguments}), {outs})'
+        call += "" if many else "[0]"
+        extra = ", out: Sequence[Tensor]" if many else ", out: Tensor"
+        method = self._method(variant, "out", call, extra)
+        return method if method.signature[0] != "," else _without_comma(method)
+
+    def _composite(self, variant: Variant, kernel: Kernel, form: str) -> Method:
+        operator = variant.operator
+        call = self._call(operator, kernel)
+        structure = self.structures.get(str(operator.name))
+        if structure is not None and form == "composite":
+            call = f"{structure}({call})"
+        if form == "explicit":
+            call = f"record_composite(lambda: {call}, {self._recorder(operator)})"
+        return self._method(variant, form, call)
+
+    def _call(self, operator: Operator, kernel: Kernel) -> str:
+        arguments = operator.schema.arguments
+        if kernel.function is not None:
+            return (
+                f"{self._function(kernel.function)}({', '.join(parameter_name(a.name) for a in arguments)})"
+            )
+        names = {a.name: parameter_name(a.name) for a in arguments}
+        bound = _bound(kernel.formula.tree)
+        for n in kernel.formula.names() - set(names) - bound:
+            if n in kernel.calls:
+                names[n] = self._function(kernel.calls[n])
+            elif n not in TENSOR_BUILTINS and n in self.functions:
+                names[n] = f"F.{n}"
+        return substitute(kernel.formula, names)
+
+    def _function(self, qualified: str) -> str:
+        module, _, name = qualified.rpartition(".")
+        self.modules[alias(f"composite.{module}")] = f"tengen.composite.{module}"
+        return f"{alias(f'composite.{module}')}.{name}"
+
+    def _recorder(self, operator: Operator) -> str:
+        """What records an explicit composite as one Node, or None."""
+        node = self.derived.nodes.get(str(operator.name))
+        if node is None:
+            return "None"
+        inputs = ", ".join(parameter_name(a.name) for a in node.inputs)
+        saved = ", ".join(
+            f'"{s.slot}": ("{s.what}", {parameter_name(s.source) if s.what != "result" else s.index})'
+            for s in node.saved
+        )
+        return f"_nodes.{node.name}, ({inputs},), {{{saved}}}, {node.outputs}"
+
+
+def _needs_no_promotion(operator: Operator) -> str | None:
+    """The test that the other operands of a pointwise operator are of the first one's Type."""
+    if "pointwise" not in operator.tags or not operator.promote or operator.promote == "int_to_float":
+        return None
+    tests = []
+    for a in operator.schema.arguments[1:]:
+        name = parameter_name(a.name)
+        match str(a.type):
+            case "Tensor":
+                tests.append(f"{name}._type is T")
+            case "Scalar" if a.name in operator.promoted:
+                tests.append(f"{name}.__class__ in T.weak")
+            case _ if a.name in operator.promoted:
+                return None
+    return " and ".join(tests) or None
+
+
+def _bound(tree: ast.expr) -> frozenset[str]:
+    """The names that comprehensions of the expression bind."""
+    return frozenset(
+        n.id
+        for c in ast.walk(tree)
+        if isinstance(c, ast.comprehension)
+        for n in ast.walk(c.target)
+        if isinstance(n, ast.Name)
+    )
+
+
+def _without_comma(method: Method) -> Method:
+    return replace(method, signature=method.signature.removeprefix(", "))
