@@ -1,0 +1,38 @@
+"""tengen: tensors and automatic differentiation, with operators that are generated from YAML.
+
+The names are PyTorch's, and so is what they do; docs/differences.md says where not.
+"""
+
+from __future__ import annotations
+
+import warnings as _warnings
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
+from tengen.generating import generating as _generating
+
+__version__ = "0.1.0"
+
+# A division by zero is no event: its result says so, as in PyTorch.
+_warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"tengen\.")
+
+_broken: Exception | None = None
+if not _generating():
+    try:
+        from tengen.namespace import *  # noqa: F403
+    except Exception as _error:
+        _broken = _error
+
+_SUBMODULES = frozenset({"linalg", "nn", "special", "utils"})
+
+
+def __getattr__(name: str) -> _Any:
+    """Submodules that are imported when they are first used; what a process that generates left out."""
+    if _broken is not None:
+        reason = "the generated code does not load; `python -m tengen.codegen.gen` makes it anew"
+        raise ImportError(f"{reason} ({type(_broken).__name__}: {_broken})") from _broken
+    if name in _SUBMODULES:
+        return _import_module(f"tengen.{name}")
+    if _generating() and not name.startswith("__"):
+        return getattr(_import_module("tengen.namespace"), name)
+    raise AttributeError(f"module 'tengen' has no attribute {name!r}")

@@ -1,0 +1,281 @@
+"""Automatic differentiation: ``backward``, ``grad``, and the modes of recording.
+
+The modules are named as PyTorch's are in ``csrc/autograd``; generated Nodes reach operators,
+nothing here names one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tengen.autograd import function, graph
+from tengen.autograd.anomaly_mode import (
+    detect_anomaly,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    set_detect_anomaly,
+)
+from tengen.autograd.edge import Edge, gradient_edge
+from tengen.autograd.engine import execute
+from tengen.autograd.function import Function
+from tengen.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from tengen.autograd.graph import GradientEdge
+from tengen.autograd.hooks import RemovableHandle
+from tengen.autograd.inference_mode import inference_mode, is_inference_mode_enabled
+from tengen.autograd.linear import element_count
+from tengen.autograd.node import Node
+from tengen.autograd.variable import Variable
+from tengen.tensor_base import TensorBase
+
+__all__ = [
+    "Function",
+    "Node",
+    "RemovableHandle",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "function",
+    "grad",
+    "gradient_edge",
+    "graph",
+    "inference_mode",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of ``tensors`` with respect to the leaves of their graph to the leaves' ``grad``.
+
+    ``tensors`` is a Tensor or a sequence of them; ``grad_tensors`` has a gradient for each, of its
+    shape, or None where it is a real scalar. The graph's saved values are freed unless
+    ``retain_graph``, which is ``create_graph`` unless given; ``create_graph`` lets the gradients
+    be differentiated in turn. With ``inputs`` only their gradients are accumulated; they need not
+    be leaves.
+
+    Raises RuntimeError when a tensor does not require gradients, when a gradient is missing or
+    has another shape, when ``inputs`` is empty, or when the graph was freed before.
+    """
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
+                "Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    roots = _tensors("tensors", tensors)
+    grads = _make_grads(roots, _grads_for(roots, grad_tensors))
+    edges = _root_edges(roots)
+    wanted: list[Edge] | None = None
+    if inputs is not None:
+        targets = _tensors("inputs", list(inputs.values()) if isinstance(inputs, Mapping) else inputs)
+        if not targets:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        for t in targets:
+            _check_differentiated(t)
+            if isinstance(t, TensorBase):
+                t.retain_grad()  # type: ignore[attr-defined]  # of Tensor
+        wanted = [_edge(t) for t in targets]
+    keep = create_graph if retain_graph is None else retain_graph
+    execute(edges, grads, keep, create_graph, wanted)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
+    """The gradients of the sum of ``outputs`` with respect to ``inputs``, and no ``grad`` is touched.
+
+    ``inputs`` is a Tensor, a sequence, or a dict; a tuple of Tensors comes back, or a dict with the
+    same keys. ``grad_outputs`` has a gradient for each output, of its shape, or None where it is
+    a real scalar. An input that the outputs do not depend on is an error, unless
+    ``allow_unused``, which gives None, or ``materialize_grads``, which gives zeros.
+
+    Raises RuntimeError as ``backward`` does, ValueError when ``allow_unused=False`` is given together
+    with ``materialize_grads``.
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
+        )
+    if is_grads_batched:
+        raise NotImplementedError("grad(): is_grads_batched=True needs vmap, which is not there yet")
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
+            "gradient for other parts of the graph, please use tengen.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    keys: list[Any] | None = None
+    if isinstance(inputs, Mapping):
+        keys = list(inputs)
+        inputs = list(inputs.values())
+    targets = _tensors("inputs", inputs)
+    if not targets:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    if materialize_grads and any(isinstance(t, GradientEdge) for t in targets):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    roots = _tensors("outputs", outputs)
+    grads = _make_grads(roots, _grads_for(roots, grad_outputs))
+    edges = _root_edges(roots)
+    for t in targets:
+        _check_differentiated(t)
+    keep = create_graph if retain_graph is None else retain_graph
+    unused_allowed = materialize_grads if allow_unused is None else allow_unused
+    wanted = [_edge(t) for t in targets]
+    found = execute(edges, grads, keep, create_graph, wanted, accumulate=False)
+    for index, value in enumerate(found):
+        if value is None and not unused_allowed:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior."
+            )
+        if value is None and materialize_grads:
+            found[index] = _zeros_like(targets[index])
+    return tuple(found) if keys is None else dict(zip(keys, found, strict=True))
+
+
+def _tensors(name: str, given: Any) -> Sequence[Any]:
+    """One tensor or several as a sequence; TypeError for anything else."""
+    if isinstance(given, TensorBase | GradientEdge):
+        return (given,)
+    try:
+        found = tuple(given)
+    except TypeError:
+        raise TypeError(
+            f"{name} must be a Tensor or a sequence of Tensors, but got {type(given).__name__}: it is not "
+            "iterable"
+        ) from None
+    for index, t in enumerate(found):
+        if not isinstance(t, TensorBase | GradientEdge):
+            raise TypeError(f"element {index} of {name} must be a Tensor, but got {type(t).__name__}")
+    return found
+
+
+def _grads_for(roots: Sequence[Any], given: Any) -> Sequence[Any]:
+    if given is None:
+        return (None,) * len(roots)
+    if isinstance(given, TensorBase):
+        given = (given,)
+    try:
+        grads = tuple(given)
+    except TypeError:
+        raise TypeError(
+            f"gradients must be a Tensor, None or a sequence of them, but got {type(given).__name__}: it is "
+            "not iterable"
+        ) from None
+    if len(grads) != len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(grads)} gradients")
+    return grads
+
+
+def _make_grads(roots: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+    """The gradient of each root: checked when given, ones for a real scalar."""
+    made = []
+    for index, (root, given) in enumerate(zip(roots, grads, strict=True)):
+        if given is None:
+            made.append(_implicit_grad(root))
+        elif isinstance(given, TensorBase):
+            _check_given_grad(index, root, given)
+            made.append(given)
+        else:
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
+    return made
+
+
+def _implicit_grad(root: Any) -> Any:
+    if isinstance(root, TensorBase) and not root._requires_grad:
+        return None  # an error of its own comes when the edge is looked for
+    shape, kind = _metadata(root)
+    if element_count(shape) != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if not kind.scalar_type.is_floating_point:
+        raise RuntimeError(
+            f"grad can be implicitly created only for real scalar outputs but got {kind.scalar_type}"
+        )
+    return kind.wrap(kind.backend.lib.ones(shape, kind.dtype))
+
+
+def _metadata(root: Any) -> tuple[tuple[int, ...], Any]:
+    """Shape and Type of a tensor, or of the gradient at a GradientEdge."""
+    if not isinstance(root, GradientEdge):
+        return root._array.shape, root._type
+    node, number = root.node, root.output_nr
+    if node.type.__class__ is tuple:
+        return node.shape[number], node.type[number]
+    return node.shape, node.type
+
+
+def _check_given_grad(index: int, root: Any, given: Any) -> None:
+    shape, kind = _metadata(root)
+    if given._type.backend is not kind.backend:
+        raise RuntimeError(
+            f"invalid gradient at index {index} - expected device {kind.backend.device} but got "
+            f"{given._type.backend.device}"
+        )
+    if given._array.shape != shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {list(given._array.shape)} and "
+            f"output[{index}] has a shape of {list(shape)}."
+        )
+    here, there = kind.scalar_type, given._type.scalar_type
+    if here.is_complex is not there.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "
+            f"in dtype: grad_output[{index}] has a dtype of {there} and output[{index}] has a dtype of "
+            f"{here}."
+        )
+
+
+def _root_edges(roots: Sequence[Any]) -> list[Edge]:
+    edges = []
+    for index, root in enumerate(roots):
+        edge = (root.node, root.output_nr) if isinstance(root, GradientEdge) else gradient_edge(root)
+        if edge is None:
+            raise RuntimeError(
+                f"element {index} of tensors does not require grad and does not have a grad_fn"
+            )
+        edges.append(edge)
+    return edges
+
+
+def _check_differentiated(tensor: Any) -> None:
+    if not isinstance(tensor, GradientEdge) and not tensor._requires_grad:
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+
+
+def _edge(tensor: Any) -> Edge:
+    if isinstance(tensor, GradientEdge):
+        return tensor.node, tensor.output_nr
+    edge = gradient_edge(tensor)
+    assert edge is not None  # it requires gradients
+    return edge
+
+
+def _zeros_like(tensor: Any) -> Any:
+    kind = tensor._type
+    return kind.wrap(kind.backend.lib.zeros(tensor._array.shape, kind.dtype))

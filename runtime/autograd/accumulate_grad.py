@@ -1,0 +1,129 @@
+"""AccumulateGrad: the Node at a leaf, which adds what arrives to the leaf's ``grad``."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+from tengen.autograd.autograd_meta import AutogradMeta, meta_of
+from tengen.autograd.hooks import run_post_accumulate
+from tengen.autograd.linear import Copy, add_tensors, apply_linear
+from tengen.autograd.node import LEAF_SEQUENCE_NR, Node
+from tengen.autograd.ownership import is_callers_only
+from tengen.storage import storage_of
+
+_making = threading.Lock()
+
+
+class AccumulateGrad(Node):
+    """Adds gradients to ``variable.grad``.
+
+    Graphs hold it, and it holds the leaf; the leaf knows it only weakly. Its lock keeps sums of
+    several threads exact.
+    """
+
+    __slots__ = ("lock", "variable")
+
+    def __init__(self, variable: Any, meta: AutogradMeta) -> None:
+        self.next_edges = ()
+        self.sequence_nr = LEAF_SEQUENCE_NR
+        self.shape = variable._array.shape
+        self.type = variable._type
+        self.extra = None if meta.leaf_extra is None else meta.leaf_extra.shared()
+        self.variable = variable
+        self.lock = threading.Lock()
+
+    def apply(self, grad: Any) -> tuple[Any, ...]:
+        """Add an array to the leaf's gradient, in place where there is one already.
+
+        The first array is taken as it is when nobody else holds it and it is laid out as the leaf
+        is; the caller's one local variable is not counted.
+        """
+        variable = self.variable
+        if not self._wanted():
+            return ()
+        lib = self.type.backend.lib
+        with self.lock:
+            meta = variable._meta
+            total = meta.grad
+            if total is None:
+                if not (is_callers_only(grad) and fits(lib, grad, variable._array)):
+                    grad = copy_like(lib, grad, variable._array)
+                meta.grad = self.type.wrap(grad)
+            elif total._type is self.type:
+                lib.add_(total._array, grad)
+                storage_of(total).version += 1
+            else:  # a gradient of another type, which its owner allowed
+                lib.copyto(total._array, lib.add(lib.cast(total._array, grad.dtype), grad))
+                storage_of(total).version += 1
+        if self.extra is not None and self.extra.post_accumulate:
+            run_post_accumulate(self.extra.post_accumulate, variable)
+        return ()
+
+    def _wanted(self) -> bool:
+        """Whether the leaf still needs a gradient; RuntimeError when it is no leaf any more."""
+        variable = self.variable
+        if variable._edge is not None:
+            raise RuntimeError("leaf variable has been moved into the graph interior")
+        requires: bool = variable._requires_grad
+        return requires
+
+    def apply_graph(self, grad: Any) -> tuple[Any, ...]:
+        """Add a Tensor to the leaf's gradient out of place: both may be part of a graph."""
+        if not self._wanted():
+            return ()
+        with self.lock:
+            meta = self.variable._meta
+            if meta.grad is None:
+                meta.grad = apply_linear(Copy(grad._type), grad)
+            else:
+                meta.grad = add_tensors(meta.grad, grad)
+        if self.extra is not None and self.extra.post_accumulate:
+            run_post_accumulate(self.extra.post_accumulate, self.variable)
+        return ()
+
+
+def fits(lib: Any, grad: Any, like: Any) -> bool:
+    """Whether ``grad`` is an array laid out as a gradient of ``like`` is to be."""
+    if not grad.shape:
+        return False  # it may be a scalar of the library
+    if lib.is_contiguous(like):
+        contiguous: bool = lib.is_contiguous(grad)
+        return contiguous
+    same: bool = lib.same_layout(grad, like) if is_dense(lib, like) else lib.is_contiguous(grad)
+    return same
+
+
+def is_dense(lib: Any, array: Any) -> bool:
+    """Whether the elements fill their memory, each place once, in whatever order of dimensions."""
+    expected = 1
+    for stride, size in sorted(
+        [(s, n) for s, n in zip(lib.strides(array), array.shape, strict=True) if n > 1]
+    ):
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def copy_like(lib: Any, grad: Any, like: Any) -> Any:
+    """A copy of ``grad`` with the strides of ``like`` when that is dense, else contiguous."""
+    strides = lib.strides(like)
+    if lib.is_contiguous(like) or not is_dense(lib, like):
+        copied = lib.empty(tuple(like.shape), grad.dtype)
+    else:
+        copied = lib.empty_strided(tuple(like.shape), strides, grad.dtype)
+    lib.copyto(copied, grad)
+    return copied
+
+
+def new_accumulator(leaf: Any) -> AccumulateGrad:
+    """The accumulator of a leaf, made if there is no live one."""
+    with _making:  # two threads must not make two: each would have a lock of its own
+        meta = meta_of(leaf)
+        accumulator = None if meta.accumulator is None else meta.accumulator()
+        if accumulator is None:
+            accumulator = AccumulateGrad(leaf, meta)
+            meta.accumulator = weakref.ref(accumulator)
+        return accumulator

@@ -1,0 +1,157 @@
+"""Anomaly mode: where in the forward pass a Node was made, told when its backward fails or gives NaN."""
+
+from __future__ import annotations
+
+import os
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tengen.autograd.node import Node, next_sequence_nr
+from tengen.autograd.saved_variable import anomaly
+from tengen.autograd.saved_variable_hooks import new_nodes
+from tengen.interception import active
+from tengen.tensor_base import TensorBase
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+class _Running(threading.local):
+    """The Node that the backward pass of this thread runs just now."""
+
+    node: Node | None = None
+
+
+_running = _Running()
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on."""
+    return anomaly.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode, when it is on, looks for NaN."""
+    return anomaly.check_nan
+
+
+def _switch(enabled: bool, check_nan: bool) -> None:
+    anomaly.enabled, anomaly.check_nan = enabled, check_nan
+    if enabled and _intercept not in active:
+        active.append(_intercept)
+    elif not enabled and _intercept in active:
+        active.remove(_intercept)
+
+
+class set_detect_anomaly:  # the user's spelling
+    """Switch anomaly mode on or off: at once when called, undone at the end when used with ``with``."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self.previous = anomaly.enabled, anomaly.check_nan
+        _switch(mode, check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        _switch(*self.previous)
+
+
+class detect_anomaly:  # the user's spelling
+    """Inside, operators remember where they were called, and a backward pass that fails says so.
+
+    With ``check_nan`` a Node that gives NaN is a RuntimeError that names it. All of it is slow:
+    for debugging only.
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
+            "enabled for debugging.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        self.previous = anomaly.enabled, anomaly.check_nan
+        _switch(True, self.check_nan)
+
+    def __exit__(self, *_: object) -> None:
+        _switch(*self.previous)
+
+
+# -- the forward pass --------------------------------------------------------------------
+
+
+def _intercept(operator: Any, arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> Any:
+    since = next_sequence_nr()
+    result = proceed(*arguments)
+    remember(list(new_nodes(result, since)))
+    return result
+
+
+def remember(nodes: Sequence[Node]) -> None:
+    """Note in the Nodes' metadata where the user's code is, unless that was done before."""
+    fresh = [node for node in nodes if "traceback_" not in node.metadata]
+    if not fresh:
+        return
+    frames = [f for f in traceback.extract_stack() if not os.path.abspath(f.filename).startswith(_PACKAGE)]
+    where = traceback.format_list(frames)
+    for node in fresh:
+        node.metadata["traceback_"] = where
+        if _running.node is not None:
+            node.metadata["parent_"] = _running.node
+
+
+# -- the backward pass -------------------------------------------------------------------
+
+
+def run_watched(node: Node, run: Callable[[], tuple[Any, ...] | None]) -> tuple[Any, ...] | None:
+    """Run a Node; when it fails or gives NaN, a warning says where it was made.
+
+    Raises what the Node raises, and RuntimeError for NaN.
+    """
+    before, _running.node = _running.node, node
+    try:
+        grads = run()
+    except Exception:
+        warn_where(node)
+        raise
+    finally:
+        _running.node = before
+    if anomaly.check_nan and grads is not None:
+        for number, (gradient, edge) in enumerate(zip(grads, node.next_edges, strict=False)):
+            if gradient is None or edge is None:
+                continue
+            kind = edge[0].type
+            lib = (kind[edge[1]] if kind.__class__ is tuple else kind).backend.lib
+            if lib.isnan_any(gradient._array if isinstance(gradient, TensorBase) else gradient):
+                warn_where(node)
+                raise RuntimeError(f"Function '{node.name()}' returned nan values in its {number}th output.")
+    return grads
+
+
+def warn_where(node: Node) -> None:
+    """Warn that ``node`` failed, with the place where it was made and what led to that."""
+    text = f"Error detected in {node.name()}. "
+    where = node.metadata.get("traceback_")
+    if where is None:
+        text += (
+            "No forward pass information available. Enable detect anomaly during forward pass for more "
+            "information."
+        )
+    else:
+        text += "Traceback of forward call that caused the error:\n" + "".join(where)
+    parent = node.metadata.get("parent_")
+    while parent is not None:
+        text += f"\n\nPrevious calculation was induced by {parent.name()}. "
+        where = parent.metadata.get("traceback_")
+        if where is None:
+            text += "No forward pass information available."
+        else:
+            text += "Traceback of forward call that induced the previous calculation:\n" + "".join(where)
+        parent = parent.metadata.get("parent_")
+    warnings.warn(text, UserWarning, stacklevel=2)

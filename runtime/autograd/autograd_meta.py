@@ -1,0 +1,38 @@
+"""AutogradMeta: what few tensors need, made when it is first needed."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tengen.autograd.accumulate_grad import AccumulateGrad
+    from tengen.autograd.hooks import NodeExtra
+
+#: How a view was made, where that restricts what may be written through it.
+PLAIN_VIEW, MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, CUSTOM_VIEW, INFERENCE_VIEW = 0, 1, 2, 3, 4
+
+
+class AutogradMeta:
+    """The rarer attributes of a tensor's part in a graph; slots of the tensor hold the frequent ones."""
+
+    __slots__ = ("accumulator", "creation", "grad", "leaf_extra", "name", "retains_grad")
+
+    def __init__(self) -> None:
+        #: The accumulated gradient of a leaf, or of a tensor that retains it.
+        self.grad: Any = None
+        #: The live AccumulateGrad of a leaf: graphs hold it, the leaf does not.
+        self.accumulator: weakref.ref[AccumulateGrad] | None = None
+        #: A leaf's hooks, handed to each of its accumulators.
+        self.leaf_extra: NodeExtra | None = None
+        self.name: str | None = None
+        self.retains_grad = False
+        self.creation = PLAIN_VIEW
+
+
+def meta_of(tensor: Any) -> AutogradMeta:
+    """The tensor's AutogradMeta, made if there is none yet."""
+    meta: AutogradMeta | None = tensor._meta
+    if meta is None:
+        meta = tensor._meta = AutogradMeta()
+    return meta

@@ -1,0 +1,99 @@
+"""What becomes of the results of a user's Function: their history, and rules for what was written to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tengen.autograd.autograd_meta import CUSTOM_VIEW, MULTI_OUTPUT_VIEW, meta_of
+from tengen.autograd.edge import Edge, gradient_edge
+from tengen.autograd.python_function import PyNode
+from tengen.autograd.variable_type_utils import check_inplace, rebase
+from tengen.autograd.view import as_view, differentiable
+from tengen.storage import storage_of
+from tengen.tensor_base import TensorBase
+
+
+def wrap_outputs(
+    node: PyNode, arguments: tuple[Any, ...], outputs: tuple[Any, ...], recording: bool
+) -> tuple[Any, ...]:
+    """The results of ``forward`` as ``apply`` returns them, with ``node`` as their history.
+
+    ``recording`` says whether they have one. Raises RuntimeError for an input that was marked as
+    dirty and is not returned, or may not be written to.
+    """
+    inputs = {id(a): a for a in arguments if isinstance(a, TensorBase)}
+    dirty = _dirty(node, outputs)
+    fixed = {id(t) for t in node.non_differentiable if isinstance(t, TensorBase)}
+    count = sum([isinstance(out, TensorBase) for out in outputs])
+    node.shape = tuple([o._array.shape if isinstance(o, TensorBase) else () for o in outputs])
+    node.type = tuple([o._type if isinstance(o, TensorBase) else None for o in outputs])
+    made: list[Any] = []
+    for number, out in enumerate(outputs):
+        if isinstance(out, TensorBase):
+            tracked = recording and id(out) not in fixed and differentiable(out._type)
+            written = id(out) in dirty
+            edge = (node, number) if tracked else None
+            out = _result(out, edge, inputs, written, count)
+        made.append(out)
+    return tuple(made)
+
+
+def _dirty(node: PyNode, outputs: tuple[Any, ...]) -> set[int]:
+    """The ids of the inputs that were marked as dirty."""
+    for index, tensor in enumerate(node.dirty_tensors):
+        if not isinstance(tensor, TensorBase):
+            raise RuntimeError(
+                f"mark_dirty can only accept variables, but argument {index} is of type "
+                + type(tensor).__name__
+            )
+    dirty = {id(t) for t in node.dirty_tensors}
+    if not dirty <= {id(out) for out in outputs}:
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs "
+            "that are modified inplace must all be outputs of the Function."
+        )
+    return dirty
+
+
+def _result(out: Any, edge: Edge | None, inputs: dict[int, Any], written: bool, count: int) -> Any:
+    """One Tensor that ``forward`` returned, of ``count``, with its history."""
+    returned = id(out) in inputs
+    if written:
+        if edge is None:
+            storage_of(out).version += 1
+            return out
+        _rewrite(out, edge, count)
+        return out
+    if returned:
+        out = as_view(out, out._array, out._type)
+    if edge is None:
+        if not returned and out._requires_grad:
+            out._edge, out._requires_grad = None, False
+        return out
+    out._edge, out._requires_grad = edge, True
+    if out._base is not None:
+        meta_of(out).creation = CUSTOM_VIEW if count == 1 else MULTI_OUTPUT_VIEW
+    return out
+
+
+def _rewrite(tensor: Any, edge: Edge, count: int) -> None:
+    """Give an input that ``forward`` has written to its new history."""
+    if tensor._base is not None and count > 1:
+        raise RuntimeError(
+            "If your Function modifies inplace an input that is a view of another Tensor, your Function "
+            "cannot return more than one Tensor. This is not supported by the current autograd engine. You "
+            "should either make sure the input is not a view (using .clone() for example) or make your "
+            "Function only return one Tensor (potentially splitting it into two Functions: one doing the "
+            "inplace that returns a single Tensor and a second one that does the other operations)."
+        )
+    if tensor._base is None and tensor._edge is None and tensor._requires_grad:
+        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+    check_inplace(tensor)
+    storage_of(tensor).version += 1
+    old = gradient_edge(tensor)
+    own = None
+    if old is not None:  # the Node's own tuple, by which it is found
+        own = next(
+            (e for e in edge[0].next_edges if e is not None and e[0] is old[0] and e[1] == old[1]), None
+        )
+    rebase(tensor, edge, own)

@@ -1,0 +1,237 @@
+"""The engine: runs a graph backwards.
+
+It moves arrays. Gradients are Tensors only where a user sees them (hooks, ``grad``), or when
+``create_graph`` asks for a result that can be differentiated again: then every Node's
+``apply_graph`` runs, with recording on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from tengen.autograd.anomaly_mode import run_watched
+from tengen.autograd.autograd_meta import meta_of
+from tengen.autograd.edge import Edge
+from tengen.autograd.grad_mode import grad_mode
+from tengen.autograd.graph_task import Capture, GraphTask, current
+from tengen.autograd.hooks import NodeExtra, run_hooks, run_post_hooks, run_pre_hooks
+from tengen.autograd.input_buffer import Buffers, add_arrays, deliver
+from tengen.autograd.input_metadata import as_array, fit_array, fit_tensor
+from tengen.autograd.linear import Copy, add_tensors, apply_linear
+from tengen.autograd.node import GraphRoot, Node
+from tengen.autograd.ownership import is_locals_only
+from tengen.autograd.saved_variable import anomaly
+
+
+def execute(
+    roots: Sequence[Edge],
+    grads: Sequence[Any],
+    keep_graph: bool,
+    create_graph: bool,
+    inputs: Sequence[Edge] | None = None,
+    accumulate: bool = True,
+) -> list[Any]:
+    """Run backwards from ``roots``, with the Tensors ``grads`` arriving there.
+
+    Without ``inputs`` the gradients of all leaves are accumulated; with it only theirs, or, when
+    ``accumulate`` is False, the gradients arriving at these edges are returned instead, as
+    Tensors, None where nothing arrived.
+    """
+    values = tuple(grads) if create_graph else tuple([g._array for g in grads])
+    root = GraphRoot(tuple(roots), values)
+    del values
+    task = GraphTask(root, keep_graph, create_graph, inputs, accumulate)
+    before, outer = grad_mode.enabled, current.task
+    grad_mode.enabled = create_graph
+    current.task = task
+    try:
+        run(task, root)
+        task.run_callbacks()
+    finally:
+        grad_mode.enabled, current.task = before, outer
+    return task.captured
+
+
+def run(task: GraphTask, root: Node) -> None:
+    """Run the Nodes of the task in their order."""
+    if not task.order:
+        return
+    buffers: Buffers = {root: ()}
+    pop = buffers.pop
+    graph = task.create_graph
+    keep = task.keep_graph
+    needed = task.needed
+    watched = anomaly.enabled
+    for node in task.order:
+        grad = pop(node, None)
+        if grad is None or watched or node.extra is not None or grad.__class__ is list:
+            if watched and node.__class__ is not Capture:
+                grads = run_watched(node, partial(_run_slow, task, buffers, node, grad))
+            else:
+                grads = _run_slow(task, buffers, node, grad)
+            if grads is None:
+                continue
+        elif graph:
+            grads = node.apply_graph(grad)
+        else:
+            grads = node.apply(grad)
+        if not keep:
+            node.release()
+        grad = None  # nothing here may hold a gradient that somebody could take over
+        index = 0
+        for edge in node.next_edges:
+            if edge is not None:
+                value = grads[index]
+                if value is not None:
+                    target = edge[0]
+                    if needed is None and value.shape == target.shape and value.dtype is target.type.dtype:
+                        if target not in buffers:
+                            buffers[target] = value
+                        else:
+                            add_arrays(target.type.backend.lib, buffers, target, value)
+                    elif needed is None or target in needed:
+                        _deliver_fitted(buffers, node, index, edge, value, graph)
+            index += 1  # noqa: SIM113  # enumerate costs a tenth of the loop
+        grads = value = None
+    if buffers:
+        late = ", ".join(sorted({node.name() for node in buffers}))
+        raise RuntimeError(
+            f"a gradient came to {late} after its turn: it is newer than a Node that leads to it"
+        )
+
+
+def _deliver_fitted(buffers: Buffers, node: Node, index: int, edge: Edge, value: Any, graph: bool) -> None:
+    """Give the result ``index`` of ``node`` to where it goes, as it must be there."""
+    target, number = edge
+    shape, kind = target.shape, target.type
+    if kind.__class__ is tuple:
+        shape, kind = shape[number], kind[number]
+    fit = fit_tensor if graph else fit_array
+    deliver(buffers, target, number, fit(value, shape, kind, node, index), graph)
+
+
+def _run_slow(task: GraphTask, buffers: Buffers, node: Any, grad: Any) -> tuple[Any, ...] | None:
+    """Run a Node that has hooks, several inputs or no gradient, or a Capture; None: nothing comes of it."""
+    graph = task.create_graph
+    if node.__class__ is Capture:
+        _capture(task, buffers, node)
+        return None
+    if node.type.__class__ is tuple:
+        grad = (None,) * len(node.type) if grad is None else tuple(grad)
+    if node.extra is not None:
+        grad = _run_extra(node, node.extra, grad, graph)
+        if node.extra.pre_hooks or node.extra.post_hooks:
+            return _run_hooked(node, node.extra, grad, graph)
+    if not node.runs_undefined and not any_defined(grad):
+        if not task.keep_graph:
+            node.release()
+        return None
+    result: tuple[Any, ...] = node.apply_graph(grad) if graph else node.apply(grad)
+    return result
+
+
+def _run_hooked(node: Node, extra: NodeExtra, grad: Any, graph: bool) -> tuple[Any, ...]:
+    """Run a Node that has hooks of its own, which see Tensors."""
+    several = node.type.__class__ is tuple
+    kinds = node.type if several else (node.type,)
+    incoming = grad if several else (grad,)
+    if not graph:
+        incoming = tuple(
+            [None if g is None else k.wrap(as_array(g, k)) for g, k in zip(incoming, kinds, strict=True)]
+        )
+    if extra.pre_hooks:
+        incoming = run_pre_hooks(extra.pre_hooks, incoming)
+    # The list is to hold nothing that the Node could take over when no hook looks at it afterwards.
+    values = incoming if graph else tuple([None if g is None else g._array for g in incoming])
+    grad = values if several else values[0]
+    del values
+    if not extra.post_hooks:
+        del incoming
+    result: tuple[Any, ...] = (None,) * len(node.next_edges)
+    if node.runs_undefined or any_defined(grad):
+        result = node.apply_graph(grad) if graph else node.apply(grad)
+    if not extra.post_hooks:
+        return result
+    if not graph:
+        result = tuple(
+            [
+                None if g is None else _type_at(edge, kinds[0]).of_array(g).wrap(g)
+                for g, edge in zip(result, node.next_edges, strict=False)
+            ]
+        )
+    result = run_post_hooks(extra.post_hooks, result, incoming)
+    return result if graph else tuple([None if g is None else g._array for g in result])
+
+
+def _type_at(edge: Edge | None, default: Any) -> Any:
+    """The Type of the gradient that goes along an edge."""
+    if edge is None:
+        return default
+    kind = edge[0].type
+    return kind[edge[1]] if kind.__class__ is tuple else kind
+
+
+def any_defined(grad: Any) -> bool:
+    """Whether a gradient, or one of several, is there."""
+    return any([g is not None for g in grad]) if grad.__class__ is tuple else grad is not None
+
+
+def _capture(task: GraphTask, buffers: Buffers, capture: Capture) -> None:
+    """Note the gradients that arrive at a Node, which runs afterwards only when something needs it."""
+    node = capture.node
+    several = node.type.__class__ is tuple
+    # The Node's own run calls the hooks when it comes; here they run only when it does not.
+    runs = any([edge is not None and edge[0] in (task.needed or ()) for edge in node.next_edges])
+    grads = buffers.get(node) if runs else buffers.pop(node, None)
+    if several:
+        grads = (None,) * len(node.type) if grads is None else tuple(grads)
+    if not runs and node.extra is not None:
+        grads = _run_extra(node, node.extra, grads, task.create_graph)
+    for number, index in capture.wanted:
+        value: Any = grads
+        if value.__class__ is tuple:
+            value = value[number]
+        elif len(capture.wanted) == 1:
+            grads = None  # so that an array that only this function holds is seen to be that
+        if value is not None and not task.create_graph:
+            kind = node.type[number] if several else node.type
+            value = as_array(value, kind)
+            if not is_locals_only(value):
+                value = kind.backend.lib.copy(value)
+            value = kind.wrap(value)
+        task.captured[index] = value
+
+
+def _run_extra(node: Node, extra: NodeExtra, grad: Any, graph: bool) -> Any:
+    """The incoming gradients after the hooks of the tensors, and retained by those that asked."""
+    if extra.tensor_hooks is None and extra.retained is None:
+        return grad
+    several = node.type.__class__ is tuple
+    values = list(grad) if several else [grad]
+    kinds = node.type if several else (node.type,)
+    for number, kind in enumerate(kinds):
+        hooks = None if extra.tensor_hooks is None else extra.tensor_hooks.get(number)
+        keeper = None if extra.retained is None else extra.retained.get(number)
+        if not hooks and keeper is None:
+            continue
+        value = values[number]
+        if value is not None and not graph:
+            value = kind.wrap(as_array(value, kind))
+        if hooks:
+            value = run_hooks(hooks, value)
+        tensor = None if keeper is None else keeper()
+        if tensor is not None and value is not None:
+            _retain(tensor, value)
+        values[number] = value if graph or value is None else value._array
+    return tuple(values) if several else values[0]
+
+
+def _retain(tensor: Any, grad: Any) -> None:
+    """Keep ``grad`` as the gradient of a tensor that is not a leaf."""
+    meta = meta_of(tensor)
+    if meta.grad is None:
+        meta.grad = apply_linear(Copy(grad._type), grad)
+    else:
+        meta.grad = add_tensors(meta.grad, grad)

@@ -1,0 +1,183 @@
+"""Function: an operation whose derivative the user writes."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from tengen.autograd.anomaly_mode import remember
+from tengen.autograd.custom_function import wrap_outputs
+from tengen.autograd.grad_mode import grad_mode
+from tengen.autograd.node import Error
+from tengen.autograd.python_function import FunctionCtx, PyNode
+from tengen.autograd.saved_variable import anomaly
+from tengen.tensor_base import TensorBase
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+_LEGACY = (
+    "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+    "function with static forward method."
+)
+
+
+class FunctionMeta(type):
+    """Makes for each Function the class of its Nodes: ``ExpBackward`` for ``Exp``."""
+
+    _node_cls: type[PyNode]
+
+    def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
+        super().__init__(name, bases, attributes)
+        cls._node_cls = type(
+            f"{name}Backward", (PyNode,), {"_forward_cls": cls, "__module__": cls.__module__}
+        )
+
+
+class Function(FunctionCtx, metaclass=FunctionMeta):
+    """An operation with a derivative of its own; called as ``MyFunction.apply(*args)``.
+
+    A subclass has static methods: ``forward(ctx, *args)``, or ``forward(*args)`` together with
+    ``setup_context(ctx, inputs, output)``, which computes without being recorded; and
+    ``backward(ctx, *grads)``, which is given a gradient for each result and returns one, or None,
+    for each argument. ``vjp`` is another name of ``backward``.
+    """
+
+    #: Whether ``func.vmap`` may derive a rule from the methods themselves.
+    generate_vmap_rule: ClassVar[bool] = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you "
+            "should invoke them on the class itself. Instantiating an autograd function will raise an error "
+            "in a future version.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(_LEGACY)
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the results, Tensors or anything else: ``forward(ctx, *args)`` or ``forward(*args)``."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Save what ``backward`` needs, where ``forward`` is not given ``ctx``."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of the arguments, from those of the results."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use "
+            "it with backward mode AD."
+        )
+
+    #: Another name of ``backward``.
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangents of the results, from those of the arguments."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """The results, and their dimensions, for arguments that have a dimension of examples."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap static method or set "
+            "generate_vmap_rule=True."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call ``forward``; its results have this Function in their history.
+
+        Raises what the methods raise, and RuntimeError where results and marks do not agree.
+        """
+        separate = cls.setup_context is not Function.setup_context
+        if separate or kwargs:
+            args = _bound(cls.forward, args, kwargs, separate)
+        recording = grad_mode.enabled
+        node = cls._node_cls(args, recording)
+        recording = recording and any(node.needs_input_grad)
+        if anomaly.enabled:
+            remember([node])
+        grad_mode.enabled, before = False, grad_mode.enabled
+        try:
+            if separate:
+                given = cls.forward(*args)
+                cls.setup_context(node, args, given)
+            else:
+                given = cls.forward(node, *args)
+            several = isinstance(given, tuple)
+            outputs: tuple[Any, ...] = given if several else (given,)
+            made = wrap_outputs(node, args, outputs, recording)
+            if recording:
+                # An input that is returned is saved as such; its alias is what the Function made.
+                node.keep({id(out): i for i, out in enumerate(made)})
+        finally:
+            grad_mode.enabled = before
+        node.to_save = node.dirty_tensors = node.non_differentiable = ()
+        return made if several else made[0]
+
+    @classmethod
+    def _user_backward(cls) -> Callable[..., Any]:
+        """The one of ``backward`` and ``vjp`` that there is."""
+        has_backward, has_vjp = cls.backward is not Function.backward, cls.vjp is not Function.vjp
+        if has_backward and has_vjp:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should "
+                "only implement one of them."
+            )
+        return cls.vjp if has_vjp else cls.backward
+
+
+def _bound(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], defaults: bool
+) -> tuple[Any, ...]:
+    """The arguments by position; a ``forward`` without ``ctx`` is also given its ``defaults``."""
+    import inspect  # slow to import
+
+    signature = inspect.signature(forward)
+    bound = signature.bind(*args, **kwargs) if defaults else signature.bind(None, *args, **kwargs)
+    if defaults:
+        bound.apply_defaults()
+    return bound.args if defaults else bound.args[1:]
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates a ``backward`` that is not differentiable itself: differentiating its result is an error."""
+
+    @functools.wraps(backward)
+    def wrapper(ctx: Any, *grads: Any) -> Any:
+        enabled = grad_mode.enabled
+        grad_mode.enabled = False
+        try:
+            outputs = backward(ctx, *grads)
+        finally:
+            grad_mode.enabled = enabled
+        if not enabled or not any([isinstance(g, TensorBase) and g._requires_grad for g in grads]):
+            return outputs
+        if not isinstance(outputs, tuple):
+            return _undifferentiable(outputs)
+        return tuple([_undifferentiable(out) for out in outputs])
+
+    return wrapper
+
+
+def _undifferentiable(value: Any) -> Any:
+    """The Tensor with a history that fails when it is used."""
+    if not isinstance(value, TensorBase):
+        return value
+    message = "trying to differentiate twice a function that was marked with @once_differentiable"
+    out: Any = value._type.wrap(value._array)
+    out._edge = (Error(message, (), out._array.shape, out._type), 0)
+    out._requires_grad = True
+    return out

@@ -1,0 +1,171 @@
+"""Whether operators record what they do: ``no_grad``, ``enable_grad``, ``set_grad_enabled``.
+
+Each of them is a context manager and a decorator, of functions and of generators. The mode
+belongs to the thread, and a new thread starts with recording on.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Generator
+from types import TracebackType
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_CO_GENERATOR = 0x20  # inspect.CO_GENERATOR
+
+
+class GradMode(threading.local):
+    """What generated code looks at before it records; the class attributes are a new thread's."""
+
+    #: Whether an operator on tensors that require gradients makes a Node.
+    enabled: bool = True
+    #: Whether new tensors are inference tensors, which never record.
+    inference: bool = False
+
+
+#: The one instance. Generated code holds it and reads ``grad_mode.enabled``.
+grad_mode = GradMode()
+
+
+def is_grad_enabled() -> bool:
+    """Whether operators of this thread record what they do."""
+    return grad_mode.enabled
+
+
+class ContextDecorator:
+    """A context manager that also decorates functions and generator functions.
+
+    A decorated function enters a fresh context for each call; a decorated generator is inside it
+    only while its own code runs, not while the caller works between two values.
+    """
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        raise NotImplementedError
+
+    def clone(self) -> ContextDecorator:
+        """A context like this one, for one call of a decorated function."""
+        return type(self)()
+
+    def __call__(self, function: F) -> F:
+        if is_generator_function(function):
+            return _decorate_generator(self.clone, function)
+
+        @functools.wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return inside  # type: ignore[return-value]  # the same signature as the function
+
+
+def is_generator_function(function: Callable[..., Any]) -> bool:
+    """As inspect's, which is slow to import."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    code = getattr(function, "__code__", None)
+    return code is not None and bool(code.co_flags & _CO_GENERATOR)
+
+
+def _decorate_generator(context: Callable[[], ContextDecorator], function: F) -> F:
+    @functools.wraps(function)
+    def inside(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        with context():
+            generator = function(*args, **kwargs)
+            step: Callable[[], Any] = generator.__next__
+        try:
+            while True:
+                try:
+                    with context():
+                        value = step()
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    sent = yield value
+                    step = functools.partial(generator.send, sent)
+                except GeneratorExit:
+                    with context():
+                        generator.close()
+                    raise
+                except BaseException as error:
+                    step = functools.partial(generator.throw, error)
+        finally:
+            del generator
+
+    return inside  # type: ignore[return-value]  # a generator function as the one it wraps
+
+
+class _SwitchGrad(ContextDecorator):
+    """A context that sets recording to the class's ``mode``; without parentheses it decorates too."""
+
+    mode: bool
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        made = super().__new__(cls)
+        return made if function is None else made(function)
+
+    def __enter__(self) -> None:
+        self.previous = grad_mode.enabled
+        grad_mode.enabled = self.mode and not grad_mode.inference
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        grad_mode.enabled = self.previous
+
+
+class no_grad(_SwitchGrad):  # the user's spelling
+    """Nothing is recorded inside: results do not require gradients.
+
+    ``with no_grad(): ...``, ``@no_grad()`` or ``@no_grad``. Creation functions with
+    ``requires_grad=True`` still make leaves that require gradients.
+    """
+
+    mode = False
+
+
+class enable_grad(_SwitchGrad):
+    """Operators record inside, also within a ``no_grad`` block.
+
+    ``with enable_grad(): ...``, ``@enable_grad()`` or ``@enable_grad``.
+    """
+
+    mode = True
+
+
+class set_grad_enabled(ContextDecorator):
+    """Switch recording on or off: at once when called, undone at the end when used with ``with``.
+
+    ``set_grad_enabled(False)``, ``with set_grad_enabled(training): ...`` or as a decorator.
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.previous = grad_mode.enabled
+        self.mode = mode
+        grad_mode.enabled = bool(mode)
+
+    def __call__(self, function: F) -> F:
+        # A decorator only says what is to hold inside the function.
+        grad_mode.enabled = self.previous
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        grad_mode.enabled = bool(self.mode)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        grad_mode.enabled = self.previous
+
+    def clone(self) -> set_grad_enabled:
+        return type(self)(self.mode)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(mode={self.mode})"

@@ -1,0 +1,128 @@
+"""GraphTask: one backward pass; what it has to run, in which order, and what it captures."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tengen.autograd.edge import Edge
+from tengen.autograd.node import LEAF_SEQUENCE_NR, Node
+
+
+class CurrentTask(threading.local):
+    """The backward pass that this thread is in the midst of, the innermost one."""
+
+    task: GraphTask | None = None
+
+
+current = CurrentTask()
+
+
+class Capture:
+    """Stands in the order before a Node whose incoming gradient was asked for."""
+
+    __slots__ = ("node", "wanted")
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        #: (input number of the node, index among what was asked for)
+        self.wanted: list[tuple[int, int]] = []
+
+
+class GraphTask:
+    """The plan of one backward pass and its results.
+
+    A Node is made after all Nodes that its edges lead to, so descending sequence numbers are an
+    order in which every Node comes when its gradient is complete. Leaves have no such number:
+    each stands behind the last Node that leads to it, so that it runs as early as can be.
+    """
+
+    __slots__ = ("__weakref__", "callbacks", "captured", "create_graph", "keep_graph", "needed", "order")
+
+    def __init__(
+        self,
+        root: Node,
+        keep_graph: bool,
+        create_graph: bool,
+        inputs: Sequence[Edge] | None = None,
+        accumulate: bool = True,
+    ) -> None:
+        self.keep_graph = keep_graph
+        self.create_graph = create_graph
+        #: The Nodes that lead to ``inputs``; None when everything runs.
+        self.needed: set[Node] | None = None
+        self.captured: list[Any] = []
+        #: What is to be called when the pass is done.
+        self.callbacks: list[Callable[[], Any]] = []
+        if inputs is None:
+            places = reachable(root, 0)
+            self.order: list[Any] = sorted(places, key=places.__getitem__, reverse=True)
+        else:
+            numbers = [edge[0].sequence_nr for edge in inputs]
+            # A leaf may be reached from anywhere; what else was asked for only from newer Nodes.
+            places = reachable(root, 0 if LEAF_SEQUENCE_NR in numbers else min(numbers))
+            order = sorted(places, key=places.__getitem__, reverse=True)
+            self._restrict(order, inputs, accumulate)
+
+    def run_callbacks(self) -> None:
+        """Call what was queued while the pass ran, and what these calls queue."""
+        for callback in self.callbacks:  # which may grow meanwhile
+            callback()
+
+    def will_run(self, nodes: Sequence[Node]) -> list[bool]:
+        """Of each Node, whether this pass runs it, or captures the gradient that arrives there."""
+        found = {node.node if node.__class__ is Capture else node for node in self.order}
+        return [node in found for node in nodes]
+
+    def _restrict(self, order: list[Node], inputs: Sequence[Edge], accumulate: bool) -> None:
+        """Keep of ``order`` what leads to the inputs, and note what is captured where."""
+        captures: dict[Node, Capture] = {}
+        targets = {edge[0] for edge in inputs}
+        if not accumulate:
+            self.captured = [None] * len(inputs)
+            for index, (node, number) in enumerate(inputs):
+                captures.setdefault(node, Capture(node)).wanted.append((number, index))
+        runs = set(targets) if accumulate else set()
+        reached = set(targets)  # what gradients are to be delivered to
+        for node in reversed(order):
+            for edge in node.next_edges:
+                if edge is not None and edge[0] in reached:
+                    runs.add(node)
+                    reached.add(node)
+                    break
+        self.needed = reached
+        self.order = []
+        for node in order:
+            if node in captures:
+                self.order.append(captures[node])
+            if node in runs:
+                self.order.append(node)
+
+
+def reachable(root: Node, oldest: int) -> dict[Node, int]:
+    """The Nodes below ``root``, with the number that says when each can run: the greatest first.
+
+    Nodes older than ``oldest`` are left out: they cannot lead to it. Equal numbers run in the
+    order of the dictionary.
+    """
+    places = {root: root.sequence_nr}
+    found = [root]
+    append = found.append
+    for node in found:  # which grows meanwhile
+        for edge in node.next_edges:
+            if edge is None:
+                continue
+            target = edge[0]
+            number = target.sequence_nr
+            if number != LEAF_SEQUENCE_NR:
+                if target not in places and number >= oldest:
+                    places[target] = number
+                    append(target)
+            else:
+                number = node.sequence_nr
+                if places.get(target, LEAF_SEQUENCE_NR) > number:
+                    # Anew, so that it stands behind the node of the same number.
+                    places.pop(target, None)
+                    places[target] = number
+    return places

@@ -1,0 +1,74 @@
+"""What a gradient must be where it arrives: reduced to the shape there, cast to the type there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tengen.autograd.linear import Cast, SumTo, apply_linear
+from tengen.autograd.node import Node
+from tengen.size import Size
+
+Shape = tuple[int, ...]
+
+
+class InputMetadata:
+    """What a gradient is where a Node receives it, as users see it."""
+
+    __slots__ = ("device", "dtype", "shape")
+
+    def __init__(self, shape: Shape, type: Any) -> None:
+        self.shape = Size(shape)
+        self.dtype = type.scalar_type
+        self.device = type.backend.device
+
+    def __repr__(self) -> str:
+        return f"InputMetadata(shape={list(self.shape)}, dtype={self.dtype}, device={self.device})"
+
+
+def fit_array(value: Any, shape: Shape, type: Any, source: Node, index: int) -> Any:
+    """The array ``value`` with ``shape`` and the dtype of ``type``.
+
+    Raises RuntimeError when ``shape`` does not broadcast to the array's shape. ``source`` and
+    ``index`` name the gradient in the message.
+    """
+    if value.shape != shape:
+        if not broadcasts_to(shape, value.shape):
+            raise _misfit(value.shape, shape, source, index)
+        value = type.backend.lib.sum_to(value, shape)
+    if value.dtype is not type.dtype:
+        value = type.backend.lib.cast(value, type.dtype)
+    return value
+
+
+def fit_tensor(value: Any, shape: Shape, type: Any, source: Node, index: int) -> Any:
+    """As ``fit_array``, for a Tensor, and differentiable."""
+    found: Shape = value._array.shape
+    if found != shape:
+        if not broadcasts_to(shape, found):
+            raise _misfit(found, shape, source, index)
+        value = apply_linear(SumTo(value._type, found, shape), value)
+    if value._array.dtype is not type.dtype:
+        value = apply_linear(Cast(value._type, type), value)
+    return value
+
+
+def broadcasts_to(shape: Shape, target: Shape) -> bool:
+    """Whether an array of ``shape`` broadcasts to ``target``."""
+    if len(shape) > len(target):
+        return False
+    tail = target[len(target) - len(shape) :]
+    return all([n in (1, m) for n, m in zip(shape, tail, strict=True)])
+
+
+def as_array(value: Any, type: Any) -> Any:
+    """``value`` as a proper array: a 0-d gradient may be a scalar of the array library."""
+    if value.shape == ():
+        return type.backend.lib.full((), value, type.dtype)
+    return value
+
+
+def _misfit(found: Shape, expected: Shape, source: Node, index: int) -> RuntimeError:
+    return RuntimeError(
+        f"Function {source.name()} returned an invalid gradient at index {index} - got {list(found)} but "
+        f"expected shape compatible with {list(expected)}"
+    )

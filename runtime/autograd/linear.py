@@ -1,0 +1,377 @@
+"""The linear maps that the runtime itself applies to gradients, differentiable any number of times.
+
+Summing a gradient to a shape, casting it, looking at it through a view: each is a linear map,
+so its derivative is its adjoint, which is again such a map. One Node serves them all. They
+are not operators: no declaration knows them, and they work on every backend.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from tengen.autograd.edge import Edge, gradient_edge
+from tengen.autograd.grad_mode import grad_mode
+from tengen.autograd.node import Node
+
+Shape = tuple[int, ...]
+
+
+class LinearMap:
+    """A linear map between arrays."""
+
+    __slots__ = ()
+
+    #: The Node of its results, through which the gradient goes by the adjoint.
+    node: ClassVar[type[LinearBackward]]
+
+    def __call__(self, array: Any) -> Any:
+        raise NotImplementedError
+
+    def result_type(self) -> Any:
+        """The Type of what comes out."""
+        raise NotImplementedError
+
+    def adjoint(self) -> LinearMap:
+        raise NotImplementedError
+
+
+class LinearBackward(Node):
+    """The Node of a linear map: ``map`` is the adjoint of what was applied."""
+
+    __slots__ = ("map",)
+
+    def __init__(self, map: LinearMap, edge: Edge | None, shape: Shape, type: Any) -> None:
+        super().__init__((edge,), shape, type)
+        self.map = map
+
+    def apply(self, grad: Any) -> tuple[Any, ...]:
+        return (self.map(grad),)
+
+    def apply_graph(self, grad: Any) -> tuple[Any, ...]:
+        return (apply_linear(self.map, grad),)
+
+
+class SumToBackward0(LinearBackward):
+    __slots__ = ()
+
+
+class ExpandBackward0(LinearBackward):
+    __slots__ = ()
+
+
+class ToCopyBackward0(LinearBackward):
+    __slots__ = ()
+
+
+class CloneBackward0(LinearBackward):
+    __slots__ = ()
+
+
+class AliasBackward0(LinearBackward):
+    __slots__ = ()
+
+
+class AsStridedBackward0(LinearBackward):
+    __slots__ = ()
+
+
+class AsStridedScatterBackward0(LinearBackward):
+    __slots__ = ()
+
+
+class EraseBackward0(LinearBackward):
+    __slots__ = ()
+
+
+class AddBackward0(Node):
+    """The Node of a sum of two tensors of one shape and Type."""
+
+    __slots__ = ()
+
+    def apply(self, grad: Any) -> tuple[Any, ...]:
+        return grad, grad
+
+    apply_graph = apply
+
+
+def apply_linear(map: LinearMap, tensor: Any) -> Any:
+    """The map applied to a Tensor, recorded when recording is on."""
+    out = map.result_type().wrap(map(tensor._array))
+    if tensor._requires_grad and grad_mode.enabled:
+        node = map.node(map.adjoint(), gradient_edge(tensor), out._array.shape, out._type)
+        out._edge = (node, 0)
+        out._requires_grad = True
+    return out
+
+
+def add_tensors(a: Any, b: Any) -> Any:
+    """The sum of two Tensors of one shape and Type, recorded when recording is on."""
+    kind = a._type
+    out = kind.wrap(kind.backend.lib.add(a._array, b._array))
+    if (a._requires_grad or b._requires_grad) and grad_mode.enabled:
+        out._edge = (AddBackward0((gradient_edge(a), gradient_edge(b)), out._array.shape, kind), 0)
+        out._requires_grad = True
+    return out
+
+
+class ShapeMap(LinearMap):
+    """A map between arrays of shape ``source`` and ``target``, both of one Type."""
+
+    __slots__ = ("source", "target", "type")
+
+    def __init__(self, type: Any, source: Shape, target: Shape) -> None:
+        self.type = type
+        self.source = source
+        self.target = target
+
+    def result_type(self) -> Any:
+        return self.type
+
+
+class SumTo(ShapeMap):
+    """Sums an array of shape ``source`` to ``target``, from which it may have been broadcast."""
+
+    __slots__ = ()
+
+    node = SumToBackward0
+
+    def __call__(self, array: Any) -> Any:
+        return self.type.backend.lib.sum_to(array, self.target)
+
+    def adjoint(self) -> LinearMap:
+        return BroadcastTo(self.type, self.target, self.source)
+
+
+class BroadcastTo(ShapeMap):
+    """Broadcasts an array of shape ``source`` to ``target``."""
+
+    __slots__ = ()
+
+    node = ExpandBackward0
+
+    def __call__(self, array: Any) -> Any:
+        return self.type.backend.lib.broadcast_to(array, self.target)
+
+    def adjoint(self) -> LinearMap:
+        return SumTo(self.type, self.target, self.source)
+
+
+class Cast(LinearMap):
+    """Converts to another Type of the same backend; complex to real takes the real part."""
+
+    __slots__ = ("source", "target")
+
+    node = ToCopyBackward0
+
+    def __init__(self, source: Any, target: Any) -> None:
+        self.source = source
+        self.target = target
+
+    def __call__(self, array: Any) -> Any:
+        return self.target.backend.lib.cast(array, self.target.dtype)
+
+    def result_type(self) -> Any:
+        return self.target
+
+    def adjoint(self) -> LinearMap:
+        return Cast(self.target, self.source)
+
+
+class Identity(LinearMap):
+    """The array itself."""
+
+    __slots__ = ("type",)
+
+    node: ClassVar[type[LinearBackward]] = AliasBackward0
+
+    def __init__(self, type: Any) -> None:
+        self.type = type
+
+    def __call__(self, array: Any) -> Any:
+        return array
+
+    def result_type(self) -> Any:
+        return self.type
+
+    def adjoint(self) -> LinearMap:
+        return Identity(self.type)
+
+
+class Copy(Identity):
+    """The same values in fresh memory."""
+
+    __slots__ = ()
+
+    node = CloneBackward0
+
+    def __call__(self, array: Any) -> Any:
+        return self.type.backend.lib.copy(array)
+
+
+# -- views -----------------------------------------------------------------------------
+
+
+class Window:
+    """Where a tensor's elements lie in its memory; strides and offset count its own elements."""
+
+    __slots__ = ("offset", "shape", "strides", "type")
+
+    def __init__(self, shape: Shape, strides: Shape, offset: int, type: Any) -> None:
+        self.shape = shape
+        self.strides = strides
+        self.offset = offset
+        self.type = type
+
+    @property
+    def itemsize(self) -> int:
+        size: int = self.type.dtype.itemsize
+        return size
+
+    def reach(self) -> tuple[int, int]:
+        """The bytes from the first to behind the last element."""
+        start = self.offset * self.itemsize
+        if 0 in self.shape:
+            return start, start
+        last = sum([(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)])
+        return start, start + (last + 1) * self.itemsize
+
+    def overlaps_itself(self) -> bool:
+        """Whether two elements may lie in one place; never False when they do."""
+        behind = 1
+        for stride, size in sorted([(s, n) for n, s in zip(self.shape, self.strides, strict=True) if n > 1]):
+            if stride < behind:
+                return True
+            behind += (size - 1) * stride
+        return False
+
+
+def window_of(tensor: Any) -> Window:
+    """Where the tensor's elements lie."""
+    lib = tensor._type.backend.lib
+    array = tensor._array
+    return Window(tuple(array.shape), lib.strides(array), lib.storage_offset(array), tensor._type)
+
+
+class Pair:
+    """A base and a view of it: where each lies in one piece of memory."""
+
+    __slots__ = ("base", "view")
+
+    def __init__(self, base: Window, view: Window) -> None:
+        self.base = base
+        self.view = view
+
+    def memory(self) -> tuple[Any, Any]:
+        """Fresh zeros laid out as the base is, and the view of them: two arrays over one memory."""
+        lib = self.base.type.backend.lib
+        step = max(self.base.itemsize, self.view.itemsize)
+        ends = self.base.reach(), self.view.reach()
+        start = min(ends[0][0], ends[1][0]) // step * step
+        stop = max(ends[0][1], ends[1][1])
+        memory = lib.zeros((-(-(stop - start) // self.base.itemsize),), self.base.type.dtype)
+        return self._in(memory, self.base, start), self._in(memory, self.view, start)
+
+    def _in(self, memory: Any, window: Window, start: int) -> Any:
+        if window.type.dtype != memory.dtype:
+            memory = memory.view(window.type.dtype)
+        offset = window.offset - start // window.itemsize
+        return window.type.backend.lib.as_strided(memory, window.shape, window.strides, offset)
+
+
+class ViewMap(LinearMap):
+    """A map between arrays like the base and arrays like the view of a Pair."""
+
+    __slots__ = ("pair",)
+
+    def __init__(self, pair: Pair) -> None:
+        self.pair = pair
+
+
+class Gather(ViewMap):
+    """From an array like the base, what the view shows of it."""
+
+    __slots__ = ()
+
+    node = AsStridedBackward0
+
+    def __call__(self, array: Any) -> Any:
+        base, view = self.pair.memory()
+        self.pair.base.type.backend.lib.copyto(base, array)
+        return view
+
+    def result_type(self) -> Any:
+        return self.pair.view.type
+
+    def adjoint(self) -> LinearMap:
+        return Scatter(self.pair)
+
+
+class Scatter(ViewMap):
+    """From an array like the view, one like the base that is zero elsewhere; overlaps add up."""
+
+    __slots__ = ()
+
+    node = AsStridedScatterBackward0
+
+    def __call__(self, array: Any) -> Any:
+        base, view = self.pair.memory()
+        lib = self.pair.view.type.backend.lib
+        if self.pair.view.overlaps_itself():
+            _add_overlapping(lib, view, lib.contiguous(array), self.pair.view)
+        else:
+            lib.copyto(view, array)
+        return base
+
+    def result_type(self) -> Any:
+        return self.pair.base.type
+
+    def adjoint(self) -> LinearMap:
+        return Gather(self.pair)
+
+
+class Erase(ViewMap):
+    """An array like the base, with zeros where the view lies."""
+
+    __slots__ = ()
+
+    node = EraseBackward0
+
+    def __call__(self, array: Any) -> Any:
+        base, view = self.pair.memory()
+        lib = self.pair.base.type.backend.lib
+        lib.copyto(base, array)
+        lib.copyto(view, lib.zeros((), self.pair.view.type.dtype))
+        return base
+
+    def result_type(self) -> Any:
+        return self.pair.base.type
+
+    def adjoint(self) -> LinearMap:
+        return self
+
+
+def _add_overlapping(lib: Any, target: Any, array: Any, window: Window) -> None:
+    """Add ``array`` into ``target``, elements of which share places: one slice at a time.
+
+    The shortest dimension is walked until what is left does not overlap.
+    """
+    if not window.overlaps_itself():
+        lib.add_(target, array)
+        return
+    sizes = window.shape
+    dim = min([d for d, n in enumerate(sizes) if n > 1], key=sizes.__getitem__)
+    rest = Window(
+        sizes[:dim] + sizes[dim + 1 :], window.strides[:dim] + window.strides[dim + 1 :], 0, window.type
+    )
+    key: list[Any] = [slice(None)] * len(sizes)
+    for i in range(sizes[dim]):
+        key[dim] = i
+        # The Ellipsis keeps a 0-d slice an array.
+        at = (*key, ...)
+        _add_overlapping(lib, target[at], array[at], rest)
+
+
+def element_count(shape: Shape) -> int:
+    """The number of elements of an array of this shape."""
+    return math.prod(shape)

@@ -1,0 +1,235 @@
+"""Node: one recorded operation. Generated Nodes derive from here.
+
+A Node receives the gradients of an operator's results and gives those of its inputs. It has
+its formula twice: ``apply`` over arrays, which the engine runs, and ``apply_graph`` over
+Tensors, for when the gradient itself is to be differentiated.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tengen.autograd.grad_mode import grad_mode
+from tengen.autograd.hooks import Hook, NodeExtra, RemovableHandle, add_to, extra_of
+
+if TYPE_CHECKING:
+    from tengen.autograd.edge import Edge
+    from tengen.storage import Storage
+
+#: Numbers Nodes in the order in which they are made; the engine runs the newest first.
+next_sequence_nr = itertools.count().__next__
+
+#: The number of every AccumulateGrad: above all others.
+LEAF_SEQUENCE_NR = 2**63 - 1
+
+
+class Node:
+    """A recorded operation.
+
+    ``shape`` and ``type`` say what gradient it receives: a shape and a Type, or, for an operator
+    with several results or a list of them, a tuple of shapes and a tuple of Types. The latter
+    kind is given a tuple of gradients, even where it has one member.
+    """
+
+    __slots__ = ("__weakref__", "extra", "next_edges", "sequence_nr", "shape", "type")
+
+    #: How many gradients it receives: the number of the operator's results.
+    num_inputs: ClassVar[int] = 1
+    #: Whether it wants to run even when no gradient at all has arrived.
+    runs_undefined: ClassVar[bool] = False
+
+    #: Where its results go: one edge for each differentiable input, None where none is wanted.
+    next_edges: tuple[Edge | None, ...]
+    sequence_nr: int
+    shape: Any
+    type: Any
+    #: Hooks and such; None for nearly all Nodes.
+    extra: NodeExtra | None
+
+    def __init__(self, next_edges: tuple[Edge | None, ...] = (), shape: Any = (), type: Any = None) -> None:
+        self.next_edges = next_edges
+        self.sequence_nr = next_sequence_nr()
+        self.shape = shape
+        self.type = type
+        self.extra = None
+
+    def __init_subclass__(cls) -> None:
+        # What a Node saves is shown by descriptors: a `__getattr__` would slow all access down.
+        super().__init_subclass__()
+        if any([slot.startswith("_") for slot in cls.__dict__.get("__slots__", ())]):
+            from tengen.autograd.saved_attributes import show_saved
+
+            show_saved(cls)
+
+    def apply(self, grad: Any) -> tuple[Any, ...]:
+        """The gradients of the inputs, from that of the result: arrays, or None.
+
+        ``grad`` is an array; for a Node of several results a tuple of arrays and None.
+        """
+        before = grad_mode.enabled
+        grad_mode.enabled = False
+        try:
+            grads = self.apply_graph(self.wrap(grad))
+        finally:
+            grad_mode.enabled = before
+        return tuple([None if g is None else g._array for g in grads])
+
+    def apply_graph(self, grad: Any) -> tuple[Any, ...]:
+        """As ``apply``, over Tensors, and differentiable."""
+        raise NotImplementedError(f"{self.name()} cannot be differentiated")
+
+    def release(self) -> None:
+        """Free what was saved for the backward pass."""
+
+    def wrap(self, grad: Any) -> Any:
+        """The arrays of incoming gradients as Tensors without history."""
+        if self.type.__class__ is not tuple:
+            return None if grad is None else self.type.wrap(grad)
+        pairs = zip(grad, self.type, strict=True)
+        return tuple([None if g is None else kind.wrap(g) for g, kind in pairs])
+
+    def name(self) -> str:
+        """``MulBackward0`` and the like."""
+        return type(self).__name__
+
+    def result_stored(self, number: int, storage: Storage) -> None:
+        """A Storage was made for the result ``number``; only Nodes that save results care."""
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The edges as users see them: ``(None, 0)`` for an input that needs no gradient."""
+        return tuple([(None, 0) if edge is None else edge for edge in self.next_edges])
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The user's own notes on this Node."""
+        extra = extra_of(self)
+        if extra.metadata is None:
+            extra.metadata = {}
+        return extra.metadata
+
+    def register_hook(self, hook: Hook) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after this Node has run in a backward pass.
+
+        Both are tuples of Tensors and None. It returns None, or a tuple of as many gradients that
+        take the place of ``grad_inputs``.
+        """
+        extra = extra_of(self)
+        if extra.post_hooks is None:
+            extra.post_hooks = {}
+        return add_to(extra.post_hooks, hook)
+
+    def register_prehook(self, hook: Hook) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before this Node runs in a backward pass.
+
+        It is given a tuple of Tensors and None, and returns None, or a tuple of as many that take
+        their place.
+        """
+        extra = extra_of(self)
+        if extra.pre_hooks is None:
+            extra.pre_hooks = {}
+        return add_to(extra.pre_hooks, hook)
+
+    def _sequence_nr(self) -> int:
+        return self.sequence_nr
+
+    @property
+    def _input_metadata(self) -> tuple[Any, ...]:
+        """Shape, dtype and device of each gradient that this Node receives."""
+        from tengen.autograd.input_metadata import InputMetadata
+
+        several = self.type.__class__ is tuple
+        pairs = zip(self.shape, self.type, strict=True) if several else ((self.shape, self.type),)
+        return tuple([None if kind is None else InputMetadata(shape, kind) for shape, kind in pairs])
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+class SavesResults(Node):
+    """A Node that keeps an array of its own results, not the tensors: that would be a cycle.
+
+    So that a later write into such a result is seen all the same, the result's Storage is noted
+    here when it is made, with the version it has then.
+    """
+
+    __slots__ = ("result_versions",)
+
+    result_versions: dict[int, tuple[tuple[Storage, int], ...]] | None
+
+    def __init__(self, next_edges: tuple[Edge | None, ...] = (), shape: Any = (), type: Any = None) -> None:
+        super().__init__(next_edges, shape, type)
+        self.result_versions = None
+
+    def result_stored(self, number: int, storage: Storage) -> None:
+        # Several: an alias of the result (a cast, a result unpacked again) has a Storage of its own.
+        noted = self.result_versions
+        if noted is None:
+            noted = self.result_versions = {}
+        noted[number] = (*noted.get(number, ()), (storage, storage.version))
+
+
+class GraphRoot(Node):
+    """Where a backward pass starts: it gives the gradients that the pass was called with."""
+
+    __slots__ = ("grads",)
+
+    num_inputs = 0
+    runs_undefined = True
+
+    def __init__(self, next_edges: tuple[Edge | None, ...], grads: tuple[Any, ...]) -> None:
+        super().__init__(next_edges, (), ())
+        self.grads = grads
+
+    def apply(self, grad: Any) -> tuple[Any, ...]:
+        return self.grads
+
+    apply_graph = apply
+
+
+class Error(Node):
+    """Stands for something that has no gradient: the backward pass that comes here fails."""
+
+    __slots__ = ("message",)
+
+    runs_undefined = True
+
+    def __init__(self, message: str, next_edges: tuple[Edge | None, ...], shape: Any, type: Any) -> None:
+        super().__init__(next_edges, shape, type)
+        self.message = message
+
+    def apply(self, grad: Any) -> tuple[Any, ...]:
+        raise RuntimeError(self.message)
+
+    apply_graph = apply
+
+
+class NotImplementedNode(Error):
+    """The Node of an operator that was declared to have no derivative."""
+
+    __slots__ = ()
+
+    def __init__(self, operator: str, next_edges: tuple[Edge | None, ...], shape: Any, type: Any) -> None:
+        super().__init__(f"derivative for {operator} is not implemented", next_edges, shape, type)
+
+    def name(self) -> str:
+        return "NotImplemented"
+
+
+class UndefinedGrad(Node):
+    """Passes nothing on: the result does not depend on the inputs in a differentiable way."""
+
+    __slots__ = ("operator",)
+
+    #: The operator that made the result, "eq_".
+    operator: str
+
+    def name(self) -> str:
+        words = self.operator.strip("_").split("_")
+        return "".join([w.capitalize() for w in words]) + "Backward0"
+
+    def apply(self, grad: Any) -> tuple[Any, ...]:
+        return (None,) * len(self.next_edges)
+
+    apply_graph = apply

@@ -1,0 +1,168 @@
+"""PyNode: the Node of a user's own Function, and the ``ctx`` that its methods are given."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from tengen.autograd.edge import Edge, gradient_edge
+from tengen.autograd.node import Node
+from tengen.autograd.saved_variable import BACKWARD_TWICE, FREED, alias, unpack_tensor
+from tengen.autograd.saved_variable_hooks import pack_slot, state
+from tengen.tensor_base import TensorBase
+
+
+class FunctionCtx:
+    """What ``forward`` and ``setup_context`` tell about a call; ``backward`` is given it again.
+
+    Any other attribute may be set on it too.
+    """
+
+    to_save: tuple[Any, ...]
+    saved_for_forward: tuple[Any, ...]
+    dirty_tensors: tuple[Any, ...]
+    non_differentiable: tuple[Any, ...]
+    materialize_grads: bool
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep inputs, results and other Tensors, or None, for ``saved_tensors`` in ``backward``.
+
+        Once only, at the end: a second call forgets what the first was given.
+        """
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep Tensors, or None, for ``saved_tensors`` in ``jvp``."""
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, TensorBase):
+                raise TypeError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as "
+                    "attributes on ctx."
+                )
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Say which inputs were written to. Each must be returned."""
+        self.dirty_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Say which results have no gradient."""
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether ``backward`` is given zeros, the default, or None where no gradient has come."""
+        self.materialize_grads = value
+
+
+class PyNode(FunctionCtx, Node):
+    """The Node of one call of a Function: it calls the Function's ``backward``, or ``vjp``."""
+
+    __slots__ = ("_inputs", "_tensors", "_tensors_edges", "_tensors_version")
+
+    #: The Function; each has a class of Nodes of its own.
+    _forward_cls: ClassVar[Any]
+    runs_undefined = True
+
+    #: What was saved: Tensors, of results aliases without history, with their versions.
+    _tensors: Any
+    _tensors_version: tuple[int, ...]
+    #: The history of each: an edge, None, or the number of the result that it is.
+    _tensors_edges: tuple[Edge | int | None, ...]
+    #: Which arguments of ``forward`` were Tensors.
+    _inputs: tuple[bool, ...]
+    #: Which arguments of ``forward`` required gradients.
+    needs_input_grad: tuple[bool, ...]
+
+    def __init__(self, arguments: tuple[Any, ...], recording: bool) -> None:
+        self._inputs = tuple([isinstance(a, TensorBase) for a in arguments])
+        self.needs_input_grad = tuple([isinstance(a, TensorBase) and a._requires_grad for a in arguments])
+        edges = [gradient_edge(a) if recording else None for a in arguments if isinstance(a, TensorBase)]
+        # Tuples of their own: an input written to is found among them by its edge.
+        super().__init__(tuple([None if e is None else (e[0], e[1]) for e in edges]))
+        self._tensors = self._tensors_version = self._tensors_edges = ()
+        self.materialize_grads = True
+        self.to_save = self.saved_for_forward = self.dirty_tensors = self.non_differentiable = ()
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What ``save_for_backward`` was given, with the history it had.
+
+        Raises RuntimeError when it was freed, or one of the Tensors was written to since.
+        """
+        if self._tensors is FREED:
+            raise RuntimeError(BACKWARD_TWICE)
+        saved = zip(self._tensors, self._tensors_version, self._tensors_edges, strict=True)
+        return tuple(
+            [
+                None if t is None else unpack_tensor(t, v, (self, e) if isinstance(e, int) else e)
+                for t, v, e in saved
+            ]
+        )
+
+    def keep(self, outputs: dict[int, int]) -> None:
+        """Save what ``save_for_backward`` was given; ``outputs`` has the number of each result by its id."""
+        tensors: list[Any] = []
+        edges: list[Edge | int | None] = []
+        for index, tensor in enumerate(self.to_save):
+            if tensor is None:
+                tensors.append(None)
+                edges.append(None)
+                continue
+            if not isinstance(tensor, TensorBase):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {index} is of type "
+                    + type(tensor).__name__
+                )
+            number = outputs.get(id(tensor))
+            if number is not None and tensor._edge is not None and tensor._edge[0] is self:
+                tensors.append(alias(tensor, None))  # the result itself would be a cycle
+                edges.append(number)
+            else:
+                tensors.append(tensor)
+                edges.append(gradient_edge(tensor))
+        self._tensors, self._tensors_edges = tuple(tensors), tuple(edges)
+        self._tensors_version = tuple(
+            [0 if t is None or t._storage is None else t._storage.version for t in tensors]
+        )
+        self.to_save = ()
+        if state.stack:
+            pack_slot(self, "_tensors", state.stack[-1])
+
+    def release(self) -> None:
+        self._tensors = FREED
+
+    def apply_graph(self, grad: Any) -> tuple[Any, ...]:
+        if self.materialize_grads:
+            grad = tuple([self._zeros(i) if g is None else g for i, g in enumerate(grad)])
+        given = self._forward_cls._user_backward()(self, *grad)
+        return self._gradients(given if isinstance(given, tuple) else (given,))
+
+    def _zeros(self, number: int) -> Any:
+        """The gradient of a result that none has come for; None of what is no Tensor."""
+        kind = self.type[number]
+        return None if kind is None else kind.wrap(kind.backend.lib.zeros(self.shape[number], kind.dtype))
+
+    def _gradients(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Of what ``backward`` returned, the gradients of the inputs that are Tensors."""
+        count = len(self._inputs)
+        if len(given) > count and all([g is None for g in given[count:]]):
+            given = given[:count]
+        if len(given) != count:
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {count}, got "
+                f"{len(given)})"
+            )
+        grads = []
+        for position, (gradient, is_tensor) in enumerate(zip(given, self._inputs, strict=True)):
+            if is_tensor:
+                if gradient is not None and not isinstance(gradient, TensorBase):
+                    raise RuntimeError(
+                        f"function {self.name()} returned at position {position}: expected Variable or None "
+                        f"(got {type(gradient).__name__})"
+                    )
+                grads.append(gradient)
+            elif gradient is not None:
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient different than None at position "
+                    f"{position + 1}, but the corresponding forward input was not a Variable"
+                )
+        return tuple(grads)

@@ -1,0 +1,43 @@
+"""Variable: the old name of Tensor, and the engine as old code finds it there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from tengen.autograd.graph_task import current
+from tengen.tensor_base import TensorBase
+
+
+class ExecutionEngine:
+    """What code asks of the engine itself."""
+
+    __slots__ = ()
+
+    def queue_callback(self, callback: Callable[[], Any]) -> None:
+        """Call ``callback()`` when the backward pass that is running is done.
+
+        Raises RuntimeError when none is running in this thread.
+        """
+        if current.task is None:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        current.task.callbacks.append(callback)
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, TensorBase)
+
+
+class Variable(metaclass=_VariableMeta):
+    """``Variable(x)`` is ``x.detach()``; every Tensor is an instance of this class."""
+
+    _execution_engine: ClassVar[ExecutionEngine] = ExecutionEngine()
+
+    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
+        """A leaf with the memory of ``data``. TypeError for what is no Tensor."""
+        if not isinstance(data, TensorBase):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        made: Any = data._type.wrap(data._array)
+        made.requires_grad = requires_grad
+        return made

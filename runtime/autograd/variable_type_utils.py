@@ -1,0 +1,253 @@
+"""In-place operators and ``out=``: what they check, what they write, what becomes of the history."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tengen.autograd.copy_slices import CopySlices
+from tengen.autograd.edge import Edge, gradient_edge
+from tengen.autograd.grad_mode import grad_mode
+from tengen.autograd.input_metadata import broadcasts_to
+from tengen.autograd.linear import (
+    BroadcastTo,
+    Cast,
+    Identity,
+    Pair,
+    apply_linear,
+    element_count,
+    window_of,
+)
+from tengen.autograd.node import UndefinedGrad
+from tengen.autograd.view import cut_views, differentiable, modified_message, rewrite_views, set_history
+from tengen.promotion import can_cast
+from tengen.storage import storage_of
+from tengen.tensor_base import TensorBase
+
+
+def run_inplace(
+    op_name: str,
+    tensor: Any,
+    functional: Callable[..., Any],
+    args: Sequence[Any],
+    saves_self: bool = False,
+) -> Any:
+    """Write ``functional(tensor, *args)`` into ``tensor``, give it the history of that, return it.
+
+    ``saves_self`` says that the functional's Node saves its first argument: then that is a copy,
+    for the original is written over. Raises RuntimeError, with nothing changed, where the write
+    is not allowed, or the result's shape or dtype does not go into the tensor.
+    """
+    storage = tensor._storage
+    if storage is None:
+        storage = storage_of(tensor)
+    base = tensor._base
+    recording = grad_mode.enabled
+    requires = recording and (tensor._requires_grad or (base is not None and base._requires_grad))
+    if requires:
+        check_inplace(tensor)
+    source, own_edge = tensor, None
+    saving = requires or (recording and requires_grad_in(args))
+    if saving and not differentiable(tensor._type):
+        saving = False  # integers have no gradient, whatever is written into them
+    if saving:
+        source, own_edge = _source(tensor, storage, saves_self, requires)
+    result = functional(source, *args)
+    if saving and result._requires_grad and not requires:
+        check_inplace(tensor)
+    check_writable(op_name, tensor, result)
+    tensor._type.backend.lib.copyto(tensor._array, result._array)
+    storage.version += 1
+    if saving and (result._requires_grad or requires) and result is not source:
+        edge = _new_edge(op_name, tensor, result, args, own_edge)
+        rebase(tensor, edge, own_edge)
+        edge[0].result_stored(edge[1], storage)
+    elif storage.views is not None and storage.views.detached:
+        cut_views(tensor)
+    return tensor
+
+
+def _source(tensor: Any, storage: Any, copied: bool, requires: bool) -> tuple[Any, Any]:
+    """What a Node may save in the tensor's place: a handle of its own, since that changes its history."""
+    kind = tensor._type
+    if copied:
+        source = kind.wrap(kind.backend.lib.copy(tensor._array))
+    else:
+        source = kind.wrap(tensor._array)
+        source._storage = storage
+    edge = gradient_edge(tensor) if requires else None
+    if edge is not None:
+        edge = (edge[0], edge[1])  # a tuple of its own, by which it is found among the Node's edges
+        source._edge = edge
+        source._requires_grad = True
+    return source, edge
+
+
+def requires_grad_in(args: Sequence[Any]) -> bool:
+    """Whether one of the arguments, or of the lists among them, is a tensor that requires gradients."""
+    for value in args:
+        if value.__class__ in (list, tuple):
+            if requires_grad_in(value):
+                return True
+        elif getattr(value, "_requires_grad", False):
+            return True
+    return False
+
+
+def check_inplace(tensor: Any) -> None:
+    """Raise RuntimeError when a recorded operator may not write into ``tensor``."""
+    base = tensor._base
+    if base is not None:
+        creation = 0 if tensor._meta is None else tensor._meta.creation
+        if creation:
+            raise RuntimeError(modified_message(creation, tensor._edge))
+        if base._edge is None and (base._requires_grad or tensor._requires_grad):
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place operation."
+            )
+    elif tensor._edge is None and tensor._requires_grad:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def check_writable(op_name: str, tensor: Any, result: Any) -> None:
+    """Raise RuntimeError when ``result`` cannot be written into ``tensor`` as it is."""
+    shape, found = tensor._array.shape, result._array.shape
+    if shape != found and not broadcasts_to(found, shape):
+        raise RuntimeError(
+            f"{op_name}: output with shape {list(shape)} doesn't match the broadcast shape {list(found)}"
+        )
+    check_cast(op_name, result._type, tensor._type)
+    check_no_overlap(op_name, tensor, result)
+
+
+def check_cast(op_name: str, source: Any, target: Any) -> None:
+    """Raise RuntimeError when a result of one Type may not be written into a tensor of another."""
+    if source is not target and not can_cast(source.scalar_type, target.scalar_type):
+        raise RuntimeError(
+            f"{op_name}: result type {source.scalar_type.type_name} can't be cast to the desired output "
+            f"type {target.scalar_type.type_name}"
+        )
+
+
+def check_no_overlap(op_name: str, tensor: Any, result: Any) -> None:
+    """Raise RuntimeError when elements of ``tensor`` that are to differ are one place of memory by expansion.
+
+    What is expanded just so itself, such as zeros, may be written.
+    """
+    array = tensor._array
+    if 0 not in array.strides or not array.size:
+        return
+    written = result._array
+    lead = array.ndim - written.ndim
+    for dim, (stride, size) in enumerate(zip(array.strides, array.shape, strict=True)):
+        if (
+            stride == 0
+            and size > 1
+            and dim >= lead
+            and written.strides[dim - lead]
+            and written.shape[dim - lead] > 1
+        ):
+            raise RuntimeError(
+                f"{op_name}: unsupported operation: more than one element of the written-to tensor refers to "
+                "a single memory location. Please clone() the tensor before performing the operation."
+            )
+
+
+def _new_edge(op_name: str, tensor: Any, result: Any, args: Sequence[Any], own_edge: Any) -> Edge:
+    """Where the gradient of what was written goes: to the Node of ``result``, made to fit the tensor."""
+    kind, shape = tensor._type, tensor._array.shape
+    if not result._requires_grad:
+        # The operator has no derivative: what was there before no longer matters to anything.
+        node = UndefinedGrad((own_edge,), shape, kind)
+        node.operator = op_name
+        return node, 0
+    if result._array.shape != shape:
+        result = apply_linear(BroadcastTo(result._type, result._array.shape, shape), result)
+    if result._type is not kind:
+        result = apply_linear(Cast(result._type, kind), result)
+    if result._edge is None or any([result is value for value in args]):
+        # An argument itself came back; its own history is not to be that of two tensors.
+        result = apply_linear(Identity(kind), result)
+    edge: Edge = result._edge
+    return edge
+
+
+def rebase(tensor: Any, edge: Edge, own_edge: Any) -> None:
+    """Make ``edge`` the history of the tensor that was written, and renew that of its base and views."""
+    base = tensor._base
+    if base is None:
+        set_history(tensor, edge)
+        rewrite_views(tensor)
+        return
+    fn, number = edge
+    # Where the Node does not lead to the old value by this very edge, the old history of the view,
+    # which other Nodes lead to, takes the gradient to the base.
+    own = -1
+    if own_edge is not None:
+        own = next((i for i, other in enumerate(fn.next_edges) if other is own_edge), -1)
+    pair = Pair(window_of(base), window_of(tensor))
+    set_history(base, (CopySlices(gradient_edge(base), pair, fn, number, own), 0))
+    rewrite_views(base, tensor, pair)
+
+
+# -- out= ------------------------------------------------------------------------------
+
+
+def run_out(op_name: str, functional: Callable[..., Any], args: Sequence[Any], outs: Any) -> Any:
+    """Write the results of ``functional(*args)`` into ``outs``, a Tensor or several; return ``outs``.
+
+    Raises RuntimeError, with nothing changed, when a tensor requires gradients while recording is
+    on, or when a result's dtype does not go into its output. An output of another shape is
+    resized, with a warning unless it is empty.
+    """
+    targets: Sequence[Any] = (outs,) if isinstance(outs, TensorBase) else outs
+    if grad_mode.enabled and (requires_grad_in(args) or requires_grad_in(targets)):
+        raise RuntimeError(
+            f"{op_name}(): functions with out=... arguments don't support automatic differentiation, but one "
+            "of the arguments requires grad."
+        )
+    before = grad_mode.enabled
+    grad_mode.enabled = False
+    try:
+        results = functional(*args)
+    finally:
+        grad_mode.enabled = before
+    if isinstance(results, TensorBase):
+        results = (results,)
+    for target, result in zip(targets, results, strict=True):
+        if target._type.backend is not result._type.backend:
+            raise RuntimeError(
+                f"{op_name}(): Expected out tensor to be on {result._type.backend.device}, but got "
+                f"{target._type.backend.device} instead"
+            )
+        check_cast(op_name, result._type, target._type)
+        if target._array.shape == result._array.shape:
+            check_no_overlap(op_name, target, result)
+    for target, result in zip(targets, results, strict=True):
+        if target._array.shape != result._array.shape:
+            _resize_output(target, result._array.shape)
+        target._type.backend.lib.copyto(target._array, result._array)
+        storage_of(target).version += 1
+    return outs
+
+
+def _resize_output(tensor: Any, shape: tuple[int, ...]) -> None:
+    """Give an output another shape, in its own memory when that is large enough."""
+    array = tensor._array
+    if array.size:
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(array.shape)}, which "
+            f"does not match the required output shape {list(shape)}. This behavior is deprecated, and in a "
+            "future release outputs will not be resized unless they have zero elements. You can explicitly "
+            "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+            UserWarning,
+            stacklevel=4,
+        )
+    lib = tensor._type.backend.lib
+    offset = lib.storage_offset(array)
+    if offset + element_count(shape) <= lib.root(array).size:
+        fresh = lib.empty(shape, tensor._type.dtype)
+        tensor._array = lib.as_strided(array, shape, lib.strides(fresh), offset)
+    else:
+        tensor._array = lib.empty(shape, tensor._type.dtype)

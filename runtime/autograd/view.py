@@ -1,0 +1,205 @@
+"""Views: tensors over another tensor's memory, and what a write through one does to the others."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+from tengen.autograd.autograd_meta import (
+    CUSTOM_VIEW,
+    INFERENCE_VIEW,
+    MULTI_OUTPUT_VIEW,
+    NO_GRAD_VIEW,
+    PLAIN_VIEW,
+    meta_of,
+)
+from tengen.autograd.grad_mode import grad_mode
+from tengen.autograd.hooks import extra_of
+from tengen.autograd.linear import AsStridedBackward0, Pair, Scatter, Window, window_of
+from tengen.autograd.node import Error
+from tengen.storage import Storage, storage_of
+
+_ref = weakref.ref
+_sweeping = threading.Lock()
+
+
+class ViewList(list[weakref.ref[Any]]):
+    """Weak references to the live views of a Storage; dead ones are swept out now and then."""
+
+    __slots__ = ("detached", "limit")
+
+    def __init__(self) -> None:
+        self.limit = 16
+        #: Whether the base was detached in place, so that its views have a history of their own.
+        self.detached = False
+
+    def sweep(self) -> None:
+        """Forget the views that are gone. Amortised over the views made, this costs little."""
+        with _sweeping:
+            count = len(self)  # another thread may append meanwhile
+            self[:count] = [ref for ref in self[:count] if ref() is not None]
+            self.limit = 2 * len(self) + 16
+
+
+def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
+    """A Tensor over ``array``, a view of the array of ``source``; it has no history yet.
+
+    ``multi`` says that it is one of several views that one operator returns.
+    """
+    out = type.wrap(array)
+    storage: Storage | None = source._storage
+    if storage is None:
+        storage = storage_of(source)
+    out._storage = storage
+    base = source._base
+    if base is None:
+        base = source
+    elif source._meta is not None and source._meta.creation:
+        meta_of(out).creation = source._meta.creation
+    out._base = base
+    if multi:
+        meta_of(out).creation = MULTI_OUTPUT_VIEW
+    if not grad_mode.enabled and (out._meta is None or not out._meta.creation):
+        meta_of(out).creation = INFERENCE_VIEW if grad_mode.inference else NO_GRAD_VIEW
+    views: Any = storage.views
+    if views is None:
+        views = storage.views = ViewList()
+    elif len(views) >= views.limit:
+        views.sweep()
+    views.append(_ref(out))
+    return out
+
+
+def rewrite_views(base: Any, written: Any = None, pair: Pair | None = None) -> None:
+    """Give the live views of ``base`` the history that they have now that the base has a new one.
+
+    ``pair`` is where ``written``, one of the views, lies, if that is known already.
+    """
+    storage = base._storage
+    if storage is None or not storage.views:
+        return
+    edge = base._edge
+    base_window: Window | None = None if pair is None else pair.base
+    for ref in tuple(storage.views):
+        view = ref()
+        if view is None or view._base is not base or not differentiable(view._type):
+            continue
+        if base_window is None:
+            base_window = window_of(base)
+        creation = PLAIN_VIEW if view._meta is None else view._meta.creation
+        old = view._edge
+        node: Any
+        if creation == PLAIN_VIEW:
+            place = pair if view is written and pair is not None else Pair(base_window, window_of(view))
+            node = AsStridedBackward0(Scatter(place), edge, view._array.shape, view._type)
+        else:
+            # Whoever uses the view from now on is told in the backward pass, or by `grad_fn`.
+            stale = old is not None and isinstance(old[0], StaleView)
+            message = old[0].message if stale else rewritten_message(creation, old)
+            node = StaleView(message, (edge,), view._array.shape, view._type)
+        set_history(view, (node, 0))
+
+
+def cut_views(tensor: Any) -> None:
+    """Take its history from each view whose base, detached in place before, was now written to."""
+    base = tensor if tensor._base is None else tensor._base
+    if base._requires_grad:
+        return
+    for ref in tuple(base._storage.views):
+        view = ref()
+        if view is not None and view._base is base and view._edge is not None:
+            view._edge = None
+            view._requires_grad = False
+    base._storage.views.detached = False
+
+
+class StaleView(Error):
+    """The history of a view that was not allowed to be rewritten."""
+
+    __slots__ = ()
+
+
+def differentiable(type: Any) -> bool:
+    """Whether tensors of this Type can require gradients."""
+    scalar_type = type.scalar_type
+    flag: bool = scalar_type.is_floating_point or scalar_type.is_complex
+    return flag
+
+
+def set_history(tensor: Any, edge: tuple[Any, int]) -> None:
+    """Make ``edge`` the tensor's history; a gradient that it retains is retained there."""
+    meta = tensor._meta
+    if meta is not None and meta.retains_grad:
+        _move_retained(tensor, edge)
+    tensor._edge = edge
+    tensor._requires_grad = True
+
+
+def _move_retained(tensor: Any, edge: tuple[Any, int]) -> None:
+    if tensor._edge is not None:
+        node, number = tensor._edge
+        if node.extra is not None and node.extra.retained is not None:
+            node.extra.retained.pop(number, None)
+    extra = extra_of(edge[0])
+    if extra.retained is None:
+        extra.retained = {}
+    extra.retained[edge[1]] = _ref(tensor)
+
+
+_NO_GRAD_ADVICE = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+    "moving both the view and the inplace either both inside the no_grad block (if you don't want the "
+    "inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+)
+_INFERENCE_ADVICE = _NO_GRAD_ADVICE.replace("no_grad", "inference_mode")
+_MULTI_ADVICE = (
+    "This view is the output of a function that returns multiple views. Such functions do not allow the "
+    "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+)
+
+
+_CUSTOM_ADVICE = (
+    "This view was created inside a custom Function (or because an input was returned as-is) and the "
+    "autograd logic to handle view+inplace would override the custom backward associated with the custom "
+    "Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
+    "output of the custom Function."
+)
+
+
+def _origin(edge: Any) -> str:
+    return "A view" if edge is None else f"Output {edge[1]} of {edge[0].name()}"
+
+
+def modified_message(creation: int, edge: Any) -> str:
+    """The error of a write through a view that does not allow it."""
+    if creation == INFERENCE_VIEW:
+        return (
+            "A view was created in inference mode and is being modified inplace in normal mode. "
+            + _INFERENCE_ADVICE
+        )
+    if creation == NO_GRAD_VIEW:
+        return (
+            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+            + _NO_GRAD_ADVICE
+        )
+    advice = _CUSTOM_ADVICE if creation == CUSTOM_VIEW else _MULTI_ADVICE
+    return f"{_origin(edge)} is a view and is being modified inplace. {advice}"
+
+
+def rewritten_message(creation: int, edge: Any) -> str:
+    """The error of using such a view after a write through its base."""
+    if creation == INFERENCE_VIEW:
+        return (
+            "A view was created in inference mode and its base or another view of its base has been modified "
+            "inplace in normal mode. " + _INFERENCE_ADVICE
+        )
+    if creation == NO_GRAD_VIEW:
+        return (
+            "A view was created in no_grad mode and its base or another view of its base has been modified "
+            "inplace with grad mode enabled. " + _NO_GRAD_ADVICE
+        )
+    return (
+        f"{_origin(edge)} is a view and its base or another view of its base has been modified inplace. "
+        + (_CUSTOM_ADVICE if creation == CUSTOM_VIEW else _MULTI_ADVICE)
+    )

@@ -1,0 +1,12 @@
+"""Ties the knot: the generated methods of Tensor need what is made of them.
+
+``import tengen`` imports this before anything calls an operator.
+"""
+
+from __future__ import annotations
+
+from tengen.generated import tensor_methods
+from tengen.operator import call, call_operator
+from tengen.tensor import Tensor
+
+tensor_methods.bind(Tensor, call, call_operator)

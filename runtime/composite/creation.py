@@ -1,0 +1,155 @@
+"""Creation operators that take their shape, dtype or device from a tensor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import tengen
+from tengen.device import as_device
+from tengen.legacy_type_dispatch import type_of
+from tengen.native.creation import as_number, checked
+from tengen.native.layout import preserved_strides
+from tengen.native.shape import wants_contiguous
+from tengen.scalar_type import default_complex
+
+if TYPE_CHECKING:
+    from tengen.device import device as Device
+    from tengen.scalar_type import dtype as DType
+    from tengen.tensor import Tensor
+    from tengen.type import Type
+
+Number = bool | int | float | complex
+Shape = tuple[int, ...]
+
+
+def _type(self: Tensor, dtype: DType | None, device: Device | None) -> Type:
+    """The Type for a tensor like ``self``, save for what was asked."""
+    own: Type = self._type
+    if device is None:
+        return own if dtype is None else own.of(dtype)
+    return type_of(own.scalar_type if dtype is None else dtype, as_device(device))
+
+
+def _like(self: Tensor, kind: Type, memory_format: Any) -> Any:
+    """New memory of the shape of ``self``, with its order of dimensions where that is dense."""
+    library, array = kind.backend.lib, self._array
+    own = self._type.backend.lib
+    if wants_contiguous(memory_format) or own.is_contiguous(array):
+        return library.empty(array.shape, kind.dtype)
+    return library.empty_strided(array.shape, preserved_strides(array.shape, own.strides(array)), kind.dtype)
+
+
+def empty_like(self: Tensor, dtype: Any, device: Any, memory_format: Any) -> Tensor:
+    """Whatever the memory held."""
+    kind = _type(self, dtype, device)
+    return kind.wrap(_like(self, kind, memory_format))
+
+
+def full_like(self: Tensor, fill_value: Number, dtype: Any, device: Any, memory_format: Any) -> Tensor:
+    """``fill_value`` everywhere. Raises RuntimeError for a number that the dtype cannot hold."""
+    kind = _type(self, dtype, device)
+    array, library = _like(self, kind, memory_format), kind.backend.lib
+    library.copyto(array, library.full((), as_number(fill_value, kind.dtype), kind.dtype))
+    return kind.wrap(array)
+
+
+def zeros_like(self: Tensor, dtype: Any, device: Any, memory_format: Any) -> Tensor:
+    """0 everywhere."""
+    if self._type.backend.lib.is_contiguous(self._array):
+        kind = _type(self, dtype, device)
+        return kind.wrap(kind.backend.lib.zeros(self._array.shape, kind.dtype))
+    return full_like(self, 0, dtype, device, memory_format)
+
+
+def ones_like(self: Tensor, dtype: Any, device: Any, memory_format: Any) -> Tensor:
+    """1 everywhere."""
+    if self._type.backend.lib.is_contiguous(self._array):
+        kind = _type(self, dtype, device)
+        return kind.wrap(kind.backend.lib.ones(self._array.shape, kind.dtype))
+    return full_like(self, 1, dtype, device, memory_format)
+
+
+# -- a given shape ------------------------------------------------------------------------
+
+
+def new_empty(self: Tensor, size: Shape, dtype: Any, device: Any) -> Tensor:
+    """Whatever the memory held. Raises RuntimeError for a negative dimension, as all of these do."""
+    kind = _type(self, dtype, device)
+    return kind.wrap(kind.backend.lib.empty(checked(size), kind.dtype))
+
+
+def new_empty_strided(self: Tensor, size: Shape, stride: Shape, dtype: Any, device: Any) -> Tensor:
+    """Whatever the memory held, with strides in elements."""
+    kind = _type(self, dtype, device)
+    return tengen.empty_strided(size, stride, dtype=kind.scalar_type, device=kind.backend.device)
+
+
+def new_full(self: Tensor, size: Shape, fill_value: Number, dtype: Any, device: Any) -> Tensor:
+    """``fill_value`` everywhere. Raises RuntimeError for a number that the dtype cannot hold."""
+    kind = _type(self, dtype, device)
+    value = as_number(fill_value, kind.dtype)
+    return kind.wrap(kind.backend.lib.full(checked(size), value, kind.dtype))
+
+
+def new_ones(self: Tensor, size: Shape, dtype: Any, device: Any) -> Tensor:
+    """1 everywhere."""
+    kind = _type(self, dtype, device)
+    return kind.wrap(kind.backend.lib.ones(checked(size), kind.dtype))
+
+
+def new_zeros(self: Tensor, size: Shape, dtype: Any, device: Any) -> Tensor:
+    """0 everywhere."""
+    kind = _type(self, dtype, device)
+    return kind.wrap(kind.backend.lib.zeros(checked(size), kind.dtype))
+
+
+# -- random -------------------------------------------------------------------------------
+
+
+def rand_like(self: Tensor, dtype: Any, device: Any, memory_format: Any, generator: Any) -> Tensor:
+    """Uniform in [0, 1)."""
+    return empty_like(self, dtype, device, memory_format).uniform_(generator=generator)
+
+
+def randn_like(self: Tensor, dtype: Any, device: Any, memory_format: Any, generator: Any) -> Tensor:
+    """Standard normal."""
+    return empty_like(self, dtype, device, memory_format).normal_(generator=generator)
+
+
+def randint_like(
+    self: Tensor, low: int, high: Any, generator: Any, dtype: Any, device: Any, memory_format: Any
+) -> Tensor:
+    """Integers uniform in [low, high); high may be a 0-d tensor."""
+    return empty_like(self, dtype, device, memory_format).random_(low, int(high), generator=generator)
+
+
+# -- ranges between tensors ---------------------------------------------------------------
+
+
+def _end(value: Any, name: str, function: str) -> Any:
+    """A number, or the element of a 0-d tensor. Raises RuntimeError for more dimensions."""
+    if not isinstance(value, tengen.Tensor):
+        return value
+    if value.ndim:
+        raise RuntimeError(
+            f"{function} only supports 0-dimensional start and end tensors, "
+            f"but got {name} with {value.ndim} dimension(s)."
+        )
+    return value.item()
+
+
+def _between(first: Number, last: Number) -> DType | None:
+    """The dtype between complex ends, where none is asked for."""
+    return default_complex() if isinstance(first, complex) or isinstance(last, complex) else None
+
+
+def linspace_of_tensors(start: Any, end: Any, steps: int, dtype: Any, device: Any) -> Tensor:
+    """``linspace`` between 0-d tensors or numbers."""
+    first, last = _end(start, "start", "linspace"), _end(end, "end", "linspace")
+    return tengen.linspace(first, last, steps, dtype=dtype or _between(first, last), device=device)
+
+
+def logspace_of_tensors(start: Any, end: Any, steps: int, base: float, dtype: Any, device: Any) -> Tensor:
+    """``logspace`` between 0-d tensors or numbers."""
+    first, last = _end(start, "start", "logspace"), _end(end, "end", "logspace")
+    return tengen.logspace(first, last, steps, base, dtype=dtype or _between(first, last), device=device)

@@ -1,0 +1,480 @@
+"""Neural-network operators that are made of others: normalisation, padding, attention and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod, sqrt
+from typing import TYPE_CHECKING, Any
+
+import tengen
+from tengen.autograd.grad_mode import no_grad
+from tengen.generated import functions as F
+
+if TYPE_CHECKING:
+    from tengen.tensor import Tensor
+
+
+# -------------------------------------------------------------------------- activations
+
+
+def celu(self: Tensor, alpha: float) -> Tensor:
+    """``elu`` scaled so that its slope has no jump; RuntimeError for an alpha of 0."""
+    if alpha == 0:
+        raise RuntimeError("celu: alpha cannot be 0 for CELU")
+    return F.elu(self, alpha, 1, 1 / alpha)
+
+
+def celu_(self: Tensor, alpha: float) -> Tensor:
+    """``celu`` in place."""
+    if alpha == 0:
+        raise RuntimeError("celu_: alpha cannot be 0 for CELU")
+    return F.elu_(self, alpha, 1, 1 / alpha)
+
+
+def prelu(self: Tensor, weight: Tensor) -> Tensor:
+    """``self`` where positive, else ``weight * self``.
+
+    Raises RuntimeError when there are neither one weight nor as many as channels, NotImplementedError
+    for other than real floating-point tensors.
+    """
+    if not self.is_floating_point():
+        raise NotImplementedError(f"prelu: not implemented for {self.dtype}")
+    if weight.ndim > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
+        )
+    if weight.numel() != 1:
+        channels = self.shape[1] if self.ndim > 1 else 1
+        if not self.ndim or channels != weight.numel():
+            raise RuntimeError(
+                "prelu: Mismatch of parameter numbers and input channel size. "
+                f"Found parameter numbers = {weight.numel()} and channel size = {channels}."
+            )
+        weight = weight.reshape(channels, *[1] * (self.ndim - 2))
+    elif weight.ndim:
+        weight = weight.reshape(())
+    return F.where(self > 0, self, weight * self)
+
+
+def safe_softmax(self: Tensor, dim: int, dtype: Any) -> Tensor:
+    """softmax whose rows of nothing but negative infinity are 0, not NaN."""
+    nothing = (self == -float("inf")).all(dim, True)
+    # Zeros in their place keep NaN out of the gradient too.
+    return F.where(nothing, 0, F.softmax(F.where(nothing, 0, self), dim, dtype=dtype))
+
+
+# ------------------------------------------------------------------------------ dropout
+
+
+def _check_probability(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Elements zeroed at random when training; the input itself otherwise."""
+    _check_probability(p)
+    if p == 0 or not train or not input.numel():
+        return input
+    if p == 1:
+        return input * input.new_zeros(())
+    return F.native_dropout(input, p, True)[0]
+
+
+def dropout_(self: Tensor, p: float, train: bool) -> Tensor:
+    """``dropout`` in place."""
+    _check_probability(p)
+    if p == 0 or not train or not self.numel():
+        return self
+    return self.mul_(F.native_dropout(F.ones_like(self), p, True)[0])
+
+
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Whole channels zeroed at random when training; the input itself otherwise."""
+    _check_probability(p)
+    if p == 0 or not train or not input.numel():
+        return input
+    if input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    if p == 1:
+        return input * input.new_zeros(())
+    noise = input.new_ones((*input.shape[:2], *[1] * (input.ndim - 2)))
+    return input * F.native_dropout(noise, p, True)[0]
+
+
+_ALPHA = 1.7580993408473766  # of selu: alpha * scale, whose negative is selu's limit
+
+
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """What is dropped becomes selu's limit; scale and shift then give mean 0 and variance 1 again."""
+    _check_probability(p)
+    if p == 0 or not train or not input.numel():
+        return input
+    if p == 1:
+        return input * F.zeros_like(input)
+    kept = F.native_dropout(F.ones_like(input), p, True)[1]
+    scale = 1 / sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
+    shift = (kept.logical_not() * (-_ALPHA * scale) + _ALPHA * scale * p).to(input.dtype)
+    return input * (kept * scale).to(input.dtype) + shift
+
+
+# ------------------------------------------------------------------------ convolutions
+
+
+def convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """The convolution of as many dims as the weight has; RuntimeError for none or more than three."""
+    dims = weight.ndim - 2
+    if not 1 <= dims <= 3:
+        raise RuntimeError(f"Expected 3D, 4D or 5D weight, but got weight of size {list(weight.shape)}")
+    name = f"conv_transpose{dims}d" if transposed else f"conv{dims}d"
+    function = getattr(F, name)
+    if transposed:
+        out: Tensor = function(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    else:
+        out = function(input, weight, bias, stride, padding, dilation, groups)
+    return out
+
+
+def conv_padding(
+    convolve: Callable[..., Tensor],
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: str,
+    dilation: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """A convolution with ``'valid'`` (no) or ``'same'`` padding.
+
+    Raises RuntimeError for other words and for ``'same'`` with strides.
+    """
+    if padding == "valid":
+        return convolve(input, weight, bias, stride, (0,) * len(stride), dilation, groups)
+    if padding != "same":
+        raise RuntimeError(f"Invalid padding string: '{padding}'")
+    if any([s != 1 for s in stride]):
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    totals = [d * (k - 1) for k, d in zip(weight.shape[2:], dilation, strict=True)]
+    both = tuple([total // 2 for total in totals])
+    if any([total % 2 for total in totals]):
+        # An odd number of places: one more behind than before.
+        extra = [n for total in reversed(totals) for n in (0, total % 2)]
+        input = F.constant_pad_nd(input, extra, 0)
+    return convolve(input, weight, bias, stride, both, dilation, groups)
+
+
+# ------------------------------------------------------------------------------ padding
+
+
+def pad_by_mode(self: Tensor, pad: Sequence[int], mode: str, value: float | None) -> Tensor:
+    """The last dims made larger; NotImplementedError for a mode or number of dims that there is not."""
+    if mode == "constant":
+        return F.constant_pad_nd(self, pad, 0.0 if value is None else value)
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    dims = len(pad) // 2
+    if len(pad) not in (2, 4, 6) or self.ndim not in (dims + 1, dims + 2):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {self.ndim}D input tensor: mode {mode} pads the "
+            "last dim of 2D or 3D, the last 2 dims of 3D or 4D and the last 3 dims of 4D or 5D inputs"
+        )
+    if mode == "circular":
+        return pad_circular(self, pad)
+    name = f"{'reflection' if mode == 'reflect' else 'replication'}_pad{dims}d"
+    out: Tensor = getattr(F, name)(self, pad)
+    return out
+
+
+def pad_circular(self: Tensor, pad: Sequence[int]) -> Tensor:
+    """The last dims continued from their other ends; RuntimeError for pads larger than the dim."""
+    dims = len(pad) // 2
+    if len(pad) % 2 or self.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"Invalid padding size {list(pad)} for circular padding of an input of size {list(self.shape)}"
+        )
+    out = self
+    for i in range(dims):
+        before, after = pad[2 * i], pad[2 * i + 1]
+        dim = self.ndim - 1 - i
+        size = self.shape[dim]
+        if before > size or after > size:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if before + after + size < 0:
+            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+        middle = out.narrow(dim, max(-before, 0), size - max(-before, 0) - max(-after, 0))
+        # What is cut off does not come back at the other end.
+        parts = [middle.narrow(dim, middle.shape[dim] - before, before)] if before > 0 else []
+        parts.append(middle)
+        if after > 0:
+            parts.append(middle.narrow(dim, 0, after))
+        out = F.cat(parts, dim)
+    return out
+
+
+def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
+    """Channels to places: (*, C r^2, H, W) to (*, C, H r, W r)."""
+    r = upscale_factor
+    if self.ndim < 3:
+        raise RuntimeError(f"pixel_shuffle expects input to have at least 3 dimensions, but got {self.ndim}")
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    *batch, channels, height, width = self.shape
+    if channels % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+            f"upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
+        )
+    n = len(batch)
+    parts = self.reshape(*batch, channels // (r * r), r, r, height, width)
+    moved = parts.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return moved.reshape(*batch, channels // (r * r), height * r, width * r).contiguous()
+
+
+def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
+    """Places to channels: (*, C, H r, W r) to (*, C r^2, H, W)."""
+    r = downscale_factor
+    if self.ndim < 3:
+        raise RuntimeError(
+            f"pixel_unshuffle expects input to have at least 3 dimensions, but got {self.ndim}"
+        )
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    *batch, channels, height, width = self.shape
+    if height % r or width % r:
+        raise RuntimeError(
+            "pixel_unshuffle expects height and width to be divisible by downscale_factor, "
+            f"but input.size(-2)={height}, input.size(-1)={width} are not both divisible by {r}"
+        )
+    n = len(batch)
+    parts = self.reshape(*batch, channels, height // r, r, width // r, r)
+    moved = parts.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return moved.reshape(*batch, channels * r * r, height // r, width // r).contiguous()
+
+
+# ------------------------------------------------------------------------ normalisation
+
+
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Batch normalisation; when training it moves the running statistics, in place."""
+    if training:
+        # The running statistics take no part, so that changing them does not spoil the backward.
+        out, mean, rstd, variance = F._batch_norm_with_stats(input, weight, bias, None, None, True, eps)
+        with no_grad():
+            if running_mean is not None:
+                running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
+            if running_var is not None:
+                running_var.mul_(1 - momentum).add_(variance, alpha=momentum)
+    else:
+        out, mean, rstd, _ = F._batch_norm_with_stats(
+            input, weight, bias, running_mean, running_var, False, eps
+        )
+    return out, mean, rstd
+
+
+def batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """As ``native_batch_norm``, the output only.
+
+    Raises IndexError for a 1-d input, ValueError when only one of the running statistics is there.
+    """
+    if input.ndim < 2:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [-{input.ndim or 1}, 0], but got 1)"
+        )
+    if (running_mean is None) is not (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    for name, statistic in (("running_mean", running_mean), ("running_var", running_var)):
+        if statistic is not None and statistic.numel() != input.shape[1]:
+            raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {statistic.numel()}")
+    return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+def instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """``batch_norm`` with the batch counted among the channels."""
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError(
+            "Expected running_mean and running_var to be defined when use_input_stats is false"
+        )
+    batch, channels = input.shape[:2]
+    flat = input.contiguous().view(1, batch * channels, *input.shape[2:])
+    scale, shift, mean, var = (
+        None if p is None else p.repeat(batch) for p in (weight, bias, running_mean, running_var)
+    )
+    out = batch_norm(flat, scale, shift, mean, var, use_input_stats, momentum, eps, cudnn_enabled)
+    if use_input_stats:
+        with no_grad():
+            for statistic, moved in ((running_mean, mean), (running_var, var)):
+                if statistic is not None and moved is not None:
+                    statistic.copy_(moved.view(batch, channels).mean(0))
+    return out.view(input.shape)
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """Normalisation over each group of channels; IndexError for fewer than two dims."""
+    if input.ndim < 2:
+        raise IndexError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    batch, channels, *spatial = input.shape
+    sizes = batch, channels, prod(spatial), num_groups
+    return F.native_group_norm(input, weight, bias, *sizes, eps)[0]
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
+) -> Tensor:
+    """Division by the root mean square; reduced floating-point types are computed in float32."""
+    from tengen.native.nn.normalization import layer_shapes
+
+    layer_shapes(input, tuple(normalized_shape), weight, None)
+    if not (input.is_floating_point() or input.is_complex()):
+        raise NotImplementedError(f"rms_norm: not implemented for {input.dtype}")
+    if eps is None:
+        eps = tengen.finfo(input.dtype).eps
+    wide = input.to(tengen.float32) if input.dtype in (tengen.float16, tengen.bfloat16) else input
+    dims = tuple(range(-len(normalized_shape), 0))
+    out = wide * ((wide * wide).mean(dims, True) + eps).rsqrt()
+    if weight is not None:
+        out = out * weight
+    return out.to(input.dtype)
+
+
+# ---------------------------------------------------------------------------- the others
+
+
+def one_hot(self: Tensor, num_classes: int) -> Tensor:
+    """int64 zeros with a 1 at each class; RuntimeError for classes below 0 or not below ``num_classes``."""
+    if self.dtype is not tengen.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if not self.numel():
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return F.zeros((*self.shape, num_classes), dtype=tengen.int64, device=self.device)
+    if int(self.min()) < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    most = int(self.max())
+    if num_classes == -1:
+        num_classes = most + 1
+    elif num_classes <= most:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    classes = F.arange(num_classes, device=self.device)
+    return (self.unsqueeze(-1) == classes).to(tengen.int64)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
+    """The cosine of the angle between vectors along ``dim``; RuntimeError for integers."""
+    x1, x2 = F.broadcast_tensors((x1, x2))
+    if not tengen.result_type(x1, x2).is_floating_point:
+        raise RuntimeError(
+            f"expected common dtype to be floating point, yet common dtype is {tengen.result_type(x1, x2)}"
+        )
+    return ((x1 / _length(x1, dim, eps)) * (x2 / _length(x2, dim, eps))).sum(dim)
+
+
+def _length(x: Tensor, dim: int, eps: float) -> Tensor:
+    """The length of the vectors along ``dim``, at least eps, which does not stop the gradient."""
+    length = F.linalg_vector_norm(x, 2, dim, True)
+    with no_grad():
+        missing = (eps - length).clamp(min=0)
+    return length + missing
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float, eps: float, keepdim: bool) -> Tensor:
+    """The p-norm of the differences along the last dim."""
+    return F.linalg_vector_norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> Tensor:
+    """Values averaged by how well their keys match the query.
+
+    Raises RuntimeError for different dtypes, fewer than two dims, or a mask with ``is_causal``.
+    """
+    _check_attention(query, key, value)
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
+    if enable_gqa:
+        key, value = (t.repeat_interleave(query.shape[-3] // t.shape[-3], -3) for t in (key, value))
+    # Both factors by the root, so that large entries of neither overflow.
+    root = sqrt(1 / sqrt(query.shape[-1]) if scale is None else abs(scale))
+    scores = (query * (root if scale is None or scale >= 0 else -root)) @ (key * root).transpose(-2, -1)
+    if is_causal:
+        attn_mask = F.ones((query.shape[-2], key.shape[-2]), dtype=tengen.bool, device=query.device).tril()
+    if attn_mask is None:
+        weights = F.softmax(scores, -1)
+    else:
+        if attn_mask.dtype is tengen.bool:
+            scores = F.where(attn_mask, scores, -float("inf"))
+        else:
+            scores = scores + attn_mask
+        weights = safe_softmax(scores, -1, None)
+    if dropout_p > 0:
+        weights = dropout(weights, dropout_p, True)
+    return weights @ value
+
+
+def _check_attention(query: Tensor, key: Tensor, value: Tensor) -> None:
+    if not query.dtype == key.dtype == value.dtype:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead."
+        )
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be at least 2 dimensional, but got query.dim: "
+            f"{query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead."
+        )

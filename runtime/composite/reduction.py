@@ -1,0 +1,80 @@
+"""Reductions, differences and norms that are made of other operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import tengen
+from tengen.native.dims import wrap_dim
+
+if TYPE_CHECKING:
+    from tengen.scalar_type import dtype as ScalarType
+    from tengen.tensor import Tensor
+
+Number = bool | int | float | complex
+
+
+def nanmean(
+    self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, dtype: ScalarType | None = None
+) -> Tensor:
+    """The mean over ``dim`` of the elements that are not NaN. RuntimeError for bools and integers."""
+    if not (self.is_floating_point() or self.is_complex()):
+        raise RuntimeError(
+            f"nanmean: expected input to have floating point or complex dtype but got {self.dtype}"
+        )
+    present = (self == self).sum(dim, keepdim)
+    return self.nansum(dim, keepdim, dtype=dtype) / present
+
+
+def norm(
+    self: Tensor,
+    p: Number | str | None = 2,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,
+    dtype: ScalarType | None = None,
+) -> Tensor:
+    """The ``p``-norm of vectors, or by its name a norm of matrices, over ``dim``."""
+    if p == "fro" and (dim is None or len(dim) <= 2):
+        p = 2
+    if isinstance(p, str):
+        dims = tuple(range(self.ndim)) if dim is None else dim
+        named: Tensor = tengen.linalg.matrix_norm(self, p, dims, keepdim, dtype=dtype)
+        return named
+    result: Tensor = tengen.linalg.vector_norm(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
+    return result
+
+
+def diff(
+    self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The ``n``-th differences of neighbours along ``dim``."""
+    if self.ndim == 0:
+        raise RuntimeError("diff: expects input to be at least one-dimensional")
+    dim = wrap_dim(dim, self.ndim)
+    if n < 0:
+        raise RuntimeError(f"diff: order must be non-negative but got {n}")
+    for other in (prepend, append):
+        if other is not None:
+            _check_joinable(self, other, dim)
+    if n and (prepend is not None or append is not None):
+        self = tengen.cat([t for t in (prepend, self, append) if t is not None], dim)
+    if n == 0:
+        return self.clone()
+    differ: Any = tengen.logical_xor if self.dtype is tengen.bool else tengen.sub
+    length = self.shape[dim]
+    for left in range(length, max(length - n, 0), -1):
+        self = differ(self.narrow(dim, 1, left - 1), self.narrow(dim, 0, left - 1))
+    return self
+
+
+def _check_joinable(self: Tensor, other: Tensor, dim: int) -> None:
+    if other.ndim != self.ndim:
+        raise RuntimeError("diff: expects prepend or append to be the same dimension as input")
+    for d in range(self.ndim):
+        if d != dim and other.shape[d] != self.shape[d]:
+            raise RuntimeError(
+                "diff: expects the shape of tensor to prepend or append to match that of input except along "
+                f"the differencing dimension; input.size({d}) = {self.shape[d]}, but got tensor.size({d}) = "
+                f"{other.shape[d]}"
+            )

@@ -1,0 +1,518 @@
+"""Shape operators that are made of others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import tengen
+import tengen.generated.functions as F
+from tengen.native.dims import wrap_dim, wrap_dims
+from tengen.native.layout import broadcast_shapes, infer_size, view_strides
+from tengen.native.shape import wants_contiguous
+from tengen.native.views import split_sizes
+
+if TYPE_CHECKING:
+    from tengen.tensor import Tensor
+
+Shape = tuple[int, ...]
+Tensors = tuple["Tensor", ...]
+
+
+# ----------------------------------------------------------------------------------- shape
+
+
+def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
+    """A view in another shape where the strides allow it, else a copy."""
+    if self.is_contiguous():
+        return self.view(tuple(shape))
+    array = self._array
+    size = infer_size(tuple(shape), array.size)
+    if view_strides(array.shape, self._type.backend.lib.strides(array), size) is not None:
+        return self.view(size)
+    return F._unsafe_view(self, size)
+
+
+def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dims from ``start_dim`` to ``end_dim`` as one; RuntimeError if they stand the wrong way round."""
+    shape = self._array.shape
+    start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return reshape(self, (1,))
+    if start == end:
+        return self
+    return reshape(self, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
+
+
+def unflatten(self: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """``dim`` as several dims; RuntimeError if their sizes do not multiply to that of ``dim``."""
+    shape = self._array.shape
+    d = wrap_dim(dim, len(shape))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    if not shape:
+        return self.view(tuple(sizes))
+    try:
+        inferred = infer_size(tuple(sizes), shape[d])
+    except RuntimeError as error:
+        if "one dimension" in str(error):
+            raise
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({shape[d]}) "
+            "in the input tensor"
+        ) from None
+    return self.view((*shape[:d], *inferred, *shape[d + 1 :]))
+
+
+def movedim(self: Tensor, source: Sequence[int], destination: Sequence[int]) -> Tensor:
+    """The dims ``source`` moved to ``destination``; RuntimeError when they do not pair, or repeat."""
+    if len(source) != len(destination):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the "
+            f"same number of dims as destination ({list(destination)} dims)"
+        )
+    ndim = self._array.ndim
+    froms = [wrap_dim(d, ndim) for d in source]
+    tos = [wrap_dim(d, ndim) for d in destination]
+    for what, given, dims in (("source", source, froms), ("destination", destination, tos)):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{what}` ({list(given)})")
+    if not ndim:
+        return self.alias()
+    rest = iter([d for d in range(ndim) if d not in froms])
+    at = dict(zip(tos, froms, strict=True))
+    return self.permute(tuple([at[d] if d in at else next(rest) for d in range(ndim)]))
+
+
+def adjoint(self: Tensor) -> Tensor:
+    """The matrices transposed and conjugated."""
+    return self.mH
+
+
+# ------------------------------------------------------------------------- dtype and device
+
+
+def to(
+    self: Tensor, dtype: Any = None, device: Any = None, copy: bool = False, memory_format: Any = None
+) -> Tensor:
+    """``self`` as another dtype, on another device; itself where nothing changes and no copy is asked for."""
+    kind = self._type
+    if device is not None and device.type != kind.backend.device.type:
+        return _moved(self, kind.scalar_type if dtype is None else dtype, device)
+    wanted = kind.scalar_type if dtype is None else dtype
+    if wanted is kind.scalar_type:
+        if not copy:
+            return self
+    elif not (wanted.is_floating_point or wanted.is_complex):
+        self = self.detach()  # no gradient flows through integers
+    result: Tensor = kind._to_copy(self, dtype, None, None, None, False, memory_format)
+    return result
+
+
+def _moved(self: Tensor, dtype: Any, device: Any) -> Tensor:
+    """The tensor on another device, without its history."""
+    from tengen.legacy_type_dispatch import type_of
+
+    kind = type_of(dtype, device, self._type.recording)
+    source = self._type.backend.lib
+    array = kind.backend.lib.from_numpy(source.to_numpy(source.cast(self._array, kind.dtype)))
+    return kind.wrap(array)
+
+
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """``self`` if it is contiguous, else a contiguous copy."""
+    if memory_format is not None and not wants_contiguous(memory_format):
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    if self.is_contiguous():
+        return self
+    return self.clone(memory_format=tengen.contiguous_format)
+
+
+# ----------------------------------------------------------------------------------- parts
+
+
+def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """``length`` elements of ``dim`` from ``start`` on; RuntimeError when there are not so many."""
+    if not self._array.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    n = self._array.shape[wrap_dim(dim, self._array.ndim)]
+    if not -n <= start <= n:
+        raise IndexError(
+            f"narrow(): start out of range (expected to be in range of [{-n}, {n}], but got {start})"
+        )
+    if start < 0:
+        start += n
+    if start > n - length:
+        raise RuntimeError(f"narrow(): start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    return self.slice(dim, start, start + length, 1)
+
+
+def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """A contiguous copy of what ``narrow`` shows."""
+    return narrow(self, dim, start, length).clone(memory_format=tengen.contiguous_format)
+
+
+def narrow_Tensor(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
+    """As ``narrow``, with a 0-d integral tensor for ``start``."""
+    if start.ndim or start.is_floating_point() or start.is_complex() or start.dtype is tengen.bool:
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    return narrow(self, dim, int(start), length)
+
+
+def chunk(self: Tensor, chunks: int, dim: int = 0) -> Tensors:
+    """At most ``chunks`` views, all of one size save the last."""
+    if not self._array.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    n = self._array.shape[wrap_dim(dim, self._array.ndim)]
+    size = -(-n // chunks)
+    if size == 0:
+        return tuple(self.split_with_sizes((0,) * chunks, dim))
+    return tuple(self.split_with_sizes(split_sizes(n, size), dim))
+
+
+def tensor_split_sections(self: Tensor, sections: int, dim: int = 0) -> Tensors:
+    """``sections`` views whose sizes differ by at most one."""
+    n = _size_to_split(self, dim)
+    if sections <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+    least, more = divmod(n, sections)
+    return _split_at(self, [i * least + min(i, more) for i in range(1, sections)], dim, n)
+
+
+def tensor_split_indices(self: Tensor, indices: Sequence[int], dim: int = 0) -> Tensors:
+    """Views split before each of the indices."""
+    return _split_at(self, indices, dim, _size_to_split(self, dim))
+
+
+def tensor_split_tensor(self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> Tensors:
+    """As with a number, for a 0-d int64 tensor, or with indices, for a 1-d one."""
+    given = tensor_indices_or_sections
+    _size_to_split(self, dim)
+    if given.dtype is not tengen.int64:
+        raise RuntimeError(
+            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {given.dtype}"
+        )
+    if given.ndim > 1:
+        raise RuntimeError(
+            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional "
+            f"tensor, but got a tensor with {given.ndim} dims"
+        )
+    if given.ndim:
+        return tensor_split_indices(self, given.tolist(), dim)
+    return tensor_split_sections(self, int(given), dim)
+
+
+def _size_to_split(self: Tensor, dim: int) -> int:
+    if not self._array.ndim:
+        raise RuntimeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
+    size: int = self._array.shape[wrap_dim(dim, self._array.ndim)]
+    return size
+
+
+def _split_at(self: Tensor, indices: Sequence[int], dim: int, n: int) -> Tensors:
+    bounds = [0, *indices, n]
+    return tuple([self.slice(dim, a, b, 1) for a, b in pairwise(bounds)])
+
+
+def hsplit(self: Tensor, parts: int | Sequence[int]) -> Tensors:
+    """Views along the second dim, or the first of a 1-d tensor."""
+    return _split_parts(self, parts, 0 if self.ndim == 1 else 1, "hsplit", 1)
+
+
+def vsplit(self: Tensor, parts: int | Sequence[int]) -> Tensors:
+    """Views along the first dim of a tensor of at least two."""
+    return _split_parts(self, parts, 0, "vsplit", 2)
+
+
+def dsplit(self: Tensor, parts: int | Sequence[int]) -> Tensors:
+    """Views along the third dim."""
+    return _split_parts(self, parts, 2, "dsplit", 3)
+
+
+def _split_parts(self: Tensor, parts: int | Sequence[int], dim: int, name: str, least: int) -> Tensors:
+    if self.ndim < least:
+        raise RuntimeError(
+            f"tengen.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, "
+            f"but got a tensor with {self.ndim} dimensions!"
+        )
+    if not isinstance(parts, int):
+        return tensor_split_indices(self, parts, dim)
+    if parts <= 0 or self.shape[dim] % parts:
+        raise RuntimeError(
+            f"tengen.{name} attempted to split along dimension {dim}, but the size of the dimension "
+            f"{self.shape[dim]} is not divisible by the split_size {parts}!"
+        )
+    return tensor_split_sections(self, parts, dim)
+
+
+# --------------------------------------------------------------------------------- joining
+
+
+def atleast_1d(self: Tensor) -> Tensor:
+    """At least one dim."""
+    return self if self._array.ndim else self.reshape((1,))
+
+
+def atleast_2d(self: Tensor) -> Tensor:
+    """At least two dims, added in front."""
+    ndim = self._array.ndim
+    if ndim >= 2:
+        return self
+    return self.unsqueeze(0) if ndim else self.reshape((1, 1))
+
+
+def atleast_3d(self: Tensor) -> Tensor:
+    """At least three dims."""
+    ndim = self._array.ndim
+    if ndim >= 3:
+        return self
+    if ndim == 2:
+        return self.unsqueeze(-1)
+    return self.unsqueeze(0).unsqueeze(-1) if ndim else self.reshape((1, 1, 1))
+
+
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """One behind the other along the second dim, or the first of 1-d tensors."""
+    if not tensors:
+        raise RuntimeError("hstack expects a non-empty TensorList")
+    given = [atleast_1d(t) for t in tensors]
+    return tengen.cat(given, 0 if given[0].ndim == 1 else 1)
+
+
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """One behind the other along the first of at least two dims."""
+    if not tensors:
+        raise RuntimeError("vstack expects a non-empty TensorList")
+    return tengen.cat([atleast_2d(t) for t in tensors], 0)
+
+
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """One behind the other along the third of at least three dims."""
+    if not tensors:
+        raise RuntimeError("dstack expects a non-empty TensorList")
+    return tengen.cat([atleast_3d(t) for t in tensors], 2)
+
+
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """Columns side by side; 0-d and 1-d tensors are single columns."""
+    if not tensors:
+        raise RuntimeError("column_stack expects a non-empty TensorList")
+    return hstack([t if t.ndim > 1 else t.reshape((t.numel(), 1)) for t in tensors])
+
+
+def broadcast_tensors(tensors: Sequence[Tensor]) -> Tensors:
+    """All expanded to the shape they broadcast to."""
+    if not tensors:
+        return ()
+    shape = broadcast_shapes(*[t._array.shape for t in tensors])
+    return tuple([t if t._array.shape == shape else t.expand(shape) for t in tensors])
+
+
+def meshgrid(tensors: Sequence[Tensor], indexing: str) -> Tensors:
+    """Views in which each of the tensors varies along its own dim."""
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for t in tensors:
+        if t.ndim > 1:
+            raise RuntimeError(f"tengen.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t}")
+        if t.dtype is not tensors[0].dtype:
+            raise RuntimeError("tengen.meshgrid expects all tensors to have the same dtype")
+        if t.device != tensors[0].device:
+            raise RuntimeError("tengen.meshgrid expects all tensors to have the same device")
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'tengen.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    swapped = indexing == "xy" and len(tensors) > 1
+    given = [tensors[1], tensors[0], *tensors[2:]] if swapped else list(tensors)
+    shape = tuple([t.numel() for t in given])
+    grids = []
+    for d, t in enumerate(given):
+        grids.append(t.view((1,) * d + (-1,) + (1,) * (len(given) - d - 1)).expand(shape))
+    if swapped:
+        grids[:2] = grids[1], grids[0]
+    return tuple(grids)
+
+
+# ------------------------------------------------------------------------------- repeating
+
+
+def tile(self: Tensor, dims: Sequence[int]) -> Tensor:
+    """``repeat`` with leading ones added to ``dims``."""
+    missing = self._array.ndim - len(dims)
+    return self.repeat((1,) * missing + tuple(dims))
+
+
+def repeat_interleave(
+    self: Tensor, repeats: Tensor, dim: int | None = None, output_size: int | None = None
+) -> Tensor:
+    """Slice ``i`` along ``dim`` ``repeats[i]`` times."""
+    source = self.flatten() if dim is None else self
+    d = wrap_dim(0 if dim is None else dim, source._array.ndim)
+    if repeats.ndim == 0 or (repeats.ndim == 1 and repeats.shape[0] == 1):
+        repeats = repeats.reshape((1,)).expand((source.shape[d],))
+    elif repeats.ndim == 1:
+        if repeats.shape[0] != source.shape[d]:
+            raise RuntimeError(
+                f"repeats must have the same size as input along dim, but got repeats.size(0) = "
+                f"{repeats.shape[0]} and input.size({d}) = {source.shape[d]}"
+            )
+    else:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    return source.index_select(d, tengen.repeat_interleave(repeats, output_size=output_size))
+
+
+def repeat_interleave_int(
+    self: Tensor, repeats: int, dim: int | None = None, output_size: int | None = None
+) -> Tensor:
+    """Each slice along ``dim`` ``repeats`` times."""
+    if repeats < 0:
+        raise RuntimeError(f"Repeats must be non-negative, got {repeats}")
+    source = self.flatten() if dim is None else self
+    d = wrap_dim(0 if dim is None else dim, source._array.ndim)
+    if not source._array.ndim:
+        return source.reshape((1,)).expand((repeats,)).clone()
+    shape = source._array.shape
+    expanded = source.unsqueeze(d + 1).expand((*shape[: d + 1], repeats, *shape[d + 1 :]))
+    return expanded.clone(memory_format=tengen.contiguous_format).view(
+        (*shape[:d], shape[d] * repeats, *shape[d + 1 :])
+    )
+
+
+# ----------------------------------------------------------------------------- rearranging
+
+
+def fliplr(self: Tensor) -> Tensor:
+    """Columns in reverse order."""
+    if self.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return self.flip((1,))
+
+
+def flipud(self: Tensor) -> Tensor:
+    """Rows in reverse order."""
+    if self.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return self.flip((0,))
+
+
+def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """A copy rotated ``k`` times by 90 degrees in the plane of ``dims``."""
+    ndim = self._array.ndim
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {ndim}")
+    first, second = [wrap_dim(d, ndim) for d in dims]
+    if first == second:
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        )
+    turns = k % 4
+    if turns == 1:
+        return transpose_(self.flip((second,)), first, second)
+    if turns == 2:
+        return self.flip((first, second))
+    if turns == 3:
+        return transpose_(self.flip((first,)), first, second)
+    return self.clone(memory_format=tengen.contiguous_format)
+
+
+def diag(self: Tensor, diagonal: int = 0) -> Tensor:
+    """A matrix's diagonal, or a matrix with a vector as its diagonal."""
+    if self.ndim == 1:
+        return self.diag_embed(diagonal)
+    if self.ndim == 2:
+        return self.diagonal(diagonal).clone()
+    raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.ndim}D")
+
+
+# ------------------------------------------------------------- changing a tensor's own shape
+
+
+def as_strided_(
+    self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """``self`` becomes a view of its memory by size and stride."""
+    return _become(self, "as_strided", tuple(size), tuple(stride), storage_offset)
+
+
+def squeeze_(self: Tensor) -> Tensor:
+    """``self`` loses its dims of size 1."""
+    return _become(self, "squeeze")
+
+
+def squeeze__dim(self: Tensor, dim: int) -> Tensor:
+    """``self`` loses ``dim`` if that has size 1."""
+    return _become(self, "squeeze_dim", dim)
+
+
+def squeeze__dims(self: Tensor, dim: Sequence[int]) -> Tensor:
+    """``self`` loses those of the dims that have size 1."""
+    return _become(self, "squeeze_dims", wrap_dims(dim, self._array.ndim))
+
+
+def t_(self: Tensor) -> Tensor:
+    """``self`` is transposed."""
+    return _become(self, "t")
+
+
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dims of ``self`` change places."""
+    return _become(self, "transpose_int", dim0, dim1)
+
+
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """``self`` gets a dim of size 1."""
+    return _become(self, "unsqueeze", dim)
+
+
+def _become(self: Tensor, method: str, *args: Any) -> Tensor:
+    """Give ``self`` the shape and the history of one of its views.
+
+    Raises RuntimeError, with nothing changed, where an in-place operator would not be allowed.
+    """
+    from tengen.autograd.grad_mode import grad_mode
+    from tengen.autograd.variable_type_utils import check_inplace
+    from tengen.autograd.view import set_history
+    from tengen.storage import storage_of
+
+    if grad_mode.enabled and self._requires_grad:
+        check_inplace(self)
+    view = getattr(self._type, method)(self, *args)
+    self._array = view._array
+    if view._edge is not None:
+        set_history(self, view._edge)
+    storage_of(self).version += 1
+    return self
+
+
+def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Tensor:
+    """Another size for ``self``, in its own memory as far as that goes."""
+    from tengen.native.layout import contiguous_strides
+
+    if self._requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    shape = tuple(size)
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+    array, lib = self._array, self._type.backend.lib
+    if array.shape == shape:
+        return self
+    offset, count = lib.storage_offset(array), prod(shape)
+    memory = lib.root(array)
+    if offset + count > memory.size:
+        grown = lib.empty((offset + count,), self._type.dtype)
+        lib.copyto(lib.as_strided(grown, memory.shape, (1,), 0), memory)
+        array = grown
+    self._array = lib.as_strided(array, shape, contiguous_strides(shape), offset)
+    return self

@@ -1,0 +1,342 @@
+"""What the derivative formulas of products, systems of equations, determinants and norms call.
+
+Gradients follow PyTorch's convention for complex numbers: the gradient of a real loss is the
+conjugate of the Wirtinger derivative, so that the adjoint of ``X -> A X B`` is
+``G -> A^H G B^H``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isinf
+from typing import TYPE_CHECKING
+
+import tengen
+from tengen.autograd.grad_mode import grad_mode
+from tengen.native.dims import wrap_dims
+from tengen.native.linalg_checks import is_vector
+
+if TYPE_CHECKING:
+    from tengen.tensor import Tensor
+
+Number = bool | int | float | complex
+Gradients = Sequence["Tensor | None"]
+
+
+def scaled_by(tensor: Tensor, factor: Number) -> Tensor:
+    """``tensor * factor``, without an operator when the factor is 1."""
+    return tensor if factor == 1 else tensor * factor
+
+
+def trace_backward(grad: Tensor, shape: Sequence[int]) -> Tensor:
+    """``grad`` along the main diagonal of a matrix."""
+    rows, columns = shape
+    return grad * tengen.eye(rows, columns, dtype=grad.dtype, device=grad.device)
+
+
+# ---------------------------------------------------------------- systems of equations
+
+
+def linalg_solve_backward(
+    grad: Tensor, result: Tensor, A: Tensor, B_shape: Sequence[int], left: bool, mask: Sequence[bool]
+) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of ``A X = B`` (``X A = B``): ``gB = A^-H gX`` and ``gA = -gB X^H``."""
+    grad_B = tengen.linalg.solve_ex(A.adjoint(), grad, left=left)[0]
+    grad_A = None
+    if mask[0]:
+        if is_vector(tuple(A.shape), tuple(B_shape)):
+            grad_A = -(grad_B.unsqueeze(-1) * result.unsqueeze(-2).conj())
+        elif left:
+            grad_A = -grad_B.matmul(result.adjoint())
+        else:
+            grad_A = -result.adjoint().matmul(grad_B)
+    return grad_A, grad_B if mask[1] else None
+
+
+def linalg_solve_jvp(A: Tensor, A_t: Tensor, B: Tensor, B_t: Tensor, result: Tensor, left: bool) -> Tensor:
+    """The tangent of the solution: ``A dX = dB - dA X``."""
+    if is_vector(tuple(A.shape), tuple(B.shape)):
+        # One vector may stand for a whole batch: write it out, so that it stays a vector.
+        change = B_t - A_t.matmul(result.unsqueeze(-1)).squeeze(-1)
+        return tengen.linalg.solve(A, change.unsqueeze(-1)).squeeze(-1)
+    change = B_t - (A_t.matmul(result) if left else result.matmul(A_t))
+    return tengen.linalg.solve(A, change, left=left)
+
+
+def _triangle(matrix: Tensor, upper: bool, unitriangular: bool) -> Tensor:
+    """The part of a triangular matrix that is read."""
+    skip = int(unitriangular)
+    return matrix.triu(skip) if upper else matrix.tril(-skip)
+
+
+def linalg_solve_triangular_backward(
+    grad: Tensor,
+    A: Tensor,
+    result: Tensor,
+    upper: bool,
+    left: bool,
+    unitriangular: bool,
+    mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None]:
+    """As for a general system, with the gradient of what is read of ``A``."""
+    grad_B = tengen.linalg.solve_triangular(
+        A.adjoint(), grad, upper=not upper, left=left, unitriangular=unitriangular
+    )
+    grad_A = None
+    if mask[0]:
+        product = grad_B.matmul(result.adjoint()) if left else result.adjoint().matmul(grad_B)
+        grad_A = -_triangle(product, upper, unitriangular)
+    return grad_A, grad_B if mask[1] else None
+
+
+def linalg_solve_triangular_jvp(
+    A: Tensor, A_t: Tensor, B_t: Tensor, result: Tensor, upper: bool, left: bool, unitriangular: bool
+) -> Tensor:
+    """The tangent of the solution: ``A dX = dB - dA X``."""
+    change = _triangle(A_t, upper, unitriangular)
+    change = B_t - (change.matmul(result) if left else result.matmul(change))
+    return tengen.linalg.solve_triangular(A, change, upper=upper, left=left, unitriangular=unitriangular)
+
+
+def linalg_lu_solve_backward(
+    grad: Tensor, LU: Tensor, pivots: Tensor, result: Tensor, left: bool, adjoint: bool
+) -> Tensor:
+    """The gradient for ``LU``, from the gradient for ``A = P L U``."""
+    grad_B = tengen.linalg.lu_solve(LU, pivots, grad, left=left, adjoint=not adjoint)
+    # The gradient of the matrix that was inverted, A or A^H.
+    grad_A = -(grad_B.matmul(result.adjoint()) if left else result.adjoint().matmul(grad_B))
+    if adjoint:
+        grad_A = grad_A.adjoint()
+    permutation, lower, upper = _unpack_lu(LU, pivots)
+    grad_product = permutation.transpose(-2, -1).matmul(grad_A)
+    return grad_product.matmul(upper.adjoint()).tril(-1) + lower.adjoint().matmul(grad_product).triu()
+
+
+def linalg_lu_solve_jvp(
+    LU: Tensor, LU_t: Tensor, pivots: Tensor, B_t: Tensor, result: Tensor, left: bool, adjoint: bool
+) -> Tensor:
+    """The tangent of the solution: ``A dX = dB - dA X``."""
+    permutation, lower, upper = _unpack_lu(LU, pivots)
+    change = permutation.matmul(LU_t.tril(-1).matmul(upper) + lower.matmul(LU_t.triu()))
+    if adjoint:
+        change = change.adjoint()
+    change = B_t - (change.matmul(result) if left else result.matmul(change))
+    return tengen.linalg.lu_solve(LU, pivots, change, left=left, adjoint=adjoint)
+
+
+def _unpack_lu(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """``P``, ``L`` and ``U`` of square matrices."""
+    n = LU.shape[-1]
+    identity = tengen.eye(n, dtype=LU.dtype, device=LU.device)
+    # Solving with L = U = 1 applies P^T to the identity.
+    plain = identity.expand(LU.shape)
+    permutation = tengen.linalg.lu_solve(plain, pivots, plain).transpose(-2, -1)
+    return permutation, LU.tril(-1) + identity, LU.triu()
+
+
+# ---------------------------------------------------------------------- determinants
+
+
+def linalg_det_backward(grad: Tensor, result: Tensor, A: Tensor) -> Tensor:
+    """``conj(det A) A^-H``: the conjugate of the matrix of cofactors, which singular matrices have too.
+
+    A second derivative is there for matrices with an inverse.
+    """
+    if not grad_mode.enabled and A._type.backend.has_data and bool((result == 0).any()):
+        return _cofactors(A).conj() * grad[..., None, None]
+    scale = (grad * result.conj())[..., None, None]
+    return scale * tengen.linalg.inv(A).adjoint()
+
+
+def _cofactors(A: Tensor) -> Tensor:
+    """The matrix of cofactors, ``det(A) A^-T`` where there is an inverse.
+
+    With ``A = U S V^H`` it is ``det(U) det(V^H) conj(U) C V^T``, C being that of S: on its
+    diagonal the products of all singular values but one.
+    """
+    u, s, vh = tengen.linalg.svd(A)
+    n = s.shape[-1]
+    others = s.unsqueeze(-2).expand((*s.shape, n))
+    others = tengen.where(tengen.eye(n, dtype=tengen.bool, device=s.device), 1, others)
+    phase = tengen.linalg.det(u) * tengen.linalg.det(vh)
+    inner: Tensor = (u * others.prod(-1).unsqueeze(-2)).matmul(vh)
+    return phase[..., None, None] * inner.conj()
+
+
+def linalg_det_jvp(A: Tensor, A_t: Tensor, result: Tensor) -> Tensor:
+    """The tangent of the determinant: cofactors times changes."""
+    gradient = linalg_det_backward(tengen.ones_like(result), result, A)
+    return (gradient.conj() * A_t).sum((-2, -1))
+
+
+def slogdet_backward(grads: Gradients, A: Tensor, sign: Tensor) -> Tensor:
+    """``log det A = log |det A| + log sign``, whose differential is ``tr(A^-1 dA)``."""
+    grad_sign, grad_log = grads
+    scale = grad_log
+    if A.is_complex() and grad_sign is not None:
+        turned = tengen.imag(grad_sign.conj() * sign) * -1j
+        scale = turned if scale is None else scale + turned
+    if scale is None:
+        return tengen.zeros_like(A)
+    inverse: Tensor = tengen.linalg.inv_ex(A)[0]
+    return scale[..., None, None] * inverse.adjoint()
+
+
+def slogdet_jvp(A: Tensor, A_t: Tensor, sign: Tensor, logabsdet: bool) -> Tensor:
+    """The tangent of the logarithm, or of the sign: ``tr(A^-1 dA)`` is ``d log|det| + i d phase``."""
+    change = tengen.linalg.solve(A, A_t).diagonal(0, -2, -1).sum(-1)
+    if not A.is_complex():
+        return change if logabsdet else tengen.zeros_like(sign)
+    return tengen.real(change) if logabsdet else tengen.imag(change) * 1j * sign
+
+
+# -------------------------------------------------------------- inverses and exponentials
+
+
+def pinv_backward(grad: Tensor, result: Tensor, A: Tensor) -> Tensor:
+    """The adjoint of the differential of the pseudo-inverse ``P`` of a matrix of constant rank.
+
+    ``dP = -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P``; Golub and Pereyra, SIAM
+    J. Numer. Anal. 10 (1973).
+    """
+    p, ph, gh = result, result.adjoint(), grad.adjoint()
+    first = ph.matmul(grad).matmul(ph)
+    left = gh.matmul(p).matmul(ph)
+    right = ph.matmul(p).matmul(gh)
+    return left - A.matmul(p.matmul(left)) + right - right.matmul(p).matmul(A) - first
+
+
+def pinv_jvp(A: Tensor, result: Tensor, A_t: Tensor) -> Tensor:
+    """The differential of the pseudo-inverse; see ``pinv_backward``."""
+    p, ph, th = result, result.adjoint(), A_t.adjoint()
+    first = p.matmul(A_t).matmul(p)
+    left = p.matmul(ph).matmul(th)
+    right = th.matmul(ph).matmul(p)
+    return left - left.matmul(A).matmul(p) + right - p.matmul(A.matmul(right)) - first
+
+
+def _as_matrices(self: Tensor, b: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
+    """``b`` and what has its form as matrices: vectors become columns."""
+    if is_vector(tuple(self.shape), tuple(b.shape)):
+        return tuple([t.unsqueeze(-1) for t in (b, *others)])
+    return (b, *others)
+
+
+def lstsq_backward(
+    grads: Gradients, self: Tensor, b: Tensor, solution: Tensor, mask: Sequence[bool]
+) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of ``X = A^+ B`` and of ``sum |B - A X|^2``, in which ``X`` is stationary."""
+    grad_X, grad_residuals = grads[0], grads[1]
+    vector = is_vector(tuple(self.shape), tuple(b.shape))
+    B, X = _as_matrices(self, b, solution)
+    grad_self = tengen.zeros_like(self)
+    grad_B = tengen.zeros_like(B)
+    if grad_X is not None:
+        grad_X = grad_X.unsqueeze(-1) if vector else grad_X
+        pinv = tengen.linalg.pinv(self)
+        if mask[0]:
+            grad_self = grad_self + pinv_backward(grad_X.matmul(B.adjoint()), pinv, self)
+        grad_B = grad_B + pinv.adjoint().matmul(grad_X)
+    if grad_residuals is not None and grad_residuals.numel():
+        change = (B - self.matmul(X)) * (2 * grad_residuals.unsqueeze(-2))
+        grad_self = grad_self - change.matmul(X.adjoint())
+        grad_B = grad_B + change
+    if vector:
+        grad_B = grad_B.squeeze(-1)
+    return (grad_self if mask[0] else None), (grad_B if mask[1] else None)
+
+
+def lstsq_solution_jvp(self: Tensor, self_t: Tensor, b: Tensor, b_t: Tensor) -> Tensor:
+    """The tangent of ``A^+ B``."""
+    B, B_t = _as_matrices(self, b, b_t)
+    pinv = tengen.linalg.pinv(self)
+    result = pinv_jvp(self, pinv, self_t).matmul(B) + pinv.matmul(B_t)
+    return result.squeeze(-1) if is_vector(tuple(self.shape), tuple(b.shape)) else result
+
+
+def lstsq_residuals_jvp(
+    self: Tensor, self_t: Tensor, b: Tensor, b_t: Tensor, solution: Tensor, residuals: Tensor
+) -> Tensor:
+    """The tangent of ``sum |B - A X|^2``, in which ``X`` is stationary."""
+    if not residuals.numel():
+        return tengen.zeros_like(residuals)
+    B, B_t, X = _as_matrices(self, b, b_t, solution)
+    left = B - self.matmul(X)
+    product = left.conj() * (B_t - self_t.matmul(X))
+    if product.is_complex():
+        product = tengen.real(product)
+    return 2 * product.sum(-2)
+
+
+def matrix_exp_differential(self: Tensor, change: Tensor, adjoint: bool) -> Tensor:
+    """The differential of the exponential at ``self``, or its adjoint, in the direction ``change``.
+
+    It is the upper right block of ``exp([[A, E], [0, A]])``; Al-Mohy and Higham, SIAM J. Matrix
+    Anal. Appl. 30 (2009).
+    """
+    if adjoint:
+        self = self.adjoint()
+    n = self.shape[-1]
+    above = tengen.cat([self, change], -1)
+    below = tengen.cat([tengen.zeros_like(change), self], -1)
+    return tengen.linalg.matrix_exp(tengen.cat([above, below], -2))[..., :n, n:]
+
+
+# --------------------------------------------------------------------------- vector norms
+
+
+def vector_norm_backward(
+    grad: Tensor,
+    self: Tensor,
+    p: Number | None,
+    result: Tensor,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = True,
+) -> Tensor:
+    """The gradient of ``(sum |x| ** p) ** (1 / p)``; where the norm has a kink it is 0.
+
+    For inf and -inf the elements that attain the norm share the gradient.
+    """
+    assert not isinstance(p, complex)
+    order = 2.0 if p is None else float(p)
+    ndim = self.ndim
+    dims = wrap_dims(dim, ndim) if dim else tuple(range(ndim))
+    if not keepdim:
+        for d in sorted(dims):
+            grad, result = grad.unsqueeze(d), result.unsqueeze(d)
+    if order == 0:
+        return tengen.zeros_like(self)
+    if order == 1:
+        return self.sgn() * grad
+    if isinf(order):
+        sizes = self.abs()
+        attained = (sizes == result).logical_or(sizes.isnan())
+        count = attained.sum(dims, True) if dims else attained
+        return self.sgn() * tengen.where(attained, grad / count, 0)
+    # Where the norm is 0 so are the elements: with 1 for it, they need no other care.
+    safe = tengen.where(result == 0, 1, result)
+    if order == 2:
+        return self * (grad / safe)
+    sizes = self.abs()
+    if order > 2:
+        return self * sizes.pow(order - 2) * (grad / safe.pow(order - 1))
+    # Here |x| ** (p - 1) or its derivative is infinite at 0.
+    powers = tengen.where(sizes == 0, 0, tengen.where(sizes == 0, 1, sizes).pow(order - 1))
+    return self.sgn() * powers * (grad * tengen.where(result == 0, 0, safe.pow(1 - order)))
+
+
+def vector_norm_jvp(
+    self: Tensor,
+    self_t: Tensor,
+    p: Number | None,
+    result: Tensor,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = True,
+) -> Tensor:
+    """The tangent of a vector norm: the gradient's inner product with the change."""
+    gradient = vector_norm_backward(tengen.ones_like(result), self, p, result, dim, keepdim)
+    product = gradient.conj() * self_t
+    if product.is_complex():
+        product = tengen.real(product)
+    dims = wrap_dims(dim, self.ndim) if dim else tuple(range(self.ndim))
+    return product.sum(dims, keepdim) if dims else product

@@ -1,0 +1,353 @@
+"""What the derivative formulas of the neural-network operators call.
+
+Tensor-level and differentiable: everything here is made of declared operators.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tengen.composite.losses import MEAN, apply_reduction
+from tengen.generated import functions as F
+from tengen.native.meta.array import broadcast_shapes
+
+if TYPE_CHECKING:
+    from tengen.tensor import Tensor
+
+Number = bool | int | float | complex
+Slopes = tuple["Tensor", "Tensor | float"]
+
+# --------------------------------------------------------------------------- activations
+
+
+def elu_second_derivative(self: Tensor, alpha: Number, scale: Number, input_scale: Number) -> Tensor:
+    """The second derivative of elu."""
+    # The exponential of what is positive would be masked out, but might be infinite.
+    curve = (self.clamp(max=0) * input_scale).exp() * (alpha * scale * input_scale * input_scale)
+    return F.where(self <= 0, curve, 0)
+
+
+def gelu_second_derivative(self: Tensor, approximate: str) -> Tensor:
+    """The second derivative of gelu."""
+    square = self * self
+    if approximate == "none":
+        return (2 - square) * (-0.5 * square).exp() * (1 / math.sqrt(2 * math.pi))
+    # gelu = x/2 (1 + t) with t = tanh(u): u' and u'' are those of u = scale * (x + cubic * x^3).
+    scale, cubic = math.sqrt(2 / math.pi), 0.044715
+    t = (self * (1 + cubic * square) * scale).tanh()
+    first, second = (1 + 3 * cubic * square) * scale, self * (6 * cubic * scale)
+    slope = 1 - t * t
+    return slope * (first + 0.5 * self * (second - 2 * t * first * first))
+
+
+def mish_second_derivative(self: Tensor) -> Tensor:
+    """The second derivative of mish: of x t with t = tanh(log(1 + exp(x)))."""
+    t, sigmoid = F.softplus(self).tanh(), self.sigmoid()
+    slope = (1 - t * t) * sigmoid
+    return slope * (2 + self * (1 - sigmoid - 2 * t * sigmoid))
+
+
+def silu_second_derivative(self: Tensor) -> Tensor:
+    """The second derivative of silu."""
+    sigmoid = self.sigmoid()
+    return sigmoid * (1 - sigmoid) * (2 + self * (1 - 2 * sigmoid))
+
+
+def softplus_second_derivative(self: Tensor, beta: Number, threshold: Number) -> Tensor:
+    """The second derivative of softplus."""
+    sigmoid = (self * beta).sigmoid()
+    return F.where(self * beta > threshold, 0, sigmoid * (1 - sigmoid) * beta)
+
+
+def _halves(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    size = self.shape[dim] // 2
+    return self.narrow(dim, 0, size), self.narrow(dim, size, size)
+
+
+def glu_jvp(self: Tensor, self_t: Tensor, dim: int) -> Tensor:
+    """The tangent of glu: ``a' s + a s (1 - s) b'`` with s the sigmoid of b."""
+    a, b = _halves(self, dim)
+    a_t, b_t = _halves(self_t, dim)
+    s = b.sigmoid()
+    return a_t * s + a * s * (1 - s) * b_t
+
+
+def glu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
+    """The gradient, or equally the tangent, of glu_backward in ``self``: glu's Hessian is symmetric."""
+    a, b = _halves(self, dim)
+    v, w = _halves(grad, dim)
+    s = b.sigmoid()
+    slope = grad_output * s * (1 - s)
+    return F.cat([w * slope, v * slope + w * slope * a * (1 - 2 * s)], dim)
+
+
+def hardswish_backward(grad: Tensor, self: Tensor) -> Tensor:
+    """The gradient of hardswish; at the ends of its curve that of the flat and of the straight part."""
+    return F.where(self <= -3, 0, F.where(self < 3, grad * (self / 3 + 0.5), grad))
+
+
+# ------------------------------------------------------------- losses of the difference
+
+
+def reduced_loss(loss: Tensor, reduction: int) -> Tensor:
+    """``loss`` elementwise (0), its mean (1) or its sum (2)."""
+    return apply_reduction(loss, reduction)
+
+
+def _scaled(value: Tensor, reduction: int) -> Tensor:
+    """What the mean of a loss makes of its elements' derivatives."""
+    return value / max(value.numel(), 1) if reduction == MEAN else value
+
+
+def mse_slopes(self: Tensor, target: Tensor) -> Slopes:
+    """First and second derivative of ``d^2`` for d = self - target."""
+    return 2 * (self - target), 2
+
+
+def huber_slopes(self: Tensor, target: Tensor, delta: float) -> Slopes:
+    """First and second derivative of the Huber loss for d = self - target."""
+    d = self - target
+    return d.clamp(-delta, delta), (d.abs() <= delta).to(d.dtype)
+
+
+def smooth_l1_slopes(self: Tensor, target: Tensor, beta: float) -> Slopes:
+    """First and second derivative of the smooth L1 loss for d = self - target."""
+    d = self - target
+    if beta == 0:
+        return d.sign(), 0
+    return (d / beta).clamp(-1, 1), (d.abs() < beta).to(d.dtype) / beta
+
+
+def difference_loss_jvp(slopes: Slopes, difference_t: Tensor, reduction: int) -> Tensor:
+    """The tangent of a loss of the difference."""
+    return apply_reduction(slopes[0] * difference_t, reduction)
+
+
+def difference_loss_double_backward(
+    grads: Sequence[Tensor | None], grad_output: Tensor, slopes: Slopes, reduction: int
+) -> tuple[Tensor | None, ...]:
+    """The gradients of a difference loss's backward for grad_output, self and target.
+
+    Its results are ``grad_output * slope`` for self and the negative for target.
+    """
+    v = _difference(*grads)
+    if v is None:
+        return None, None, None
+    first, second = slopes
+    v = _scaled(v * F.ones_like(first), reduction)
+    curved = v * grad_output * second
+    return v * first, curved, -curved
+
+
+def _difference(a: Tensor | None, b: Tensor | None) -> Tensor | None:
+    if a is None:
+        return None if b is None else -b
+    return a if b is None else a - b
+
+
+def difference_loss_backward_jvp(
+    grad_output: Tensor, grad_output_t: Tensor, slopes: Slopes, difference_t: Tensor, reduction: int
+) -> Tensor:
+    """The tangent of a difference loss's gradient for self."""
+    first, second = slopes
+    return _scaled(grad_output_t * first + grad_output * second * difference_t, reduction)
+
+
+# ------------------------------------------------------------------------ cross entropies
+
+
+def _weighted(value: Tensor, weight: Tensor | None) -> Tensor:
+    return value if weight is None else value * weight
+
+
+def _variance(self: Tensor) -> Tensor:
+    """``x (1 - x)``, with the floor that binary_cross_entropy_backward gives it."""
+    return (self * (1 - self)).clamp(min=1e-12)
+
+
+def _self_slope(self: Tensor, target: Tensor) -> Tensor:
+    return (self - target) / _variance(self)
+
+
+def _target_slope(self: Tensor) -> Tensor:
+    return (-self).log1p() - self.log()
+
+
+def _self_curve(self: Tensor, target: Tensor) -> Tensor:
+    """The second derivative of the cross entropy in ``self``."""
+    variance = _variance(self)
+    return (self * self - 2 * self * target + target) / (variance * variance)
+
+
+def binary_cross_entropy_jvp(
+    self: Tensor, self_t: Tensor, target: Tensor, target_t: Tensor, weight: Tensor | None, reduction: int
+) -> Tensor:
+    """The tangent of binary_cross_entropy."""
+    loss_t = self_t * _self_slope(self, target) + target_t * _target_slope(self)
+    return apply_reduction(_weighted(loss_t, weight), reduction)
+
+
+def binary_cross_entropy_double_backward(
+    grads: Sequence[Tensor | None],
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of binary_cross_entropy_backward for grad_output, self and target."""
+    v, w = grads
+    for_output = for_self = for_target = None
+    if v is not None:
+        v = _scaled(_weighted(v, weight), reduction)
+        for_output = v * _self_slope(self, target)
+        for_self = v * grad_output * _self_curve(self, target)
+        for_target = -v * grad_output / _variance(self)
+    if w is not None:
+        w = _scaled(_weighted(w, weight), reduction)
+        for_output = _sum(for_output, w * _target_slope(self))
+        for_self = _sum(for_self, -w * grad_output / _variance(self))
+    return for_output, for_self, for_target
+
+
+def _sum(a: Tensor | None, b: Tensor) -> Tensor:
+    return b if a is None else a + b
+
+
+def binary_cross_entropy_backward_jvp(
+    grad_output: Tensor,
+    grad_output_t: Tensor,
+    self: Tensor,
+    self_t: Tensor,
+    target: Tensor,
+    target_t: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+) -> tuple[Tensor, Tensor]:
+    """The tangents of both gradients."""
+    mixed = -grad_output / _variance(self)
+    for_self = grad_output_t * _self_slope(self, target)
+    for_self = for_self + grad_output * _self_curve(self, target) * self_t + mixed * target_t
+    for_target = grad_output_t * _target_slope(self) + mixed * self_t
+    return _scaled(_weighted(for_self, weight), reduction), _scaled(_weighted(for_target, weight), reduction)
+
+
+def bce_with_logits_backward(
+    grad: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    pos_weight: Tensor | None,
+    reduction: int,
+) -> Tensor:
+    """The gradient of binary_cross_entropy_with_logits for the logits (or, elementwise, its tangent)."""
+    if pos_weight is None:
+        slope = self.sigmoid() - target
+    else:
+        positive = pos_weight * target
+        slope = (positive + 1 - target) * self.sigmoid() - positive
+    return _mean_gradient(_weighted(slope, weight), grad, self, target, weight, pos_weight, reduction)
+
+
+def bce_with_logits_target_backward(
+    grad: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    pos_weight: Tensor | None,
+    reduction: int,
+) -> Tensor:
+    """The gradient of binary_cross_entropy_with_logits for the target (or, elementwise, its tangent)."""
+    slope = -self if pos_weight is None else F.log_sigmoid(-self) - pos_weight * F.log_sigmoid(self)
+    return _mean_gradient(_weighted(slope, weight), grad, self, target, weight, pos_weight, reduction)
+
+
+def _mean_gradient(slope: Tensor, grad: Tensor, *inputs: Any) -> Tensor:
+    """``slope * grad``, divided by the number of losses for a mean; the last input is the reduction."""
+    *tensors, reduction = inputs
+    if reduction != MEAN:
+        return slope * grad
+    shapes = [t.shape for t in tensors if t is not None]
+    return slope * (grad / max(math.prod(broadcast_shapes(*shapes)), 1))
+
+
+# --------------------------------------------------------------------------- convolutions
+
+Geometry = tuple[Any, ...]
+
+
+def conv_jvp(
+    name: str,
+    input: Tensor,
+    input_t: Tensor,
+    weight: Tensor,
+    weight_t: Tensor,
+    bias_t: Tensor | None,
+    geometry: Geometry,
+) -> Tensor:
+    """The tangent of a convolution, by its operator's name."""
+    convolve = getattr(F, name)
+    out: Tensor = convolve(input_t, weight, bias_t, *geometry) + convolve(input, weight_t, None, *geometry)
+    return out
+
+
+def conv_double_backward(
+    name: str,
+    grads: Sequence[Tensor | None],
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    geometry: Geometry,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of a convolution's backward for grad_output, input and weight.
+
+    The backward's results are linear in grad_output, and each in one of weight and input; so its
+    gradients are convolutions and their gradients again.
+    """
+    for_input, for_weight, for_bias = grads
+    convolve, backward = getattr(F, name), getattr(F, f"{name}_backward")
+    grad_grad = grad_of_input = grad_of_weight = None
+    if for_input is not None:
+        grad_grad = convolve(for_input, weight, for_bias, *geometry)
+        grad_of_weight = backward(grad_output, for_input, weight, None, *geometry, (False, True, False))[1]
+    if for_weight is not None:
+        bias = for_bias if grad_grad is None else None
+        grad_grad = _sum(grad_grad, convolve(input, for_weight, bias, *geometry))
+        grad_of_input = backward(grad_output, input, for_weight, None, *geometry, (True, False, False))[0]
+    if grad_grad is None and for_bias is not None:
+        ones = [1] * (weight.ndim - 2)
+        grad_grad = for_bias.reshape(-1, *ones).expand(grad_output.shape)
+    return grad_grad, grad_of_input, grad_of_weight
+
+
+def max_pool_gather(self: Tensor, indices: Tensor, dims: int) -> Tensor:
+    """The elements that max pooling chose: ``indices`` count through the last ``dims`` dims."""
+    flat = self.flatten(-dims) if dims > 1 else self
+    chosen = indices.flatten(-dims) if dims > 1 else indices
+    return flat.gather(-1, chosen).reshape(indices.shape)
+
+
+# ------------------------------------------------------------------- dropout, embedding
+
+
+def dropout_scale(p: float, train: bool | None) -> float:
+    """What dropout multiplies the kept elements with."""
+    if train is False:
+        return 1.0
+    return 0.0 if p == 1 else 1 / (1 - p)
+
+
+def embedding_dense_double_backward(
+    grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Tensor:
+    """The gradient of embedding_dense_backward for grad_output."""
+    out = F.embedding(grad, indices)
+    if scale_grad_by_freq:
+        used = grad.new_ones((*indices.shape, 1))
+        counts = F.embedding_dense_backward(used, indices, num_weights, -1, False)
+        out = out / F.embedding(counts, indices)
+    if padding_idx >= 0:
+        out = out.masked_fill((indices == padding_idx).unsqueeze(-1), 0)
+    return out

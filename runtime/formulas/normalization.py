@@ -1,0 +1,288 @@
+"""Derivatives of the normalisations: what their Nodes and forward-mode formulas call.
+
+All work on three dims: ``(outer, channels, inner)`` with statistics over some of them. Mean and
+rstd come from the forward pass as plain values; where a formula must be differentiable in the
+input they are made again as functions of it, with the values they had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tengen.tensor import Tensor
+
+Grads = Sequence["Tensor | None"]
+Gradients = tuple["Tensor | None", "Tensor | None", "Tensor | None"]
+
+
+def _mean(x: Tensor, dims: tuple[int, ...]) -> Tensor:
+    return x.mean(dims, True)
+
+
+def _normalised(x: Tensor, rstd: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """The normalised input, and rstd as a function of the input.
+
+    eps is not at hand: it is what makes rstd of the variance, ``rstd^-2 - variance``, a constant.
+    """
+    centred = x - _mean(x, dims)
+    variance = _mean(centred * centred, dims)
+    rstd = (variance + (rstd.detach() ** -2 - variance.detach())).rsqrt()
+    return centred * rstd, rstd
+
+
+def _projected(v: Tensor, normalised: Tensor, rstd: Tensor, dims: tuple[int, ...]) -> Tensor:
+    """``rstd * (v - mean(v) - n * mean(v n))``: the derivative of normalisation, which is symmetric."""
+    return (v - _mean(v, dims) - normalised * _mean(v * normalised, dims)) * rstd
+
+
+def _statistics_gradient(
+    v: Tensor, u: Tensor, normalised: Tensor, rstd: Tensor, dims: tuple[int, ...]
+) -> Tensor:
+    """The gradient of ``<v, _projected(u)>`` for the input, through the normalised input and rstd."""
+    u_n, v_n = _mean(u * normalised, dims), _mean(v * normalised, dims)
+    spread = _mean(v * u, dims) - _mean(v, dims) * _mean(u, dims) - v_n * u_n
+    through_rstd = normalised * spread * (-rstd * rstd)
+    crossed = _projected(v, normalised, rstd, dims) * u_n + _projected(u, normalised, rstd, dims) * v_n
+    return through_rstd - crossed * rstd
+
+
+def _double_backward(
+    grads: Grads,
+    grad: Tensor,
+    x: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    dims: tuple[int, ...],
+    parameter_dims: tuple[int, ...],
+) -> Gradients:
+    """The gradients of a normalisation's backward for grad_out, input and weight.
+
+    ``grads``, ``weight`` and all else have the dims of ``x``; ``dims`` are those of the statistics,
+    ``parameter_dims`` those that weight and bias are broadcast along.
+    """
+    for_input, for_weight, for_bias = grads
+    n, rstd = _normalised(x, rstd, dims)
+    grad_grad: Tensor | None = None
+    grad_input = grad_weight = None
+    if for_input is not None:
+        scaled = grad if weight is None else grad * weight
+        projected = _projected(for_input, n, rstd, dims)
+        grad_grad = projected if weight is None else projected * weight
+        grad_input = _statistics_gradient(for_input, scaled, n, rstd, dims)
+        if weight is not None:
+            grad_weight = (projected * grad).sum(parameter_dims, True)
+    if for_weight is not None:
+        grad_grad = _plus(grad_grad, n * for_weight)
+        grad_input = _plus(grad_input, _projected(grad * for_weight, n, rstd, dims))
+    if for_bias is not None:
+        grad_grad = _plus(grad_grad, for_bias.expand(x.shape))
+    return grad_grad, grad_input, grad_weight
+
+
+def _plus(a: Tensor | None, b: Tensor) -> Tensor:
+    return b if a is None else a + b
+
+
+def _reshaped(x: Tensor | None, shape: Sequence[int]) -> Tensor | None:
+    return None if x is None else x.reshape(shape)
+
+
+# --------------------------------------------------------------------------------- layers
+
+
+def layer_norm_double_backward(
+    grads: Grads,
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    rstd: Tensor,
+    weight: Tensor | None,
+) -> Gradients:
+    """The gradients of native_layer_norm_backward for grad_out, input and weight."""
+    count = prod(normalized_shape)
+    rows = (-1, count) if count else (input.numel(), 0)
+    outer, single = rows[0], (1, count)
+    got = _double_backward(
+        (_reshaped(grads[0], rows), _reshaped(grads[1], single), _reshaped(grads[2], single)),
+        grad_out.reshape(rows),
+        input.reshape(rows),
+        rstd.reshape(outer, 1),
+        _reshaped(weight, single),
+        (1,),
+        (0,),
+    )
+    shapes = (input.shape, input.shape, tuple(normalized_shape))
+    return tuple([_reshaped(g, s) for g, s in zip(got, shapes, strict=True)])  # type: ignore[return-value]
+
+
+def layer_norm_jvp(
+    input: Tensor,
+    input_t: Tensor,
+    weight: Tensor | None,
+    weight_t: Tensor | None,
+    bias_t: Tensor | None,
+    normalized_shape: Sequence[int],
+    rstd: Tensor,
+) -> Tensor:
+    """The tangent of native_layer_norm's output."""
+    dims = tuple(range(-len(normalized_shape), 0))
+    return _jvp(input, input_t, weight, weight_t, bias_t, rstd, dims)
+
+
+def _jvp(
+    x: Tensor,
+    x_t: Tensor,
+    weight: Tensor | None,
+    weight_t: Tensor | None,
+    bias_t: Tensor | None,
+    rstd: Tensor,
+    dims: tuple[int, ...],
+) -> Tensor:
+    n, rstd = _normalised(x, rstd, dims)
+    out = _projected(x_t, n, rstd, dims)
+    if weight is not None:
+        out = out * weight
+        if weight_t is not None:
+            out = out + n * weight_t
+    return out if bias_t is None else out + bias_t
+
+
+# --------------------------------------------------------------------------------- groups
+
+
+def group_norm_double_backward(
+    grads: Grads,
+    grad_out: Tensor,
+    input: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+) -> Gradients:
+    """The gradients of native_group_norm_backward for grad_out, input and weight."""
+    rows = (N, group, C // group, HxW)
+    single = (1, group, C // group, 1)
+    got = _double_backward(
+        (_reshaped(grads[0], rows), _reshaped(grads[1], single), _reshaped(grads[2], single)),
+        grad_out.reshape(rows),
+        input.reshape(rows),
+        rstd.reshape(N, group, 1, 1),
+        _reshaped(weight, single),
+        (2, 3),
+        (0, 3),
+    )
+    shapes = (input.shape, input.shape, (C,))
+    return tuple([_reshaped(g, s) for g, s in zip(got, shapes, strict=True)])  # type: ignore[return-value]
+
+
+def group_norm_jvp(
+    input: Tensor,
+    input_t: Tensor,
+    weight: Tensor | None,
+    weight_t: Tensor | None,
+    bias_t: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    rstd: Tensor,
+) -> Tensor:
+    """The tangent of native_group_norm's output."""
+    rows, single = (N, group, C // group, HxW), (1, group, C // group, 1)
+    scale, scale_t, shift_t = (_reshaped(p, single) for p in (weight, weight_t, bias_t))
+    x, x_t, rstd = input.reshape(rows), input_t.reshape(rows), rstd.reshape(N, group, 1, 1)
+    return _jvp(x, x_t, scale, scale_t, shift_t, rstd, (2, 3)).reshape(input.shape)
+
+
+# -------------------------------------------------------------------------------- batches
+
+
+def _by_channel(x: Tensor) -> tuple[int, ...]:
+    """The shape (batch, channels, places)."""
+    return (*x.shape[:2], prod(x.shape[2:]))
+
+
+def batch_norm_double_backward(
+    grads: Grads,
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_invstd: Tensor | None,
+    train: bool,
+    eps: float,
+) -> Gradients:
+    """The gradients of native_batch_norm_backward for grad_out, input and weight."""
+    rows, single = _by_channel(input), (1, -1, 1)
+    for_input = _reshaped(grads[0], rows)
+    for_weight, for_bias = (_reshaped(g, single) for g in grads[1:])
+    grad, x, scale = grad_out.reshape(rows), input.reshape(rows), _reshaped(weight, single)
+    if train:
+        assert save_invstd is not None
+        got = _double_backward(
+            (for_input, for_weight, for_bias), grad, x, save_invstd.reshape(single), scale, (0, 2), (0, 2)
+        )
+    else:
+        assert running_mean is not None and running_var is not None
+        rstd = (running_var + eps).rsqrt().reshape(single)
+        normalised = (x - running_mean.reshape(single)) * rstd
+        got = _affine_double_backward((for_input, for_weight, for_bias), grad, normalised, rstd, scale)
+    shapes = (input.shape, input.shape, (input.shape[1],))
+    return tuple([_reshaped(g, s) for g, s in zip(got, shapes, strict=True)])  # type: ignore[return-value]
+
+
+def _affine_double_backward(
+    grads: Grads, grad: Tensor, normalised: Tensor, rstd: Tensor, weight: Tensor | None
+) -> Gradients:
+    """The same where mean and rstd are constants: the operator is affine in its input."""
+    for_input, for_weight, for_bias = grads
+    grad_grad: Tensor | None = None
+    grad_input = grad_weight = None
+    if for_input is not None:
+        grad_grad = for_input * rstd
+        if weight is not None:
+            grad_weight = (grad_grad * grad).sum((0, 2), True)
+            grad_grad = grad_grad * weight
+    if for_weight is not None:
+        grad_grad = _plus(grad_grad, normalised * for_weight)
+        grad_input = grad * for_weight * rstd
+    if for_bias is not None:
+        grad_grad = _plus(grad_grad, for_bias.expand(grad.shape))
+    return grad_grad, grad_input, grad_weight
+
+
+def batch_norm_jvp(
+    input: Tensor,
+    input_t: Tensor,
+    weight: Tensor | None,
+    weight_t: Tensor | None,
+    bias_t: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_invstd: Tensor,
+    training: bool,
+    eps: float,
+) -> Tensor:
+    """The tangent of batch_norm's output."""
+    rows, single = _by_channel(input), (1, -1, 1)
+    x, x_t = input.reshape(rows), input_t.reshape(rows)
+    scale, scale_t, shift_t = (_reshaped(p, single) for p in (weight, weight_t, bias_t))
+    if training:
+        out = _jvp(x, x_t, scale, scale_t, shift_t, save_invstd.reshape(single), (0, 2))
+        return out.reshape(input.shape)
+    assert running_mean is not None and running_var is not None
+    rstd = (running_var + eps).rsqrt().reshape(single)
+    out = x_t * rstd
+    if scale is not None:
+        out = out * scale
+        if scale_t is not None:
+            out = out + (x - running_mean.reshape(single)) * rstd * scale_t
+    if shift_t is not None:
+        out = out + shift_t
+    return out.reshape(input.shape)

@@ -1,0 +1,147 @@
+"""What the derivative formulas of pointwise operators call.
+
+Tensor-level and differentiable: everything here is made of declared operators.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import tengen
+
+if TYPE_CHECKING:
+    from tengen.tensor import Tensor
+
+Number = bool | int | float | complex
+
+
+def conj_number(number: Number) -> Number:
+    """The conjugate of a Python number; a real one as it is."""
+    return number.conjugate() if isinstance(number, complex) else number
+
+
+# -- one operand --------------------------------------------------------------------------
+
+
+def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
+    """1j * z / abs(z) ** 2, and 0 at 0; for real numbers 0."""
+    if not self.is_complex():
+        return tengen.zeros_like(grad)
+    return tengen.where(self == 0, 0, grad * 1j / self.conj())
+
+
+def angle_jvp(self: Tensor, self_t: Tensor) -> Tensor:
+    """The imaginary part of the relative change."""
+    if not self.is_complex():
+        return tengen.zeros_like(self_t)
+    return tengen.imag(tengen.where(self == 0, 0, self_t / self))
+
+
+def i1_backward(grad: Tensor, self: Tensor, order_0: Tensor, order_1: Tensor) -> Tensor:
+    """The derivative of a Bessel function of order 1: ``i0 - i1 / x``, and 0.5 at 0."""
+    at_zero = self == 0
+    divisor = tengen.where(at_zero, 1, self)
+    return grad * tengen.where(at_zero, 0.5, order_0 - order_1 / divisor)
+
+
+def logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
+    """1 / (x * (1 - x)); outside [0, 1] NaN, or outside [eps, 1 - eps] 0."""
+    low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)
+    inside = (self >= low).logical_and(self <= 1.0 - low)
+    return tengen.where(inside, grad / (self * (1 - self)), outside)
+
+
+def sgn_backward(grad: Tensor, self: Tensor, sgn: Tensor) -> Tensor:
+    """What of ``grad`` turns ``sgn``: its part across it, over abs(z); 0 at 0 and for real numbers.
+
+    The tangent has the same formula.
+    """
+    if not self.is_complex():
+        return tengen.zeros_like(grad)
+    modulus = self.abs()
+    along = tengen.real(grad * sgn.conj())
+    return tengen.where(modulus == 0, 0, (grad - sgn * along) / modulus)
+
+
+def sinc_backward(grad: Tensor, self: Tensor, sinc: Tensor) -> Tensor:
+    """(cos(pi x) - sinc(x)) / x, and 0 at 0."""
+    at_zero = self == 0
+    divisor = tengen.where(at_zero, 1, self)
+    return tengen.where(at_zero, 0, grad * (((self * math.pi).cos() - sinc) / divisor).conj())
+
+
+# -- clamp --------------------------------------------------------------------------------
+
+
+def _inside(self: Tensor, min: Any, max: Any) -> Tensor:
+    """Where no bound moves an element: inside them and on them."""
+    inside: Tensor = self <= max if min is None else self >= min
+    if min is not None and max is not None:
+        inside = inside.logical_and(self <= max)
+    return inside
+
+
+def clamp_backward(grad: Tensor, self: Tensor, min: Any, max: Any) -> Tensor:
+    """The gradient where no bound moves an element."""
+    return tengen.where(_inside(self, min, max), grad, 0)
+
+
+def _at_bound(self: Tensor, min: Tensor | None, max: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
+    """Where the lower bound is the result, and where the upper one is."""
+    at_min = None if min is None else self < min
+    at_max = None if max is None else self > max
+    if min is not None and max is not None and at_min is not None and at_max is not None:
+        crossed = max < min
+        at_min = at_min.logical_and(crossed.logical_not())
+        at_max = at_max.logical_or(crossed)
+    return at_min, at_max
+
+
+def clamp_bounds_backward(
+    grad: Tensor, self: Tensor, min: Tensor | None, max: Tensor | None, grad_input_mask: tuple[bool, bool]
+) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of the bounds."""
+    masks = _at_bound(self, min, max)
+    low, high = [
+        tengen.where(mask, grad, 0) if wanted and mask is not None else None
+        for mask, wanted in zip(masks, grad_input_mask, strict=True)
+    ]
+    return low, high
+
+
+def clamp_jvp(
+    self: Tensor,
+    self_t: Tensor,
+    min: Tensor | None,
+    min_t: Tensor | None,
+    max: Tensor | None,
+    max_t: Tensor | None,
+) -> Tensor:
+    """The tangent of whichever operand is the result."""
+    at_min, at_max = _at_bound(self, min, max)
+    tangent = self_t
+    if at_min is not None:
+        tangent = tengen.where(at_min, 0 if min_t is None else min_t, tangent)
+    if at_max is not None:
+        tangent = tengen.where(at_max, 0 if max_t is None else max_t, tangent)
+    return tangent
+
+
+# -- pow ----------------------------------------------------------------------------------
+
+
+def pow_exponent_backward(grad: Tensor, self: Tensor | Number, exponent: Tensor, result: Tensor) -> Tensor:
+    """The gradient of ``self ** exponent`` for the exponent; 0 where 0 is raised to what is not negative."""
+    if not isinstance(self, tengen.Tensor):
+        self = tengen.scalar_tensor(self, dtype=result.dtype, device=result.device)
+    at_zero = self == 0
+    if not exponent.is_complex():
+        at_zero = at_zero.logical_and(exponent >= 0)
+    return tengen.where(at_zero, 0, grad * (result * self.log()).conj())
+
+
+def pow_jvp(self: Tensor, self_t: Tensor, exponent: Tensor, exponent_t: Tensor, result: Tensor) -> Tensor:
+    """The tangent of ``self ** exponent``."""
+    through_self = tengen.where(exponent == 0, 0, self_t * (exponent * self.pow(exponent - 1)))
+    return through_self + pow_exponent_backward(exponent_t.conj(), self, exponent, result).conj()

@@ -1,0 +1,275 @@
+"""What the derivative formulas of reductions, scans and selections call.
+
+Tensor-level and differentiable. ``dim`` and ``keepdim`` are the reduction's own arguments,
+``result`` is what it returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, prod
+from typing import TYPE_CHECKING, Any
+
+import tengen
+import tengen.generated.functions as F
+
+if TYPE_CHECKING:
+    from tengen.tensor import Tensor
+
+Dims = int | Sequence[int] | None
+Number = int | float
+
+
+def restored(reduced: Tensor, dim: Dims, keepdim: bool, ndim: int) -> Tensor:
+    """The result of a reduction, in a shape that broadcasts with the input's."""
+    dims = (dim,) if isinstance(dim, int) else dim
+    return F._restore_dims(reduced, dims, keepdim, ndim)
+
+
+def count_of(self: Tensor, dim: Dims) -> int:
+    """How many elements a reduction over ``dim`` takes together."""
+    if self.ndim == 0 or dim is None or dim == ():
+        return self.numel()
+    return prod([self.shape[d] for d in ((dim,) if isinstance(dim, int) else dim)])
+
+
+# -- extrema and selections --------------------------------------------------------------------
+
+
+def share_among_equals(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """The gradient in equal parts to the elements that are equal to the result."""
+    mask = self == restored(result, dim, keepdim, self.ndim)
+    return restored(grad, dim, keepdim, self.ndim) * mask / mask.sum(dim, True)
+
+
+def extremum_jvp(self_p: Tensor, self_t: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """The mean of the tangents of the elements that are equal to the result."""
+    mask = self_p == restored(result, dim, keepdim, self_p.ndim)
+    return (self_t * mask).sum(dim, keepdim) / mask.sum(dim, keepdim)
+
+
+def aminmax_backward(
+    grad_min: Tensor, grad_max: Tensor, self: Tensor, min: Tensor, max: Tensor, dim: int | None, keepdim: bool
+) -> Tensor:
+    """The gradients of both extrema, each shared among the elements equal to it."""
+    lower = share_among_equals(grad_min, self, min, dim, keepdim)
+    return lower + share_among_equals(grad_max, self, max, dim, keepdim)
+
+
+def equal_or_both_nan(self: Tensor, value: Tensor) -> Tensor:
+    """Where ``self`` is ``value``, of which NaN is one."""
+    return (self == value).logical_or((self != self).logical_and(value != value))
+
+
+def evenly_distribute(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    """The gradient in equal parts to the elements that are the result."""
+    mask = equal_or_both_nan(self, result)
+    return tengen.where(mask, grad / mask.sum(), 0)
+
+
+def evenly_read(self_p: Tensor, self_t: Tensor, result: Tensor) -> Tensor:
+    """The mean of the tangents of the elements that are the result."""
+    mask = equal_or_both_nan(self_p, result)
+    return self_t.masked_fill(mask.logical_not(), 0).sum() / mask.sum()
+
+
+def selected(self: Tensor, dim: int, indices: Tensor, keepdim: bool) -> Tensor:
+    """The elements at the ``indices`` that a selection along ``dim`` returned."""
+    if keepdim or self.ndim == 0:
+        return self.gather(dim, indices)
+    return self.gather(dim, indices.unsqueeze(dim)).squeeze(dim)
+
+
+# -- moments -------------------------------------------------------------------------------------
+
+
+def _spread(self: Tensor, dim: Dims, correction: Number | None) -> Tensor:
+    """The derivative of the variance by each element: 2 (x - mean) / (n - correction)."""
+    free = count_of(self, dim) - (1 if correction is None else correction)
+    return (self - self.mean(dim, True)) * (2 / free if free > 0 else inf)
+
+
+def var_backward(grad: Tensor, self: Tensor, dim: Dims, correction: Number | None, keepdim: bool) -> Tensor:
+    """grad * 2 (x - mean) / (n - correction)."""
+    return restored(grad, dim, keepdim, self.ndim) * _spread(self, dim, correction)
+
+
+def var_jvp(self_p: Tensor, self_t: Tensor, dim: Dims, correction: Number | None, keepdim: bool) -> Tensor:
+    """The sum of the tangents times 2 (x - mean) / (n - correction), real."""
+    return tengen.real(_spread(self_p, dim, correction).conj() * self_t).sum(dim, keepdim)
+
+
+def _through_root(value: Tensor, result: Tensor) -> Tensor:
+    """value / (2 result), 0 where the result is: there std has no derivative, and torch takes 0."""
+    return (value / (2 * result)).masked_fill(result == 0, 0)
+
+
+def std_backward(
+    grad: Tensor, self: Tensor, result: Tensor, dim: Dims, correction: Number | None, keepdim: bool
+) -> Tensor:
+    """grad * (x - mean) / (std (n - correction)), 0 where std is 0."""
+    return var_backward(_through_root(grad, result), self, dim, correction, keepdim)
+
+
+def std_jvp(
+    self_p: Tensor, self_t: Tensor, result: Tensor, dim: Dims, correction: Number | None, keepdim: bool
+) -> Tensor:
+    """The tangent of the variance over 2 std, 0 where std is 0."""
+    return _through_root(var_jvp(self_p, self_t, dim, correction, keepdim), result)
+
+
+def var_mean_backward(
+    grad_var: Tensor, grad_mean: Tensor, self: Tensor, dim: Dims, correction: Number | None, keepdim: bool
+) -> Tensor:
+    """The gradients of variance and mean together."""
+    mean = restored(grad_mean, dim, keepdim, self.ndim) / count_of(self, dim)
+    return var_backward(grad_var, self, dim, correction, keepdim) + mean
+
+
+def std_mean_backward(
+    grad_std: Tensor,
+    grad_mean: Tensor,
+    self: Tensor,
+    result: Tensor,
+    dim: Dims,
+    correction: Number | None,
+    keepdim: bool,
+) -> Tensor:
+    """The gradients of standard deviation and mean together."""
+    return var_mean_backward(_through_root(grad_std, result), grad_mean, self, dim, correction, keepdim)
+
+
+def logsumexp_weights(self: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """exp(x - logsumexp(x)), the softmax; 0 where all are -inf."""
+    result = restored(result, dim, keepdim, self.ndim)
+    return (self - result.masked_fill(result == -inf, 0)).exp()
+
+
+def logsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """grad * softmax."""
+    weights = logsumexp_weights(self, result, dim, keepdim)
+    return restored(grad, dim, keepdim, self.ndim) * weights.conj()
+
+
+# -- products ---------------------------------------------------------------------------------------
+
+
+def prod_weights(self: Tensor, result: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    """The product of all the other elements, in the result's dtype: exact also where some are 0.
+
+    Without zeros it is result / x; with one, a product of running products from both sides.
+    """
+    self = self.to(result.dtype)
+    if self.ndim == 0:
+        return tengen.ones_like(self)
+    if dim is None:
+        return prod_weights(self.reshape(-1), result, 0, False).reshape(self.shape)
+    if self._type.backend.has_data and not (self == 0).any():
+        return restored(result, dim, keepdim, self.ndim) / self
+    before = shifted(self.cumprod(dim), dim, 1, 1)
+    after = shifted(self.flip([dim]).cumprod(dim), dim, 1, 1).flip([dim])
+    return before * after
+
+
+def prod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    """grad times the product of the other elements."""
+    weights = prod_weights(self, result, dim, keepdim)
+    return restored(grad, dim, keepdim, self.ndim) * weights.conj()
+
+
+def prod_jvp(self_p: Tensor, self_t: Tensor, result: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    """The sum of the tangents, each times the product of the other elements."""
+    return (self_t.to(result.dtype) * prod_weights(self_p, result, dim, keepdim)).sum(dim, keepdim)
+
+
+# -- scans --------------------------------------------------------------------------------------------
+
+
+def shifted(self: Tensor, dim: int, by: int, fill: Number | None = 0) -> Tensor:
+    """The elements moved one place back (``by`` 1) or forward (-1) along ``dim``.
+
+    The place that becomes free gets ``fill``, or with None keeps what stood there.
+    """
+    n = self.shape[dim]
+    if n == 0:
+        return self
+    edge = self.narrow(dim, 0 if by > 0 else n - 1, 1)
+    free: Any = edge if fill is None else tengen.full_like(edge, fill)
+    if by > 0:
+        return tengen.cat([free, self.narrow(dim, 0, n - 1)], dim)
+    return tengen.cat([self.narrow(dim, 1, n - 1), free], dim)
+
+
+def _along(reverse: bool) -> int:
+    """The shift that brings to each place what the scan met there before."""
+    return -1 if reverse else 1
+
+
+def linear_scan_backward(grad: Tensor, factor: Tensor, dim: int, reverse: bool) -> Tensor:
+    """The same recurrence the other way round, each factor at the place before it."""
+    if grad.ndim == 0:
+        return grad
+    return F._linear_scan(grad, shifted(factor.conj(), dim, -_along(reverse)), dim, not reverse)
+
+
+def linear_scan_factor_backward(
+    grad: Tensor, factor: Tensor, result: Tensor, dim: int, reverse: bool
+) -> Tensor:
+    """The gradient that arrives at each place, times the result before it."""
+    if grad.ndim == 0:
+        return tengen.zeros_like(grad)
+    arriving = linear_scan_backward(grad, factor, dim, reverse)
+    return arriving * shifted(result, dim, _along(reverse)).conj()
+
+
+def linear_scan_jvp(
+    self_t: Tensor, factor_p: Tensor, factor_t: Tensor, result: Tensor, dim: int, reverse: bool
+) -> Tensor:
+    """The recurrence of the tangents."""
+    if self_t.ndim == 0:
+        return self_t
+    before = shifted(result, dim, _along(reverse))
+    return F._linear_scan(self_t + factor_t * before, factor_p, dim, reverse)
+
+
+def cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """What comes before an element, times a recurrence over what comes after it: no division by zeros."""
+    if self.ndim == 0:
+        return grad
+    after = F._linear_scan(grad, shifted(self.to(result.dtype).conj(), dim, -1), dim, True)
+    return after * shifted(result, dim, 1, 1).conj()
+
+
+def cumprod_jvp(self_p: Tensor, self_t: Tensor, result: Tensor, dim: int) -> Tensor:
+    """dy[i] = y[i - 1] dx[i] + x[i] dy[i - 1]."""
+    self_p, self_t = self_p.to(result.dtype), self_t.to(result.dtype)
+    if self_p.ndim == 0:
+        return self_t
+    return F._linear_scan(self_t * shifted(result, dim, 1, 1), self_p, dim, False)
+
+
+def _decay(result: Tensor, dim: int, by: int) -> Tensor:
+    """exp(y - y') of neighbouring running log-sum-exps, the earlier less the later; 1 where equal."""
+    other = shifted(result, dim, by, None)
+    difference = result - other if by < 0 else other - result
+    return difference.masked_fill(result == other, 0).exp()
+
+
+def _share(self: Tensor, result: Tensor) -> Tensor:
+    """exp(x - y), the part of the running sum that its last element has; 0 for -inf."""
+    return (self - result).masked_fill(self == -inf, -inf).exp()
+
+
+def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """exp(x[i] - y[i]) times the sum over k >= i of grad[k] exp(y[i] - y[k]), as a recurrence."""
+    if self.ndim == 0:
+        return grad
+    after = F._linear_scan(grad, _decay(result, dim, -1).conj(), dim, True)
+    return after * _share(self, result).conj()
+
+
+def logcumsumexp_jvp(self_p: Tensor, self_t: Tensor, result: Tensor, dim: int) -> Tensor:
+    """dy[i] = exp(x[i] - y[i]) dx[i] + exp(y[i - 1] - y[i]) dy[i - 1]."""
+    if self_p.ndim == 0:
+        return self_t
+    return F._linear_scan(self_t * _share(self_p, result), _decay(result, dim, 1), dim, False)

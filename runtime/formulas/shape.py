@@ -1,0 +1,79 @@
+"""What the derivative formulas of shape operators call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import tengen
+from tengen.native.dims import wrap_dim
+from tengen.native.views import split_sizes
+
+if TYPE_CHECKING:
+    from tengen.tensor import Tensor
+
+Shape = tuple[int, ...]
+Gradients = Sequence["Tensor | None"]
+
+
+def inverse_permutation(dims: Sequence[int]) -> Shape:
+    """The permutation that undoes ``dims``."""
+    inverse = [0] * len(dims)
+    for i, d in enumerate(dims):
+        inverse[d] = i
+    return tuple(inverse)
+
+
+def cat_backward(grad: Tensor, shapes: Sequence[Shape], dim: int) -> tuple[Tensor, ...]:
+    """The part of ``grad`` that belongs to each of the tensors; empty 1-d ones have none."""
+    d = wrap_dim(dim, grad.ndim)
+    sizes = [0 if shape == (0,) else shape[d] for shape in shapes]
+    parts = grad.split_with_sizes(sizes, d)
+    return tuple(
+        [grad.new_zeros((0,)) if shape == (0,) else part for shape, part in zip(shapes, parts, strict=True)]
+    )
+
+
+def repeat_backward(grad: Tensor, repeats: Sequence[int], shape: Sequence[int]) -> Tensor:
+    """The sum over the repetitions."""
+    if 0 in repeats:
+        return grad.new_zeros(tuple(shape))
+    missing = len(repeats) - len(shape)
+    split: list[int] = []
+    over: list[int] = []
+    for d, r in enumerate(repeats):
+        if r != 1 or d < missing:
+            over.append(len(split))
+            split.append(r)
+        if d >= missing:
+            split.append(shape[d - missing])
+    if not over:
+        return grad
+    return grad.reshape(tuple(split)).sum(tuple(over))
+
+
+def split_with_sizes_backward(
+    grads: Gradients, sizes: Sequence[int], dim: int, shape: Sequence[int]
+) -> Tensor:
+    """The gradients of the pieces one behind the other, zeros for those that have none."""
+    d = wrap_dim(dim, len(shape))
+    some = next(g for g in grads if g is not None)
+    parts = []
+    for g, n in zip(grads, sizes, strict=True):
+        parts.append(some.new_zeros((*shape[:d], n, *shape[d + 1 :])) if g is None else g)
+    return tengen.cat(parts, d)
+
+
+def split_backward(grads: Gradients, split_size: int, dim: int, shape: Sequence[int]) -> Tensor:
+    """As split_with_sizes_backward, for pieces of one size."""
+    return split_with_sizes_backward(grads, split_sizes(shape[dim], split_size), dim, shape)
+
+
+def unbind_backward(grads: Gradients, dim: int, shape: Sequence[int]) -> Tensor:
+    """The gradients of the slices side by side, zeros for those that have none."""
+    d = wrap_dim(dim, len(shape))
+    some = next((g for g in grads if g is not None), None)
+    if some is None:
+        return tengen.zeros(tuple(shape))
+    slice_shape = (*shape[:d], *shape[d + 1 :])
+    return tengen.stack([some.new_zeros(slice_shape) if g is None else g for g in grads], d)

@@ -1,0 +1,5 @@
+"""Linear algebra, as ``torch.linalg`` has it."""
+# ruff: noqa: F403
+
+from tengen.generated.linalg_functions import *
+from tengen.native.linalg_checks import LinAlgError as LinAlgError

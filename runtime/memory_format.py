@@ -1,0 +1,62 @@
+"""How a tensor's elements stand in memory: the constants that arguments are given as.
+
+All our tensors are ``strided``. The memory formats are accepted where PyTorch accepts them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+
+class _Constant:
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"tengen.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _constant, (self.name,)
+
+
+def _constant(name: str) -> Any:
+    return globals()[name]
+
+
+class layout(_Constant):
+    """The kind of a tensor's storage: ``tengen.strided``."""
+
+    __slots__ = ()
+
+
+class memory_format(_Constant):
+    """An order of the dimensions in memory: ``tengen.contiguous_format`` and the like."""
+
+    __slots__ = ()
+
+
+strided: Final = layout("strided")
+
+contiguous_format: Final = memory_format("contiguous_format")
+preserve_format: Final = memory_format("preserve_format")
+channels_last: Final = memory_format("channels_last")
+channels_last_3d: Final = memory_format("channels_last_3d")
+
+#: The order of the dimensions in memory, innermost first.
+_CHANNELS_LAST: Final = {channels_last: (1, 3, 2, 0), channels_last_3d: (1, 4, 3, 2, 0)}
+
+
+def is_channels_last(format: memory_format, shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether an array of this layout is dense in ``format``, one of the two channels-last ones."""
+    order = _CHANNELS_LAST[format]
+    if len(shape) != len(order):
+        return False
+    expected = 1
+    for d in order:
+        if shape[d] != 1:
+            if strides[d] != expected:
+                return False
+            expected *= shape[d]
+    return True

@@ -1,0 +1,218 @@
+"""The CPU backend: NumPy. ``tengen.backend.Library`` says what each function does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tengen.native.layout import contiguous_strides, preserved_strides
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
+
+device_name = "cpu"
+dlpack_device = (1, 0)  # kDLCPU
+
+zeros = np.zeros
+ones = np.ones
+empty = np.empty
+
+
+def full(shape: Shape, value: Any, dtype: np.dtype[Any]) -> Array:
+    if not shape and dtype.char in "?lfdFD":  # a number beside a tensor: often, so at once
+        return np.array(value, dtype)
+    return np.full(shape, cast(np.asarray(value), dtype), dtype)
+
+
+def empty_strided(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> Array:
+    memory = np.empty(_extent(shape, strides), dtype)
+    step = dtype.itemsize
+    return np.ndarray(shape, dtype, buffer=memory, strides=tuple([step * s for s in strides]))
+
+
+def _extent(shape: Shape, strides: Shape) -> int:
+    """How many elements an array of this layout reaches over."""
+    if 0 in shape:
+        return 0
+    return 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
+
+
+def add(a: Array, b: Array) -> Array:
+    # ml_dtypes' own addition rounds once, as a sum in float32 does
+    return np.add(a, b, out=...)
+
+
+def add_(a: Array, b: Array) -> Array:
+    return np.add(a, b, out=a)
+
+
+def sum_to(a: Array, shape: Shape) -> Array:
+    if a.shape == shape:
+        return a
+    lead = a.ndim - len(shape)
+    axes = tuple(range(lead)) + tuple(
+        [lead + i for i, n in enumerate(shape) if n == 1 and a.shape[lead + i] != 1]
+    )
+    dtype = a.dtype
+    if dtype.itemsize == 2 and dtype.kind in "fV":
+        total = np.add.reduce(a, axis=axes, dtype=np.float32, keepdims=True).astype(dtype)
+    else:
+        total = np.add.reduce(a, axis=axes, dtype=dtype, keepdims=True)
+    return total.reshape(shape)
+
+
+def cast(a: Array, dtype: np.dtype[Any]) -> Array:
+    if a.dtype == dtype:
+        return a
+    if a.dtype.kind == "c" and dtype.kind not in "cb":
+        a = a.real
+    if a.dtype.kind == "f":
+        if dtype.itemsize == 2 and a.dtype.itemsize == 8 and dtype.kind in "fV":
+            a = a.astype(np.float32)  # rounded twice, as torch does
+        elif dtype.char == "B":
+            a = a.astype(np.int64)  # so that negative numbers wrap, whatever the processor does
+    return a.astype(dtype)
+
+
+def copyto(destination: Array, source: Array) -> None:
+    if destination.dtype != source.dtype:
+        source = cast(source, destination.dtype)
+    np.copyto(destination, source)
+
+
+def copy(a: Array) -> Array:
+    if a.flags.forc:
+        return a.copy(order="K")
+    fresh = empty_strided(a.shape, preserved_strides(a.shape, strides(a)), a.dtype)
+    fresh[...] = a
+    return fresh
+
+
+def contiguous(a: Array) -> Array:
+    return a if a.flags.c_contiguous else a.copy(order="C")
+
+
+def is_contiguous(a: Array) -> bool:
+    return a.flags.c_contiguous
+
+
+def strides(a: Array) -> Shape:
+    if a.size == 0 and not any(a.strides):  # NumPy's own: a slice has those of the whole
+        return contiguous_strides(a.shape)
+    step = a.itemsize
+    return tuple([s // step for s in a.strides])
+
+
+class _Memory:
+    """Owns, for NumPy, the bytes of somebody's memory that one array reaches over."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, array: Array, writeable: bool) -> None:
+        extent = _extent(array.shape, array.strides)  # in bytes, but for the last element
+        self.owner = array
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (data_ptr(array), not writeable),
+            "shape": (extent + array.itemsize - 1 if extent else 0,),
+            "typestr": "|u1",
+        }
+
+
+def owned(a: Array, writeable: bool | None = None) -> Array:
+    """The same elements as an array whose ``root`` begins and ends with them.
+
+    For what comes from outside: the root of a slice that somebody gives us is, as in PyTorch,
+    that slice and not what it was cut from. Strides must not be negative. ``writeable`` is for
+    who knows better than NumPy.
+    """
+    if a.base is None or a.size == 0:
+        return a.view(np.ndarray)
+    memory = np.asarray(_Memory(a, a.flags.writeable if writeable is None else writeable))
+    return np.ndarray(a.shape, a.dtype, memory, 0, a.strides)
+
+
+def root(a: Array) -> Array:
+    owner = a
+    while True:
+        base: Any = owner.base
+        if type(base).__name__ == "DummyArray":  # of numpy.lib.stride_tricks.as_strided
+            base = base.base
+        if not isinstance(base, np.ndarray):
+            break
+        owner = base
+    memory = owner.ravel(order="K")
+    if memory.base is None and owner.size:  # a copy: the owner has gaps
+        memory = np.asarray(_Memory(owner, owner.flags.writeable))
+    if memory.dtype != a.dtype:
+        step = a.itemsize
+        whole = memory.view(np.uint8)
+        memory = whole[: whole.size // step * step].view(a.dtype)
+    return memory
+
+
+def storage_offset(a: Array) -> int:
+    if a.base is None:
+        return 0
+    return (data_ptr(a) - data_ptr(root(a))) // a.itemsize
+
+
+def data_ptr(a: Array) -> int:
+    address: int = a.__array_interface__["data"][0]
+    return address
+
+
+def nbytes(a: Array) -> int:
+    return a.nbytes
+
+
+def as_strided(a: Array, size: Shape, strides: Shape, offset: int) -> Array:
+    if len(size) != len(strides):
+        raise RuntimeError(
+            f"mismatch in length of strides and shape: got {len(strides)} strides for {len(size)} sizes"
+        )
+    if any([s < 0 for s in strides]):
+        raise RuntimeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(strides)}"
+        )
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    memory = root(a)
+    step = a.itemsize
+    needed = _extent(size, strides)
+    if needed and offset + needed > memory.size:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(strides)}, storage offset {offset}, and itemsize "
+            f"{step} requiring a storage size of {(offset + needed) * step} are out of bounds for storage of "
+            f"size {memory.nbytes}"
+        )
+    if not needed:
+        offset = 0  # nothing of the memory is looked at
+    return np.ndarray(
+        size, a.dtype, buffer=memory, offset=offset * step, strides=tuple([step * s for s in strides])
+    )
+
+
+broadcast_to = np.broadcast_to
+
+
+def item(a: Array) -> bool | int | float | complex:
+    value: bool | int | float | complex = a.item()
+    return value
+
+
+def from_numpy(a: Array) -> Array:
+    return a
+
+
+def to_numpy(a: Array) -> Array:
+    return a
+
+
+def isnan_any(a: Array) -> bool:
+    return a.dtype.kind in "fcV" and bool(np.isnan(a).any())
+
+
+def same_layout(a: Array, b: Array) -> bool:
+    return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype

@@ -1,0 +1,235 @@
+"""Kernels of the operators that make tensors of nothing but numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+Array = Any
+Number = bool | int | float | complex
+Real = bool | int | float
+Shape = Sequence[int]
+DType = np.dtype[Any]
+
+
+# -- constants ----------------------------------------------------------------------------
+
+
+def checked(size: Shape) -> tuple[int, ...]:
+    """``size`` as a tuple. Raises RuntimeError for a negative dimension."""
+    shape = tuple(size)
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+    return shape
+
+
+def as_number(value: Number, dtype: DType) -> Number:
+    """``value`` as a number that ``dtype`` takes: truncated for integers, wrapped for uint8's negatives.
+
+    Raises RuntimeError for what it cannot hold, and for a complex number where it is real.
+    """
+    kind = dtype.kind
+    if kind == "c":
+        return value
+    if kind == "b":
+        return bool(value)
+    if isinstance(value, complex):
+        if value.imag:
+            raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
+        value = value.real
+    if kind not in "iu":
+        return float(value)
+    if not math.isfinite(value):
+        raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
+    number, limits = int(value), np.iinfo(dtype)
+    least = -limits.max if kind == "u" else limits.min
+    if not least <= number <= limits.max:
+        raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
+    return number % (limits.max + 1) if kind == "u" else number
+
+
+def empty(size: Shape, dtype: DType) -> Array:
+    """Whatever the memory held. Raises RuntimeError for a negative dimension."""
+    return np.empty(checked(size), dtype)
+
+
+def zeros(size: Shape, dtype: DType) -> Array:
+    """Zeros. Raises RuntimeError for a negative dimension."""
+    return np.zeros(checked(size), dtype)
+
+
+def ones(size: Shape, dtype: DType) -> Array:
+    """Ones. Raises RuntimeError for a negative dimension."""
+    return np.ones(checked(size), dtype)
+
+
+def full(size: Shape, fill_value: Number, dtype: DType) -> Array:
+    """``fill_value`` everywhere.
+
+    Raises RuntimeError for a negative dimension, and for a number that the dtype cannot hold.
+    """
+    return np.full(checked(size), as_number(fill_value, dtype), dtype)
+
+
+def filled(self: Array, value: Number) -> Array:
+    """An array like ``self`` with a number everywhere. Raises RuntimeError as ``full``."""
+    return np.full(self.shape, as_number(value, self.dtype), self.dtype)
+
+
+def filled_by(self: Array, value: Array) -> Array:
+    """An array like ``self`` with the element of a 0-d array everywhere; RuntimeError for another."""
+    check_fill(value)
+    found = value.real if value.dtype.kind == "c" and self.dtype.kind != "c" else value
+    return np.full(self.shape, found, self.dtype)
+
+
+def check_fill(value: Array) -> None:
+    """Raises RuntimeError unless the array has no dimensions."""
+    if value.ndim:
+        raise RuntimeError(
+            f"only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
+        )
+
+
+def strided_size(size: Shape, stride: Shape) -> int:
+    """How many elements of memory a tensor of that shape and those strides takes.
+
+    Raises RuntimeError for two lengths, and for a negative dimension or stride.
+    """
+    if len(size) != len(stride):
+        raise RuntimeError(f"mismatch in length of strides and shape: {list(stride)} and {list(size)}")
+    checked(size)
+    if any([s < 0 for s in stride]):
+        raise RuntimeError(f"Expected strides to be non-negative, but got {list(stride)}")
+    if 0 in size:
+        return 0
+    return 1 + sum([(n - 1) * s for n, s in zip(size, stride, strict=True)])
+
+
+def empty_strided(size: Shape, stride: Shape, dtype: DType) -> Array:
+    """Whatever the memory held, with strides in elements."""
+    memory = np.empty(strided_size(size, stride), dtype)
+    return np.lib.stride_tricks.as_strided(memory, size, [s * dtype.itemsize for s in stride])
+
+
+def eye_shape(n: int, m: int) -> tuple[int, int]:
+    """The shape of ``eye(n, m)``. Raises RuntimeError for a negative number."""
+    for name, value in (("n", n), ("m", m)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
+    return n, m
+
+
+def eye(n: int, m: int, dtype: DType) -> Array:
+    """1 on the diagonal, 0 elsewhere."""
+    return np.eye(*eye_shape(n, m), dtype=dtype)
+
+
+# -- ranges -------------------------------------------------------------------------------
+
+
+def arange_shape(start: Real, end: Real, step: Real, dtype: DType) -> tuple[int]:
+    """The shape of ``arange(start, end, step)``; for int64 the numbers are truncated first.
+
+    Raises RuntimeError for a zero step, bounds that are not finite, or an end that lies on
+    the wrong side of the start; ValueError for a step that is 0 as an int64.
+    """
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if dtype == np.int64:
+        start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise ValueError("step must be nonzero")
+        return (-int((start - end) // step),)
+    return (math.ceil((end - start) / step),)
+
+
+def arange(start: Real, end: Real, step: Real, dtype: DType) -> Array:
+    """``start, start + step, ...`` below ``end``, or above it when step is negative.
+
+    Raises what ``arange_shape`` does.
+    """
+    (count,) = arange_shape(start, end, step, dtype)
+    if dtype.kind in "iu":
+        start, step = int(start), int(step)
+        if start == 0 and step == 1:
+            return np.arange(count).astype(dtype, copy=False)
+    return (start + np.arange(count) * step).astype(dtype)
+
+
+def spaced_shape(steps: int) -> tuple[int]:
+    """The shape of ``linspace``. Raises RuntimeError for a negative number of steps."""
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    return (steps,)
+
+
+def _spaced(start: Number, end: Number, steps: int, dtype: DType) -> Array:
+    """Equal distances from both ends, so that the result is symmetric; not yet of the dtype.
+
+    Integers run in float64 between truncated ends, and are truncated once more.
+    """
+    (count,) = spaced_shape(steps)
+    if dtype.kind in "iu":
+        start, end = as_number(start, dtype), as_number(end, dtype)
+    if count < 2:
+        return np.full(count, start)
+    step = (end - start) / (count - 1)
+    index = np.arange(count)
+    return np.where(index < count // 2, start + step * index, end - step * (count - 1 - index))
+
+
+def linspace(start: Number, end: Number, steps: int, dtype: DType) -> Array:
+    """``steps`` numbers from ``start`` to ``end``. Raises RuntimeError for a negative number of steps."""
+    return _real_part(_spaced(start, end, steps, dtype), dtype).astype(dtype)
+
+
+def logspace(start: Number, end: Number, steps: int, base: float, dtype: DType) -> Array:
+    """``base`` to the powers that ``linspace`` gives. Raises RuntimeError as that does."""
+    powers = np.power(base, _spaced(start, end, steps, dtype))
+    return _real_part(powers, dtype).astype(dtype)
+
+
+def _real_part(array: Array, dtype: DType) -> Array:
+    return array.real if dtype.kind != "c" else array
+
+
+# -- triangles ----------------------------------------------------------------------------
+
+
+def tril_indices_shape(row: int, col: int, offset: int) -> tuple[int, int]:
+    """The shape of ``tril_indices``. Raises RuntimeError for a negative number of rows or columns."""
+    _check_matrix(row, col)
+    count = sum([min(max(i + offset + 1, 0), col) for i in range(row)])
+    return 2, count
+
+
+def triu_indices_shape(row: int, col: int, offset: int) -> tuple[int, int]:
+    """The shape of ``triu_indices``. Raises RuntimeError for a negative number of rows or columns."""
+    return 2, row * col - tril_indices_shape(row, col, offset - 1)[1]
+
+
+def _check_matrix(row: int, col: int) -> None:
+    for name, value in (("row", row), ("col", col)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be non-negative, got {value}")
+
+
+def tril_indices(row: int, col: int, offset: int, dtype: DType) -> Array:
+    """Row and column indices of the lower triangle, row by row."""
+    _check_matrix(row, col)
+    return np.stack(np.nonzero(np.tri(row, col, offset, bool))).astype(dtype)
+
+
+def triu_indices(row: int, col: int, offset: int, dtype: DType) -> Array:
+    """Row and column indices of the upper triangle, row by row."""
+    _check_matrix(row, col)
+    return np.stack(np.nonzero(~np.tri(row, col, offset - 1, bool))).astype(dtype)

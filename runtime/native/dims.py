@@ -1,0 +1,31 @@
+"""Checking of dimensions: negative ones, ranges and repetition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """``dim`` counted from the front, in ``range(ndim)``; a 0-d array accepts 0 and -1.
+
+    IndexError when ``dim`` is out of range.
+    """
+    span = ndim or 1
+    if -span <= dim < span:
+        return dim + span if dim < 0 else dim
+    raise IndexError(
+        f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})"
+    )
+
+
+def wrap_dims(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
+    """Each of ``dims`` counted from the front, in the order given.
+
+    A 0-d array accepts 0 and -1, and has the result ``()``: it has no axis to give to NumPy.
+    IndexError when one is out of range, RuntimeError when one occurs twice.
+    """
+    wrapped = tuple([wrap_dim(dim, ndim) for dim in dims])
+    if len(set(wrapped)) != len(wrapped):
+        twice = next(dim for index, dim in enumerate(wrapped) if dim in wrapped[:index])
+        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    return wrapped if ndim else ()

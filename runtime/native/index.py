@@ -1,0 +1,481 @@
+"""Kernels that read and write at given positions: advanced indexing, masks, takes and puts.
+
+Inputs are never changed: what PyTorch calls writing gives a new array here. Indices are int64 or
+int32 arrays, masks bool (uint8 in advanced indexing). Out-of-range indices are IndexErrors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tengen.native.dims import wrap_dim
+from tengen.native.reductions import INT64
+
+Array = Any
+Number = bool | int | float | complex
+Indices = Sequence[Array | None]  # of advanced indexing; None stands for the whole dim
+Shape = tuple[int, ...]
+
+
+# -- numbers and checks --------------------------------------------------------------------------
+
+
+def fitted(value: Number, dtype: np.dtype[Any]) -> Array:
+    """``value`` as a 0-d array of ``dtype``, cut off towards zero for integers.
+
+    Raises RuntimeError when it does not fit. Negative integers wrap around in unsigned types,
+    as they do in PyTorch.
+    """
+    kind = dtype.kind
+    if isinstance(value, complex) and kind not in "cb":
+        if value.imag:
+            raise _does_not_fit(dtype)
+        value = value.real
+    if kind in "iu":
+        limits = np.iinfo(dtype)
+        lowest = -limits.max if kind == "u" and isinstance(value, int) else limits.min
+        if not lowest <= value <= limits.max:  # type: ignore[operator]
+            raise _does_not_fit(dtype)
+        return np.asarray(int(value)).astype(dtype)  # type: ignore[arg-type]
+    if kind in "fV" and not -65504 <= value <= 65504 and value == value and not math.isinf(value):  # type: ignore
+        import ml_dtypes  # beyond float16's greatest number it depends on the dtype
+
+        greatest = float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
+        if not -greatest <= value <= greatest:  # type: ignore[operator]
+            raise _does_not_fit(dtype)
+    return np.asarray(value, dtype)
+
+
+def _does_not_fit(dtype: np.dtype[Any]) -> RuntimeError:
+    return RuntimeError(f"value cannot be converted to type {dtype} without overflow")
+
+
+def check_integer_index(index: Array, what: str = "index") -> None:
+    """Raise RuntimeError unless ``index`` is int64 or int32."""
+    if index.dtype.char not in "lqi":
+        raise RuntimeError(f"Expected dtype int32/int64 for {what}, but got {index.dtype}")
+
+
+def check_long(index: Array) -> None:
+    """Raise RuntimeError unless ``index`` is int64."""
+    if index.dtype != INT64:
+        raise RuntimeError(f"Expected a long tensor for index, but got {index.dtype}")
+
+
+def check_mask(mask: Array) -> None:
+    """Raise RuntimeError unless ``mask`` is bool."""
+    if mask.dtype.kind != "b":
+        raise RuntimeError(f"only supports boolean masks, but got mask with dtype {mask.dtype}")
+
+
+def check_same_dtype(self: Array, source: Array, name: str = "source") -> None:
+    """Raise RuntimeError unless both have one dtype."""
+    if self.dtype != source.dtype:
+        raise RuntimeError(
+            f"self and {name} expected to have the same dtype, but got (self) {self.dtype} "
+            f"and ({name}) {source.dtype}"
+        )
+
+
+def lowest_and_highest(index: Array) -> tuple[int, int]:
+    """The least and the greatest of a non-empty index, faster than ufuncs on small ones."""
+    return index.item(index.argmin()), index.item(index.argmax())
+
+
+def check_bounds(index: Array, size: int, dim: int, error: type[Exception], negative: bool = False) -> None:
+    """Raise ``error`` for an index not in ``range(size)``; ``negative`` ones may count from the end."""
+    if index.size == 0:
+        return
+    low, high = lowest_and_highest(index)
+    if high >= size or low < (-size if negative else 0):
+        wrong = high if high >= size else low
+        raise error(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+
+
+# -- advanced indexing ---------------------------------------------------------------------------
+
+
+def index(self: Array, indices: Indices) -> Array:
+    """``self[indices]``, always a copy: index tensors are broadcast and take the place of their dims.
+
+    That place is the front when other dims stand between them. Masks stand for the positions
+    where they are true. Raises IndexError for dtypes, shapes and values that do not fit.
+    """
+    dim = len(indices) - 1
+    if 0 <= dim < self.ndim and (dim == 0 or all([i is None for i in indices[:-1]])):
+        last = indices[dim]
+        if last is not None and last.dtype.char in "lqi":
+            try:  # a third of the time of a general advanced index
+                return self.take(last, dim)
+            except IndexError as error:
+                raise index_error(self.shape, indices, error) from None
+    key = _key(self.shape, indices)
+    try:
+        result = self[key]
+    except IndexError as error:
+        raise index_error(self.shape, indices, error) from None
+    return result.copy() if result.base is not None else result
+
+
+def index_put(self: Array, indices: Indices, values: Array, accumulate: bool) -> Array:
+    """``self`` with ``values`` (broadcast) at ``indices``; added where they ``accumulate``.
+
+    Where indices repeat and values are not added, the last one stays.
+    """
+    key = _key(self.shape, indices)
+    if self.dtype != values.dtype:
+        given = [i for i in indices if i is not None]
+        if accumulate or values.size != 1 or len(given) != 1 or given[0].dtype.char != "?":
+            raise RuntimeError(
+                f"Index put requires the source and destination dtypes match, got {self.dtype} for the "
+                f"destination and {values.dtype} for the source."
+            )
+        values = number_of(values.reshape(()), self.dtype)  # this much masked_fill does, and torch allows it
+    out = self.copy()
+    try:
+        if values.ndim > _result_ndim(self.ndim, indices):
+            raise ValueError
+        if not accumulate:
+            out[key] = values
+        elif all([i is None or i.dtype.char in "?B" for i in indices]):
+            out[key] += values  # masks name no position twice
+        else:
+            _accumulate(out, key, values)
+    except IndexError as error:
+        raise index_error(self.shape, indices, error) from None
+    except ValueError:
+        shape = index_shape(self.shape, indices)
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
+            f"result of shape {list(shape)}"
+        ) from None
+    return out
+
+
+def index_backward(grad: Array, sizes: Shape, indices: Indices) -> Array:
+    """Zeros of shape ``sizes`` to which ``grad`` is added at ``indices``."""
+    out = np.zeros(sizes, grad.dtype)
+    key = _key(sizes, indices)
+    if all([i is None or i.dtype.char in "?B" for i in indices]):
+        out[key] = grad  # masks name no position twice
+    else:
+        _accumulate(out, key, grad)
+    return out
+
+
+def _accumulate(out: Array, key: tuple[Any, ...], values: Array) -> None:
+    from tengen.native.scatter import add_rows  # it imports this module
+
+    if isinstance(key[0], np.ndarray) and len(key) == 1:
+        index, shape = key[0], key[0].shape + out.shape[1:]
+        if values.shape != shape:
+            values = np.broadcast_to(values, shape)
+        if values.size == 0:
+            return
+        check_bounds(index, len(out), 0, IndexError, negative=True)
+        if index.item(index.argmin()) < 0:
+            index = np.where(index < 0, index + len(out), index)
+        add_rows(out.reshape(len(out), -1), index.reshape(-1), values.reshape(index.size, -1))
+        return
+    positions = np.arange(out.size).reshape(out.shape)[key]
+    values = np.broadcast_to(values, positions.shape)
+    np.add.at(out.reshape(-1), positions.reshape(-1), values.reshape(-1))
+
+
+def _key(shape: Shape, indices: Indices) -> tuple[Any, ...]:
+    """The indices as NumPy takes them, their dtypes and the shapes of masks checked."""
+    if not indices:
+        raise IndexError("at least one index must be provided")
+    key: list[Any] = []
+    dim = 0
+    for i in indices:
+        if i is None:
+            key.append(slice(None))
+            dim += 1
+        elif i.dtype.char in "lqi":
+            key.append(i)
+            dim += 1
+        elif i.dtype.char in "?B":
+            for offset, n in enumerate(i.shape):
+                if dim + offset >= len(shape) or n != shape[dim + offset]:
+                    raise IndexError(
+                        f"The shape of the mask {list(i.shape)} at index {offset} does not match the shape "
+                        f"of the indexed tensor {list(shape)} at index {dim + offset}"
+                    )
+            key.append(i if i.dtype.kind == "b" else i.astype(bool))
+            dim += i.ndim
+        else:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if dim > len(shape):
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {dim})")
+    return tuple(key)
+
+
+def _result_ndim(ndim: int, indices: Indices) -> int:
+    """How many dims the result of advanced indexing has."""
+    broadcast = 0
+    for i in indices:
+        if i is not None:
+            mask = i.dtype.char in "?B"
+            ndim -= i.ndim if mask else 1
+            broadcast = max(broadcast, 1 if mask else i.ndim)
+    return ndim + broadcast
+
+
+def index_shape(shape: Shape, indices: Indices) -> Shape:
+    """The shape of ``index(self, indices)``. Masks must be arrays with data."""
+    sizes: list[Shape] = []
+    rest: list[int] = []
+    dim, places = 0, []
+    for i in indices:
+        if i is None:
+            rest.append(shape[dim])
+            dim += 1
+            continue
+        places.append(dim)
+        if i.dtype.char in "?B":
+            sizes.append((int(np.count_nonzero(i)),))
+            dim += i.ndim
+        else:
+            sizes.append(i.shape)
+            dim += 1
+    adjacent = all([i is not None for i in _between(indices)])
+    before = places[0] if places and adjacent else 0
+    rest += shape[dim:]
+    try:
+        broadcast = np.broadcast_shapes(*sizes)
+    except ValueError:
+        shapes = ", ".join([str(list(s)) for s in sizes])
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
+    return (*rest[:before], *broadcast, *rest[before:])
+
+
+def _between(indices: Indices) -> Indices:
+    """The indices from the first to the last one that is given."""
+    given = [k for k, i in enumerate(indices) if i is not None]
+    return indices[given[0] : given[-1] + 1] if given else []
+
+
+def index_error(shape: Shape, indices: Indices, error: IndexError) -> IndexError:
+    """What is wrong with indices that NumPy refused, in torch's words."""
+    dim = 0
+    for i in indices:
+        if i is not None and i.dtype.char in "lqi":
+            if i.size and shape[dim] == 0:
+                return IndexError("index is out of bounds for dimension with size 0")
+            try:
+                check_bounds(i, shape[dim], dim, IndexError, negative=True)
+            except IndexError as found:
+                return found
+        dim += 1 if i is None or i.dtype.char not in "?B" else i.ndim
+    try:
+        index_shape(shape, indices)
+    except IndexError as found:
+        return found
+    return error
+
+
+# -- along one dimension -------------------------------------------------------------------------
+
+
+def check_vector(index: Array, error: type[Exception] = IndexError) -> None:
+    """Raise ``error`` unless the index is 1-d or 0-d."""
+    if index.ndim > 1:
+        raise error(f"Index is supposed to be a vector, but got dim: {index.ndim}")
+
+
+def index_select(self: Array, dim: int, index: Array) -> Array:
+    """The slices of ``self`` along ``dim`` at ``index`` (1-d or 0-d, not negative)."""
+    dim = wrap_dim(dim, self.ndim)
+    check_vector(index)
+    check_integer_index(index)
+    if self.ndim == 0:
+        if index.size != 1:
+            raise RuntimeError(f"Index to scalar can have only 1 value, got {index.size} value(s)")
+        check_bounds(index, 1, 0, IndexError)
+        return self.copy()
+    check_bounds(index, self.shape[dim], dim, IndexError)
+    return self.take(index.reshape(-1), dim)
+
+
+def index_fill(self: Array, dim: int, index: Array, value: Array) -> Array:
+    """``self`` with ``value`` (a number or 0-d array) at ``index`` along ``dim``; it may be negative."""
+    dim = wrap_dim(dim, self.ndim)
+    value = number_of(value, self.dtype)
+    if index.dtype != INT64:
+        raise IndexError("Expected dtype int64 for index.")
+    if index.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
+    check_bounds(index, self.shape[dim] if self.ndim else 1, dim, IndexError, negative=True)
+    out = self.copy()
+    view = out if self.ndim else out.reshape(1)
+    view[(slice(None),) * dim + (index,)] = value
+    return out
+
+
+def number_of(value: Array | Number, dtype: np.dtype[Any]) -> Array:
+    """A number or 0-d array as ``fitted``. Raises RuntimeError for an array with dimensions."""
+    if isinstance(value, (bool, int, float, complex)):
+        return fitted(value, dtype)
+    if value.ndim:
+        raise RuntimeError(
+            f"only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    return (
+        value
+        if value.dtype == dtype
+        else fitted(value.astype(float).item() if value.dtype.kind == "V" else value.item(), dtype)
+    )
+
+
+def index_copy(self: Array, dim: int, index: Array, source: Array) -> Array:
+    """``self`` with the slices of ``source`` at ``index`` along ``dim``; of several the last stays."""
+    dim = check_index_copy(self, dim, index, source)
+    check_bounds(index, self.shape[dim] if self.ndim else 1, dim, IndexError)
+    if self.ndim == 0:
+        return (source if index.size else self).reshape(()).copy()
+    out = self.copy()
+    out[(slice(None),) * dim + (index.reshape(-1),)] = source
+    return out
+
+
+def check_index_copy(self: Array, dim: int, index: Array, source: Array) -> int:
+    """``dim`` from 0; raises as ``index_copy`` must for arguments that do not go together."""
+    dim = wrap_dim(dim, self.ndim)
+    check_long(index)
+    check_same_dtype(self, source)
+    if index.ndim > 1:
+        raise IndexError(f"Index should have dimension 1 or 0 (got {index.ndim})")
+    if source.ndim == 0 and index.size != 1:
+        raise IndexError(f"When source is scalar, index should have one element (got {index.size})")
+    if source.ndim and self.ndim and source.ndim != self.ndim:
+        raise IndexError(
+            "When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({source.ndim}), destination dimensionality ({self.ndim})"
+        )
+    ours, theirs = (s[:dim] + s[dim + 1 :] for s in (self.shape, source.shape))
+    if ours != theirs:
+        raise RuntimeError(
+            f"Source/destination tensor must have same slice shapes. Destination slice shape: {list(ours)} "
+            f"at dimension {dim} and source slice shape: {list(theirs)} at dimension 0."
+        )
+    if source.ndim and index.size != source.shape[dim]:
+        raise IndexError(
+            f"Number of indices ({index.size}) should be equal to source.size(dim) ({source.shape[dim]})"
+        )
+    return dim
+
+
+# -- masks -----------------------------------------------------------------------------------------
+
+
+def masked_fill(self: Array, mask: Array, value: Array | Number) -> Array:
+    """``value`` (a number or 0-d array) where ``mask`` is true, ``self`` elsewhere; broadcast."""
+    check_mask(mask)
+    return np.where(mask, number_of(value, self.dtype), self)
+
+
+def masked_select(self: Array, mask: Array) -> Array:
+    """The elements where ``mask`` is true, 1-d; both are broadcast."""
+    if mask.dtype.kind != "b":
+        raise RuntimeError("expected BoolTensor for mask")
+    if self.shape != mask.shape:
+        self, mask = np.broadcast_arrays(self, mask)
+    return self[mask]
+
+
+def masked_scatter(self: Array, mask: Array, source: Array) -> Array:
+    """``self`` with the elements of ``source``, in order, where ``mask`` is true; both are broadcast.
+
+    Raises RuntimeError when ``source`` has too few.
+    """
+    check_mask(mask)
+    check_same_dtype(self, source)
+    if self.shape != mask.shape:
+        self, mask = np.broadcast_arrays(self, mask)
+    wanted = int(np.count_nonzero(mask))
+    if source.size < wanted:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    out = self.copy()
+    out[mask] = source.reshape(-1)[:wanted]
+    return out
+
+
+def masked_scatter_backward(grad_output: Array, mask: Array, sizes: Shape) -> Array:
+    """The elements of ``grad_output`` where ``mask`` is true, then zeros, in the shape ``sizes``."""
+    out = np.zeros(math.prod(sizes), grad_output.dtype)
+    chosen = masked_select(grad_output, mask)
+    out[: len(chosen)] = chosen
+    return out.reshape(sizes)
+
+
+def masked_select_backward(grad: Array, sizes: Shape, mask: Array) -> Array:
+    """Zeros of ``sizes`` broadcast with the shape of ``mask``, with ``grad``, in order, where it is true."""
+    full = np.broadcast_shapes(sizes, mask.shape)
+    out = np.zeros(full, grad.dtype)
+    out[mask if mask.shape == full else np.broadcast_to(mask, full)] = grad
+    return out
+
+
+def nonzero(self: Array) -> Array:
+    """The positions of the elements that are not 0, one in each row, in order."""
+    if self.ndim == 0:
+        return np.zeros((1 if self else 0, 0), INT64)
+    flat = np.flatnonzero(self)
+    places = np.empty((len(flat), self.ndim), INT64)
+    for d in range(self.ndim - 1, 0, -1):
+        np.divmod(flat, self.shape[d], out=(flat, places[:, d]))
+    places[:, 0] = flat
+    return places
+
+
+# -- flat positions ----------------------------------------------------------------------------------
+
+
+def take(self: Array, index: Array) -> Array:
+    """The elements at positions of the flattened ``self``, in the shape of ``index``."""
+    _check_flat(self, index)
+    if self.size == 0 and index.size:
+        raise IndexError("tried to take from an empty tensor")
+    return self.reshape(-1).take(index)
+
+
+def take_backward(grad: Array, sizes: Shape, index: Array) -> Array:
+    """Zeros of shape ``sizes`` to which ``grad`` is added at flat positions."""
+    out = np.zeros(math.prod(sizes), grad.dtype)
+    np.add.at(out, index.reshape(-1), grad.reshape(-1))
+    return out.reshape(sizes)
+
+
+def put(self: Array, index: Array, source: Array, accumulate: bool) -> Array:
+    """``self`` with ``source`` at positions of its flattened elements; added where they ``accumulate``."""
+    _check_flat(self, index)
+    check_same_dtype(self, source)
+    if source.size != index.size:
+        raise IndexError(
+            "Expected source and index to have the same number of elements, but got "
+            f"source.numel() = {source.size}, index.numel() = {index.size}"
+        )
+    out = self.copy()
+    if accumulate:
+        np.add.at(out.reshape(-1), index.reshape(-1), source.reshape(-1))
+    else:
+        out.reshape(-1)[index.reshape(-1)] = source.reshape(-1)
+    return out
+
+
+def _check_flat(self: Array, index: Array) -> None:
+    check_long(index)
+    if index.size and self.size:
+        low, high = lowest_and_highest(index)
+        if high >= self.size or low < -self.size:
+            wrong = high if high >= self.size else low
+            raise IndexError(
+                f"out of range: tried to access index {wrong} on a tensor of {self.size} elements."
+            )

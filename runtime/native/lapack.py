@@ -1,0 +1,86 @@
+"""LAPACK and BLAS over batches, through SciPy, which is imported when first needed.
+
+NumPy has no LU factorisation or triangular solver, and raises for a whole batch where LAPACK
+tells of each matrix whether it succeeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+Array = Any  # numpy.ndarray, whose stubs say less than the kernels know
+
+
+def _lapack(name: str, dtype: np.dtype[Any]) -> Any:
+    from scipy.linalg import get_lapack_funcs
+
+    return get_lapack_funcs(name, dtype=dtype)
+
+
+def _indices(array: Array) -> Iterator[tuple[int, ...]]:
+    return np.ndindex(*array.shape[:-2])
+
+
+def factor(A: Array) -> tuple[Array, Array, Array]:
+    """``getrf`` of each matrix: LU in one matrix, row exchanges (int32, from 1), info (int32)."""
+    batch, k = A.shape[:-2], min(A.shape[-2:])
+    lu = np.array(A, order="C")
+    pivots = np.empty((*batch, k), np.int32)
+    info = np.zeros(batch, np.int32)
+    if not lu.size:
+        pivots[...] = np.arange(1, k + 1)
+        return lu, pivots, info
+    getrf = _lapack("getrf", A.dtype)
+    for i in _indices(lu):
+        lu[i], exchanges, info[i] = getrf(lu[i])
+        pivots[i] = exchanges + 1
+    return lu, pivots, info
+
+
+def solve(A: Array, B: Array) -> tuple[Array, Array]:
+    """``A X = B`` for each pair of matrices, and ``getrf``'s info for each ``A``.
+
+    ``A`` expands to the batch of ``B``. A singular matrix gives what dividing by its zero pivot
+    gives, infinities and NaN.
+    """
+    lu, pivots, info = factor(A)
+    batch = B.shape[:-2]
+    lu = np.broadcast_to(lu, batch + lu.shape[-2:])
+    return solve_factored(lu, np.broadcast_to(pivots, batch + pivots.shape[-1:]), B, False), info
+
+
+def solve_factored(lu: Array, pivots: Array, B: Array, adjoint: bool) -> Array:
+    """``A X = B``, or ``A^H X = B``, from the LU factorisation of ``A``: ``getrs``."""
+    result = np.array(B, order="C")
+    if not result.size:
+        return result
+    getrs = _lapack("getrs", lu.dtype)
+    for i in _indices(result):
+        result[i] = getrs(lu[i], pivots[i] - 1, result[i], trans=2 if adjoint else 0)[0]
+    return result
+
+
+def cholesky(A: Array) -> tuple[Array, Array]:
+    """``potrf`` of each matrix's lower half: the factor, as far as it goes, and info."""
+    result = np.array(A, order="C")
+    info = np.zeros(A.shape[:-2], np.int32)
+    potrf = _lapack("potrf", A.dtype)
+    for i in _indices(result):
+        result[i], info[i] = potrf(result[i], lower=1, clean=1)
+    return result, info
+
+
+def solve_triangular(A: Array, B: Array, upper: bool, unitriangular: bool) -> Array:
+    """``A X = B`` by substitution: ``trsm``, which divides by a zero on the diagonal if there is one."""
+    result = np.array(B, order="C")
+    if not result.size:
+        return result
+    from scipy.linalg import get_blas_funcs
+
+    trsm = get_blas_funcs("trsm", dtype=A.dtype)
+    for i in _indices(result):
+        result[i] = trsm(1, A[i], result[i], lower=not upper, diag=unitriangular)
+    return result

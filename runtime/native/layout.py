@@ -1,0 +1,173 @@
+"""Strides, in elements, as arithmetic on tuples: no array is needed.
+
+The rules are ATen's (``computeStride``, ``infer_dense_strides``), so that views have the very
+strides PyTorch gives them, also where a dimension of size 1 would leave a choice.
+"""
+
+from __future__ import annotations
+
+import math
+
+Shape = tuple[int, ...]
+
+
+def contiguous_strides(shape: Shape) -> Shape:
+    """Row-major strides; a size of 0 counts as 1."""
+    strides = [1] * len(shape)
+    step = 1
+    for d in range(len(shape) - 1, -1, -1):
+        strides[d] = step
+        if shape[d] > 1:
+            step *= shape[d]
+    return tuple(strides)
+
+
+def is_contiguous(shape: Shape, strides: Shape) -> bool:
+    """Whether the elements stand in row-major order without gaps; strides of size-1 dims do not count."""
+    expected = 1
+    for d in range(len(shape) - 1, -1, -1):
+        n = shape[d]
+        if n != 1:
+            if strides[d] != expected:
+                return 0 in shape
+            expected *= n
+    return True
+
+
+def is_dense(shape: Shape, strides: Shape) -> bool:
+    """Whether, in some order of the dimensions, the elements fill their memory without gap or overlap."""
+    if 0 in shape:
+        return True
+    expected = 1
+    for s, n in sorted([(s, n) for n, s in zip(shape, strides, strict=True) if n != 1]):
+        if s != expected:
+            return False
+        expected *= n
+    return True
+
+
+def view_strides(shape: Shape, strides: Shape, new: Shape) -> Shape | None:
+    """The strides with which the same memory has shape ``new`` (same number of elements).
+
+    None when no strides do: the data would have to be copied.
+    """
+    if not shape:
+        return (1,) * len(new)
+    if 0 in shape:
+        return strides if shape == new else contiguous_strides(new)
+    result = [0] * len(new)
+    v = len(new) - 1
+    base = strides[-1]  # stride of the innermost element of the present run of mergeable dimensions
+    run = viewed = 1
+    for d in range(len(shape) - 1, -1, -1):
+        run *= shape[d]
+        if d == 0 or (shape[d - 1] != 1 and strides[d - 1] != run * base):
+            while v >= 0 and (viewed < run or new[v] == 1):
+                result[v] = viewed * base
+                viewed *= new[v]
+                v -= 1
+            if viewed != run:
+                return None
+            if d > 0:
+                base = strides[d - 1]
+                run = viewed = 1
+    return tuple(result) if v == -1 else None
+
+
+def preserved_strides(shape: Shape, *inputs: Shape) -> Shape:
+    """Strides of a new array whose dimensions stand in memory in the order of those of the inputs.
+
+    ``inputs`` are strides broadcast to ``shape``; the first one that has an opinion decides.
+    """
+    if len(inputs) == 1 and is_dense(shape, inputs[0]):
+        return inputs[0]
+    order = list(range(len(shape) - 1, -1, -1))  # innermost first
+    for i in range(1, len(order)):
+        at = i
+        for other in range(i - 1, -1, -1):
+            verdict = _comes_after(shape, inputs, order[other], order[at])
+            if verdict > 0:
+                order[other], order[at] = order[at], order[other]
+                at = other
+            elif verdict < 0:
+                break
+    result = [1] * len(shape)
+    step = 1
+    for d in order:
+        result[d] = step
+        if shape[d] > 1:
+            step *= shape[d]
+    return tuple(result)
+
+
+def _comes_after(shape: Shape, inputs: tuple[Shape, ...], d: int, e: int) -> int:
+    """1 if dimension ``d`` is further out than ``e``, -1 if further in, 0 if it cannot be told."""
+    for strides in inputs:
+        a, b = strides[d], strides[e]
+        if a == 0 or b == 0:
+            continue
+        if a != b:
+            return -1 if a < b else 1
+        if shape[d] > shape[e]:
+            return 1
+    return 0
+
+
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """The shape that all broadcast to.
+
+    Raises RuntimeError, in torch's words, when they do not.
+    """
+    first = shapes[0]
+    for shape in shapes:
+        if shape != first:
+            break
+    else:
+        return first
+    ndim = max([len(s) for s in shapes])
+    result = [1] * ndim
+    for shape in shapes:
+        for i in range(1, len(shape) + 1):
+            n = shape[-i]
+            if n != 1 and n != result[-i]:
+                if result[-i] != 1:
+                    # The sizes are named in the order in which they stand: a is what came before.
+                    raise RuntimeError(
+                        f"The size of tensor a ({result[-i]}) must match the size of tensor b ({n}) "
+                        f"at non-singleton dimension {ndim - i}"
+                    )
+                result[-i] = n
+    return tuple(result)
+
+
+def infer_size(shape: Shape, size: int) -> Shape:
+    """``shape`` with its -1, if any, replaced so that it has ``size`` elements.
+
+    Raises RuntimeError for two -1, another negative size, or when the sizes do not fit.
+    """
+    if -1 not in shape:
+        if math.prod(shape) != size or (shape and min(shape) < 0):
+            _refuse(shape, size)
+        return shape
+    unknown = shape.index(-1)
+    rest = shape[:unknown] + shape[unknown + 1 :]
+    if -1 in rest:
+        raise RuntimeError("only one dimension can be inferred")
+    if rest and min(rest) < 0:
+        _refuse(shape, size)
+    known = math.prod(rest)
+    if known == 0 and size == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified "
+            "dimension size -1 can be any value and is ambiguous"
+        )
+    if known == 0 or size % known:
+        _refuse(shape, size)
+    return (*shape[:unknown], size // known, *shape[unknown + 1 :])
+
+
+def _refuse(shape: Shape, size: int) -> None:
+    negative = [n for n in shape if n < -1]
+    if negative:
+        raise RuntimeError(f"invalid shape dimension {negative[0]}")
+    raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")

@@ -1,0 +1,54 @@
+"""Meta kernels of creation, random and complex operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tengen.native import complex as parts
+from tengen.native import creation
+from tengen.native.meta.array import MetaArray, broadcast_shapes
+from tengen.native.random import check_multinomial
+
+arange_shape = creation.arange_shape
+eye_shape = creation.eye_shape
+spaced_shape = creation.spaced_shape
+tril_indices_shape = creation.tril_indices_shape
+triu_indices_shape = creation.triu_indices_shape
+view_as_complex = parts.view_as_complex
+view_as_real = parts.view_as_real
+
+
+def meta_empty(size: Sequence[int], dtype: np.dtype[Any]) -> MetaArray:
+    """A new contiguous array. Raises RuntimeError for a negative dimension."""
+    return MetaArray(creation.checked(size), dtype)
+
+
+def meta_empty_strided(size: Sequence[int], stride: Sequence[int], dtype: np.dtype[Any]) -> MetaArray:
+    """A new array with strides in elements."""
+    creation.strided_size(size, stride)
+    return MetaArray(size, dtype, stride)
+
+
+def filled_by(self: MetaArray, value: MetaArray) -> MetaArray:
+    """An array like ``self``. Raises RuntimeError unless ``value`` has no dimensions."""
+    creation.check_fill(value)
+    return MetaArray(self.shape, self.dtype)
+
+
+def meta_complex(real: MetaArray, imag: MetaArray) -> MetaArray:
+    """The complex array of two real ones."""
+    return MetaArray(broadcast_shapes(real.shape, imag.shape), parts.complex_dtype(real))
+
+
+def meta_normal(mean: MetaArray, std: MetaArray) -> MetaArray:
+    """The broadcast shape, and the dtype of the means."""
+    return MetaArray(broadcast_shapes(mean.shape, std.shape), mean.dtype)
+
+
+def meta_multinomial(self: MetaArray, num_samples: int, replacement: bool) -> MetaArray:
+    """int64 indices, one row for each."""
+    check_multinomial(self.shape, num_samples, replacement)
+    return MetaArray((*self.shape[:-1], num_samples), np.dtype(np.int64))

@@ -1,0 +1,229 @@
+"""Shapes of the neural-network operators' results, and the checks that need no data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tengen.native.dims import wrap_dim
+from tengen.native.meta.array import MetaArray, broadcast_shapes
+from tengen.native.meta.common import meta_like
+from tengen.native.nn.activation import glu_halves
+from tengen.native.nn.conv import conv_geometry, transposed_size
+from tengen.native.nn.loss import check_nll, check_nll2d
+from tengen.native.nn.normalization import batch_shapes, group_shapes, layer_shapes
+from tengen.native.nn.padding import mirror_shape, pad_pairs, padded_shape
+from tengen.native.nn.pooling import adaptive_out, avg_pool_window, pool_window
+
+Shape = tuple[int, ...]
+Gradients = tuple[MetaArray | None, ...]
+
+
+def meta_mask(self: MetaArray) -> MetaArray:
+    """A bool array of the shape of ``self``."""
+    return MetaArray(self.shape, np.dtype(np.bool_))
+
+
+def meta_glu(self: MetaArray, dim: int) -> MetaArray:
+    """The shape with ``dim`` halved."""
+    glu_halves(self, dim)
+    dim = wrap_dim(dim, self.ndim)
+    return MetaArray((*self.shape[:dim], self.shape[dim] // 2, *self.shape[dim + 1 :]), self.dtype)
+
+
+def meta_softmax(self: MetaArray, dim: int) -> MetaArray:
+    """The shape of ``self``; IndexError for a bad dim."""
+    wrap_dim(dim, self.ndim)
+    return meta_like(self)
+
+
+# ---------------------------------------------------------------------------------- losses
+
+
+def meta_loss(reduction: int, self: MetaArray, *others: MetaArray | None) -> MetaArray:
+    """0-d, or the broadcast shape where nothing is reduced."""
+    shape = broadcast_shapes(self.shape, *[o.shape for o in others if o is not None])
+    return MetaArray(() if reduction else shape, self.dtype)
+
+
+def meta_gradients(output_mask: Sequence[bool], *inputs: MetaArray) -> Gradients:
+    """For each input that the mask asks for, its shape."""
+    return tuple([meta_like(x) if wanted else None for x, wanted in zip(inputs, output_mask, strict=True)])
+
+
+def meta_difference_gradients(output_mask: Sequence[bool], self: MetaArray, target: MetaArray) -> Gradients:
+    """The broadcast shape for both: the engine reduces it."""
+    shape = broadcast_shapes(self.shape, target.shape)
+    return tuple([MetaArray(shape, self.dtype) if wanted else None for wanted in output_mask])
+
+
+def meta_nll_loss(
+    self: MetaArray, target: MetaArray, weight: MetaArray | None, reduction: int
+) -> tuple[MetaArray, MetaArray]:
+    """The loss and the total weight."""
+    check_nll(self, target, weight)
+    shape = target.shape if not reduction and self.ndim == 2 else ()
+    return MetaArray(shape, self.dtype), MetaArray((), self.dtype)
+
+
+def meta_nll_loss2d(
+    self: MetaArray, target: MetaArray, weight: MetaArray | None, reduction: int
+) -> tuple[MetaArray, MetaArray]:
+    """The loss and the total weight."""
+    check_nll2d(self, target, weight)
+    return MetaArray(() if reduction else target.shape, self.dtype), MetaArray((), self.dtype)
+
+
+# ------------------------------------------------------------------- spatial operators
+
+
+def meta_conv(
+    input: MetaArray,
+    weight: MetaArray,
+    bias: MetaArray | None,
+    stride: Shape,
+    padding: Shape,
+    dilation: Shape,
+    groups: int,
+) -> MetaArray:
+    """The shape of a convolution."""
+    geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups)
+    dims = weight.ndim - 2
+    out = geometry.out(input.shape[-dims:], weight.shape[2:])
+    return MetaArray((*input.shape[: -dims - 1], weight.shape[0], *out), input.dtype)
+
+
+def meta_conv_transpose(
+    input: MetaArray,
+    weight: MetaArray,
+    bias: MetaArray | None,
+    stride: Shape,
+    padding: Shape,
+    output_padding: Shape,
+    groups: int,
+    dilation: Shape,
+) -> MetaArray:
+    """The shape of a transposed convolution."""
+    geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups, transposed=True)
+    dims = weight.ndim - 2
+    out = transposed_size(input, weight, geometry, output_padding)
+    return MetaArray((*input.shape[: -dims - 1], weight.shape[1] * groups, *out), input.dtype)
+
+
+def meta_conv_gradients(
+    output_mask: Sequence[bool], input: MetaArray, weight: MetaArray, channel_dim: int, groups: int
+) -> Gradients:
+    """Shapes of the gradients of input, weight and bias; ``channel_dim`` of the weight counts the filters."""
+    filters = weight.shape[channel_dim] * (groups if channel_dim else 1)
+    return meta_gradients(output_mask, input, weight, MetaArray((filters,), weight.dtype))
+
+
+def meta_max_pool(
+    self: MetaArray,
+    dims: int,
+    kernel_size: Shape,
+    stride: Shape,
+    padding: Shape,
+    dilation: Shape,
+    ceil_mode: bool,
+) -> tuple[MetaArray, MetaArray]:
+    """The maxima and their indices."""
+    window = pool_window(self, dims, kernel_size, stride, padding, dilation, ceil_mode)
+    shape = (*self.shape[:-dims], *window.out)
+    return MetaArray(shape, self.dtype), MetaArray(shape, np.dtype(np.int64))
+
+
+def meta_avg_pool(
+    self: MetaArray,
+    dims: int,
+    kernel_size: Shape,
+    stride: Shape,
+    padding: Shape,
+    ceil_mode: bool,
+    divisor_override: int | None,
+) -> MetaArray:
+    """The means."""
+    window = avg_pool_window(self, dims, kernel_size, stride, padding, ceil_mode, divisor_override)
+    return MetaArray((*self.shape[:-dims], *window.out), self.dtype)
+
+
+def meta_adaptive_pool(self: MetaArray, dims: int, output_size: Shape) -> MetaArray:
+    """The last dims have the size asked for."""
+    return MetaArray((*self.shape[:-dims], *adaptive_out(self, dims, output_size)), self.dtype)
+
+
+def meta_constant_pad(self: MetaArray, pad: Shape) -> MetaArray:
+    """The padded shape."""
+    return MetaArray(padded_shape(self.shape, pad_pairs(pad, self.ndim)), self.dtype)
+
+
+def meta_mirrored(self: MetaArray, padding: Shape, reflect: bool) -> MetaArray:
+    """The padded shape."""
+    return MetaArray(mirror_shape(self, padding, reflect), self.dtype)
+
+
+# --------------------------------------------------------------- embedding and norms
+
+
+def meta_embedding(weight: MetaArray, indices: MetaArray) -> MetaArray:
+    """A row for each index."""
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    return MetaArray((*indices.shape, weight.shape[1]), weight.dtype)
+
+
+def meta_layer_norm(
+    input: MetaArray, normalized_shape: Shape, weight: MetaArray | None, bias: MetaArray | None
+) -> tuple[MetaArray, MetaArray, MetaArray]:
+    """Output, mean and rstd."""
+    _, _, statistics = layer_shapes(input, tuple(normalized_shape), weight, bias)
+    return meta_like(input), MetaArray(statistics, input.dtype), MetaArray(statistics, input.dtype)
+
+
+def meta_group_norm(
+    input: MetaArray,
+    weight: MetaArray | None,
+    bias: MetaArray | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+) -> tuple[MetaArray, MetaArray, MetaArray]:
+    """Output, mean and rstd."""
+    group_shapes(input, weight, bias, C, group)
+    return meta_like(input), MetaArray((N, group), input.dtype), MetaArray((N, group), input.dtype)
+
+
+def meta_batch_norm(
+    input: MetaArray,
+    weight: MetaArray | None,
+    bias: MetaArray | None,
+    running_mean: MetaArray | None,
+    running_var: MetaArray | None,
+    training: bool,
+    eps: float,
+) -> tuple[MetaArray, ...]:
+    """Output, mean, rstd and variance."""
+    parameters: dict[str, Any] = {
+        "running_mean": running_mean,
+        "running_var": running_var,
+        "weight": weight,
+        "bias": bias,
+    }
+    _, channels, _ = batch_shapes(input, parameters)
+    if not training and (running_mean is None or running_var is None):
+        raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
+    statistics = (channels if training else 0,)
+    return meta_like(input), *[MetaArray(statistics, input.dtype) for _ in range(3)]
+
+
+def meta_norm_gradients(
+    output_mask: Sequence[bool], input: MetaArray, weight: MetaArray | None, shape: Sequence[int]
+) -> Gradients:
+    """Shapes of the gradients of input, weight and bias; None for a weight that is not there."""
+    parameter = MetaArray(shape, input.dtype)
+    wanted = (output_mask[0], output_mask[1] and weight is not None, output_mask[2])
+    return meta_gradients(wanted, input, parameter, parameter)

@@ -1,0 +1,166 @@
+"""Shapes and dtypes of reductions, scans and what orders elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tengen.native.dims import wrap_dim
+from tengen.native.meta.array import MetaArray, broadcast_shapes
+from tengen.native.meta.common import meta_reduced
+from tengen.native.reductions import INT64, INTEGRAL, UINT8, mean_dtype, refuse_empty, restored_shape
+from tengen.native.sorting import check_search
+
+DType = np.dtype[Any]
+Dims = tuple[int, ...] | None
+Shape = tuple[int, ...]
+BOOL = np.dtype(bool)
+
+
+def real_of(dtype: DType) -> DType:
+    """The dtype of the parts of a complex dtype; a real one itself."""
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+def meta_sum(self: MetaArray, dim: Dims, keepdim: bool, dtype: DType | None) -> MetaArray:
+    """A reduction whose result is int64 for bools and integers unless ``dtype`` is given."""
+    if dtype is None and self.dtype.char in INTEGRAL:
+        dtype = INT64
+    return meta_reduced(self, dim, keepdim, dtype)
+
+
+def meta_mean(self: MetaArray, dim: Dims, keepdim: bool, dtype: DType | None) -> MetaArray:
+    return meta_reduced(self, dim, keepdim, mean_dtype(self.dtype, dtype))
+
+
+def meta_var(self: MetaArray, dim: Dims, keepdim: bool) -> MetaArray:
+    return meta_reduced(self, dim, keepdim, real_of(self.dtype))
+
+
+def meta_var_mean(self: MetaArray, dim: Dims, keepdim: bool) -> tuple[MetaArray, MetaArray]:
+    return meta_var(self, dim, keepdim), meta_reduced(self, dim, keepdim)
+
+
+def meta_count(self: MetaArray, dim: Dims) -> MetaArray:
+    return meta_reduced(self, dim, False, INT64)
+
+
+def meta_test(self: MetaArray, dim: Dims, keepdim: bool) -> MetaArray:
+    """``all`` and ``any``; an empty ``dim`` folds nothing."""
+    dtype = UINT8 if self.dtype == UINT8 else BOOL
+    return MetaArray(self.shape, dtype) if dim == () else meta_reduced(self, dim, keepdim, dtype)
+
+
+def meta_extremum(self: MetaArray, dim: Dims, keepdim: bool) -> MetaArray:
+    if self.size == 0:
+        refuse_empty(self.shape, dim)
+    return meta_reduced(self, dim, keepdim)
+
+
+def meta_aminmax(self: MetaArray, dim: int | None, keepdim: bool) -> tuple[MetaArray, MetaArray]:
+    dims = None if dim is None else (dim,)
+    return meta_extremum(self, dims, keepdim), meta_extremum(self, dims, keepdim)
+
+
+def meta_arg(self: MetaArray, dim: int | None, keepdim: bool) -> MetaArray:
+    dims = None if dim is None else (dim,)
+    result = meta_reduced(self, dims, keepdim, INT64)
+    if self.size == 0:
+        refuse_empty(self.shape, dims, IndexError)
+    return result
+
+
+def meta_selected(self: MetaArray, dim: int, keepdim: bool) -> tuple[MetaArray, MetaArray]:
+    """Values and indices of an operator that selects one element along ``dim``."""
+    indices = meta_arg(self, dim, keepdim)
+    return MetaArray(indices.shape, self.dtype), indices
+
+
+def meta_kthvalue(self: MetaArray, k: int, dim: int, keepdim: bool) -> tuple[MetaArray, MetaArray]:
+    d = wrap_dim(dim, self.ndim)
+    if self.ndim:
+        refuse_empty(self.shape, (dim,))
+    if not 1 <= k <= (self.shape[d] if self.ndim else 1):
+        raise RuntimeError(f"selected number k out of range for dimension {d}")
+    return meta_selected(self, dim, keepdim)
+
+
+def meta_scan(self: MetaArray, dim: int, dtype: DType | None = None) -> MetaArray:
+    """A running sum or product: int64 for bools and integers unless ``dtype`` is given."""
+    wrap_dim(dim, self.ndim)
+    if dtype is None:
+        dtype = INT64 if self.dtype.char in INTEGRAL else self.dtype
+    elif dtype.kind == "b":
+        raise NotImplementedError("not implemented for 'Bool'")
+    return MetaArray(self.shape, dtype)
+
+
+def meta_along(self: MetaArray, dim: int) -> MetaArray:
+    """Another array of the same shape and dtype, once ``dim`` is known to be one of its dims."""
+    wrap_dim(dim, self.ndim)
+    return MetaArray(self.shape, self.dtype)
+
+
+def meta_ordered(self: MetaArray, dim: int) -> tuple[MetaArray, MetaArray]:
+    """Values and indices of an operator that keeps the shape: sort, cummax."""
+    return meta_along(self, dim), MetaArray(self.shape, INT64)
+
+
+def meta_topk(self: MetaArray, k: int, dim: int) -> tuple[MetaArray, MetaArray]:
+    d = wrap_dim(dim, self.ndim)
+    if not 0 <= k <= (self.shape[d] if self.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    shape = (*self.shape[:d], k, *self.shape[d + 1 :]) if self.ndim else ()
+    return MetaArray(shape, self.dtype), MetaArray(shape, INT64)
+
+
+def meta_searchsorted(
+    sorted_sequence: MetaArray,
+    self: MetaArray,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: MetaArray | None,
+) -> MetaArray:
+    check_search(sorted_sequence, self, right, side, sorter)
+    return MetaArray(self.shape, np.dtype(np.int32) if out_int32 else INT64)
+
+
+def meta_bucketize(self: MetaArray, boundaries: MetaArray, out_int32: bool) -> MetaArray:
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return MetaArray(self.shape, np.dtype(np.int32) if out_int32 else INT64)
+
+
+def meta_searchsorted_scalar(
+    sorted_sequence: MetaArray, out_int32: bool, right: bool, side: str | None, sorter: MetaArray | None
+) -> MetaArray:
+    number = MetaArray((), sorted_sequence.dtype)
+    return meta_searchsorted(sorted_sequence, number, out_int32, right, side, sorter)
+
+
+def meta_bucketize_scalar(boundaries: MetaArray, out_int32: bool) -> MetaArray:
+    return meta_bucketize(MetaArray((), boundaries.dtype), boundaries, out_int32)
+
+
+def meta_isin(elements: MetaArray) -> MetaArray:
+    return MetaArray(elements.shape, BOOL)
+
+
+def meta_isin_scalar(test_elements: MetaArray) -> MetaArray:
+    return MetaArray((), BOOL)
+
+
+def meta_selecting_backward(grad: MetaArray, sizes: Shape) -> MetaArray:
+    """The gradient of a selection, in the shape it was selected from."""
+    return MetaArray(sizes, grad.dtype)
+
+
+def meta_restore_dims(self: MetaArray, dim: Dims, keepdim: bool, ndim: int) -> MetaArray:
+    return MetaArray(restored_shape(self.shape, dim, keepdim, ndim), self.dtype)
+
+
+def meta_linear_scan(self: MetaArray, factor: MetaArray, dim: int) -> MetaArray:
+    broadcast_shapes(self.shape, factor.shape)
+    return meta_along(self, dim)

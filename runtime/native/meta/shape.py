@@ -1,0 +1,86 @@
+"""Meta kernels of the operators in ``tengen.native.shape``, and of views that NumPy does otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tengen.native.dims import wrap_dims
+from tengen.native.layout import broadcast_shapes
+from tengen.native.meta.array import MetaArray
+from tengen.native.shape import (
+    cat_shape,
+    check_matrices,
+    diag_embed_shape,
+    repeat_shape,
+    roll_dims,
+    stack_shape,
+    wants_contiguous,
+)
+
+Shape = tuple[int, ...]
+
+
+def meta_to_copy(self: MetaArray, dtype: np.dtype[Any] | None = None, memory_format: Any = None) -> MetaArray:
+    """A copy, of another dtype if one is given."""
+    order = "C" if wants_contiguous(memory_format) else "K"
+    return self.astype(self.dtype if dtype is None else dtype, order)
+
+
+def meta_copy_value(self: MetaArray, src: MetaArray) -> MetaArray:
+    if self.shape != src.shape and broadcast_shapes(self.shape, src.shape) != self.shape:
+        raise RuntimeError(
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape "
+            f"{list(broadcast_shapes(self.shape, src.shape))}"
+        )
+    return src.astype(self.dtype, copy=False)
+
+
+def meta_cat(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
+    return MetaArray(cat_shape([a.shape for a in tensors], dim)[2], tensors[0].dtype)
+
+
+def meta_stack(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
+    return MetaArray(stack_shape([a.shape for a in tensors], dim)[1], tensors[0].dtype)
+
+
+def meta_repeat(self: MetaArray, repeats: Shape) -> MetaArray:
+    return MetaArray(repeat_shape(self.shape, repeats), self.dtype)
+
+
+def meta_repeat_interleave(repeats: MetaArray, output_size: int | None = None) -> MetaArray:
+    """The length depends on the data, so it must be given. NotImplementedError without it."""
+    if output_size is None:
+        raise NotImplementedError("the output shape depends on the data: give output_size for meta tensors")
+    return MetaArray((output_size,), repeats.dtype)
+
+
+def meta_flip(self: MetaArray, dims: Shape) -> MetaArray:
+    wrap_dims(dims, self.ndim)
+    return self.copy("K")
+
+
+def meta_roll(self: MetaArray, shifts: Shape, dims: Shape = ()) -> MetaArray:
+    roll_dims(self, shifts, dims)
+    return MetaArray(self.shape, self.dtype)
+
+
+def meta_triangle(self: MetaArray) -> MetaArray:
+    check_matrices(self.shape)
+    return MetaArray(self.shape, self.dtype)
+
+
+def meta_diag_embed(self: MetaArray, offset: int = 0, dim1: int = -2, dim2: int = -1) -> MetaArray:
+    return MetaArray(diag_embed_shape(self.shape, offset, dim1, dim2), self.dtype)
+
+
+def meta_scatter(self: MetaArray, src: MetaArray, view: MetaArray) -> MetaArray:
+    """A copy of ``self`` in which ``view``, a view of it, was replaced by ``src``."""
+    if view.shape != src.shape:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. "
+            f"src size = {list(src.shape)}, slice size = {list(view.shape)}"
+        )
+    return self.copy("K")

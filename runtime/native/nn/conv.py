@@ -1,0 +1,400 @@
+"""Convolutions in any number of dimensions, as matrix products over columns.
+
+Arrays are (batch, channels, *spatial), weights (out, in / groups, *kernel), or (in, out / groups,
+*kernel) for the transposed ones; an input without a batch is taken as a batch of one. Three
+routines do all the work, and each is a gradient of the others: ``_correlate`` (the convolution),
+``_correlate_input`` (its transpose) and ``_correlate_weight``. A block of samples at a time is
+copied to columns (one row for each channel and kernel tap, through a strided view), so that the
+product is BLAS's and the columns stay in the cache.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tengen.native.nn.common import Array, Shape, expand
+
+_BLOCK = 1 << 18  # elements of a block of columns
+
+Gradients = tuple[Array | None, Array | None, Array | None]
+
+
+class Geometry(NamedTuple):
+    """Strides, zeros around the input and spacing of the kernel taps, for each spatial dimension."""
+
+    stride: Shape
+    padding: Shape
+    dilation: Shape
+    groups: int
+
+    def out(self, spatial: Shape, kernel: Shape) -> Shape:
+        """The spatial size of the result."""
+        sizes = zip(spatial, kernel, self.stride, self.padding, self.dilation, strict=True)
+        return tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in sizes])
+
+    def transposed_out(self, spatial: Shape, kernel: Shape, output_padding: Shape) -> Shape:
+        """The spatial size of the transposed convolution's result."""
+        sizes = zip(spatial, kernel, self.stride, self.padding, self.dilation, output_padding, strict=True)
+        return tuple([(n - 1) * s - 2 * p + d * (k - 1) + o + 1 for n, k, s, p, d, o in sizes])
+
+
+# ------------------------------------------------------------------------------ the checks
+
+
+def conv_geometry(
+    input: Array,
+    weight: Array,
+    bias: Array | None,
+    stride: int | Shape,
+    padding: int | Shape,
+    dilation: int | Shape,
+    groups: int,
+    transposed: bool = False,
+) -> Geometry:
+    """The geometry, checked against the shapes (it reads no data: Meta shares it).
+
+    Raises RuntimeError for whatever does not fit.
+    """
+    dims = weight.ndim - 2
+    geometry = Geometry(
+        expand(stride, dims, "stride"),
+        expand(padding, dims, "padding"),
+        expand(dilation, dims, "dilation"),
+        groups,
+    )
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+    if min(geometry.padding) < 0:
+        raise RuntimeError("negative padding is not supported")
+    if min(geometry.stride) <= 0:
+        raise RuntimeError("non-positive stride is not supported")
+    if min(geometry.dilation) <= 0:
+        raise RuntimeError("dilation should be greater than zero")
+    if input.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to conv{dims}d, "
+            f"but got input of size: {list(input.shape)}"
+        )
+    _check_channels(input, weight, bias, groups, transposed)
+    if not transposed:
+        _check_kernel_fits(input.shape[-dims:], weight.shape[2:], geometry)
+    return geometry
+
+
+def _check_channels(input: Array, weight: Array, bias: Array | None, groups: int, transposed: bool) -> None:
+    dims = weight.ndim - 2
+    channels = input.shape[-dims - 1]
+    first, second = weight.shape[:2]
+    expected = first if transposed else second * groups
+    if first < groups or first % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0 "
+            f"and divisible by it, but got weight of size {list(weight.shape)} instead"
+        )
+    if channels != expected:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{list(input.shape)} "
+            f"to have {expected} channels, but got {channels} channels instead"
+        )
+    out = second * groups if transposed else first
+    if bias is not None and bias.shape != (out,):
+        raise RuntimeError(
+            f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional "
+            f"with {out} elements, but got bias of size {list(bias.shape)} instead"
+        )
+
+
+def _check_kernel_fits(spatial: Shape, kernel: Shape, geometry: Geometry) -> None:
+    padded = [n + 2 * p for n, p in zip(spatial, geometry.padding, strict=True)]
+    covered = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilation, strict=True)]
+    if any([n < k for n, k in zip(padded, covered, strict=True)]):
+        have, want = (" x ".join([str(n) for n in sizes]) for sizes in (padded, covered))
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({have}). Kernel size: ({want}). "
+            "Kernel size can't be greater than actual input size"
+        )
+
+
+# ------------------------------------------------------------------------------ the columns
+
+
+def _padded(x: Array, padding: Shape) -> Array:
+    """``x`` with zeros around its spatial dimensions; ``x`` itself when there are none."""
+    if not any(padding):
+        return x
+    spatial = x.shape[2:]
+    out: Array = np.zeros(
+        (*x.shape[:2], *[n + 2 * p for n, p in zip(spatial, padding, strict=True)]), x.dtype
+    )
+    out[(..., *[slice(p, p + n) for n, p in zip(spatial, padding, strict=True)])] = x
+    return out
+
+
+def _windows(x: Array, kernel: Shape, out: Shape, geometry: Geometry) -> Array:
+    """A view (batch, channels, *kernel, *out) of a padded array: what each tap sees at each place."""
+    x = np.ascontiguousarray(x)
+    spatial = x.strides[2:]
+    taps = [s * d for s, d in zip(spatial, geometry.dilation, strict=True)]
+    places = [s * d for s, d in zip(spatial, geometry.stride, strict=True)]
+    # ndarray() is as_strided without its overhead, which is that of a whole small convolution.
+    return np.ndarray((*x.shape[:2], *kernel, *out), x.dtype, x, 0, (*x.strides[:2], *taps, *places))
+
+
+def _is_matrix(kernel: Shape, geometry: Geometry) -> bool:
+    """Whether the input already is its own columns: a 1x1 kernel at every place."""
+    ones = (1,) * len(kernel)
+    return kernel == ones and geometry.stride == ones and not any(geometry.padding)
+
+
+def _blocks(batch: int, each: int) -> Iterator[slice]:
+    """The batch in slices whose columns have about _BLOCK elements; ``each`` is one sample's."""
+    size = max(1, _BLOCK // max(each, 1))
+    for start in range(0, batch, size):
+        yield slice(start, min(start + size, batch))
+
+
+def _tap_slices(kernel: Shape, out: Shape, geometry: Geometry) -> Iterator[tuple[Shape, tuple[slice, ...]]]:
+    """Each kernel tap, and which elements of the padded input it sees."""
+    for tap in product(*[range(k) for k in kernel]):
+        yield (
+            tap,
+            tuple(
+                [
+                    slice(t * d, t * d + s * (n - 1) + 1, s)
+                    for t, d, s, n in zip(tap, geometry.dilation, geometry.stride, out, strict=True)
+                ]
+            ),
+        )
+
+
+# --------------------------------------------------------------------- the three products
+
+
+def _correlate(x: Array, weight: Array, geometry: Geometry) -> Array:
+    """The convolution of a batch: (N, C, *S) with (O, C / groups, *K) to (N, O, *out)."""
+    groups, kernel = geometry.groups, weight.shape[2:]
+    out = geometry.out(x.shape[2:], kernel)
+    batch, places = x.shape[0], math.prod(out)
+    rows = math.prod(weight.shape[1:])
+    result = np.empty((batch, groups, weight.shape[0] // groups, places), x.dtype)
+    matrix = weight.reshape(groups, -1, rows)
+    if not result.size:
+        pass
+    elif not rows:
+        result[...] = 0
+    elif _is_matrix(kernel, geometry):
+        np.matmul(matrix, x.reshape(batch, groups, rows, places), out=result)
+    else:
+        windows = _windows(_padded(x, geometry.padding), kernel, out, geometry)
+        columns = None
+        for block in _blocks(batch, windows[0].size):
+            if columns is None:
+                columns = np.empty((block.stop, *windows.shape[1:]), x.dtype)
+            count = block.stop - block.start
+            np.copyto(columns[:count], windows[block])
+            np.matmul(matrix, columns[:count].reshape(count, groups, rows, places), out=result[block])
+    return result.reshape(batch, weight.shape[0], *out)
+
+
+def _correlate_input(grad: Array, weight: Array, spatial: Shape, geometry: Geometry) -> Array:
+    """The transpose of ``_correlate`` in its input: (N, O, *out) to (N, C, *spatial)."""
+    groups, kernel, out = geometry.groups, weight.shape[2:], grad.shape[2:]
+    batch, places = grad.shape[0], math.prod(out)
+    rows = math.prod(weight.shape[1:])
+    channels = weight.shape[1] * groups
+    matrix = weight.reshape(groups, -1, rows).swapaxes(1, 2)
+    flat = grad.reshape(batch, groups, weight.shape[0] // groups, places)
+    if _is_matrix(kernel, geometry) and flat.size and spatial == out:
+        return np.matmul(matrix, flat).reshape(batch, channels, *spatial)
+    padded = [n + 2 * p for n, p in zip(spatial, geometry.padding, strict=True)]
+    result: Array = np.zeros((batch, channels, *padded), grad.dtype)
+    if flat.size:
+        for block in _blocks(batch, groups * rows * places):
+            columns = np.matmul(matrix, flat[block]).reshape(-1, channels, *kernel, *out)
+            target = result[block]
+            for tap, seen in _tap_slices(kernel, out, geometry):
+                view = target[(..., *seen)]
+                view += columns[(slice(None), slice(None), *tap)]
+    if any(geometry.padding):
+        inner = [slice(p, p + n) for n, p in zip(spatial, geometry.padding, strict=True)]
+        return np.ascontiguousarray(result[(..., *inner)])
+    return result
+
+
+def _correlate_weight(grad: Array, x: Array, kernel: Shape, geometry: Geometry) -> Array:
+    """The transpose of ``_correlate`` in its weight: to (O, C / groups, *kernel)."""
+    groups, out = geometry.groups, grad.shape[2:]
+    batch, filters, places = grad.shape[0], grad.shape[1], math.prod(out)
+    rows = x.shape[1] // groups * math.prod(kernel)
+    result = np.zeros((groups, filters // groups, rows), grad.dtype)
+    if grad.size and rows:
+        windows = _windows(_padded(x, geometry.padding), kernel, out, geometry)
+        # Rows of one group, then samples: one product for the whole block.
+        dims = len(kernel)
+        order = (*range(1, dims + 2), 0, *range(dims + 2, 2 * dims + 2))
+        flat = grad.reshape(batch, filters, places)
+        for block in _blocks(batch, windows[0].size):
+            columns = np.ascontiguousarray(windows[block].transpose(order)).reshape(groups, rows, -1)
+            part = flat[block].swapaxes(0, 1).reshape(groups, filters // groups, -1)
+            result += np.matmul(part, columns.swapaxes(1, 2))
+    return result.reshape(filters, x.shape[1] // groups, *kernel)
+
+
+# --------------------------------------------------------------------------- the kernels
+
+
+def _conjugate(x: Array) -> Array:
+    return x.conj() if x.dtype.kind == "c" else x
+
+
+def _add_bias(out: Array, bias: Array | None) -> Array:
+    if bias is not None:
+        out += bias.reshape(-1, *[1] * (out.ndim - 2))
+    return out
+
+
+def conv_forward(
+    input: Array,
+    weight: Array,
+    bias: Array | None,
+    stride: int | Shape,
+    padding: int | Shape,
+    dilation: int | Shape,
+    groups: int,
+) -> Array:
+    """The cross-correlation of ``input`` with ``weight``, plus ``bias`` for each output channel.
+
+    Raises RuntimeError for shapes that do not fit.
+    """
+    geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups)
+    if input.ndim == weight.ndim:
+        return _add_bias(_correlate(input, weight, geometry), bias)
+    return _add_bias(_correlate(input[None], weight, geometry), bias)[0]
+
+
+def conv_backward(
+    grad_output: Array,
+    input: Array,
+    weight: Array,
+    bias: Array | None,
+    stride: int | Shape,
+    padding: int | Shape,
+    dilation: int | Shape,
+    groups: int,
+    output_mask: Sequence[bool],
+) -> Gradients:
+    """Gradients of input, weight and bias; None for those that the mask does not ask for."""
+    geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups)
+    batched = input.ndim == weight.ndim
+    grad, x = (grad_output, input) if batched else (grad_output[None], input[None])
+    grad_input = grad_weight = None
+    if output_mask[0]:
+        grad_input = _correlate_input(grad, _conjugate(weight), x.shape[2:], geometry)
+        grad_input = grad_input if batched else grad_input[0]
+    if output_mask[1]:
+        grad_weight = _correlate_weight(grad, _conjugate(x), weight.shape[2:], geometry)
+    return grad_input, grad_weight, _bias_gradient(grad) if output_mask[2] else None
+
+
+def _bias_gradient(grad: Array) -> Array:
+    return grad.sum((0, *range(2, grad.ndim)), dtype=grad.dtype)
+
+
+def transposed_size(
+    input: Array, weight: Array, geometry: Geometry, output_padding: int | Shape
+) -> tuple[Any, ...]:
+    """The spatial size of a transposed convolution's result; it reads no data.
+
+    Raises RuntimeError for an output padding that reaches the stride and for an empty result.
+    """
+    dims = weight.ndim - 2
+    extra = expand(output_padding, dims, "output_padding")
+    if min(extra) < 0:
+        raise RuntimeError("negative output_padding is not supported")
+    for o, s, d in zip(extra, geometry.stride, geometry.dilation, strict=True):
+        if o >= s and o >= d:
+            raise RuntimeError(
+                "output padding must be smaller than either stride or dilation, but got "
+                f"output_padding: {list(extra)}, stride: {list(geometry.stride)}, "
+                f"dilation: {list(geometry.dilation)}"
+            )
+    out = geometry.transposed_out(input.shape[-dims:], weight.shape[2:], extra)
+    if min(out) <= 0:
+        raise RuntimeError(
+            f"Given input size per channel: {list(input.shape[-dims:])}. "
+            f"Calculated output size per channel: {list(out)}. Output size is too small"
+        )
+    return out
+
+
+def conv_transpose_forward(
+    input: Array,
+    weight: Array,
+    bias: Array | None,
+    stride: int | Shape,
+    padding: int | Shape,
+    output_padding: int | Shape,
+    groups: int,
+    dilation: int | Shape,
+) -> Array:
+    """The transpose of the convolution with ``weight`` (in, out / groups, *kernel), plus ``bias``.
+
+    Raises RuntimeError for shapes that do not fit.
+    """
+    geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups, transposed=True)
+    out = transposed_size(input, weight, geometry, output_padding)
+    if input.ndim == weight.ndim:
+        return _add_bias(_correlate_input(input, weight, out, geometry), bias)
+    return _add_bias(_correlate_input(input[None], weight, out, geometry), bias)[0]
+
+
+def conv_transpose_backward(
+    grad_output: Array,
+    input: Array,
+    weight: Array,
+    bias: Array | None,
+    stride: int | Shape,
+    padding: int | Shape,
+    output_padding: int | Shape,
+    groups: int,
+    dilation: int | Shape,
+    output_mask: Sequence[bool],
+) -> Gradients:
+    """Gradients of input, weight and bias; None for those that the mask does not ask for."""
+    geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups, transposed=True)
+    batched = input.ndim == weight.ndim
+    grad, x = (grad_output, input) if batched else (grad_output[None], input[None])
+    grad_input = grad_weight = None
+    if output_mask[0]:
+        grad_input = _cropped(_correlate(grad, _conjugate(weight), geometry), x.shape[2:])
+        grad_input = grad_input if batched else grad_input[0]
+    if output_mask[1]:
+        # The taps see the places of the input only, not those that output_padding added.
+        grad_weight = _correlate_weight(_conjugate(x), grad, weight.shape[2:], geometry)
+    return grad_input, grad_weight, _bias_gradient(grad) if output_mask[2] else None
+
+
+def _cropped(x: Array, spatial: Shape) -> Array:
+    """The first ``spatial`` places: an output padding can make room for one place too many."""
+    if x.shape[2:] == spatial:
+        return x
+    return np.ascontiguousarray(x[(..., *[slice(n) for n in spatial])])
+
+
+conv1d_forward = conv_forward
+conv1d_backward = conv_backward
+conv2d_forward = conv_forward
+conv2d_backward = conv_backward
+conv3d_forward = conv_forward
+conv3d_backward = conv_backward
+conv_transpose1d_forward = conv_transpose_forward
+conv_transpose1d_backward = conv_transpose_backward
+conv_transpose2d_forward = conv_transpose_forward
+conv_transpose2d_backward = conv_transpose_backward
+conv_transpose3d_forward = conv_transpose_forward
+conv_transpose3d_backward = conv_transpose_backward

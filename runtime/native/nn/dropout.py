@@ -1,0 +1,31 @@
+"""Dropout: elements set to zero at random, the others scaled up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tengen.native.nn.common import Array
+from tengen.native.random import source
+
+
+def native_dropout(input: Array, p: float, train: bool | None) -> tuple[Array, Array]:
+    """The input with each element kept with probability ``1 - p`` and divided by it; and which were kept.
+
+    Raises RuntimeError unless p is in [0, 1].
+    """
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if train is False or p == 0:
+        return input.copy(), np.ones(input.shape, np.bool_)
+    if p == 1:
+        return np.zeros(input.shape, input.dtype), np.zeros(input.shape, np.bool_)
+    kept = source(None).random(input.shape, np.float32) >= p
+    out = input * kept
+    out *= 1 / (1 - p)
+    return out, kept
+
+
+def native_dropout_backward(grad_output: Array, mask: Array, scale: float) -> Array:
+    out = grad_output * mask
+    out *= scale
+    return out

@@ -1,0 +1,325 @@
+"""Losses and their gradients.
+
+Forward kernels take input, target and what else the schema has, and give the elementwise loss
+or, by ``reduction`` (0 none, 1 mean, 2 sum), a 0-d one. Backward kernels take the gradient of
+that first; where two inputs have a gradient the last argument says which are wanted, and the
+others come back as None. Gradients may have the broadcast shape: the engine reduces them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tengen.native.nn.common import MEAN, NONE, SUM, Array, loss_scale, reduce_loss, select
+
+Pair = tuple[Array | None, Array | None]
+
+# ------------------------------------------------------------- losses of the difference
+
+
+def _difference_gradients(
+    slope: Array, grad_output: Array, reduction: int, output_mask: Sequence[bool]
+) -> Pair:
+    """Gradients of a function of ``self - target`` with the given derivative (which is reused)."""
+    scale = loss_scale(reduction, slope.size)
+    slope *= grad_output if scale == 1 else grad_output * scale
+    for_self, for_target = output_mask
+    return (slope if for_self else None, -slope if for_target else None)
+
+
+def mse_loss_forward(self: Array, target: Array, reduction: int) -> Array:
+    """``(self - target)^2``."""
+    out = self - target
+    out *= out
+    return reduce_loss(out, reduction)
+
+
+def mse_loss_backward(
+    grad_output: Array, self: Array, target: Array, reduction: int, output_mask: Sequence[bool]
+) -> Pair:
+    slope = self - target
+    slope *= 2
+    return _difference_gradients(slope, grad_output, reduction, output_mask)
+
+
+def smooth_l1_loss_forward(self: Array, target: Array, reduction: int, beta: float) -> Array:
+    """``d^2 / (2 beta)`` where ``d = |self - target| < beta``, else ``d - beta / 2``.
+
+    Raises RuntimeError for a negative beta.
+    """
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    distance = np.abs(self - target)
+    if beta == 0:
+        return reduce_loss(distance, reduction)
+    square = distance * distance
+    square *= 0.5 / beta
+    return reduce_loss(select(distance < beta, square, distance - 0.5 * beta), reduction)
+
+
+def smooth_l1_loss_backward(
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    reduction: int,
+    beta: float,
+    output_mask: Sequence[bool],
+) -> Pair:
+    slope = self - target
+    if beta == 0:
+        slope = np.sign(slope)
+    else:
+        slope /= beta
+        slope = np.minimum(np.maximum(slope, -1), 1)
+    return _difference_gradients(slope, grad_output, reduction, output_mask)
+
+
+def huber_loss_forward(self: Array, target: Array, reduction: int, delta: float) -> Array:
+    """``d^2 / 2`` where ``d = |self - target| <= delta``, else ``delta * (d - delta / 2)``.
+
+    Raises RuntimeError unless delta is positive.
+    """
+    if not delta > 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    distance = np.abs(self - target)
+    square = distance * distance
+    square *= 0.5
+    linear = distance - 0.5 * delta
+    linear *= delta
+    return reduce_loss(select(distance <= delta, square, linear), reduction)
+
+
+def huber_loss_backward(
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    reduction: int,
+    delta: float,
+    output_mask: Sequence[bool],
+) -> Pair:
+    slope = self - target
+    slope = np.minimum(np.maximum(slope, -delta), delta)
+    return _difference_gradients(slope, grad_output, reduction, output_mask)
+
+
+# ------------------------------------------------------------------------ cross entropies
+
+_LOG_FLOOR = -100.0  # torch's, so that log(0) does not give infinite losses
+_VARIANCE_FLOOR = 1e-12  # of x (1 - x), likewise for the gradient
+
+
+def _check_same_size(self: Array, target: Array) -> None:
+    if self.shape != target.shape:
+        raise RuntimeError(
+            f"target size {list(target.shape)} is different to the input size {list(self.shape)}"
+        )
+
+
+def _weighted(loss: Array, weight: Array | None) -> Array:
+    return loss if weight is None else loss * weight
+
+
+def binary_cross_entropy_forward(self: Array, target: Array, weight: Array | None, reduction: int) -> Array:
+    """``-weight * (target log(self) + (1 - target) log(1 - self))``, the logarithms at least -100.
+
+    Raises RuntimeError when the sizes differ and when an element of ``self`` is outside [0, 1].
+    """
+    _check_same_size(self, target)
+    if self.size and not (np.min(self) >= 0 and np.max(self) <= 1):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    loss = np.maximum(np.log1p(-self), _LOG_FLOOR)
+    loss *= target - 1
+    loss -= np.maximum(np.log(self), _LOG_FLOOR) * target
+    return reduce_loss(_weighted(loss, weight), reduction)
+
+
+def binary_cross_entropy_backward(
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    output_mask: Sequence[bool],
+) -> Pair:
+    outer = _weighted(grad_output * loss_scale(reduction, self.size), weight)
+    for_self, for_target = output_mask
+    grad_self = grad_target = None
+    if for_self:
+        grad_self = self - target
+        grad_self /= np.maximum((1 - self) * self, _VARIANCE_FLOOR)
+        grad_self *= outer
+    if for_target:
+        grad_target = np.log1p(-self)
+        grad_target -= np.log(self)
+        grad_target *= outer
+    return grad_self, grad_target
+
+
+def _softplus_of_negative(x: Array) -> Array:
+    """``log(1 + exp(-x))`` in a new array, without overflow."""
+    out = np.log1p(np.exp(-np.abs(x)))
+    out -= np.minimum(x, 0)
+    return out
+
+
+def binary_cross_entropy_with_logits(
+    self: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: int
+) -> Array:
+    """``weight * ((1 - t) x + (1 + (p - 1) t) log(1 + exp(-x)))`` for target t and ``pos_weight`` p."""
+    loss = _softplus_of_negative(self)
+    if pos_weight is not None:
+        loss = loss * ((pos_weight - 1) * target + 1)
+    loss = loss + (1 - target) * self
+    return reduce_loss(_weighted(loss, weight), reduction)
+
+
+# ------------------------------------------------------------------ negative log likelihood
+
+
+def check_nll(self: Array, target: Array, weight: Array | None) -> None:
+    """Shapes of the 1-d and 2-d forms; also used on Meta."""
+    if self.ndim not in (1, 2):
+        raise RuntimeError("input tensor should be 1D or 2D")
+    if target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if self.ndim == 1 and target.ndim == 1 and target.shape[0] != 1:
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
+    if self.ndim == 2 and (target.ndim != 1 or self.shape[0] != target.shape[0]):
+        raise RuntimeError(f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
+    check_class_weight(self, weight, self.shape[-1])
+
+
+def check_class_weight(self: Array, weight: Array | None, classes: int) -> None:
+    if weight is not None and weight.shape != (classes,):
+        raise RuntimeError(
+            "weight tensor should be defined either for all "
+            f"{classes} classes or no classes but got weight tensor of shape: {list(weight.shape)}"
+        )
+
+
+def check_nll2d(self: Array, target: Array, weight: Array | None) -> None:
+    """Shapes of the 4-d form; also used on Meta."""
+    if target.ndim != 3:
+        raise RuntimeError(
+            "only batches of spatial targets supported (3D tensors) "
+            f"but got targets of dimension: {target.ndim}"
+        )
+    if self.ndim != 4:
+        raise RuntimeError(
+            f"only batches of spatial inputs supported (4D tensors), but got input of dimension: {self.ndim}"
+        )
+    if (self.shape[0], *self.shape[2:]) != target.shape:
+        raise RuntimeError(f"size mismatch (got input: {list(self.shape)} , target: {list(target.shape)})")
+    check_class_weight(self, weight, self.shape[1])
+
+
+def _class_weights(
+    target: Array, weight: Array | None, classes: int, ignore_index: int, dtype: np.dtype[Any]
+) -> tuple[Array, Array, Array]:
+    """Which targets count, the targets with the others set to 0, and the weight of each, 0 where it does not.
+
+    Raises IndexError when a target is no class, RuntimeError when targets are no indices.
+    """
+    if target.dtype not in (np.int64, np.uint8):
+        raise RuntimeError(f"expected target dtype to be int64 or uint8, but got {target.dtype}")
+    kept = target != ignore_index
+    safe = np.where(kept, target, 0).astype(np.int64, copy=False)
+    if safe.size and (safe.min() < 0 or safe.max() >= classes):
+        bad = safe[(safe < 0) | (safe >= classes)]
+        raise IndexError(f"Target {int(bad.flat[0])} is out of bounds.")
+    return kept, safe, kept.astype(dtype) if weight is None else weight[safe] * kept
+
+
+def _nll(
+    self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array]:
+    """The loss over class vectors along axis 1, and the sum of the weights used.
+
+    The batch stays when nothing is reduced; then the sum is 0, as nobody needs it.
+    """
+    kept, safe, each = _class_weights(target, weight, self.shape[1], ignore_index, self.dtype)
+    if self.size:
+        loss = np.take_along_axis(self, safe[:, None], 1)[:, 0]
+        loss = np.where(kept, -loss * each, 0).astype(self.dtype, copy=False)
+    else:
+        loss = np.zeros(target.shape, self.dtype)
+    if reduction == NONE:
+        return loss, np.zeros((), self.dtype)
+    total = np.sum(each)
+    if reduction == SUM:
+        return np.sum(loss), total
+    return np.sum(loss) / total, total
+
+
+def _nll_gradient(
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Array:
+    kept, safe, each = _class_weights(target, weight, self.shape[1], ignore_index, self.dtype)
+    values = -each * (grad_output / total_weight if reduction == MEAN else grad_output)
+    # The mean over no target at all is NaN, but its gradient is 0.
+    values = np.where(kept, values, 0).astype(self.dtype, copy=False)
+    out = np.zeros(self.shape, self.dtype)
+    if out.size:
+        np.put_along_axis(out, safe[:, None], values[:, None], 1)
+    return out
+
+
+def nll_loss_forward(
+    self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array]:
+    """``-weight[target] * self[target]`` of log probabilities (N, C) or (C); and the weights' sum.
+
+    Targets that are ``ignore_index`` count for nothing; the mean is weighted.
+    """
+    check_nll(self, target, weight)
+    if self.ndim == 2:
+        return _nll(self, target, weight, reduction, ignore_index)
+    # A single vector has a 0-d loss, reduced or not.
+    return _nll(self[None], target.reshape(1), weight, reduction or SUM, ignore_index)
+
+
+def nll_loss_backward(
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Array:
+    check_nll(self, target, weight)
+    if self.ndim == 1:
+        self = self[None]
+        target = target.reshape(1)
+        return _nll_gradient(grad_output, self, target, weight, reduction, ignore_index, total_weight)[0]
+    return _nll_gradient(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+
+
+def nll_loss2d_forward(
+    self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array]:
+    """The loss of each pixel: log probabilities (N, C, H, W), targets (N, H, W)."""
+    check_nll2d(self, target, weight)
+    return _nll(self, target, weight, reduction, ignore_index)
+
+
+def nll_loss2d_backward(
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Array:
+    check_nll2d(self, target, weight)
+    return _nll_gradient(grad_output, self, target, weight, reduction, ignore_index, total_weight)

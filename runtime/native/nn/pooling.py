@@ -1,0 +1,410 @@
+"""Pooling in one, two and three dimensions.
+
+Arrays are (batch, channels, *spatial) or (channels, *spatial). All work goes tap by tap: what
+one position of the window sees at all places at once is a strided view of the padded input.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tengen.native.nn.common import Array, Shape, expand
+
+
+class Window(NamedTuple):
+    """The geometry of a pooling over spatial dimensions of given sizes."""
+
+    spatial: Shape
+    kernel: Shape
+    stride: Shape
+    padding: Shape
+    dilation: Shape
+    out: Shape
+
+    @property
+    def reach(self) -> Shape:
+        """The padded size that all the windows together cover (or the padded input if larger)."""
+        return tuple(
+            [
+                max(n + 2 * p, s * (o - 1) + d * (k - 1) + 1)
+                for n, p, s, o, d, k in zip(
+                    self.spatial, self.padding, self.stride, self.out, self.dilation, self.kernel, strict=True
+                )
+            ]
+        )
+
+    @property
+    def inner(self) -> tuple[slice, ...]:
+        """Where the input lies in the padded array."""
+        return tuple([slice(p, p + n) for p, n in zip(self.padding, self.spatial, strict=True)])
+
+    def seen(self, dim: int, tap: int) -> slice:
+        """What one tap sees along one dimension of the padded array."""
+        start = tap * self.dilation[dim]
+        return slice(start, start + self.stride[dim] * (self.out[dim] - 1) + 1, self.stride[dim])
+
+    def taps(self) -> Iterator[tuple[slice, ...]]:
+        """What each tap sees, taps in row-major order."""
+        for tap in product(*[range(k) for k in self.kernel]):
+            yield tuple([self.seen(i, t) for i, t in enumerate(tap)])
+
+    def starts(self, dim: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Where each window begins along a dimension, in the input's coordinates."""
+        return np.arange(self.out[dim]) * self.stride[dim] - self.padding[dim]
+
+
+def _pooled_size(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
+    """The number of windows; in ceil mode the last one must begin inside the input or its left padding."""
+    size = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil_mode else 0)) // s + 1
+    if ceil_mode and (size - 1) * s >= n + p:
+        size -= 1
+    return size
+
+
+def pool_window(
+    self: Array,
+    dims: int,
+    kernel_size: int | Shape,
+    stride: int | Shape,
+    padding: int | Shape,
+    dilation: int | Shape,
+    ceil_mode: bool,
+) -> Window:
+    """The checked geometry (it reads no data: Meta shares it).
+
+    Raises RuntimeError for sizes that do not fit.
+    """
+    kernel = expand(kernel_size, dims, "kernel_size")
+    # An empty stride is the kernel's size.
+    steps = kernel if isinstance(stride, tuple) and not stride else expand(stride, dims, "stride")
+    pads, spacing = expand(padding, dims, "padding"), expand(dilation, dims, "dilation")
+    if min(kernel) <= 0:
+        raise RuntimeError(f"kernel size should be greater than zero, but got {list(kernel)}")
+    if min(steps) <= 0:
+        raise RuntimeError("stride should not be zero")
+    if min(spacing) <= 0:
+        raise RuntimeError(f"dilation should be greater than zero, but got {list(spacing)}")
+    for k, p, d in zip(kernel, pads, spacing, strict=True):
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p > (d * (k - 1) + 1) // 2:
+            raise RuntimeError(
+                "pad should be at most half of effective kernel size, but got "
+                f"pad={p}, kernel_size={k} and dilation={d}"
+            )
+    if self.ndim not in (dims + 1, dims + 2) or 0 in self.shape[-dims - 1 :]:
+        raise RuntimeError(
+            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size "
+            f"for input, but got: {list(self.shape)}"
+        )
+    spatial = tuple(self.shape[-dims:])
+    out = tuple(
+        [
+            _pooled_size(n, k, s, p, d, ceil_mode)
+            for n, k, s, p, d in zip(spatial, kernel, steps, pads, spacing, strict=True)
+        ]
+    )
+    if min(out) <= 0:
+        raise RuntimeError(
+            f"Given input size: {_times(self.shape[-dims - 1], spatial)}. Calculated output size: "
+            f"{_times(self.shape[-dims - 1], out)}. Output size is too small"
+        )
+    return Window(spatial, kernel, steps, pads, spacing, out)
+
+
+def _times(channels: int, spatial: Shape) -> str:
+    return f"({'x'.join([str(n) for n in (channels, *spatial)])})"
+
+
+def _padded(self: Array, window: Window, value: Any) -> Array:
+    """The input in an array as large as the windows reach, ``value`` around it."""
+    reach = window.reach
+    if reach == window.spatial:
+        return self
+    out: Array = np.full((*self.shape[: -len(reach)], *reach), value, self.dtype)
+    out[(..., *window.inner)] = self
+    return out
+
+
+# -------------------------------------------------------------------------------- maximum
+
+
+def _least(dtype: np.dtype[Any]) -> Any:
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def _first_taps(window: Window) -> Array:
+    """For each place the number of the first tap that lies inside the input."""
+    number: Array = np.zeros(window.out, np.int32)
+    for dim, k in enumerate(window.kernel):
+        d = window.dilation[dim]
+        first = np.maximum(-(window.starts(dim) // d), 0)  # ceil(-start / d)
+        first = np.minimum(first, k - 1).astype(np.int32)
+        number = number * k + first.reshape(-1, *[1] * (len(window.kernel) - dim - 1))
+    return number
+
+
+def _max_pool_forward(
+    self: Array,
+    dims: int,
+    kernel_size: int | Shape,
+    stride: int | Shape,
+    padding: int | Shape,
+    dilation: int | Shape,
+    ceil_mode: bool,
+) -> tuple[Array, Array]:
+    """The maximum of each window, and where it is: int64 indices into the flattened spatial dims.
+
+    The first of equal elements counts; NaN is greater than everything (the last NaN counts).
+    """
+    window = pool_window(self, dims, kernel_size, stride, padding, dilation, ceil_mode)
+    padded = _padded(self, window, _least(self.dtype))
+    shape = (*self.shape[:-dims], *window.out)
+    best = np.full(shape, _least(self.dtype), self.dtype)
+    chosen = np.broadcast_to(_first_taps(window), shape).copy()
+    for number, seen in enumerate(window.taps()):
+        value = padded[(..., *seen)]
+        np.copyto(chosen, number, where=value > best)
+        np.maximum(best, value, out=best)
+    if self.dtype.kind == "f" and np.isnan(best).any():
+        for number, seen in enumerate(window.taps()):
+            np.copyto(chosen, number, where=np.isnan(padded[(..., *seen)]))
+    return best, _flat_indices(chosen, window)
+
+
+def _flat_indices(chosen: Array, window: Window) -> Array:
+    """Indices into the flattened input of the chosen tap of each window."""
+    dims = len(window.kernel)
+    offsets = np.zeros(window.kernel, np.int64)
+    base: Array = np.zeros(window.out, np.int64)
+    for dim, (k, n) in enumerate(zip(window.kernel, window.spatial, strict=True)):
+        after = [1] * (dims - dim - 1)
+        offsets = offsets * n + (np.arange(k) * window.dilation[dim]).reshape(-1, *after)
+        base = base * n + window.starts(dim).reshape(-1, *after)
+    indices: Array = offsets.ravel()[chosen]
+    indices += base
+    return indices
+
+
+def _max_pool_backward(
+    grad_output: Array,
+    self: Array,
+    dims: int,
+    kernel_size: int | Shape,
+    stride: int | Shape,
+    padding: int | Shape,
+    dilation: int | Shape,
+    ceil_mode: bool,
+    indices: Array,
+) -> Array:
+    """Each element of the gradient, added where its window's maximum was."""
+    window = pool_window(self, dims, kernel_size, stride, padding, dilation, ceil_mode)
+    if not self.size:
+        return np.zeros(self.shape, grad_output.dtype)
+    size = math.prod(window.spatial)
+    planes = self.size // size
+    flat = indices.reshape(planes, -1) + np.arange(planes)[:, None] * size
+    covered = [d * (k - 1) + 1 for k, d in zip(window.kernel, window.dilation, strict=True)]
+    if all([s >= c for s, c in zip(window.stride, covered, strict=True)]):  # no place is in two windows
+        out = np.zeros(self.size, grad_output.dtype)
+        out[flat.ravel()] = grad_output.ravel()
+    else:
+        out = np.bincount(flat.ravel(), grad_output.ravel(), self.size).astype(grad_output.dtype, copy=False)
+    return out.reshape(self.shape)
+
+
+# -------------------------------------------------------------------------------- average
+
+
+def _divisors(window: Window, count_include_pad: bool, divisor_override: int | None) -> Array | int:
+    """What each window's sum is divided by: an array of the output's spatial shape, or one number."""
+    if divisor_override is not None:
+        return divisor_override
+    counts: Array = np.ones(window.out, np.int64)
+    for dim, (n, k, p) in enumerate(zip(window.spatial, window.kernel, window.padding, strict=True)):
+        start = window.starts(dim)
+        end = np.minimum(start + k, n + p)
+        if not count_include_pad:
+            start, end = np.maximum(start, 0), np.minimum(end, n)
+        counts = counts * (end - start).reshape(-1, *[1] * (len(window.out) - dim - 1))
+    first = counts.flat[0]
+    return int(first) if (counts == first).all() else counts
+
+
+def avg_pool_window(
+    self: Array,
+    dims: int,
+    kernel_size: int | Shape,
+    stride: int | Shape,
+    padding: int | Shape,
+    ceil_mode: bool,
+    divisor_override: int | None,
+) -> Window:
+    """As ``pool_window``; RuntimeError for a divisor of 0 too."""
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    return pool_window(self, dims, kernel_size, stride, padding, 1, ceil_mode)
+
+
+def _avg_pool_forward(
+    self: Array,
+    dims: int,
+    kernel_size: int | Shape,
+    stride: int | Shape,
+    padding: int | Shape,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None = None,
+) -> Array:
+    """The mean of each window. Dimension by dimension, so a window costs the sum of its sides."""
+    window = avg_pool_window(self, dims, kernel_size, stride, padding, ceil_mode, divisor_override)
+    total = _padded(self, window, 0)
+    for dim, k in enumerate(window.kernel):
+        after = [slice(None)] * (dims - dim - 1)
+        summed = total[(..., window.seen(dim, 0), *after)].copy()
+        for tap in range(1, k):
+            summed += total[(..., window.seen(dim, tap), *after)]
+        total = summed
+    divisors = _divisors(window, count_include_pad, divisor_override)
+    if self.dtype.kind != "f":
+        return _truncated_quotient(total, divisors)
+    return np.divide(total, divisors, out=total, casting="same_kind")
+
+
+def _truncated_quotient(total: Array, divisors: Array | int) -> Array:
+    """Integers divide towards zero."""
+    quotient = np.abs(total) // np.abs(divisors)
+    return (quotient * np.sign(total) * np.sign(divisors)).astype(total.dtype)
+
+
+def _avg_pool_backward(
+    grad_output: Array,
+    self: Array,
+    dims: int,
+    kernel_size: int | Shape,
+    stride: int | Shape,
+    padding: int | Shape,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None = None,
+) -> Array:
+    window = avg_pool_window(self, dims, kernel_size, stride, padding, ceil_mode, divisor_override)
+    divisors = _divisors(window, count_include_pad, divisor_override)
+    total = np.divide(grad_output, divisors).astype(grad_output.dtype, copy=False)
+    for dim in reversed(range(dims)):
+        after = [slice(None)] * (dims - dim - 1)
+        shape = list(total.shape)
+        shape[dim - dims] = window.reach[dim]
+        spread: Array = np.zeros(shape, total.dtype)
+        for tap in range(window.kernel[dim]):
+            spread[(..., window.seen(dim, tap), *after)] += total
+        total = spread
+    return np.ascontiguousarray(total[(..., *window.inner)])
+
+
+# -------------------------------------------------------------------- to a given size
+
+
+def _adaptive_bounds(n: int, out: int) -> tuple[Array, Array]:
+    """Where each of ``out`` windows over ``n`` elements begins and ends."""
+    place = np.arange(out)
+    return place * n // out, -(-(place + 1) * n // out)
+
+
+def _window_sums(x: Array, axis: int, starts: Array, ends: Array) -> Array:
+    """The sums over ``[start, end)`` along an axis, for each pair."""
+    shape = list(x.shape)
+    shape[axis] = 1
+    # A zero at the end, for reduceat takes no index behind the last element.
+    extended = np.concatenate([x, np.zeros(shape, x.dtype)], axis)
+    pairs = np.stack([starts, ends], 1).ravel()
+    every_other = [slice(None)] * x.ndim
+    every_other[axis] = slice(None, None, 2)
+    return np.add.reduceat(extended, pairs, axis)[tuple(every_other)]
+
+
+def adaptive_out(self: Array, dims: int, output_size: tuple[int | None, ...]) -> Shape:
+    """The checked spatial output size; None keeps the input's. Meta shares it.
+
+    Raises RuntimeError for negative sizes and inputs of other dimensions.
+    """
+    if self.ndim not in (dims + 1, dims + 2) or 0 in self.shape[-dims:]:
+        raise RuntimeError(
+            f"adaptive pooling: Expected {dims + 1}D or {dims + 2}D tensor with non-zero spatial sizes, "
+            f"but got {list(self.shape)}"
+        )
+    sizes = tuple(output_size) if len(output_size) == dims else tuple(output_size) * dims
+    out = tuple([n if o is None else o for o, n in zip(sizes, self.shape[-dims:], strict=True)])
+    if min(out) < 0:
+        raise RuntimeError("elements of output_size must be greater than or equal to 0")
+    return out
+
+
+def _adaptive_avg_pool_forward(self: Array, dims: int, output_size: tuple[int, ...]) -> Array:
+    """The mean over windows of as equal a size as possible, ``output_size`` of them."""
+    out = adaptive_out(self, dims, output_size)
+    if 0 in out or not self.size:
+        return np.zeros((*self.shape[:-dims], *out), self.dtype)
+    total = self
+    for dim, size in enumerate(out):
+        axis = self.ndim - dims + dim
+        starts, ends = _adaptive_bounds(self.shape[axis], size)
+        total = _window_sums(total, axis, starts, ends)
+        total /= (ends - starts).reshape(-1, *[1] * (dims - dim - 1)).astype(self.dtype)
+    return np.ascontiguousarray(total)
+
+
+def _adaptive_avg_pool_backward(
+    grad_output: Array, self: Array, dims: int, output_size: tuple[int, ...]
+) -> Array:
+    """The windows that an input element is in are consecutive: sums over windows again."""
+    if not grad_output.size:
+        return np.zeros(self.shape, grad_output.dtype)
+    total = grad_output
+    for dim in range(dims):
+        axis = self.ndim - dims + dim
+        n, size = self.shape[axis], grad_output.shape[axis]
+        starts, ends = _adaptive_bounds(n, size)
+        total = total / (ends - starts).reshape(-1, *[1] * (dims - dim - 1)).astype(total.dtype)
+        first, last = _adaptive_bounds(size, n)
+        total = _window_sums(total, axis, first, last)
+    return np.ascontiguousarray(total)
+
+
+# ----------------------------------------------------------------------------- the kernels
+
+
+def _with_dims(function: Callable[..., Any], dims: int, place: int) -> Callable[..., Any]:
+    """A kernel for so many spatial dimensions: ``dims`` goes in as argument number ``place``."""
+
+    def kernel(*args: Any) -> Any:
+        return function(*args[:place], dims, *args[place:])
+
+    kernel.__name__ = kernel.__qualname__ = f"{function.__name__.strip('_')}_{dims}d"
+    kernel.__doc__ = function.__doc__
+    return kernel
+
+
+max_pool1d_forward = _with_dims(_max_pool_forward, 1, 1)
+max_pool1d_backward = _with_dims(_max_pool_backward, 1, 2)
+max_pool2d_forward = _with_dims(_max_pool_forward, 2, 1)
+max_pool2d_backward = _with_dims(_max_pool_backward, 2, 2)
+max_pool3d_forward = _with_dims(_max_pool_forward, 3, 1)
+max_pool3d_backward = _with_dims(_max_pool_backward, 3, 2)
+avg_pool1d_forward = _with_dims(_avg_pool_forward, 1, 1)
+avg_pool1d_backward = _with_dims(_avg_pool_backward, 1, 2)
+avg_pool2d_forward = _with_dims(_avg_pool_forward, 2, 1)
+avg_pool2d_backward = _with_dims(_avg_pool_backward, 2, 2)
+avg_pool3d_forward = _with_dims(_avg_pool_forward, 3, 1)
+avg_pool3d_backward = _with_dims(_avg_pool_backward, 3, 2)
+adaptive_avg_pool1d_forward = _with_dims(_adaptive_avg_pool_forward, 1, 1)
+adaptive_avg_pool1d_backward = _with_dims(_adaptive_avg_pool_backward, 1, 2)
+adaptive_avg_pool2d_forward = _with_dims(_adaptive_avg_pool_forward, 2, 1)
+adaptive_avg_pool2d_backward = _with_dims(_adaptive_avg_pool_backward, 2, 2)
+adaptive_avg_pool3d_forward = _with_dims(_adaptive_avg_pool_forward, 3, 1)
+adaptive_avg_pool3d_backward = _with_dims(_adaptive_avg_pool_backward, 3, 2)

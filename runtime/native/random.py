@@ -1,0 +1,254 @@
+"""Random kernels, and the generator they draw from when none is given.
+
+``generator`` is a tengen.Generator, whose ``numpy`` is the np.random.Generator to draw from,
+or None for the default one. Fills return the new values; ``self`` only gives shape and dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tengen.native.creation import checked
+
+Array = Any
+DType = np.dtype[Any]
+Shape = Sequence[int]
+
+
+#: The process's generator: tengen.random puts its own here. (One of our own would have to import
+#: numpy.random, which costs an eighth of NumPy's import, before anybody draws a number.)
+default: Any = None
+
+
+def source(generator: Any) -> np.random.Generator:
+    """The NumPy generator to draw from."""
+    found: np.random.Generator = (default if generator is None else generator).numpy
+    return found
+
+
+def _complex(parts: Array, dtype: DType) -> Array:
+    """Complex numbers of pairs of float64."""
+    return parts.view(np.complex128)[..., 0].astype(dtype)
+
+
+# -- continuous distributions -------------------------------------------------------------
+
+
+def _digits(dtype: DType) -> int:
+    """The bits of a number's significand."""
+    import ml_dtypes
+
+    found: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    return int(found.nmant) + 1
+
+
+def random_uniform(size: Shape, generator: Any, dtype: DType) -> Array:
+    """Uniform in [0, 1); both parts of a complex number are. Raises RuntimeError for a negative dimension."""
+    shape, numbers = checked(size), source(generator)
+    if dtype.kind == "c":
+        return _complex(numbers.random((*shape, 2)), dtype)
+    if dtype == np.float64:
+        return np.asarray(numbers.random(shape))
+    if dtype == np.float32:
+        return np.asarray(numbers.random(shape, np.float32))
+    # Rounded to a shorter significand a number could become 1: draw with that many bits.
+    scale = 1 << _digits(dtype)
+    return (np.asarray(numbers.integers(0, scale, shape)) / scale).astype(dtype)
+
+
+def random_normal(size: Shape, generator: Any, dtype: DType) -> Array:
+    """Standard normal; complex numbers have a variance of one half in each part.
+
+    Raises RuntimeError for a negative dimension.
+    """
+    shape, numbers = checked(size), source(generator)
+    if dtype.kind == "c":
+        return _complex(numbers.standard_normal((*shape, 2)) * 0.5**0.5, dtype)
+    if dtype == np.float32:
+        return np.asarray(numbers.standard_normal(shape, np.float32))
+    return np.asarray(numbers.standard_normal(shape)).astype(dtype)
+
+
+# "from" and "lambda" are words of Python: these parameters have other names than in the schemas.
+
+
+def uniform(self: Array, low: float, high: float, generator: Any) -> Array:
+    """Uniform in [low, high). Raises RuntimeError when low > high."""
+    if not low <= high:
+        raise RuntimeError(f"expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+    drawn = random_uniform(self.shape, generator, self.dtype)
+    shift = complex(low, low) if self.dtype.kind == "c" else low
+    values = (drawn * (high - low) + shift).astype(self.dtype)
+    if self.dtype.kind == "c" or low == high:
+        return values
+    # The sum may round up to the end that is not included.
+    return np.where(values >= high, np.array(low, self.dtype), values)
+
+
+def _check_deviation(std: float) -> None:
+    if not std >= 0.0:
+        raise RuntimeError(f"expects std >= 0.0, but found std {std:g}")
+
+
+def normal_sized(mean: float, std: float, size: Shape, generator: Any, dtype: DType) -> Array:
+    """Normal with this mean and standard deviation. Raises RuntimeError for a negative deviation."""
+    _check_deviation(std)
+    return (random_normal(size, generator, dtype) * std + mean).astype(dtype)
+
+
+def normal_like(self: Array, mean: float, std: float, generator: Any) -> Array:
+    """``normal_sized`` in the shape and dtype of ``self``."""
+    return normal_sized(mean, std, self.shape, generator, self.dtype)
+
+
+def normal(mean: Array, std: Array, generator: Any) -> Array:
+    """Normal with means and standard deviations of which one may be a number.
+
+    Raises RuntimeError for a negative or complex deviation.
+    """
+    if isinstance(std, np.ndarray):
+        if std.dtype.kind == "c":
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        if std.size and std.min() < 0:
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    else:
+        _check_deviation(std)
+    dtype = mean.dtype if isinstance(mean, np.ndarray) else std.dtype
+    drawn = random_normal(np.broadcast_shapes(np.shape(mean), np.shape(std)), generator, dtype)
+    return (drawn * std + mean).astype(dtype)
+
+
+def exponential(self: Array, lambd: float, generator: Any) -> Array:
+    """Exponential with the rate ``lambd``. Raises RuntimeError unless it is positive."""
+    if not lambd > 0.0:
+        raise RuntimeError(f"expects lambda > 0.0, but found lambda={lambd:g}")
+    return np.asarray(source(generator).standard_exponential(self.shape) / lambd).astype(self.dtype)
+
+
+# -- discrete distributions ---------------------------------------------------------------
+
+
+def _check_probability(p: float) -> None:
+    if not 0.0 <= p <= 1.0:
+        raise RuntimeError(f"expects p to be in [0, 1], but got p={p:g}")
+
+
+def bernoulli_of(self: Array, p: float, generator: Any) -> Array:
+    """1 with the probability ``p``, else 0. Raises RuntimeError for p outside [0, 1]."""
+    _check_probability(p)
+    return np.asarray(source(generator).random(self.shape) < p).astype(self.dtype)
+
+
+def bernoulli_by(self: Array, p: Array, generator: Any) -> Array:
+    """1 with the probability that ``p`` gives.
+
+    Raises RuntimeError for one outside [0, 1], NotImplementedError for integers.
+    """
+    if p.dtype.kind in "biu":
+        raise NotImplementedError(f"expected probabilities of a floating point dtype, but got {p.dtype}")
+    if not np.all((p >= 0) & (p <= 1)):
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    return np.asarray(source(generator).random(self.shape) < p).astype(self.dtype)
+
+
+def bernoulli(self: Array, generator: Any) -> Array:
+    """1 with the probability that each element gives. Raises RuntimeError for one outside [0, 1]."""
+    return bernoulli_by(self, self, generator)
+
+
+def geometric(self: Array, p: float, generator: Any) -> Array:
+    """The number of trials up to the first success. Raises RuntimeError for p outside (0, 1)."""
+    if not 0.0 < p < 1.0:
+        raise RuntimeError(f"expects p to be in (0, 1), but got p={p:g}")
+    return np.asarray(source(generator).geometric(p, self.shape)).astype(self.dtype)
+
+
+def _limits(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest integer up to which the dtype holds every integer."""
+    if dtype.kind == "b":
+        return 0, 1
+    if dtype.kind in "iu":
+        found = np.iinfo(dtype)
+        return int(found.min), int(found.max)
+    return -(1 << _digits(dtype)), 1 << _digits(dtype)
+
+
+def random_integers(low: int, high: int, size: Shape, generator: Any, dtype: DType) -> Array:
+    """Uniform in [low, high).
+
+    Raises RuntimeError when that is empty or the dtype cannot hold its ends.
+    """
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    least, most = _limits(dtype)
+    for name, value in (("from", low), ("to - 1", high - 1)):
+        if dtype.kind in "biu" and not least <= value <= most:
+            raise RuntimeError(f"{name} is out of bounds for {dtype}")
+    return np.asarray(source(generator).integers(low, high, checked(size))).astype(dtype)
+
+
+def random_from(self: Array, low: int, high: int | None, generator: Any) -> Array:
+    """Uniform in [low, high), or up to the greatest integer of the dtype."""
+    end = _limits(self.dtype)[1] + 1 if high is None else high
+    return random_integers(low, end, self.shape, generator, self.dtype)
+
+
+def random_to(self: Array, to: int, generator: Any) -> Array:
+    """Uniform in [0, to)."""
+    return random_integers(0, to, self.shape, generator, self.dtype)
+
+
+def random_any(self: Array, generator: Any) -> Array:
+    """Uniform over the integers from 0 on that the dtype holds."""
+    numbers = source(generator).integers(0, _limits(self.dtype)[1], self.shape, endpoint=True)
+    return np.asarray(numbers).astype(self.dtype)
+
+
+def random_permutation(n: int, generator: Any, dtype: DType) -> Array:
+    """The integers 0 to n - 1 in random order. Raises RuntimeError for a negative n."""
+    (count,) = checked((n,))
+    return source(generator).permutation(count).astype(dtype)
+
+
+def multinomial(self: Array, num_samples: int, replacement: bool, generator: Any) -> Array:
+    """Indices drawn with the odds that each row gives, int64.
+
+    Raises RuntimeError for odds that are negative, infinite or all 0, no or too many samples,
+    and more than two dimensions.
+    """
+    check_multinomial(self.shape, num_samples, replacement)
+    odds = self.astype(np.float64)
+    if not np.all(np.isfinite(odds) & (odds >= 0)):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    totals = odds.sum(-1, keepdims=True)
+    if not np.all(totals > 0):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    numbers = source(generator)
+    if replacement:
+        ends = np.cumsum(odds / totals, axis=-1)
+        drawn = numbers.random((*odds.shape[:-1], num_samples))
+        found = (drawn[..., None] >= ends[..., None, :]).sum(-1)
+        return _last_possible(found, odds)
+    # The smallest of exponentials of these rates comes first with just these odds.
+    waits = np.full(odds.shape, np.inf)
+    np.divide(numbers.standard_exponential(odds.shape), odds, out=waits, where=odds > 0)
+    return np.argsort(waits, axis=-1, kind="stable")[..., :num_samples]
+
+
+def _last_possible(found: Array, odds: Array) -> Array:
+    """``found`` where rounding led past the last index with any odds, that index."""
+    last = odds.shape[-1] - 1 - np.argmax(odds[..., ::-1] > 0, axis=-1)
+    return np.minimum(found, last[..., None])
+
+
+def check_multinomial(shape: Shape, num_samples: int, replacement: bool) -> None:
+    """Raises RuntimeError for shapes and numbers of samples that cannot be."""
+    if len(shape) not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")

@@ -1,0 +1,341 @@
+"""Kernels that fold dimensions of an array into one value: sums, extrema, moments, tests.
+
+``dim`` is a tuple of dimensions, negative ones counting from the end; None and an empty tuple
+are all of them. Unless a docstring says otherwise, results have the input's dtype.
+Half-precision inputs of the kernels that take a ``dtype`` come as they are and are folded in
+float32; everywhere else the caller has widened them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tengen.native.dims import wrap_dim, wrap_dims
+
+Array = Any  # an ndarray, or the 0-d result of a ufunc
+Dims = tuple[int, ...] | None
+DType = np.dtype[Any]
+
+FLOAT32 = np.dtype(np.float32)
+FLOAT64 = np.dtype(np.float64)
+INT64 = np.dtype(np.int64)
+UINT8 = np.dtype(np.uint8)
+REDUCED = "eE"  # dtype.char of float16 and bfloat16, whose sums are computed in float32
+INTEGRAL = "?bhilqBHILQ"  # dtype.char of bool and the integers
+NATIVE_FLOATS = "fdFD"  # dtype.char of what NumPy folds in its own precision
+
+#: From this many rows on a float32 sum over leading dimensions goes in blocks: NumPy adds
+#: row after row there, and the rounding errors of a long chain would add up.
+BLOCKED_ROWS = 1024
+BLOCK = 128
+
+
+# -- shared --------------------------------------------------------------------------------
+
+
+def fold(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool = False, dtype: DType | None = None) -> Array:
+    """``ufunc.reduce`` over ``dim``, accumulating in ``dtype``.
+
+    Raises IndexError for a dim out of range and RuntimeError for one that is named twice.
+    """
+    try:
+        return ufunc.reduce(self, dim or None, dtype, keepdims=keepdim)
+    except ValueError:
+        if self.ndim:
+            wrap_dims(dim or (), self.ndim)  # says what is wrong
+            raise
+    wrap_dims(dim or (), 0)
+    return ufunc.reduce(self, None, dtype)
+
+
+def count(self: Array, dim: Dims) -> int:
+    """How many elements a fold over (valid) ``dim`` takes together."""
+    if not dim or self.ndim == 0:
+        return int(self.size)
+    return math.prod([self.shape[d] for d in dim])
+
+
+def cast(self: Array, dtype: DType) -> Array:
+    """``self`` as ``dtype``; a complex number loses its imaginary part when that is real."""
+    if self.dtype == dtype:
+        return self
+    if self.dtype.kind == "c" and dtype.kind not in "cb":
+        self = self.real
+    return self.astype(dtype)
+
+
+def widened(dtype: DType) -> DType:
+    """The dtype to accumulate ``dtype`` in."""
+    return FLOAT32 if dtype.char in REDUCED else dtype
+
+
+def refuse_empty(shape: tuple[int, ...], dim: Dims, without_dim: type[Exception] = RuntimeError) -> None:
+    """Raise as torch does when ``dim`` folds no element and the operation has no identity."""
+    if dim is None or dim == ():
+        if math.prod(shape) == 0:
+            hint = (
+                " Specify the reduction dim with the 'dim' argument." if without_dim is RuntimeError else ""
+            )
+            raise without_dim(f"Expected reduction dim to be specified for input.numel() == 0.{hint}")
+        return
+    for d in wrap_dims(dim, len(shape)):
+        if shape and shape[d] == 0:
+            raise IndexError(f"Expected reduction dim {d} to have non-zero size.")
+
+
+def restored_shape(shape: tuple[int, ...], dim: Dims, keepdim: bool, ndim: int) -> tuple[int, ...]:
+    """The shape of a reduction's result with 1 in the places of the dims it dropped."""
+    if keepdim or ndim == 0:
+        return shape
+    if not dim:
+        return (1,) * ndim
+    folded = {d + ndim if d < 0 else d for d in dim}
+    sizes = iter(shape)
+    return tuple([1 if d in folded else next(sizes) for d in range(ndim)])
+
+
+def restore_dims(self: Array, dim: Dims, keepdim: bool, ndim: int) -> Array:
+    """A reduction's result, which may be ``self`` itself, in a shape that broadcasts with its input's."""
+    return self.reshape(restored_shape(self.shape, dim, keepdim, ndim))
+
+
+# -- sums and products -----------------------------------------------------------------------
+
+
+def sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
+    """The sum over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
+    given = self.dtype
+    if dtype is None:
+        if given.char in NATIVE_FLOATS:
+            if self.size > BLOCKED_ROWS and dim and self.ndim > 1:
+                return _sum_leading(self, dim, keepdim)
+            return fold(np.add, self, dim, keepdim)
+        dtype = INT64 if given.char in INTEGRAL else given
+    elif given != dtype and given.char not in INTEGRAL:
+        self = cast(self, dtype)
+    elif dtype.kind == "b":
+        return fold(np.logical_or, self, dim, keepdim)
+    return _folded(np.add, self, dim, keepdim, dtype)
+
+
+def _folded(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool, dtype: DType) -> Array:
+    """``fold`` of values cast to ``dtype``, accumulated with enough precision, as ``dtype``."""
+    if dtype.char in REDUCED and self.dtype != dtype:
+        self = self.astype(dtype)
+    result = fold(ufunc, self, dim, keepdim, widened(dtype))
+    return result if result.dtype == dtype else result.astype(dtype)
+
+
+def _sum_leading(self: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
+    """The sum of a floating array; over many leading rows in blocks, so that errors stay small."""
+    dims = wrap_dims(dim, self.ndim)
+    rows = math.prod(self.shape[: len(dims)])
+    if rows < BLOCKED_ROWS or set(dims) != set(range(len(dims))) or not self.flags.c_contiguous:
+        return fold(np.add, self, dim, keepdim)
+    rest = self.shape[len(dims) :]
+    table = self.reshape(rows, -1)
+    while rows >= BLOCKED_ROWS:
+        blocks = rows // BLOCK
+        partial = np.add.reduce(table[: blocks * BLOCK].reshape(blocks, BLOCK, -1), 1)
+        if rows % BLOCK:
+            partial[-1] += np.add.reduce(table[blocks * BLOCK :], 0)
+        table, rows = partial, blocks
+    return np.add.reduce(table, 0).reshape((1,) * len(dims) + rest if keepdim else rest)
+
+
+def nansum(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
+    """``sum_dim`` that takes NaN for 0."""
+    if self.dtype.char not in INTEGRAL:
+        missing = np.isnan(self)
+        if missing.any():
+            self = np.where(missing, np.zeros((), self.dtype), self)
+    return sum_dim(self, dim, keepdim, dtype)
+
+
+def prod_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
+    """The product over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
+    if dtype is None:
+        if self.dtype.char in NATIVE_FLOATS:
+            return fold(np.multiply, self, dim, keepdim)
+        dtype = INT64 if self.dtype.char in INTEGRAL else self.dtype
+    elif dtype.kind == "b":
+        return fold(np.logical_and, self, dim, keepdim)
+    elif dtype != self.dtype:
+        self = cast(self, dtype)
+    return _folded(np.multiply, self, dim, keepdim, dtype)
+
+
+# -- moments -----------------------------------------------------------------------------------
+
+
+def mean_dtype(given: DType, dtype: DType | None) -> DType:
+    """The dtype of a mean. Raises RuntimeError when it would be integral."""
+    result = given if dtype is None else dtype
+    if result.char in INTEGRAL:
+        whose = "Input" if dtype is None else "Optional"
+        raise RuntimeError(
+            f"could not infer output dtype. {whose} dtype must be either a floating point or complex dtype. "
+            f"Got: {result}"
+        )
+    return result
+
+
+def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
+    """The mean over ``dim`` as ``dtype``; NaN of no elements."""
+    result = mean_dtype(self.dtype, dtype)
+    if result.char in NATIVE_FLOATS and self.dtype == result:
+        return sum_dim(self, dim, keepdim, None) / count(self, dim)
+    values = cast(self, result)
+    mean = fold(np.add, values, dim, keepdim, widened(result)) / count(self, dim)
+    return mean if mean.dtype == result else mean.astype(result)
+
+
+def var_mean(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
+    """The variance (real) and the mean over ``dim``; the divisor is the count less ``correction``,
+    by default 1. Without degrees of freedom the variance is NaN or infinite."""
+    mean = sum_dim(self, dim, True, None) / count(self, dim)
+    deviation = self - mean
+    if self.dtype.kind == "c":
+        square = deviation.real * deviation.real + deviation.imag * deviation.imag
+    else:
+        square = deviation * deviation
+    free = max(count(self, dim) - (1 if correction is None else correction), 0)
+    variance = np.divide(sum_dim(np.asarray(square), dim, keepdim, None), free)
+    if keepdim or self.ndim == 0:
+        return variance, mean
+    return variance, mean.reshape(variance.shape)
+
+
+def var_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
+    """The variance of ``var_mean``."""
+    return var_mean(self, dim, correction, keepdim)[0]
+
+
+def std_mean(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
+    """The square root of the variance, and the mean."""
+    variance, mean = var_mean(self, dim, correction, keepdim)
+    return np.sqrt(variance), mean
+
+
+def std_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
+    """The square root of the variance."""
+    return np.sqrt(var_mean(self, dim, correction, keepdim)[0])
+
+
+def logsumexp(self: Array, dim: Dims, keepdim: bool) -> Array:
+    """``log(sum(exp(self)))`` over ``dim``; ``-inf`` of no elements."""
+    if self.size == 0:
+        return np.log(sum_dim(self, dim, keepdim, None))
+    top = fold(np.maximum, self.real, dim, True)
+    top = np.where(np.isfinite(top), top, top.dtype.type(0))
+    total = np.log(sum_dim(np.exp(self - top), dim, keepdim, None))
+    return total + (top if keepdim else top.reshape(total.shape))
+
+
+# -- extrema -----------------------------------------------------------------------------------
+
+
+def amax(self: Array, dim: Dims, keepdim: bool) -> Array:
+    """The greatest over ``dim``, NaN where there is one. Errors for empty reductions as torch's."""
+    if self.size == 0:
+        refuse_empty(self.shape, dim)
+    return fold(np.maximum, self, dim, keepdim)
+
+
+def amin(self: Array, dim: Dims, keepdim: bool) -> Array:
+    """The least over ``dim``, NaN where there is one. Errors for empty reductions as torch's."""
+    if self.size == 0:
+        refuse_empty(self.shape, dim)
+    return fold(np.minimum, self, dim, keepdim)
+
+
+def max_all(self: Array) -> Array:
+    """The greatest element, NaN if there is one."""
+    if self.size == 0:
+        refuse_empty(self.shape, None)
+    return self.flat[self.argmax()]  # half the time of a ufunc's reduce on a small array
+
+
+def min_all(self: Array) -> Array:
+    """The least element, NaN if there is one."""
+    if self.size == 0:
+        refuse_empty(self.shape, None)
+    return self.flat[self.argmin()]
+
+
+def aminmax(self: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
+    """The least and the greatest over ``dim``."""
+    dims = None if dim is None else (dim,)
+    if self.size == 0:
+        if dim is None:
+            raise RuntimeError(
+                "cannot compute aminmax over an empty dimension as the operation has no identity."
+            )
+        refuse_empty(self.shape, dims)
+    return fold(np.minimum, self, dims, keepdim), fold(np.maximum, self, dims, keepdim)
+
+
+def argmax(self: Array, dim: int | None, keepdim: bool) -> Array:
+    """Where the greatest stands, int64; the first of equal ones, the first NaN if there is one.
+
+    Without ``dim`` a position in the flattened array.
+    """
+    return _arg("argmax", self, dim, keepdim)
+
+
+def argmin(self: Array, dim: int | None, keepdim: bool) -> Array:
+    """Where the least stands, int64; the first of equal ones, the first NaN if there is one."""
+    return _arg("argmin", self, dim, keepdim)
+
+
+def _arg(method: str, self: Array, dim: int | None, keepdim: bool) -> Array:
+    if dim is not None:
+        dim = wrap_dim(dim, self.ndim)
+    if self.size == 0:
+        refuse_empty(self.shape, None if dim is None else (dim,), IndexError)
+    return getattr(self, method)(dim, keepdims=keepdim)
+
+
+def max_dim(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """The greatest along ``dim`` and where it stands, the first of equal ones; NaN is greatest."""
+    return _extremum(np.maximum, "argmax", self, dim, keepdim)
+
+
+def min_dim(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """The least along ``dim`` and where it stands, the first of equal ones; NaN is least."""
+    return _extremum(np.minimum, "argmin", self, dim, keepdim)
+
+
+def _extremum(ufunc: np.ufunc, method: str, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    indices = _arg(method, self, dim, keepdim)
+    if self.ndim == 0:
+        return self.copy(), indices
+    return ufunc.reduce(self, dim, keepdims=keepdim), indices
+
+
+# -- tests and counts ----------------------------------------------------------------------------
+
+
+def all_dims(self: Array, dim: Dims, keepdim: bool) -> Array:
+    """Whether all elements over ``dim`` are nonzero: bool, uint8 of uint8. An empty ``dim`` folds nothing."""
+    return _test(np.logical_and, self, dim, keepdim)
+
+
+def any_dims(self: Array, dim: Dims, keepdim: bool) -> Array:
+    """Whether some element over ``dim`` is nonzero: bool, uint8 of uint8. An empty ``dim`` folds nothing."""
+    return _test(np.logical_or, self, dim, keepdim)
+
+
+def _test(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool) -> Array:
+    result = self.astype(bool) if dim == () else fold(ufunc, self, dim, keepdim)
+    return result.astype(UINT8) if self.dtype == UINT8 else result
+
+
+def count_nonzero(self: Array, dim: Dims) -> Array:
+    """How many elements over ``dim`` are not 0, int64."""
+    if not dim:
+        return np.int64(np.count_nonzero(self))
+    return fold(np.add, self != 0, dim, False, INT64)

@@ -1,0 +1,160 @@
+"""Kernels that run along a dimension and keep every intermediate result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tengen.native.dims import wrap_dim
+from tengen.native.reductions import FLOAT32, FLOAT64, INT64, INTEGRAL, cast, widened
+
+Array = Any
+DType = np.dtype[Any]
+
+#: float32 scans along more elements than this accumulate in float64, as torch's do: the error of
+#: a running sum grows with its length.
+LONG = 64
+#: From this many lanes on, they run side by side rather than one after the other.
+LANES = 128
+
+
+def cumsum(self: Array, dim: int, dtype: DType | None) -> Array:
+    """The running sum along ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
+    return _accumulated(np.add, self, dim, dtype)
+
+
+def cumprod(self: Array, dim: int, dtype: DType | None) -> Array:
+    """The running product along ``dim`` as ``dtype``, by default as for ``cumsum``."""
+    return _accumulated(np.multiply, self, dim, dtype)
+
+
+def _accumulated(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) -> Array:
+    dim = wrap_dim(dim, self.ndim)
+    given = self.dtype
+    if dtype is None:
+        dtype = INT64 if given.char in INTEGRAL else given
+    elif dtype.kind == "b":
+        raise NotImplementedError("not implemented for 'Bool'")
+    if dtype != given:
+        self = cast(self, dtype)
+    if self.ndim == 0:
+        return self.copy()
+    wide = widened(dtype)
+    if wide == FLOAT32 and self.shape[dim] > LONG:
+        wide = FLOAT64
+    if dim < self.ndim - 1 and self.size >= LANES * self.shape[dim] > 0:
+        return _accumulated_rows(ufunc, self, dim, wide, dtype)
+    result = ufunc.accumulate(self, dim, wide)
+    return result if wide == dtype else result.astype(dtype)
+
+
+def _accumulated_rows(ufunc: np.ufunc, self: Array, dim: int, wide: DType, dtype: DType) -> Array:
+    """``ufunc.accumulate`` over many lanes side by side: one vectorised step for each place in them."""
+    result = np.empty(self.shape, dtype)
+    rows, results = np.moveaxis(self, dim, 0), np.moveaxis(result, dim, 0)
+    total = rows[0].astype(wide)
+    results[0] = total
+    for i in range(1, len(rows)):
+        results[i] = ufunc(total, rows[i], total)
+    return result
+
+
+def cummax(self: Array, dim: int) -> tuple[Array, Array]:
+    """The running maximum and where it stands, the last of equal ones; NaN is greatest, and stays."""
+    return _running_extremum(np.maximum, self, dim)
+
+
+def cummin(self: Array, dim: int) -> tuple[Array, Array]:
+    """The running minimum and where it stands, the last of equal ones; NaN is least, and stays."""
+    return _running_extremum(np.minimum, self, dim)
+
+
+def _running_extremum(ufunc: np.ufunc, self: Array, dim: int) -> tuple[Array, Array]:
+    dim = wrap_dim(dim, self.ndim)
+    if self.ndim == 0:
+        return self.copy(), np.zeros((), INT64)
+    values = ufunc.accumulate(self, dim)
+    renewed = self == values
+    if self.dtype.kind == "f":
+        renewed |= self != self
+    places = np.arange(self.shape[dim]).reshape([-1] + [1] * (self.ndim - 1 - dim))
+    return values, np.maximum.accumulate(np.where(renewed, places, 0), dim)
+
+
+def logcumsumexp(self: Array, dim: int) -> Array:
+    """``log(cumsum(exp(self)))`` along ``dim``, without overflow."""
+    dim = wrap_dim(dim, self.ndim)
+    if self.ndim == 0:
+        return self.copy()
+    if self.dtype.kind == "c":
+        return _complex_logcumsumexp(self, dim)
+    return np.logaddexp.accumulate(self, dim)
+
+
+def _log_add_exp(before: Array, after: Array) -> Array:
+    """``log(exp(before) + exp(after))`` of complex numbers, scaled by the greater real part."""
+    top = np.maximum(before.real, after.real)
+    top = np.where(np.isfinite(top), top, top.dtype.type(0))
+    return top + np.log(np.exp(before - top) + np.exp(after - top))
+
+
+def _complex_logcumsumexp(self: Array, dim: int) -> Array:
+    """Of the many logarithms of a complex number the one that a sequential scan arrives at, as torch's.
+
+    Adding ``exp(x)`` to ``exp(y)`` turns the greater of the two by less than a quarter, so the
+    imaginary part is that of the last element that was the greater one, and the turns since.
+    """
+    result = np.moveaxis(doubling(_log_add_exp, self, dim), dim, 0)
+    if len(result) < 2:
+        return np.moveaxis(result, 0, dim)
+    values = np.moveaxis(self, dim, 0)
+    before, added = result[:-1], values[1:]
+    anew = added.real >= before.real
+    ratio = np.where(anew, before - added, added - before)
+    turns = np.zeros_like(values.imag)
+    turns[1:] = np.angle(1 + np.exp(ratio))
+    place = np.zeros(values.shape, np.int64)
+    place[1:] = np.where(anew, np.arange(1, len(values)).reshape([-1] + [1] * (self.ndim - 1)), 0)
+    np.maximum.accumulate(place, 0, None, place)
+    turned = np.add.accumulate(turns, 0)
+    start = values.imag - turned + turns
+    angle = np.take_along_axis(start, place, 0) + turned
+    result.imag = np.where(np.isfinite(angle), angle, result.imag)
+    return np.moveaxis(result, 0, dim)
+
+
+def doubling(combine: Callable[[Array, Array], Array], self: Array, dim: int) -> Array:
+    """The running ``combine`` along ``dim`` of an associative operation, in log2(n) vectorised steps."""
+    result = np.moveaxis(self, dim, 0).copy()
+    step = 1
+    while step < len(result):
+        result[step:] = combine(result[:-step], result[step:])
+        step *= 2
+    return np.moveaxis(result, 0, dim)
+
+
+def linear_scan(self: Array, factor: Array, dim: int, reverse: bool) -> Array:
+    """``y[i] = self[i] + factor[i] * y[i - 1]`` along ``dim``; reversed, ``... factor[i] * y[i + 1]``.
+
+    The first factor on the way meets nothing. The derivatives of running products and of
+    running log-sum-exps are such recurrences, and so are theirs: no division, exact at zeros.
+    """
+    dim = wrap_dim(dim, self.ndim)
+    if self.ndim == 0:
+        return self.copy()
+    total = np.moveaxis(self, dim, 0).copy()
+    gain = np.moveaxis(factor, dim, 0)
+    if reverse:
+        total, gain = total[::-1], gain[::-1]
+    if total[:1].size >= len(total):  # many short lanes: one step for each element of a lane
+        for i in range(1, len(total)):
+            total[i] += gain[i] * total[i - 1]
+    else:
+        gain, step = gain.copy(), 1
+        while step < len(total):
+            total[step:] += gain[step:] * total[:-step]
+            gain[step:] = gain[step:] * gain[:-step]
+            step *= 2
+    return np.moveaxis(total[::-1] if reverse else total, 0, dim)

@@ -1,0 +1,318 @@
+"""Kernels that gather along a dimension, and that scatter or add along one.
+
+``index`` is an int64 or int32 array, never negative. Inputs are not changed. Sums go through
+flat positions: NumPy's ``ufunc.at`` is fast in one dimension only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tengen.native.dims import wrap_dim
+from tengen.native.index import check_bounds, check_integer_index, fitted
+from tengen.native.pointwise import scaled
+from tengen.native.sorting import along, positions
+
+Array = Any
+Number = bool | int | float | complex
+Shape = tuple[int, ...]
+
+#: From this many elements on rows of floats are added as a product with a sparse matrix of ones.
+SPARSE = 1 << 15
+REDUCTIONS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+
+# -- checks, shared with the Meta backend ------------------------------------------------------------
+
+
+def check_scatter(self: Array, dim: int, index: Array, src: Array | None = None) -> int:
+    """``dim`` from 0. Raises RuntimeError when dtypes or shapes do not go together."""
+    dim = wrap_dim(dim, self.ndim)
+    check_integer_index(index)
+    if src is not None and src.dtype != self.dtype:
+        raise RuntimeError("Expected self.dtype to be equal to src.dtype")
+    if index.size == 0:
+        return dim
+    _check_ndim(index, self, "self")
+    if src is not None:
+        _check_ndim(index, src, "src")
+    outside = [d for d, n in enumerate(index.shape) if d != dim and n > self.shape[d]]
+    if src is not None and any([n > m for n, m in zip(index.shape, src.shape, strict=False)]):
+        raise RuntimeError(
+            f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from "
+            f"dimension {dim} and to be no larger size than src {list(src.shape)}"
+        )
+    if outside and self.ndim:
+        raise RuntimeError(
+            f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from "
+            f"dimension {dim}"
+        )
+    return dim
+
+
+def _check_ndim(index: Array, other: Array, name: str) -> None:
+    if max(index.ndim, 1) != max(other.ndim, 1):
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
+
+
+def check_gather(self: Array, dim: int, index: Array) -> int:
+    """``dim`` from 0. Raises RuntimeError when dtypes or shapes do not go together."""
+    dim = wrap_dim(dim, self.ndim)
+    check_integer_index(index)
+    if index.size == 0:
+        return dim
+    _check_ndim(index, self, "input")
+    for d, n in enumerate(index.shape):
+        if d != dim and n > self.shape[d]:
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger "
+                f"than self {list(self.shape)} apart from dimension {dim}"
+            )
+    return dim
+
+
+# -- gather ----------------------------------------------------------------------------------------------
+
+
+def gather(self: Array, dim: int, index: Array) -> Array:
+    """``self`` at ``index`` along ``dim``, the other dims in step; the result has the shape of ``index``."""
+    dim = check_gather(self, dim, index)
+    if index.size == 0:
+        return np.empty(index.shape, self.dtype)
+    if self.ndim == 0:
+        self = self.reshape(1)
+    check_bounds(index, self.shape[dim], dim, RuntimeError)
+    if index.ndim == 0:
+        return self.take(index)
+    shape = index.shape
+    if self.ndim > 1 and self.shape[:dim] + self.shape[dim + 1 :] != shape[:dim] + shape[dim + 1 :]:
+        self = self[tuple([slice(None) if d == dim else slice(n) for d, n in enumerate(shape)])]
+    return along(self, index, dim)
+
+
+# -- scatter ---------------------------------------------------------------------------------------------
+
+
+def _scatter(self: Array, dim: int, index: Array, src: Array | None) -> tuple[Array, Array, Array]:
+    """A copy of ``self``, the flat positions of ``index`` in it, and the part of ``src`` that goes there."""
+    dim = check_scatter(self, dim, index, src)
+    out = self.copy()
+    if index.size == 0:
+        return out, np.zeros(0, np.int64), src if src is None else src.reshape(-1)[:0]
+    shape = self.shape or (1,)
+    check_bounds(index, shape[dim], dim, RuntimeError)
+    if index.ndim == 0:
+        index = index.reshape(1)
+    places = positions(shape, dim, index).reshape(-1)
+    if src is None:
+        return out, places, None
+    if src.ndim and src.shape != index.shape:
+        src = src[tuple([slice(n) for n in index.shape])]
+    return out, places, src.reshape(-1)
+
+
+def scatter(self: Array, dim: int, index: Array, src: Array) -> Array:
+    """``self`` with the elements of ``src`` at ``index`` along ``dim``; of several the last stays."""
+    out, places, values = _scatter(self, dim, index, src)
+    out.reshape(-1)[places] = values
+    return out
+
+
+def scatter_value(self: Array, dim: int, index: Array, value: Number) -> Array:
+    """``self`` with ``value`` at ``index`` along ``dim``."""
+    out, places, _ = _scatter(self, dim, index, None)
+    out.reshape(-1)[places] = fitted(value, self.dtype)
+    return out
+
+
+def scatter_add(self: Array, dim: int, index: Array, src: Array) -> Array:
+    """``self`` with the elements of ``src`` added at ``index`` along ``dim``."""
+    out, places, values = _scatter(self, dim, index, src)
+    np.add.at(out.reshape(-1), places, values)
+    return out
+
+
+def simple_reduction(reduce: str) -> np.ufunc:
+    """The ufunc of scatter's ``reduce=`` argument. RuntimeError when there is none."""
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    return np.add if reduce == "add" else np.multiply
+
+
+def scatter_with(self: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
+    """``scatter`` that adds or multiplies instead of replacing."""
+    ufunc = simple_reduction(reduce)
+    out, places, values = _scatter(self, dim, index, src)
+    ufunc.at(out.reshape(-1), places, values)
+    return out
+
+
+def scatter_value_with(self: Array, dim: int, index: Array, value: Number, reduce: str) -> Array:
+    """``scatter_value`` that adds or multiplies instead of replacing."""
+    ufunc = simple_reduction(reduce)
+    out, places, _ = _scatter(self, dim, index, None)
+    ufunc.at(out.reshape(-1), places, fitted(value, self.dtype))
+    return out
+
+
+def check_reduction(reduce: str, dtype: np.dtype[Any], names: tuple[str, ...]) -> None:
+    """Raise for a reduction that is not among ``names``, or not defined for ``dtype``."""
+    if reduce not in names:
+        raise RuntimeError(f"reduce argument must be either {', '.join(names)}, got {reduce}")
+    if (reduce == "mean" and dtype.kind == "b") or (reduce in ("amax", "amin") and dtype.kind == "c"):
+        raise NotImplementedError(f"reduce={reduce!r} is not implemented for {dtype}")
+
+
+def scatter_reduce(self: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool) -> Array:
+    """The elements of ``src`` that go to one place of ``self``, taken together by ``reduce``.
+
+    ``include_self`` counts what stands there as one of them. Places that no index names stay.
+    The mean of integers is rounded down.
+    """
+    check_reduction(reduce, self.dtype, ("sum", "prod", "mean", "amax", "amin"))
+    out, places, values = _scatter(self, dim, index, src)
+    reduce_at(out.reshape(-1), places, values, reduce, include_self)
+    return out
+
+
+def reduce_at(out: Array, places: Array, values: Array, reduce: str, include_self: bool) -> None:
+    """Fold ``values`` into ``out`` (1-d, in place) at ``places``."""
+    ufunc = REDUCTIONS[reduce]
+    if not include_self:
+        out[places] = _identity(reduce, out.dtype)
+    ufunc.at(out, places, values)
+    if reduce == "mean":
+        counts = np.bincount(places, None, len(out)) + (1 if include_self else 0)
+        np.maximum(counts, 1, out=counts)
+        if out.dtype.kind in "iu":
+            np.floor_divide(out, counts.astype(out.dtype), out)
+        else:
+            np.divide(out, counts.astype(out.real.dtype), out)
+
+
+def _identity(reduce: str, dtype: np.dtype[Any]) -> Array:
+    """What ``reduce`` leaves unchanged."""
+    if reduce in ("sum", "mean", "prod"):
+        return dtype.type(1 if reduce == "prod" else 0)
+    if dtype.kind == "b":
+        return np.bool_(reduce == "amin")
+    if dtype.kind == "f":
+        return dtype.type(-np.inf if reduce == "amax" else np.inf)
+    limits = np.iinfo(dtype)
+    return dtype.type(limits.min if reduce == "amax" else limits.max)
+
+
+def value_selecting_reduction_backward(
+    grad: Array, dim: int, indices: Array, sizes: Shape, keepdim: bool
+) -> Array:
+    """Zeros of shape ``sizes`` with ``grad`` at ``indices`` along ``dim``, where the values came from."""
+    if not sizes:
+        return grad.reshape(())
+    dim = wrap_dim(dim, len(sizes))
+    if not keepdim:
+        shape = (*indices.shape[:dim], 1, *indices.shape[dim:])
+        grad, indices = grad.reshape(shape), indices.reshape(shape)
+    out = np.zeros(sizes, grad.dtype)
+    out.reshape(-1)[positions(sizes, dim, indices).reshape(-1)] = grad.reshape(-1)
+    return out
+
+
+def gather_backward(grad: Array, sizes: Shape, dim: int, index: Array) -> Array:
+    """Zeros of shape ``sizes`` to which ``grad`` is added at ``index`` along ``dim``."""
+    if index.size == 0:
+        return np.zeros(sizes, grad.dtype)
+    return scatter_add(np.zeros(sizes, grad.dtype), dim, index, grad)
+
+
+def index_select_backward(grad: Array, self_sizes: Shape, dim: int, index: Array) -> Array:
+    """Zeros of shape ``self_sizes`` to which the slices of ``grad`` are added at ``index`` along ``dim``."""
+    return index_add(np.zeros(self_sizes, grad.dtype), dim, index, grad, 1)
+
+
+# -- whole slices ----------------------------------------------------------------------------------------
+
+
+def add_rows(out: Array, index: Array, rows: Array) -> None:
+    """Add each of ``rows`` (k, m) to the row of ``out`` (n, m; contiguous; in place) that ``index`` names."""
+    width = out.shape[1]
+    if width == 1:
+        np.add.at(out.reshape(-1), index, rows.reshape(-1))
+    elif rows.size >= SPARSE and out.dtype.kind in "fc":
+        from scipy.sparse import csc_matrix
+
+        ones, starts = np.ones(len(index), out.real.dtype), np.arange(len(index) + 1)
+        out += csc_matrix((ones, index, starts), shape=(len(out), len(index))) @ rows
+    else:
+        places = (index * width).reshape(-1, 1) + np.arange(width)
+        np.add.at(out.reshape(-1), places.reshape(-1), rows.reshape(-1))
+
+
+def check_index_add(self: Array, dim: int, index: Array, source: Array) -> int:
+    """``dim`` from 0; raises as ``index_add`` must for arguments that do not go together."""
+    dim = wrap_dim(dim, self.ndim)
+    check_integer_index(index)
+    if index.ndim > 1:
+        raise IndexError(f"Index is supposed to be a vector, but got dim: {index.ndim}")
+    if self.dtype != source.dtype:
+        raise RuntimeError(f"self ({self.dtype}) and source ({source.dtype}) must have the same scalar type")
+    if source.ndim <= dim and index.size != 1:
+        raise IndexError(f"Dimension specified as {dim} but tensor has {source.ndim} dimensions")
+    count = source.shape[dim] if source.ndim > dim else 1
+    if index.size != count:
+        raise RuntimeError(
+            f"Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {dim}"
+        )
+    ours, theirs = (s[:dim] + s[dim + 1 :] for s in (self.shape, source.shape))
+    if ours != theirs or self.ndim != source.ndim:
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. "
+            f"Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}"
+        )
+    return dim
+
+
+def _as_rows(self: Array, dim: int) -> Array:
+    """A contiguous copy as a table: the slices along ``dim`` as rows."""
+    if dim and self.ndim:
+        self = np.moveaxis(self, dim, 0)
+    rows = len(self) if self.ndim else 1
+    return self.copy().reshape(rows, self.size // rows if rows else 0)
+
+
+def _from_rows(table: Array, shape: Shape, dim: int) -> Array:
+    """The array of the given shape whose slices along ``dim`` are the rows of ``table``."""
+    if dim == 0 or not shape:
+        return table.reshape(shape)
+    moved = table.reshape(shape[dim], *shape[:dim], *shape[dim + 1 :])
+    return np.ascontiguousarray(np.moveaxis(moved, 0, dim))
+
+
+def index_add(self: Array, dim: int, index: Array, source: Array, alpha: Number) -> Array:
+    """``self`` with ``alpha`` times the slices of ``source`` added at ``index`` along ``dim``."""
+    dim = check_index_add(self, dim, index, source)
+    check_bounds(index, self.shape[dim] if self.ndim else 1, dim, RuntimeError)
+    if alpha != 1:
+        source = np.asarray(scaled(source, alpha if source.dtype.kind not in "iu" else int(alpha.real)))
+    out = _as_rows(self, dim)
+    if source.size:
+        add_rows(out, index.reshape(-1), _as_rows(source, dim))
+    return _from_rows(out, self.shape, dim)
+
+
+def index_reduce(
+    self: Array, dim: int, index: Array, source: Array, reduce: str, include_self: bool
+) -> Array:
+    """The slices of ``source`` that go to one place along ``dim``, taken together by ``reduce``."""
+    names = ("prod", "mean", "amax", "amin")
+    if reduce not in names:
+        raise RuntimeError(f"Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    check_reduction(reduce, self.dtype, names)
+    dim = check_index_add(self, dim, index, source)
+    check_bounds(index, self.shape[dim] if self.ndim else 1, dim, IndexError)
+    out, rows = _as_rows(self, dim), _as_rows(source, dim)
+    places = (index.reshape(-1, 1) * out.shape[1]) + np.arange(out.shape[1])
+    if rows.size:
+        reduce_at(out.reshape(-1), places.reshape(-1), rows.reshape(-1), reduce, include_self)
+    return _from_rows(out, self.shape, dim)

@@ -1,0 +1,48 @@
+"""Views by size and stride, of NumPy's arrays and of MetaArrays alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tengen.native import cpu
+from tengen.native.layout import contiguous_strides
+
+#: A NumPy array or a MetaArray: view kernels are written once for both.
+Array: TypeAlias = Any
+Shape = tuple[int, ...]
+
+
+def element_strides(self: Array) -> Shape:
+    """The strides in elements, as torch counts them: an empty array has those of a full one."""
+    if type(self) is not np.ndarray:
+        strides: Shape = self.element_strides
+        return strides
+    if self.size == 0 and not any(self.strides):
+        return contiguous_strides(self.shape)
+    itemsize = self.itemsize
+    return tuple([s // itemsize for s in self.strides])
+
+
+def restrided(self: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
+    """The view from the first element of ``self`` on, with another shape and other strides (in elements).
+
+    The caller answers for it that the view stays inside the memory of ``self``.
+    """
+    if type(self) is not np.ndarray:
+        return self.restrided(shape, strides)
+    itemsize = self.itemsize
+    if self.flags.c_contiguous:
+        in_bytes = tuple([s * itemsize for s in strides])
+        return np.ndarray(tuple(shape), self.dtype, self, 0, in_bytes)
+    return cpu.as_strided(self, tuple(shape), tuple(strides), cpu.storage_offset(self))
+
+
+def storage_offset(self: Array) -> int:
+    """How many elements after the start of its memory ``self`` begins."""
+    if type(self) is not np.ndarray:
+        offset: int = self.offset
+        return offset
+    return cpu.storage_offset(self)

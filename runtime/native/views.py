@@ -1,0 +1,351 @@
+"""Kernels of the view operators: the result shares the memory of ``self``.
+
+They run on NumPy's arrays and on MetaArrays. NumPy's own indexing serves where its strides
+are torch's; a dimension of size 1 that NumPy would give another stride is strided by hand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tengen.native import cpu
+from tengen.native.dims import wrap_dim, wrap_dims
+from tengen.native.layout import infer_size, view_strides
+from tengen.native.strided import Array, Shape, element_strides, restrided, storage_offset
+
+ALL = slice(None)
+
+
+# ----------------------------------------------------------------------------------- shape
+
+
+def view(self: Array, size: Shape) -> Array:
+    """The same elements in the shape ``size``, of which one may be -1.
+
+    Raises RuntimeError when the sizes do not fit, or the strides do not allow it.
+    """
+    if type(self) is np.ndarray and self.flags.c_contiguous and 1 not in self.shape:
+        try:
+            if not size or min(size) >= -1:  # to NumPy, every negative size is unknown
+                return self.reshape(size)
+        except ValueError:
+            pass  # it is said below what is wrong
+    shape = infer_size(tuple(size), self.size)
+    strides = view_strides(self.shape, element_strides(self), shape)
+    if strides is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension "
+            "spans across two contiguous subspaces). Use .reshape(...) instead."
+        )
+    return restrided(self, shape, strides)
+
+
+def view_dtype(self: Array, dtype: np.dtype[Any]) -> Array:
+    """The same bytes as numbers of another dtype; another item size scales the last dimension."""
+    old, new = self.dtype.itemsize, dtype.itemsize
+    if old != new:
+        _check_viewable(self, old, new)
+    return self.view(dtype)
+
+
+def _check_viewable(self: Array, old: int, new: int) -> None:
+    if self.ndim == 0:
+        raise RuntimeError(f"self.dim() cannot be 0 to view {self.dtype} as another element size")
+    strides = element_strides(self)
+    if strides[-1] != 1:
+        raise RuntimeError(
+            f"self.stride(-1) must be 1 to view {self.dtype} as a type of another element size, "
+            f"but got {strides[-1]}"
+        )
+    if new < old:
+        return
+    ratio = new // old
+    if self.shape[-1] % ratio:
+        raise RuntimeError(
+            f"self.size(-1) must be divisible by {ratio} to view {self.dtype} as a type {ratio} times as "
+            f"large, but got {self.shape[-1]}"
+        )
+    if storage_offset(self) % ratio:
+        raise RuntimeError(
+            f"self.storage_offset() must be divisible by {ratio} to view {self.dtype} as a type {ratio} "
+            f"times as large, but got {storage_offset(self)}"
+        )
+    for d, s in enumerate(strides[:-1]):
+        if s % ratio:
+            raise RuntimeError(
+                f"self.stride({d}) must be divisible by {ratio} to view {self.dtype} as a type {ratio} "
+                f"times as large, but got {s}"
+            )
+
+
+def expand_to(self: Array, size: Shape, implicit: bool = False) -> Array:
+    """``self`` broadcast to ``size`` with strides of 0; -1 keeps a size.
+
+    Raises RuntimeError when it does not broadcast.
+    """
+    missing = len(size) - self.ndim
+    if missing < 0:
+        raise RuntimeError(
+            f"the number of sizes provided ({len(size)}) must be greater or equal to the number of "
+            f"dimensions in the tensor ({self.ndim})"
+        )
+    shape, strides = list(size), [0] * len(size)
+    old = element_strides(self)
+    for d in range(len(size) - 1, -1, -1):
+        n = size[d]
+        if d < missing:
+            if n < 0:
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing "
+                    f"dimension {d}"
+                )
+            if n == 1 and old:
+                strides[d] = shape[d + 1] * strides[d + 1] if d + 1 < len(size) else 1
+            continue
+        have = self.shape[d - missing]
+        if n == -1 or n == have:
+            shape[d], strides[d] = have, old[d - missing]
+        elif have != 1 or n < 0:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at "
+                f"non-singleton dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
+            )
+    return restrided(self, shape, strides)
+
+
+def unsqueeze(self: Array, dim: int) -> Array:
+    """``self`` with a dimension of size 1 inserted before ``dim``."""
+    d = wrap_dim(dim, self.ndim + 1)
+    shape = self.shape
+    shape = (*shape[:d], 1, *shape[d:])
+    if type(self) is np.ndarray and self.flags.c_contiguous and 1 not in self.shape:
+        return self.reshape(shape)
+    old = element_strides(self)
+    new = 1 if d == self.ndim else self.shape[d] * old[d]
+    return restrided(self, shape, (*old[:d], new, *old[d:]))
+
+
+def squeeze(self: Array) -> Array:
+    """``self`` without its dimensions of size 1."""
+    return self.squeeze()
+
+
+def squeeze_dim(self: Array, dim: int) -> Array:
+    """``self`` without ``dim``, if that has size 1."""
+    d = wrap_dim(dim, self.ndim)
+    return self.squeeze(d) if self.ndim and self.shape[d] == 1 else self[...]
+
+
+def squeeze_dims(self: Array, dim: Shape) -> Array:
+    """``self`` without those of the given dims that have size 1."""
+    dims = wrap_dims(dim, self.ndim)
+    if not self.ndim:
+        return self[...]
+    return self.squeeze(tuple([d for d in dims if self.shape[d] == 1]))
+
+
+# ----------------------------------------------------------------------------------- order
+
+
+def transpose_int(self: Array, dim0: int, dim1: int) -> Array:
+    """``self`` with two dimensions exchanged."""
+    ndim = self.ndim
+    a, b = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
+    return self.swapaxes(a, b) if ndim else self[...]
+
+
+def t(self: Array) -> Array:
+    """A matrix transposed; 0-d and 1-d arrays as they are."""
+    if self.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
+    return self.T
+
+
+def permute(self: Array, dims: Shape) -> Array:
+    """``self`` with its dimensions in the order ``dims``."""
+    if len(dims) != self.ndim:
+        raise RuntimeError(
+            "number of dimensions in the tensor input does not match the length of the desired ordering "
+            f"of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    order = tuple([wrap_dim(d, self.ndim) for d in dims])
+    if len(set(order)) != len(order):
+        raise RuntimeError("duplicate dims are not allowed.")
+    return self.transpose(order)
+
+
+# ----------------------------------------------------------------------------------- parts
+
+
+def alias(self: Array) -> Array:
+    """All of ``self``."""
+    return self[...]
+
+
+def select_int(self: Array, dim: int, index: int) -> Array:
+    """The ``index``-th slice along ``dim``, without that dimension.
+
+    Raises IndexError for a 0-d array and for an index out of range.
+    """
+    shape = self.shape
+    if not shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    d = dim if 0 <= dim < len(shape) else wrap_dim(dim, len(shape))
+    n = shape[d]
+    if not -n <= index < n:
+        raise IndexError(f"index {index} out of range for tensor of size {list(shape)} at dimension {d}")
+    # The Ellipsis makes NumPy give a 0-d view where it would give a scalar.
+    return self[index, ...] if d == 0 else self[(*(ALL,) * d, index, ...)]
+
+
+def slice_tensor(self: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
+    """``start:end:step`` along ``dim``.
+
+    Raises RuntimeError for a step that is not positive.
+    """
+    if self.ndim == 0:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    d = wrap_dim(dim, self.ndim)
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    part = slice(start, end, step)
+    return self[part] if d == 0 else self[(*(ALL,) * d, part)]
+
+
+def as_strided(self: Array, size: Shape, stride: Shape, offset: int | None = None) -> Array:
+    """A view by size and stride (in elements) of the memory under ``self``.
+
+    ``offset`` counts from the start of that memory; None is where ``self`` begins.
+    Raises RuntimeError for negative strides and when the view leaves the memory.
+    """
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    start = storage_offset(self) if offset is None else offset
+    if type(self) is np.ndarray:
+        return cpu.as_strided(self, tuple(size), tuple(stride), start)
+    if stride and min(stride) < 0:
+        raise RuntimeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
+        )
+    if start < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {start}")
+    result = self.restrided(size, stride, start)
+    needed = (start + result.extent) * self.itemsize
+    if result.extent and needed > self.storage.nbytes:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start}, and itemsize "
+            f"{self.itemsize} requiring a storage size of {needed} are out of bounds for storage of size "
+            f"{self.storage.nbytes}"
+        )
+    return result
+
+
+def diagonal(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    """The diagonal of the planes of ``dim1`` and ``dim2``, as the last dimension."""
+    a, b = wrap_dim(dim1, self.ndim), wrap_dim(dim2, self.ndim)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    if type(self) is not np.ndarray:
+        return _meta_diagonal(self, offset, a, b)
+    result = self.diagonal(offset, a, b)
+    if self.flags.writeable:
+        result.flags.writeable = True  # NumPy protects this view alone of all
+    return result
+
+
+def _meta_diagonal(self: Array, offset: int, a: int, b: int) -> Array:
+    rows, columns = self.shape[a] - max(-offset, 0), self.shape[b] - max(offset, 0)
+    count = max(min(rows, columns), 0)
+    strides = self.element_strides
+    start = self.offset
+    if count:
+        start += offset * strides[b] if offset >= 0 else -offset * strides[a]
+    kept = [d for d in range(self.ndim) if d not in (a, b)]
+    shape = [self.shape[d] for d in kept] + [count]
+    return self.restrided(shape, [strides[d] for d in kept] + [strides[a] + strides[b]], start)
+
+
+def unfold(self: Array, dimension: int, size: int, step: int) -> Array:
+    """All windows of ``size`` along ``dimension``, ``step`` apart; what is in them is the last dimension."""
+    d = wrap_dim(dimension, self.ndim)
+    n = self.shape[d] if self.ndim else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > n:
+        raise RuntimeError(f"maximum size for tensor at dimension {d} is {n} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    if not self.ndim:
+        return restrided(self, (size,), (1,))
+    shape, strides = list(self.shape), list(element_strides(self))
+    strides.append(strides[d])
+    shape[d] = (n - size) // step + 1
+    strides[d] *= step
+    return restrided(self, (*shape, size), strides)
+
+
+# ----------------------------------------------------------------------------- many views
+
+
+def split_sizes(total: int, split_size: int) -> Shape:
+    """The sizes of the pieces of ``split_size`` that ``total`` makes, the last one smaller if need be.
+
+    Raises RuntimeError for a size of zero where there is something to split.
+    """
+    if split_size == 0:
+        if total:
+            raise RuntimeError(
+                f"split_size can only be 0 if dimension size is 0, but got dimension size of {total}"
+            )
+        return (0,)
+    full, rest = divmod(total, split_size)
+    sizes = (split_size,) * full
+    return (*sizes, rest) if rest or not full else sizes
+
+
+def split_tensor(self: Array, split_size: int, dim: int = 0) -> tuple[Array, ...]:
+    """``self`` in pieces of ``split_size`` along ``dim``; the last one may be smaller."""
+    if self.ndim == 0:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if split_size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
+    d = wrap_dim(dim, self.ndim)
+    return _pieces(self, split_sizes(self.shape[d], split_size), d)
+
+
+def split_with_sizes(self: Array, sizes: Shape, dim: int = 0) -> tuple[Array, ...]:
+    """``self`` in pieces of the given sizes along ``dim``."""
+    if self.ndim == 0:
+        raise RuntimeError("split_with_sizes expects at least a 1-dimensional tensor")
+    d = wrap_dim(dim, self.ndim)
+    if any([n < 0 for n in sizes]):
+        raise RuntimeError(
+            "split_with_sizes expects split_sizes have only non-negative entries, but got "
+            f"split_sizes={list(sizes)}"
+        )
+    if sum(sizes) != self.shape[d]:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[d]} (input tensor's size at "
+            f"dimension {dim}), but got split_sizes={list(sizes)}"
+        )
+    return _pieces(self, sizes, d)
+
+
+def _pieces(self: Array, sizes: Shape, d: int) -> tuple[Array, ...]:
+    lead = (ALL,) * d
+    pieces, start = [], 0
+    for n in sizes:
+        pieces.append(self[(*lead, slice(start, start + n))])
+        start += n
+    return tuple(pieces)
+
+
+def unbind_int(self: Array, dim: int = 0) -> tuple[Array, ...]:
+    """The slices along ``dim``, without that dimension."""
+    if self.ndim == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    d = wrap_dim(dim, self.ndim)
+    lead = (ALL,) * d
+    return tuple([self[(*lead, i, ...)] for i in range(self.shape[d])])

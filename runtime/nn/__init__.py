@@ -1,0 +1,3 @@
+"""Neural networks: ``tengen.nn.functional``."""
+
+from tengen.nn import functional as functional

@@ -1,0 +1,102 @@
+"""Functions of neural networks, with the signatures of ``torch.nn.functional``.
+
+Where a signature is that of the operator's schema the operator is exported as it stands; the
+others are written out in the modules imported below: words for reductions, ``inplace=``,
+``stride=None``, ``return_indices=``. An operator declared with ``python_module: nn`` that is not
+named here is found as it was generated.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import tengen.generated.nn_functions as _generated
+from tengen.generated.functions import adaptive_avg_pool1d as adaptive_avg_pool1d
+from tengen.generated.functions import celu_ as celu_
+from tengen.generated.functions import conv1d as conv1d
+from tengen.generated.functions import conv2d as conv2d
+from tengen.generated.functions import conv3d as conv3d
+from tengen.generated.functions import conv_transpose1d as conv_transpose1d
+from tengen.generated.functions import conv_transpose2d as conv_transpose2d
+from tengen.generated.functions import conv_transpose3d as conv_transpose3d
+from tengen.generated.functions import cosine_similarity as cosine_similarity
+from tengen.generated.functions import pairwise_distance as pairwise_distance
+from tengen.generated.functions import pixel_shuffle as pixel_shuffle
+from tengen.generated.functions import pixel_unshuffle as pixel_unshuffle
+from tengen.generated.functions import prelu as prelu
+from tengen.generated.functions import relu_ as relu_
+from tengen.generated.functions import selu_ as selu_
+from tengen.generated.functions import sigmoid as sigmoid
+from tengen.generated.functions import tanh as tanh
+from tengen.generated.functions import threshold_ as threshold_
+from tengen.generated.nn_functions import elu_ as elu_
+from tengen.generated.nn_functions import gelu as gelu
+from tengen.generated.nn_functions import hardtanh_ as hardtanh_
+from tengen.generated.nn_functions import leaky_relu_ as leaky_relu_
+from tengen.generated.nn_functions import linear as linear
+from tengen.generated.nn_functions import log_sigmoid as logsigmoid  # noqa: F401
+from tengen.generated.nn_functions import one_hot as one_hot
+from tengen.generated.nn_functions import pad as pad
+from tengen.generated.nn_functions import scaled_dot_product_attention as scaled_dot_product_attention
+from tengen.generated.nn_functions import softplus as softplus
+from tengen.nn.activation import alpha_dropout as alpha_dropout
+from tengen.nn.activation import celu as celu
+from tengen.nn.activation import dropout as dropout
+from tengen.nn.activation import dropout1d as dropout1d
+from tengen.nn.activation import dropout2d as dropout2d
+from tengen.nn.activation import dropout3d as dropout3d
+from tengen.nn.activation import elu as elu
+from tengen.nn.activation import glu as glu
+from tengen.nn.activation import hardsigmoid as hardsigmoid
+from tengen.nn.activation import hardswish as hardswish
+from tengen.nn.activation import hardtanh as hardtanh
+from tengen.nn.activation import leaky_relu as leaky_relu
+from tengen.nn.activation import log_softmax as log_softmax
+from tengen.nn.activation import mish as mish
+from tengen.nn.activation import relu as relu
+from tengen.nn.activation import relu6 as relu6
+from tengen.nn.activation import selu as selu
+from tengen.nn.activation import silu as silu
+from tengen.nn.activation import softmax as softmax
+from tengen.nn.activation import softmin as softmin
+from tengen.nn.activation import softsign as softsign
+from tengen.nn.activation import tanhshrink as tanhshrink
+from tengen.nn.activation import threshold as threshold
+from tengen.nn.loss import binary_cross_entropy as binary_cross_entropy
+from tengen.nn.loss import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
+from tengen.nn.loss import cosine_embedding_loss as cosine_embedding_loss
+from tengen.nn.loss import cross_entropy as cross_entropy
+from tengen.nn.loss import huber_loss as huber_loss
+from tengen.nn.loss import kl_div as kl_div
+from tengen.nn.loss import l1_loss as l1_loss
+from tengen.nn.loss import margin_ranking_loss as margin_ranking_loss
+from tengen.nn.loss import mse_loss as mse_loss
+from tengen.nn.loss import nll_loss as nll_loss
+from tengen.nn.loss import smooth_l1_loss as smooth_l1_loss
+from tengen.nn.normalization import batch_norm as batch_norm
+from tengen.nn.normalization import embedding as embedding
+from tengen.nn.normalization import group_norm as group_norm
+from tengen.nn.normalization import instance_norm as instance_norm
+from tengen.nn.normalization import layer_norm as layer_norm
+from tengen.nn.normalization import normalize as normalize
+from tengen.nn.normalization import rms_norm as rms_norm
+from tengen.nn.spatial import adaptive_avg_pool2d as adaptive_avg_pool2d
+from tengen.nn.spatial import adaptive_avg_pool3d as adaptive_avg_pool3d
+from tengen.nn.spatial import avg_pool1d as avg_pool1d
+from tengen.nn.spatial import avg_pool2d as avg_pool2d
+from tengen.nn.spatial import avg_pool3d as avg_pool3d
+from tengen.nn.spatial import interpolate as interpolate
+from tengen.nn.spatial import max_pool1d as max_pool1d
+from tengen.nn.spatial import max_pool1d_with_indices as max_pool1d_with_indices
+from tengen.nn.spatial import max_pool2d as max_pool2d
+from tengen.nn.spatial import max_pool2d_with_indices as max_pool2d_with_indices
+from tengen.nn.spatial import max_pool3d as max_pool3d
+from tengen.nn.spatial import max_pool3d_with_indices as max_pool3d_with_indices
+
+if not TYPE_CHECKING:  # a checker would believe that every name exists
+
+    def __getattr__(name: str) -> Any:
+        """The operators that are not named above."""
+        if name.startswith("_") or not hasattr(_generated, name):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(_generated, name)

@@ -1,0 +1,131 @@
+"""Normalisation and embedding as ``torch.nn.functional`` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from tengen.autograd import no_grad
+from tengen.generated import functions as F
+from tengen.tensor import Tensor
+
+
+def _check_values_per_channel(shape: Sequence[int]) -> None:
+    """With one value a channel every output would be 0."""
+    if shape[0] * prod(shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {shape}")
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalisation of each channel (dim 1) over the batch.
+
+    Training moves the running statistics in place. Raises ValueError for one value a channel.
+    """
+    if training:
+        _check_values_per_channel(input.shape)
+    return F.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalisation of each channel of each sample. Raises ValueError for one value a channel."""
+    if use_input_stats and prod(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    return F.instance_norm(
+        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False
+    )
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalisation over the last dims, whose sizes are ``normalized_shape``."""
+    return F.layer_norm(input, normalized_shape, weight, bias, eps, False)
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """Division by the root mean square over the last dims, whose sizes are ``normalized_shape``."""
+    return F.rms_norm(input, normalized_shape, weight, eps)
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalisation over each of ``num_groups`` groups of channels of each sample.
+
+    Raises ValueError for one value a group, RuntimeError when the channels do not divide.
+    """
+    if input.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    shape = input.shape
+    _check_values_per_channel([shape[0] * shape[1] // max(num_groups, 1), num_groups, *shape[2:]])
+    return F.group_norm(input, num_groups, weight, bias, eps, False)
+
+
+def normalize(
+    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
+    """``input`` divided by its p-norm along ``dim``, or by eps where that is larger."""
+    length = F.linalg_vector_norm(input, p, dim, True).clamp(min=eps).expand_as(input)
+    return F.div(input, length) if out is None else F.div(input, length, out=out)
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """Rows of ``weight`` by the indices ``input``.
+
+    With ``max_norm`` the rows that are used and longer are scaled down to it first, in place. A
+    negative ``padding_idx`` counts from the end. Raises AssertionError when it is out of range.
+    """
+    rows = weight.shape[0]
+    if padding_idx is None:
+        padding_idx = -1
+    elif not -rows <= padding_idx < rows:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    elif padding_idx < 0:
+        padding_idx += rows
+    if max_norm is not None:
+        with no_grad():
+            _shorten(weight, input, max_norm, norm_type)
+    return F.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+def _shorten(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
+    used = indices.reshape(-1)
+    rows = F.embedding(weight, used)
+    length = F.linalg_vector_norm(rows, norm_type, 1, True)
+    weight[used] = F.where(length > max_norm, rows * (max_norm / (length + 1e-7)), rows)

@@ -1,0 +1,244 @@
+"""Pooling and resizing as ``torch.nn.functional`` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import floor
+from typing import Any
+
+import tengen
+from tengen.generated import functions as F
+from tengen.tensor import Tensor
+
+Sizes = int | Sequence[int]
+Pooled = Any  # a Tensor, or with return_indices two; as a union it would help no caller
+
+
+def _strides(stride: Sizes | None) -> Sizes:
+    """None is an empty list to operators: the kernel's size."""
+    return () if stride is None else stride
+
+
+# ------------------------------------------------------------------------------- maximum
+
+
+def _max_pool(
+    plain: Callable[..., Any], with_indices: Callable[..., Any], return_indices: bool, *args: Any
+) -> Any:
+    input, kernel_size, stride, *rest = args
+    return (with_indices if return_indices else plain)(input, kernel_size, _strides(stride), *rest)
+
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Pooled:
+    """The maxima of windows of the last dim; with ``return_indices`` also where they are."""
+    args = (input, kernel_size, stride, padding, dilation, ceil_mode)
+    out: Pooled = _max_pool(F.max_pool1d, F.max_pool1d_with_indices, return_indices, *args)
+    return out
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Pooled:
+    """The maxima of windows of the last two dims; with ``return_indices`` also where they are."""
+    args = (input, kernel_size, stride, padding, dilation, ceil_mode)
+    out: Pooled = _max_pool(F.max_pool2d, F.max_pool2d_with_indices, return_indices, *args)
+    return out
+
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Pooled:
+    """The maxima of windows of the last three dims; with ``return_indices`` also where they are."""
+    args = (input, kernel_size, stride, padding, dilation, ceil_mode)
+    out: Pooled = _max_pool(F.max_pool3d, F.max_pool3d_with_indices, return_indices, *args)
+    return out
+
+
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """``max_pool1d`` with ``return_indices``."""
+    return F.max_pool1d_with_indices(input, kernel_size, _strides(stride), padding, dilation, ceil_mode)
+
+
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """``max_pool2d`` with ``return_indices``."""
+    return F.max_pool2d_with_indices(input, kernel_size, _strides(stride), padding, dilation, ceil_mode)
+
+
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """``max_pool3d`` with ``return_indices``."""
+    return F.max_pool3d_with_indices(input, kernel_size, _strides(stride), padding, dilation, ceil_mode)
+
+
+# ------------------------------------------------------------------------------- average
+
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The means of windows of the last dim."""
+    return F.avg_pool1d(input, kernel_size, _strides(stride), padding, ceil_mode, count_include_pad)
+
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The means of windows of the last two dims."""
+    args = (_strides(stride), padding, ceil_mode, count_include_pad, divisor_override)
+    return F.avg_pool2d(input, kernel_size, *args)
+
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The means of windows of the last three dims."""
+    args = (_strides(stride), padding, ceil_mode, count_include_pad, divisor_override)
+    return F.avg_pool3d(input, kernel_size, *args)
+
+
+def _sizes(input: Tensor, output_size: int | Sequence[int | None] | None, dims: int) -> list[int]:
+    """One size for each of the last dims; None keeps the input's."""
+    given = list(output_size) if isinstance(output_size, Sequence) else [output_size] * dims
+    if len(given) != dims:
+        raise ValueError(
+            f"Input dimension should be at least {len(given) + 1}, and output_size have {dims} sizes"
+        )
+    return [n if wanted is None else wanted for n, wanted in zip(input.shape[-dims:], given, strict=True)]
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
+    """Means over windows of as equal a size as possible; None keeps the size of a dim."""
+    return F.adaptive_avg_pool2d(input, _sizes(input, output_size, 2))
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
+    """Means over windows of as equal a size as possible; None keeps the size of a dim."""
+    return F.adaptive_avg_pool3d(input, _sizes(input, output_size, 3))
+
+
+# ------------------------------------------------------------------------------ resizing
+
+
+def interpolate(
+    input: Tensor,
+    size: Sizes | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """The dims after the second resized to ``size``, or by ``scale_factor``: nearest elements.
+
+    Modes: ``'nearest'``, ``'nearest-exact'`` (from the places' middles) and ``'area'``. Raises
+    ValueError unless one of size and scale_factor is given, NotImplementedError for other modes.
+    """
+    dims = input.ndim - 2
+    if dims < 1:
+        raise ValueError(f"Expected an input of at least 3 dims, but got {input.ndim}")
+    if mode in ("nearest", "nearest-exact", "area") and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic "
+            "| trilinear"
+        )
+    if mode not in ("nearest", "nearest-exact", "area"):
+        raise NotImplementedError(f"interpolate: mode '{mode}' is not implemented")
+    if antialias:
+        raise ValueError("Anti-alias option is only supported for bilinear and bicubic modes")
+    sizes, scales = _output_sizes(input, dims, size, scale_factor, recompute_scale_factor)
+    if mode == "area":
+        return (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)[dims - 1](input, sizes)
+    out = input
+    for dim, (n, wanted, scale) in enumerate(zip(input.shape[2:], sizes, scales, strict=True)):
+        step = n / wanted if scale is None else 1 / scale
+        middle = 0.5 if mode == "nearest-exact" else 0.0
+        places = [min(floor((i + middle) * step), n - 1) for i in range(wanted)]
+        out = out.index_select(dim + 2, tengen.tensor(places, dtype=tengen.int64, device=input.device))
+    return out
+
+
+def _output_sizes(
+    input: Tensor,
+    dims: int,
+    size: Sizes | None,
+    scale_factor: float | Sequence[float] | None,
+    recompute: bool | None,
+) -> tuple[list[int], list[float | None]]:
+    """The new sizes, and the scales where these and not the sizes decide on the step."""
+    if (size is None) is (scale_factor is None):
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is not None:
+        if recompute:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        sizes = [size] * dims if isinstance(size, int) else list(size)
+        if len(sizes) != dims:
+            raise ValueError(
+                f"Input and output must have the same number of spatial dimensions, but got {sizes}"
+            )
+        return sizes, [None] * dims
+    assert scale_factor is not None
+    factors = [float(scale_factor)] * dims if isinstance(scale_factor, (int, float)) else list(scale_factor)
+    if len(factors) != dims:
+        raise ValueError(f"Input and scale_factor must have the same number of spatial dimensions: {factors}")
+    sizes = [floor(n * f) for n, f in zip(input.shape[2:], factors, strict=True)]
+    return sizes, [None] * dims if recompute else list(factors)

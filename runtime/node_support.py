@@ -1,0 +1,194 @@
+"""What generated code calls: small functions that are no operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tengen.autograd.edge import gradient_edge
+from tengen.autograd.grad_mode import grad_mode
+from tengen.autograd.graph_task import current
+from tengen.autograd.node import next_sequence_nr
+from tengen.autograd.saved_variable import (
+    BACKWARD_TWICE,
+    FREED,
+    modified_in_place,
+    unpack_array,
+    unpack_tensor,
+)
+
+_float32 = np.dtype("float32")
+
+
+class LibraryFunction:
+    """A function of another library, imported when it is first called."""
+
+    __slots__ = ("function", "module", "name")
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module = module
+        self.name = name
+        self.function: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.function is None:
+            self.function = getattr(import_module(self.module), self.name)
+        return self.function(*arguments)
+
+
+class LazyModule:
+    """A module that is imported when the first of its names is asked for.
+
+    The Nodes are: a program that records nothing does without them.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(import_module(self.__name__), name)
+        setattr(self, name, found)  # and so is found at once from now on
+        return found
+
+
+# -- reduced floating types ----------------------------------------------------------------
+
+
+def upcast(array: Any) -> Any:
+    """float16 and bfloat16 as float32, in which they are computed; anything else as it is."""
+    kind = array.dtype
+    return array.astype(_float32) if kind.char == "e" or kind.name == "bfloat16" else array
+
+
+def downcast(array: Any, dtype: Any) -> Any:
+    """A float32 result rounded to ``dtype``; anything else as it is."""
+    return array.astype(dtype) if array.dtype == _float32 else array
+
+
+# -- saved values --------------------------------------------------------------------------
+
+
+def graph_is_kept() -> bool:
+    """Whether what Nodes saved is needed after this backward pass: a formula's ``retain_variables``."""
+    task = current.task
+    return task is None or task.keep_graph
+
+
+def versions(tensors: Sequence[Any]) -> tuple[int, ...]:
+    """The versions of a list of tensors, of which some may be None."""
+    return tuple([0 if t is None or t._storage is None else t._storage.version for t in tensors])
+
+
+def unpack_tensors(tensors: Any, saved: tuple[int, ...], edges: Any) -> list[Any]:
+    """A saved list of tensors with the history they had; RuntimeError when one was written to."""
+    if tensors is FREED:
+        raise RuntimeError(BACKWARD_TWICE)
+    if edges is None:
+        edges = (None,) * len(tensors)
+    return [
+        None if t is None else unpack_tensor(t, v, e) for t, v, e in zip(tensors, saved, edges, strict=True)
+    ]
+
+
+def modified(tensor: Any, version: int, node: Any) -> NoReturn:
+    """Raise for a saved tensor that was written to."""
+    unpack_array(tensor, version, node)
+    raise modified_in_place(tensor._array, tensor._type, tensor._edge, tensor._storage.version, version)
+
+
+# -- incoming gradients ----------------------------------------------------------------------
+
+
+def materialize(node: Any, grads: Sequence[Any], number: int) -> Any:
+    """The gradient of one of several results as a Tensor; zeros when none has come."""
+    found = grads[number]
+    if found is None:
+        kind = node.type[number]
+        found = kind.wrap(kind.backend.lib.zeros(node.shape[number], kind.dtype))
+    return found
+
+
+def materialize_array(node: Any, grads: Sequence[Any], number: int) -> Any:
+    """As ``materialize``, as an array."""
+    found = grads[number]
+    if found is None:
+        kind = node.type[number]
+        found = kind.backend.lib.zeros(node.shape[number], kind.dtype)
+    return found
+
+
+def not_implemented(operator: str) -> NoReturn:
+    """The formula of an input that has no derivative: RuntimeError, when it is asked for."""
+    raise RuntimeError(f"derivative for {operator} is not implemented")
+
+
+def spread(grads: Sequence[Any] | None, edges: Sequence[Any]) -> Sequence[Any]:
+    """The gradients of a list of tensors: one for each of its edges."""
+    return (None,) * len(edges) if grads is None else grads
+
+
+def zero_tangent(primal: Any) -> Any:
+    """The tangent of an input that has none: zeros like the primal, or None for None."""
+    if primal is None:
+        return None
+    if isinstance(primal, (list, tuple)):
+        return [zero_tangent(p) for p in primal]
+    kind = primal._type
+    return kind.wrap(kind.backend.lib.zeros(primal._array.shape, kind.dtype))
+
+
+# -- composites with a derivative of their own -------------------------------------------------
+
+
+def record_composite(
+    compute: Callable[[], Any],
+    node_class: Any,
+    inputs: tuple[Any, ...] = (),
+    saved: dict[str, tuple[str, Any]] | None = None,
+    outputs: tuple[int, ...] = (0,),
+) -> Any:
+    """Run a composite without recording its parts, and record it as one Node."""
+    before = grad_mode.enabled
+    grad_mode.enabled = False
+    try:
+        result = compute()
+    finally:
+        grad_mode.enabled = before
+    flat = [t for i in inputs for t in (i if isinstance(i, (list, tuple)) else (i,))]
+    if node_class is None or not before or not any(t is not None and t._requires_grad for t in flat):
+        return result
+    outs = result if isinstance(result, tuple) else (result,)
+    node = object.__new__(node_class)
+    node.sequence_nr = next_sequence_nr()
+    node.extra = None
+    single = node.num_inputs == 1
+    node.shape = outs[0]._array.shape if single else tuple(o._array.shape for o in outs)
+    node.type = outs[0]._type if single else tuple(o._type for o in outs)
+    node.next_edges = tuple([None if t is None else gradient_edge(t) for t in flat])
+    for slot, (what, value) in (saved or {}).items():
+        _save(node, slot, what, value, outs)
+    for i in outputs:
+        outs[i]._edge = (node, i)
+        outs[i]._requires_grad = True
+    return result
+
+
+def _save(node: Any, slot: str, what: str, value: Any, outs: tuple[Any, ...]) -> None:
+    if what == "result":
+        node.result_versions = None
+        setattr(node, slot, outs[value]._array)
+    elif what == "tensor":
+        setattr(node, slot, value)
+        setattr(node, f"{slot}_version", versions((value,))[0])
+    elif what == "tensors":
+        setattr(node, slot, tuple(value))
+        setattr(node, f"{slot}_version", versions(value))
+    else:
+        setattr(
+            node,
+            slot,
+            {"shape": lambda: value._array.shape, "type": lambda: value._type}.get(what, lambda: value)(),
+        )

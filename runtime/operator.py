@@ -1,0 +1,366 @@
+"""Operator: one overload as the second path sees it.
+
+The generated bindings take the first path, straight to the Type, when their arguments are
+tensors of one Type. Everything else comes here: Python scalars that promote, tensors of
+different types, keyword forms, several overloads, out variants, active interceptors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tengen.arguments import Parameter, Rejected, bind_arguments, describe_call
+from tengen.device import as_device, default_device
+from tengen.generated.operators import BY_METHOD, OPERATORS, OVERLOADS
+from tengen.interception import Interceptor, active
+from tengen.legacy_type_dispatch import type_of
+from tengen.promotion import common_dtype
+from tengen.scalar_type import bool_, default_complex, dtype, get_default_dtype, int64
+from tengen.tensor import Tensor
+from tengen.type import Type
+
+NUMBERS = frozenset({bool, int, float, complex})
+_FACTORY_OPTIONS = 4  # dtype, layout, device, pin_memory
+
+
+class Operator:
+    """A declared operator. Calling it promotes, chooses the Type and runs its method."""
+
+    __slots__ = (
+        "factory",
+        "function",
+        "method",
+        "name",
+        "names",
+        "numbers",
+        "options",
+        "out",
+        "parameters",
+        "promote",
+        "promoted",
+        "refuse",
+        "same_dtype",
+        "schema",
+        "tensors",
+    )
+
+    def __init__(self, name: str, row: tuple[Any, ...]) -> None:
+        self.name = name
+        self.function = name.partition(".")[0]
+        (
+            self.schema,
+            self.method,
+            parameters,
+            self.promote,
+            self.promoted,
+            self.same_dtype,
+            self.tensors,
+            self.factory,
+            self.options,
+            self.out,
+            self.numbers,
+            self.refuse,
+        ) = row
+        self.parameters: tuple[Parameter, ...] = tuple(Parameter(p, self.numbers) for p in parameters)
+        #: The words that may be keywords of a call; self goes by "input" too.
+        self.names = frozenset(p.name for p in self.parameters) | {"input"}
+
+    def __repr__(self) -> str:
+        return f"<tengen operator {self.schema}>"
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run on arguments that are complete and in the schema's order."""
+        if active:
+            return self._intercepted(tuple(active), arguments)
+        return self.proceed(*arguments)
+
+    def _intercepted(self, layers: tuple[Interceptor, ...], arguments: tuple[Any, ...]) -> Any:
+        """Run below the interceptors ``layers``, the newest, which is the last, first."""
+        if not layers:  # a snapshot: another thread may take its own out of the list meanwhile
+            return self.proceed(*arguments)
+        return layers[-1](self, arguments, lambda *given: self._intercepted(layers[:-1], given))
+
+    def proceed(self, *arguments: Any) -> Any:
+        """The rest of the path below the interceptors."""
+        if self.factory is not None:
+            return self._make(arguments)
+        if self.refuse is not None:
+            self._check_refused(arguments)
+        tensors = self._tensors(arguments)
+        if self.promote:
+            arguments, kind = self._promote(arguments, tensors)
+        else:
+            kind = self._common_type(tensors)
+            if self.same_dtype:
+                self._check_same_dtype(arguments)
+        return getattr(kind, self.method)(*arguments)
+
+    # -- creation ----------------------------------------------------------------------
+
+    def _make(self, arguments: tuple[Any, ...]) -> Any:
+        """Run a factory: its Type comes from dtype and device, or from the values given."""
+        at = self.options
+        chosen, _, where, _ = arguments[at : at + _FACTORY_OPTIONS]
+        if chosen is None:
+            chosen = self._inferred(arguments)
+        kind = type_of(chosen, as_device(where))
+        rest = arguments[:at] + arguments[at + _FACTORY_OPTIONS :]
+        return getattr(kind, self.method)(*rest)
+
+    def _inferred(self, arguments: tuple[Any, ...]) -> dtype:
+        if self.factory == "default":
+            return get_default_dtype()
+        if self.factory == "int64":
+            return int64
+        values = [arguments[i] for i in self.factory if arguments[i] is not None]
+        if any(isinstance(v, complex) for v in values):
+            return default_complex()
+        if any(isinstance(v, float) for v in values):
+            return get_default_dtype()
+        return bool_ if values and all(isinstance(v, bool) for v in values) else int64
+
+    # -- types -------------------------------------------------------------------------
+
+    def _tensors(self, arguments: tuple[Any, ...]) -> list[Tensor]:
+        found: list[Tensor] = []
+        for i in self.tensors:
+            value = arguments[i]
+            if value.__class__ in NUMBERS:
+                continue
+            if value.__class__ in (list, tuple):
+                found.extend(t for t in value if t is not None)
+            elif value is not None:
+                found.append(value)
+        return found
+
+    def _common_type(self, tensors: Sequence[Tensor]) -> Type:
+        """The Type of the first tensor; the others must live on its device."""
+        if not tensors:
+            return type_of(get_default_dtype(), default_device)
+        kind: Type = tensors[0]._type
+        for t in tensors[1:]:
+            other = t._type
+            if other is kind:
+                continue
+            if other.backend is not kind.backend:
+                raise self._devices_differ(tensors)
+            if other.recording and not kind.recording:
+                kind = kind.recorded(True)
+        return kind
+
+    def _devices_differ(self, tensors: Sequence[Tensor]) -> RuntimeError:
+        found = ", ".join(dict.fromkeys(str(t._type.backend.device) for t in tensors))
+        return RuntimeError(
+            f"{self.function}: Expected all tensors to be on the same device, "
+            f"but found at least two devices: {found}"
+        )
+
+    def _check_same_dtype(self, arguments: tuple[Any, ...]) -> None:
+        first: Tensor | None = None
+        name = ""
+        for i in self.same_dtype:
+            value = arguments[i]
+            for t in value if value.__class__ in (list, tuple) else (value,):
+                if t is None:
+                    continue
+                if first is None:
+                    first, name = t, self.parameters[i].name
+                elif t._type.scalar_type is not first._type.scalar_type:
+                    raise RuntimeError(
+                        f"{self.function}: expected {name} and {self.parameters[i].name} to have the same "
+                        f"dtype, but got: {first._type.scalar_type} != {t._type.scalar_type}"
+                    )
+
+    def _promote(self, arguments: tuple[Any, ...], tensors: list[Tensor]) -> tuple[tuple[Any, ...], Type]:
+        """The arguments cast to their common Type, and that Type."""
+        taking_part: list[Any] = []
+        for i in self.promoted:
+            value = arguments[i]
+            if value.__class__ in (list, tuple):
+                taking_part.extend(value)
+            elif value is not None:
+                taking_part.append(value)
+        common = common_dtype(taking_part, self.promote)
+        kind = self._common_type_ignoring_scalars(tensors).of(common)
+        cast = list(arguments)
+        for i in self.promoted:
+            value = cast[i]
+            if value.__class__ in (list, tuple):
+                cast[i] = [cast_alias(t, kind) for t in value]
+            elif isinstance(value, Tensor):
+                cast[i] = cast_alias(value, kind)
+            elif value is not None:
+                number = wrapped_number(common, value)
+                is_tensor = self.parameters[i].type == "Tensor"
+                cast[i] = kind.wrap(kind.backend.lib.full((), number, kind.dtype)) if is_tensor else number
+        return tuple(cast), kind
+
+    def _check_refused(self, operands: Sequence[Any]) -> None:
+        """RuntimeError for an operand of a category that the operator refuses."""
+        for value in operands:
+            if isinstance(value, Tensor):
+                category = value._type.scalar_type.category
+            elif value.__class__ in NUMBERS:
+                category = dtype.of_python(value.__class__).category
+            else:
+                continue
+            if category in self.refuse:
+                raise RuntimeError(f"{self.function}: {self.refuse[category]}")
+
+    def _common_type_ignoring_scalars(self, tensors: list[Tensor]) -> Type:
+        """As _common_type, but a 0-d CPU-like tensor may join tensors of another device."""
+        sized = [t for t in tensors if t._array.ndim] or tensors
+        return self._common_type(sized)
+
+
+def cast_alias(tensor: Tensor, kind: Type) -> Tensor:
+    """``tensor`` in the Type ``kind``, with the same gradient edge.
+
+    Not an operator: the history sees the tensor itself, and the gradient is cast back to its
+    dtype where it arrives.
+    """
+    if tensor._type is kind:
+        return tensor
+    from tengen.autograd.edge import gradient_edge
+
+    source = tensor._type.backend
+    array = tensor._array
+    if source is not kind.backend:
+        array = kind.backend.lib.from_numpy(source.lib.to_numpy(array))
+    out = kind.wrap(kind.backend.lib.cast(array, kind.dtype))
+    if tensor._requires_grad and kind.recording:
+        out._edge = gradient_edge(tensor)
+        out._requires_grad = True
+    return out
+
+
+def wrapped_number(common: dtype, value: Any) -> Any:
+    """A Python number as an operand of the type ``common``; integers wrap as C's do."""
+    match common.category:
+        case "integral":
+            bits = 8 * common.itemsize
+            low = -(1 << (bits - 1)) if common.is_signed else 0
+            return (int(value) - low) % (1 << bits) + low
+        case "complex":
+            return complex(value)
+        case "bool":
+            return bool(value)
+    return float(value)
+
+
+# -- the table -------------------------------------------------------------------------
+
+_made: dict[str, Operator] = {}
+
+
+def operator(name: str) -> Operator:
+    """The operator with this full name (``"add.Tensor"``); KeyError when there is none."""
+    found = _made.get(name)
+    if found is None:
+        found = _made[name] = Operator(name, OPERATORS[name])
+    return found
+
+
+def by_method(method: str) -> Operator | None:
+    """The operator behind a generated method of a Type (``"add_Tensor"``)."""
+    name = BY_METHOD.get(method)
+    return operator(name) if name is not None else None
+
+
+def one_type(tensors: Any) -> Type | None:
+    """The Type that all the tensors of a list or tuple have; None when there is no such."""
+    if tensors.__class__ is not list and tensors.__class__ is not tuple:
+        return None
+    kind: Type | None = None
+    for t in tensors:
+        if t.__class__ is not Tensor or (t._type is not kind and kind is not None):
+            return None
+        kind = t._type
+    return kind
+
+
+# -- calls from the bindings -------------------------------------------------------------
+
+
+def call(function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Call the first overload of ``function`` that takes these arguments.
+
+    Raises TypeError, naming what came and what was expected, when none does.
+    """
+    found = _overload(function, arguments, keywords)
+    if found is None:
+        raise _no_overload(function, arguments, keywords)
+    chosen, bound = found
+    return chosen(*bound)
+
+
+def call_operator(function: str, arguments: tuple[Any, ...]) -> Any:
+    """As ``call``, for Python's operators: NotImplemented for operands that are not ours."""
+    found = _overload(function, arguments, {})
+    if found is None:
+        return NotImplemented
+    chosen, bound = found
+    return chosen(*bound)
+
+
+def _candidates(function: str, keywords: dict[str, Any]) -> list[Operator]:
+    """The overloads that can be meant: those with ``out`` only when one is given."""
+    out = keywords.get("out") is not None
+    return [o for o in map(operator, OVERLOADS[function]) if o.out is out]
+
+
+def _overload(
+    function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[Operator, list[Any]] | None:
+    """The first overload that takes the arguments, and these converted."""
+    candidates = _candidates(function, keywords)
+    keywords = plain_keywords(keywords)
+    candidates = [o for o in candidates if o.names.issuperset(keywords)]
+    for chosen in candidates:
+        try:
+            return chosen, bind_arguments(chosen.parameters, arguments, keywords)
+        except Rejected:
+            continue
+    for chosen in candidates:  # a number stands for a tensor only where no overload takes it as it is
+        if chosen.numbers:
+            try:
+                return chosen, bind_arguments(chosen.parameters, arguments, keywords, numbers=True)
+            except Rejected:
+                continue
+    return None
+
+
+def _as_such(parameters: Sequence[Parameter], arguments: tuple[Any, ...]) -> bool:
+    """Whether the arguments given by position are tensors and numbers just where the schema says so."""
+    for parameter, value in zip(parameters, arguments, strict=False):
+        if value.__class__ in NUMBERS:
+            if parameter.type == "Tensor":
+                return False
+        elif parameter.type == "Scalar" and isinstance(value, Tensor):
+            return False
+    return True
+
+
+#: NumPy's words for some arguments, which are understood too.
+NUMPY_WORDS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x2": "other"}
+
+
+def plain_keywords(keywords: dict[str, Any]) -> dict[str, Any]:
+    """The keywords in PyTorch's words, less an ``out`` that is None."""
+    if not NUMPY_WORDS.keys().isdisjoint(keywords):
+        keywords = {NUMPY_WORDS.get(k, k): v for k, v in keywords.items()}
+    if "out" in keywords and keywords["out"] is None:
+        return {k: v for k, v in keywords.items() if k != "out"}
+    return keywords
+
+
+def _no_overload(function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> TypeError:
+    """The error of a call that no overload takes, with the reason of each."""
+    rejected: list[tuple[Operator, Rejected]] = []
+    for chosen in _candidates(function, keywords):
+        try:
+            bind_arguments(chosen.parameters, arguments, plain_keywords(keywords))
+        except Rejected as reason:
+            rejected.append((chosen, reason))
+    return describe_call(function, arguments, keywords, rejected)

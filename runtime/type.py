@@ -1,0 +1,120 @@
+"""Type: what a tensor is, and where its operators are.
+
+There is one singleton for each backend, scalar type, and recording or not. The generated
+classes derive from this one; ``x.log10()`` ends in ``x._type.log10(x)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tengen.errors import unsupported
+from tengen.legacy_type_dispatch import Backend, get_type
+from tengen.scalar_type import bool_, dtype, from_array_dtype, int64
+from tengen.tensor import Tensor
+
+_new = object.__new__
+_WEAK: dict[str, frozenset[type]] = {
+    "bool": frozenset({bool}),
+    "integral": frozenset({bool, int}),
+    "floating": frozenset({bool, int, float}),
+    "reduced": frozenset({bool, int, float}),
+    "complex": frozenset({bool, int, float, complex}),
+}
+
+
+def _weak(scalar_type: dtype) -> frozenset[type]:
+    """The classes of Python numbers that stay in a type; a narrow integer must wrap an int first."""
+    narrow = scalar_type.category == "integral" and scalar_type.itemsize < 8
+    return _WEAK["bool" if narrow else scalar_type.category]
+
+
+class Type:
+    """The operators of tensors of one backend and scalar type."""
+
+    __slots__ = (
+        "__dict__",  # for the siblings that __getattr__ remembers
+        "backend",
+        "dtype",
+        "recording",
+        "scalar_type",
+        "weak",
+    )
+
+    def __init__(self, backend: Backend, scalar_type: dtype, recording: bool) -> None:
+        self.backend = backend
+        self.scalar_type = scalar_type
+        self.dtype: Any = scalar_type.array_dtype
+        self.recording = recording
+        #: The classes of Python scalars that an operation with such a tensor does not promote.
+        self.weak = _weak(scalar_type)
+
+    @property
+    def name(self) -> str:
+        """``CPUFloatType``, ``VariableCPUFloatType``, ..."""
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        return f"<tengen Type {self.name}>"
+
+    def wrap(self, array: Any) -> Tensor:
+        """A new tensor of this Type over ``array``, which must have its dtype; no history."""
+        out = _new(Tensor)
+        out._array = array
+        out._type = self
+        out._requires_grad = False
+        out._edge = out._storage = out._base = out._meta = None
+        return out
+
+    def number(self, value: Any) -> Tensor:
+        """A Python number of a ``weak`` class as a 0-d tensor of this Type."""
+        return self.wrap(self.backend.lib.full((), value, self.dtype))
+
+    def of(self, scalar_type: dtype) -> Type:
+        """The Type of another scalar type on the same backend, recording as this one does."""
+        if scalar_type is self.scalar_type:
+            return self
+        return get_type(self.backend.name, scalar_type, self.recording)
+
+    def of_array(self, array: Any) -> Type:
+        """The Type for an array of this backend, by its dtype."""
+        if array.dtype is self.dtype:
+            return self
+        return self.of(from_array_dtype(array.dtype))
+
+    def recorded(self, recording: bool) -> Type:
+        """This Type's twin that records, or does not."""
+        if recording is self.recording:
+            return self
+        return get_type(self.backend.name, self.scalar_type, recording)
+
+    def __getattr__(self, name: str) -> Any:
+        """Siblings, made when first asked for; else the operator is not there for this Type."""
+        if name == "bool_type":
+            sibling = self.of(bool_)
+        elif name == "int64_type":
+            sibling = self.of(int64)
+        elif name == "real_type":
+            sibling = self.of(self.scalar_type.to_real())
+        elif name.startswith("__"):
+            raise AttributeError(name)
+        else:
+            raise unsupported(self, name)
+        setattr(self, name, sibling)
+        return sibling
+
+
+class Absent:
+    """Stands in a Type class for an operator that its mother has and it has not."""
+
+    __slots__ = ("name",)
+
+    name: str
+
+    def __set_name__(self, owner: type[Type], name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Type | None, owner: type[Type]) -> Any:
+        if instance is None:
+            return self
+        raise unsupported(instance, self.name)

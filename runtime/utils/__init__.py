@@ -1,0 +1,7 @@
+"""What belongs to no other module."""
+
+from __future__ import annotations
+
+from tengen.utils import checkpoint, dlpack
+
+__all__ = ["checkpoint", "dlpack"]

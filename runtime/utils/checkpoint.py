@@ -1,0 +1,347 @@
+"""Checkpoints: parts of a program that save nothing and are computed again in the backward pass."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tengen.autograd import Function, backward
+from tengen.autograd.edge import gradient_edge
+from tengen.autograd.grad_mode import enable_grad, is_grad_enabled
+from tengen.autograd.graph_task import GraphTask, current
+from tengen.autograd.saved_variable import alias, unpack_tensor
+from tengen.autograd.saved_variable_hooks import Packed, saved_tensors_hooks, state
+from tengen.random import fork_rng, get_rng_state, set_rng_state
+from tengen.tensor_base import TensorBase
+
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "checkpoint",
+    "checkpoint_sequential",
+    "noop_context_fn",
+    "set_checkpoint_early_stop",
+]
+
+Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
+
+
+class CheckpointError(RuntimeError):
+    """What was computed again is not what was computed before."""
+
+
+class _Recomputed(Exception):
+    """All that is wanted of a recomputation is there."""
+
+
+def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    """Two contexts that do nothing."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+_early_stop: bool | None = None
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Inside, whether a recomputation stops as soon as all saved tensors are there."""
+    global _early_stop
+    before, _early_stop = _early_stop, enable
+    try:
+        yield
+    finally:
+        _early_stop = before
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Contexts = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """``function(*args, **kwargs)``, of which the backward pass computes anew what it needs.
+
+    Arguments and results are anything. With ``use_reentrant=False`` nothing else is different:
+    what would be saved is found again by a second run, which stops once all is there
+    (``early_stop``), and must save as many tensors, of the same shapes and dtypes
+    (``determinism_check="default"``). With ``use_reentrant=True`` the function is run without
+    recording, and in full, by a backward pass of its own. The state of the default random
+    generator is the same in the second run, unless ``preserve_rng_state`` is False.
+
+    ``context_fn`` gives a context for each of the two runs; ``debug`` is accepted for PyTorch's
+    sake. Raises ValueError for options that do not go together, and in the backward pass
+    CheckpointError when the runs differ, RuntimeError when the reentrant kind is differentiated
+    by ``autograd.grad``, or for given ``inputs``.
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "tengen.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
+            "use_reentrant=False is recommended, but if you need to preserve the current default behavior, "
+            "you can pass use_reentrant=True.",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
+        )
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not noop_context_fn or debug:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    forward, again = context_fn()
+    rng = get_rng_state() if preserve_rng_state else None
+    if not is_grad_enabled():
+        with forward:
+            return function(*args, **kwargs)
+    stops = early_stop if _early_stop is None else _early_stop
+    frame = _Frame(function, args, kwargs, again, rng, stops, determinism_check == "default")
+    with saved_tensors_hooks(frame.pack, frame.unpack), forward:
+        return function(*args, **kwargs)
+
+
+# -- without a backward pass of its own -----------------------------------------------------
+
+
+class _Holder:
+    """Stands where a tensor would have been saved."""
+
+    __slots__ = ("__weakref__",)
+
+
+class _Input:
+    """A Tensor among the arguments, saved as Nodes save theirs: hooks that are active see it."""
+
+    __slots__ = ("edge", "value", "version")
+
+    def __init__(self, tensor: Any) -> None:
+        self.edge = gradient_edge(tensor)
+        self.version = 0 if tensor._storage is None else tensor._storage.version
+        self.value = Packed(tensor, state.stack[-1], tensor._type, self.edge) if state.stack else tensor
+
+    def restore(self) -> Any:
+        """The Tensor without history. RuntimeError when it was written to."""
+        made = alias(unpack_tensor(self.value, self.version, self.edge), None)
+        made._requires_grad = self.edge is not None
+        return made
+
+
+class _Frame:
+    """One call of ``checkpoint``: what it has to run again, and what that must give."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        context: AbstractContextManager[Any],
+        rng: Any,
+        early_stop: bool,
+        checked: bool,
+    ) -> None:
+        self.function = function
+        self.args = [_Input(a) if isinstance(a, TensorBase) else a for a in args]
+        self.kwargs = {k: _Input(a) if isinstance(a, TensorBase) else a for k, a in kwargs.items()}
+        self.context = context
+        self.rng = rng
+        self.early_stop = early_stop
+        self.checked = checked
+        #: What was saved in the first run, in order: who stands for it, and what it was like.
+        self.holders: list[weakref.ref[_Holder]] = []
+        self.metadata: list[tuple[Any, ...]] = []
+        #: What each backward pass has found again.
+        self.found: weakref.WeakKeyDictionary[GraphTask, weakref.WeakKeyDictionary[_Holder, Any]] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    def pack(self, tensor: Any) -> _Holder:
+        """Keep of a saved tensor what it is like."""
+        holder = _Holder()
+        self.holders.append(weakref.ref(holder))
+        self.metadata.append(_metadata(tensor))
+        return holder
+
+    def unpack(self, holder: _Holder) -> Any:
+        """The tensor that a holder stands for, computed again once in each backward pass."""
+        task = current.task
+        values = None if task is None else self.found.get(task)
+        if values is None or holder not in values:
+            values = self._recompute()
+            if task is not None:
+                self.found[task] = values
+        return values[holder]
+
+    def _recompute(self) -> weakref.WeakKeyDictionary[_Holder, Any]:
+        values: weakref.WeakKeyDictionary[_Holder, Any] = weakref.WeakKeyDictionary()
+        metadata: list[tuple[Any, ...]] = []
+
+        def pack(tensor: Any) -> Any:
+            kept = tensor.detach()
+            index = len(metadata)
+            if index == len(self.holders):
+                raise CheckpointError(
+                    "tengen.utils.checkpoint: trying to save more tensors during recomputation than during "
+                    "the original forward pass."
+                )
+            metadata.append(_metadata(tensor))
+            holder = self.holders[index]()
+            if holder is not None:
+                values[holder] = kept
+            if self.early_stop and len(metadata) == len(self.holders):
+                raise _Recomputed
+            return kept
+
+        args = [a.restore() if isinstance(a, _Input) else a for a in self.args]
+        kwargs = {k: a.restore() if isinstance(a, _Input) else a for k, a in self.kwargs.items()}
+        with fork_rng(enabled=self.rng is not None), enable_grad():
+            if self.rng is not None:
+                set_rng_state(self.rng)
+            with contextlib.suppress(_Recomputed), saved_tensors_hooks(pack, _same), self.context:
+                self.function(*args, **kwargs)
+        self._check(metadata)
+        return values
+
+    def _check(self, found: list[tuple[Any, ...]]) -> None:
+        """Raise CheckpointError when the second run did not save what the first did."""
+        if len(found) != len(self.metadata):
+            raise CheckpointError(
+                "tengen.utils.checkpoint: A different number of tensors was saved during the original "
+                f"forward and recomputation.\nNumber of tensors saved during forward: {len(self.metadata)}\n"
+                f"Number of tensors saved during recomputation: {len(found)}."
+            )
+        if not self.checked:
+            return
+        wrong = [
+            f"tensor at position {i}:\nsaved metadata: {_described(old)}\n"
+            f"recomputed metadata: {_described(new)}"
+            for i, (old, new) in enumerate(zip(self.metadata, found, strict=True))
+            if old != new
+        ]
+        if wrong:
+            raise CheckpointError(
+                "tengen.utils.checkpoint: Recomputed values for the following tensors have different "
+                "metadata than during the forward pass.\n" + "\n".join(wrong)
+            )
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _metadata(tensor: Any) -> tuple[Any, ...]:
+    kind = tensor._type
+    return tuple(tensor._array.shape), kind.scalar_type, kind.backend.device
+
+
+def _described(metadata: tuple[Any, ...]) -> dict[str, Any]:
+    return dict(zip(("shape", "dtype", "device"), metadata, strict=True))
+
+
+# -- with a backward pass of its own ----------------------------------------------------------
+
+
+class CheckpointFunction(Function):
+    """The reentrant kind: ``backward`` runs the function again, recorded, and then backwards."""
+
+    @staticmethod
+    def forward(ctx: Any, function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+        """``function(*args)``; warns when no argument requires gradients."""
+        tensors = [a for a in args if isinstance(a, TensorBase)]
+        if not any(t._requires_grad for t in tensors):
+            warnings.warn(
+                "None of the inputs have requires_grad=True. Gradients will be None",
+                UserWarning,
+                stacklevel=3,
+            )
+        ctx.function = function
+        ctx.rng = get_rng_state() if preserve_rng_state else None
+        ctx.others = [None if isinstance(a, TensorBase) else a for a in args]
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, TensorBase)]
+        ctx.save_for_backward(*tensors)
+        return function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """The gradients of the arguments."""
+        if current.task is not None and current.task.needed is not None:
+            raise RuntimeError(
+                "When use_reentrant=True, tengen.utils.checkpoint is incompatible with .grad() or passing an "
+                "`inputs` parameter to .backward(). To resolve this error, you can either set "
+                "use_reentrant=False, or call .backward() without passing the `inputs` argument."
+            )
+        args: list[Any] = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+            args[place] = tensor.detach()
+            args[place].requires_grad = tensor.requires_grad
+        with fork_rng(enabled=ctx.rng is not None), enable_grad():
+            if ctx.rng is not None:
+                set_rng_state(ctx.rng)
+            outputs = ctx.function(*args)
+        if not isinstance(outputs, tuple):
+            outputs = (outputs,)
+        pairs = [
+            (out, grad)
+            for out, grad in zip(outputs, grads, strict=True)
+            if isinstance(out, TensorBase) and out._requires_grad
+        ]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        backward([out for out, _ in pairs], [grad for _, grad in pairs])
+        return (None, None, *[None if i not in ctx.places else a.grad for i, a in enumerate(args)])
+
+
+# -- a sequence ----------------------------------------------------------------------------
+
+
+def checkpoint_sequential(
+    functions: Sequence[Callable[[Any], Any]],
+    segments: int,
+    input: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Apply ``functions`` one after the other, in ``segments`` checkpoints; the last is run as it is.
+
+    ``functions`` may be a module of layers. Raises ValueError for other keyword arguments.
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "tengen.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed "
+            "explicitly. use_reentrant=False is recommended, but if you need to preserve the current default "
+            "behavior, you can pass use_reentrant=True.",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    steps = list(functions.children() if hasattr(functions, "children") else functions)
+    size = len(steps) // segments
+    start = 0
+    for _ in range(segments - 1):
+        run = _chain(steps[start : start + size])
+        input = checkpoint(run, input, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state)
+        start += size
+    return _chain(steps[start:])(input)
+
+
+def _chain(steps: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    def run(value: Any) -> Any:
+        for step in steps:
+            value = step(value)
+        return value
+
+    return run
