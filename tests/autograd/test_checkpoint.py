@@ -1,0 +1,252 @@
+"""utils.checkpoint in both modes; in torch too."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import tengen
+from tengen.interception import active
+
+
+@pytest.fixture
+def c(m: Any) -> Any:
+    """The module of checkpoints."""
+    return importlib.import_module(f"{m.__name__}.utils.checkpoint")
+
+
+def leaf(m: Any, *values: float) -> Any:
+    return m.tensor(list(values), requires_grad=True)
+
+
+class Counted:
+    """A function that counts its calls."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.calls = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.calls += 1
+        return self.function(*args, **kwargs)
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_gradients(m: Any, c: Any, reentrant: bool) -> None:
+    run = Counted(lambda x, y: ((x * y).exp().sin() * x).tanh())
+    x, y = leaf(m, 0.1, 0.2), leaf(m, 0.3, 0.4)
+    expected = m.autograd.grad(run.function(x, y).sum(), (x, y))
+    out = c.checkpoint(run, x, y, use_reentrant=reentrant)
+    assert run.calls == 1
+    out.sum().backward()
+    assert run.calls == 2
+    assert m.allclose(x.grad, expected[0]) and m.allclose(y.grad, expected[1])
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_arguments_and_results_of_all_kinds(m: Any, c: Any, reentrant: bool) -> None:
+    x = leaf(m, 1.0)
+    a, s, others = c.checkpoint(
+        lambda a, s, many: (a.exp(), s + "!", [many[0] * 3]), x, "s", [x], use_reentrant=reentrant
+    )
+    assert s == "s!" and others[0].item() == 3.0
+    assert others[0].requires_grad is not reentrant
+    a.sum().backward()
+    assert m.allclose(x.grad, x.detach().exp())
+
+
+def test_keyword_arguments(m: Any, c: Any) -> None:
+    x, k = leaf(m, 1.0), leaf(m, 3.0)
+    c.checkpoint(lambda x, k: (x * k).exp(), x, use_reentrant=False, k=k).sum().backward()
+    assert m.allclose(x.grad, 3 * (x * k).detach().exp())
+    assert m.allclose(k.grad, (x * k).detach().exp())
+    with pytest.raises(ValueError, match="Unexpected keyword arguments: k"):
+        c.checkpoint(lambda x, k: x * k, x, use_reentrant=True, k=k)
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_random_numbers_are_the_same(m: Any, c: Any, reentrant: bool) -> None:
+    m.manual_seed(0)
+    x = leaf(m, 1.0, 2.0)
+    out = c.checkpoint(lambda x: (x * m.rand(2)).exp(), x, use_reentrant=reentrant)
+    m.rand(5)
+    state = m.get_rng_state()
+    out.sum().backward()
+    assert m.equal(state, m.get_rng_state())  # as it was before
+    m.manual_seed(0)
+    scale = m.rand(2)
+    assert m.allclose(x.grad, scale * (x.detach() * scale).exp())
+    c.checkpoint(lambda x: x.exp(), x, use_reentrant=reentrant, preserve_rng_state=False).sum().backward()
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_a_second_backward_pass(m: Any, c: Any, reentrant: bool) -> None:
+    x = leaf(m, 1.0)
+    run = Counted(lambda x: x.exp().sin())
+    y = c.checkpoint(run, x, use_reentrant=reentrant)
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    assert run.calls == 3
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.sum().backward()
+
+
+def test_reentrant_refuses_grad(m: Any, c: Any) -> None:
+    x = leaf(m, 1.0)
+    with pytest.raises(RuntimeError, match=r"incompatible with .grad\(\) or passing an `inputs`"):
+        m.autograd.grad(c.checkpoint(lambda x: x.exp(), x, use_reentrant=True).sum(), x)
+    with pytest.raises(RuntimeError, match=r"incompatible with .grad\(\) or passing an `inputs`"):
+        c.checkpoint(lambda x: x.exp(), x, use_reentrant=True).sum().backward(inputs=[x])
+
+
+def test_reentrant_without_gradients(m: Any, c: Any) -> None:
+    with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
+        assert not c.checkpoint(lambda x: x.exp(), m.ones(1), use_reentrant=True).requires_grad
+    y = c.checkpoint(lambda x: x.detach() * 2, leaf(m, 1.0), use_reentrant=True)
+    with pytest.raises(RuntimeError, match="none of output has requires_grad=True"):
+        y.sum().backward()
+    with m.no_grad():
+        assert not c.checkpoint(lambda x: x.exp(), leaf(m, 1.0), use_reentrant=False).requires_grad
+
+
+def test_grad_and_second_derivatives(m: Any, c: Any) -> None:
+    x = leaf(m, 0.5)
+    plain = (x.exp().sin()).sum()
+    (g,) = m.autograd.grad(plain, x, create_graph=True)
+    (expected,) = m.autograd.grad(g.sum(), x)
+    y = c.checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False)
+    (g,) = m.autograd.grad(y.sum(), x, create_graph=True)
+    assert m.allclose(m.autograd.grad(g.sum(), x)[0], expected)
+
+
+def test_nested(m: Any, c: Any) -> None:
+    inner = Counted(lambda x: x.exp().sin().cos())
+    outer = Counted(lambda x: c.checkpoint(inner, x * 1, use_reentrant=False) * 2)
+    x = leaf(m, 0.5)
+    (expected,) = m.autograd.grad((inner.function(x) * 2).sum(), x)
+    y = c.checkpoint(outer, x, use_reentrant=False)
+    y.sum().backward()
+    assert m.allclose(x.grad, expected)
+    assert (inner.calls, outer.calls) == (2, 2)
+
+
+def test_it_stops_early(m: Any, c: Any) -> None:
+    for early, reached in ((True, 1), (False, 2)):
+        last = Counted(lambda: None)
+
+        def run(x: Any, last: Counted = last) -> Any:
+            y = x.exp()
+            last()
+            return y
+
+        x = leaf(m, 1.0)
+        c.checkpoint(run, x, use_reentrant=False, early_stop=early).sum().backward()
+        assert last.calls == reached
+        with c.set_checkpoint_early_stop(early):
+            y = c.checkpoint(run, x, use_reentrant=False)
+        y.sum().backward()
+        assert last.calls == 2 * reached
+
+
+def changing(m: Any, first: Callable[[Any], Any], later: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function that does something else when it is called again."""
+    calls: list[int] = []
+
+    def run(x: Any) -> Any:
+        calls.append(1)
+        return first(x) if len(calls) == 1 else later(x)
+
+    return run
+
+
+def test_runs_that_differ(m: Any, c: Any) -> None:
+    x = leaf(m, 1.0, 2.0)
+    fewer = changing(m, lambda x: x.exp().exp(), lambda x: x.exp())
+    with pytest.raises(c.CheckpointError, match="A different number of tensors was saved"):
+        c.checkpoint(fewer, x, use_reentrant=False).sum().backward()
+    more = changing(m, lambda x: x.exp(), lambda x: x.exp().exp())
+    with pytest.raises(c.CheckpointError, match="trying to save more tensors during recomputation"):
+        c.checkpoint(more, x, use_reentrant=False, early_stop=False).sum().backward()
+    wider = changing(m, lambda x: x.exp(), lambda x: m.cat([x, x]).exp())
+    with pytest.raises(c.CheckpointError, match="have different metadata"):
+        c.checkpoint(wider, x, use_reentrant=False).sum().backward()
+    other = changing(m, lambda x: x.exp(), lambda x: x.double().exp())
+    c.checkpoint(other, x, use_reentrant=False, determinism_check="none").sum().backward()
+    assert not active
+
+
+def test_bad_options(m: Any, c: Any) -> None:
+    x = leaf(m, 1.0)
+    with pytest.raises(ValueError, match="determinism_check should be one of"):
+        c.checkpoint(lambda x: x, x, use_reentrant=False, determinism_check="zz")
+    for options in ({"debug": True}, {"context_fn": lambda: 1}):
+        with pytest.raises(ValueError, match="only supported when use_reentrant=False"):
+            c.checkpoint(lambda x: x, x, use_reentrant=True, **options)
+    with pytest.warns(UserWarning, match="use_reentrant parameter should be passed explicitly"):
+        c.checkpoint(lambda x: x.exp(), x)
+
+
+def test_an_error_in_the_function(m: Any, c: Any) -> None:
+    def fail(x: Any) -> Any:
+        raise KeyError("mine")
+
+    x = leaf(m, 1.0)
+    y = c.checkpoint(changing(m, lambda x: x.exp(), fail), x, use_reentrant=False)
+    with pytest.raises(KeyError, match="mine"):
+        y.sum().backward()
+    assert m.is_grad_enabled()
+    assert not active
+
+
+def test_an_input_that_was_written_to(m: Any, c: Any) -> None:
+    x = leaf(m, 1.0)
+    y = x * 1
+    z = c.checkpoint(lambda y: y.exp(), y, use_reentrant=False)
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_sequences(m: Any, c: Any, reentrant: bool) -> None:
+    steps = [Counted(lambda x: x.exp()), Counted(lambda x: x.sin()), Counted(lambda x: x.cos())]
+    x = leaf(m, 0.5)
+    (expected,) = m.autograd.grad(x.exp().sin().cos().sum(), x)
+    c.checkpoint_sequential(steps, 2, x, use_reentrant=reentrant).sum().backward()
+    assert m.allclose(x.grad, expected)
+    assert [step.calls for step in steps] == [2, 1, 1]
+    with pytest.raises(ValueError, match="Unexpected keyword arguments: foo"):
+        c.checkpoint_sequential(steps, 2, x, use_reentrant=reentrant, foo=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        c.checkpoint_sequential(steps, 3, x)
+
+
+def test_what_was_computed_again_is_freed() -> None:
+    from tengen.utils.checkpoint import checkpoint
+
+    kept: list[weakref.ref[Any]] = []
+
+    def run(x: Any) -> Any:
+        y = x.exp()
+        kept.append(weakref.ref(y))
+        return y.sin()
+
+    x = leaf(tengen, 1.0)
+    gc.disable()
+    try:
+        out = checkpoint(run, x, use_reentrant=False)
+        assert kept[0]() is None
+        node = weakref.ref(out.grad_fn)
+        out.sum().backward()
+        del out
+        assert node() is None
+        assert [ref() for ref in kept] == [None, None]
+    finally:
+        gc.enable()

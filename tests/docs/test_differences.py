@@ -1,0 +1,261 @@
+"""What docs/differences.md says, said by the libraries themselves.
+
+A claim is the name of a paragraph, a program, and what it gives in tengen and in PyTorch: a value,
+or the class of an error. ``m`` is the library. Its last line is the expression looked at.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tengen
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "differences.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A program, and what it gives here and there."""
+
+    name: str
+    program: str
+    here: Any
+    there: Any
+
+
+ABSENT = """
+def has(name, where=m):
+    for part in name.split("."):
+        if not hasattr(where, part):
+            return False
+        where = getattr(where, part)
+    return True
+any(map(has, NAMES))
+"""
+NOT_THERE = ABSENT.replace(
+    "NAMES",
+    repr([
+        "nn.Module", "optim", "func", "vmap", "fft", "compile", "jit", "fx", "distributed", "amp",
+        "utils.data", "sparse_coo_tensor", "quantize_per_tensor", "Tensor.rename", "ops",
+    ]),
+)  # fmt: skip
+NO_TYPES = ABSENT.replace(
+    "NAMES",
+    repr([
+        "complex32", "uint16", "uint32", "uint64", "float8_e4m3fn", "DoubleTensor", "Tensor.new",
+        "set_default_tensor_type", "Tensor.storage",
+    ]),
+)  # fmt: skip
+SUBCLASS = """
+class Special(m.Tensor):
+    pass
+type(m.ones(2).as_subclass(Special) + 1).__name__
+"""
+HALF = """
+rng = np.random.default_rng(0)
+a, b = ((rng.random((64, 64)) * 0.8 + 0.1).astype(np.float16) for _ in range(2))
+def differs(f):
+    half, double = (f(m.from_numpy(a.astype(d)), m.from_numpy(b.astype(d))) for d in (np.float16, np.float64))
+    return (half != double.to(m.float16)).any().item()
+F = m.nn.functional
+"""
+ARRAY = """
+class Data:
+    def __array__(self, dtype=None, copy=None):
+        return np.arange(3.0)
+"""
+READ_ONLY = """
+array = np.arange(3.0)
+array.flags.writeable = False
+m.from_numpy(array).add_(1).tolist()
+"""
+NO_GRAD_VIEW = """
+x = m.ones(2, requires_grad=True).clone()
+with m.no_grad():
+    view = x[0]
+"""
+UNBOUND = """
+x = m.ones(2, requires_grad=True).clone()
+a, b = x.unbind()
+x.mul_(2)
+"""
+DETACHED = """
+x = m.ones(2, requires_grad=True)
+y = x * 2
+z = (y * y).sum()
+y.detach_()
+z.backward()
+x.grad.tolist()
+"""
+TWICE = """
+x = m.ones(3, requires_grad=True)
+y = x.clone()
+y[0] = 2.0
+z = y.sum()
+z.backward()
+z.backward()
+x.grad.tolist()
+"""
+TWO_GRADS = """
+x, y = m.ones(2, requires_grad=True), m.ones(2, requires_grad=True)
+seed = m.ones(2)
+a, b = m.autograd.grad(x + y, (x, y), seed)
+[a.data_ptr() == b.data_ptr(), a.data_ptr() == seed.data_ptr()]
+"""
+NODES = """
+x, F = m.ones(1, 1, 4, 4, requires_grad=True), m.nn.functional
+names = [F.conv2d(x, x).grad_fn.name(), F.linear(x[0, 0], m.ones(4, 4), m.ones(4)).grad_fn.name()]
+[*names, len((x * 2).grad_fn.next_functions)]
+"""
+TEXT = """
+def text(f):
+    try:
+        f()
+    except Exception as error:
+        return str(error).partition("(")[0]
+text(lambda: m.ones(2) + m.ones(3))
+"""
+SHARING = """
+import pickle
+x = m.ones(4)
+a, b = pickle.loads(pickle.dumps([x, x[1:]]))
+a.data_ptr() + 4 == b.data_ptr()
+"""
+FILE = """
+import io
+file = io.BytesIO()
+m.save(m.ones(2), file)
+file.getvalue()[:2]
+"""
+
+CLAIMS = [
+    Claim("Not there", NOT_THERE, False, True),
+    Claim("Devices", "m.device('cuda').type", RuntimeError, "cuda"),
+    Claim("Scalar types", NO_TYPES, False, True),
+    Claim(
+        "Scalar types",
+        "str((m.ones(2, dtype=m.float16) * 1j).dtype).partition('.')[2]",
+        "complex64",
+        "complex32",
+    ),
+    Claim(
+        "Typed classes",
+        "type(m.ones(2)).__name__ + str(len(m.ones(2).untyped_storage()))",
+        "Tensor8",
+        "Tensor8",
+    ),
+    Claim("Subclasses", SUBCLASS, "Tensor", "Special"),
+    Claim(
+        "Memory formats",
+        "m.ones(2, 3, 4, 5).contiguous(memory_format=m.channels_last).stride()",
+        RuntimeError,
+        (60, 1, 15, 3),
+    ),
+    Claim("Lazy conjugation", "m.tensor([1j]).conj().is_conj()", False, True),
+    Claim(
+        "Lazy conjugation", "x = m.tensor([1 + 1j])\ny = x.conj()\nx.mul_(2)\ny.tolist()", [1 - 1j], [2 - 2j]
+    ),
+    Claim("Rounding", "m.allclose(m.exp(m.ones(1)), m.tensor([2.7182817]))", True, True),
+    Claim("Half precision", HALF + "differs(m.xlogy)", False, True),
+    Claim("Half precision", HALF + "differs(lambda a, b: F.mse_loss(a, b, reduction='none'))", False, True),
+    Claim("Half precision", HALF + "differs(lambda a, b: a.logsumexp(1))", False, True),
+    Claim("Half precision", HALF + "differs(lambda a, b: a.logit())", False, True),
+    Claim("Half precision", HALF + "differs(lambda a, b: m.add(a, b, alpha=0.3))", False, True),
+    Claim("Random numbers", "m.manual_seed(0)\nm.randperm(5).tolist()", [2, 4, 3, 0, 1], [4, 0, 1, 3, 2]),
+    Claim("Random numbers", "len(m.get_rng_state())", 45, 5056),
+    Claim("Data", ARRAY + "m.tensor(Data()).tolist()", [0.0, 1.0, 2.0], RuntimeError),
+    Claim("bfloat16 arrays", "m.ones(2, dtype=m.bfloat16).numpy().dtype.name", "bfloat16", TypeError),
+    Claim(
+        "bfloat16 arrays",
+        "import ml_dtypes\nm.from_numpy(np.ones(1, ml_dtypes.bfloat16)).tolist()",
+        [1.0],
+        TypeError,
+    ),
+    Claim("Read-only memory", READ_ONLY, ValueError, [1.0, 2.0, 3.0]),
+    Claim(
+        "Read-only memory", "m.frombuffer(b'abc', dtype=m.uint8).add_(1).tolist()", ValueError, [98, 99, 100]
+    ),
+    Claim("NumPy's comparisons", "np.equal(m.ones(2), m.ones(2)).dtype == m.bool", True, False),
+    Claim(
+        "Hashes",
+        "x = m.ones(2)\n[hash(x) == object.__hash__(x), hash(x) == id(x)]",
+        [True, False],
+        [False, True],
+    ),
+    Claim("Files", FILE, b"\x80\x04", b"PK"),
+    Claim("Files", SHARING, True, False),
+    Claim("Views of no_grad", NO_GRAD_VIEW + "view.requires_grad", False, True),
+    Claim("Views whose base was written", UNBOUND + "(a * 2).item()", 4.0, RuntimeError),
+    Claim("Views whose base was written", UNBOUND + "(a * 2).backward()", RuntimeError, RuntimeError),
+    Claim("Views whose base was written", UNBOUND + "a.grad_fn", RuntimeError, RuntimeError),
+    Claim("Views whose base was written", NO_GRAD_VIEW + "x.mul_(2)\n(view * 2).item()", 4.0, RuntimeError),
+    Claim(
+        "Views whose base was written", NO_GRAD_VIEW + "x.mul_(2)\nview.grad_fn", RuntimeError, RuntimeError
+    ),
+    Claim("Expanded memory", "m.zeros(1).expand(3).copy_(m.ones(1)).tolist()", [1.0] * 3, RuntimeError),
+    Claim("Expanded memory", "m.zeros(1).expand(3).zero_().tolist()", [0.0] * 3, [0.0] * 3),
+    Claim("Expanded memory", "x = m.zeros(1).expand(3)\nx[0:2] = 4\nx.tolist()", [4.0] * 3, RuntimeError),
+    Claim("Expanded memory", "m.zeros(1).expand(3).fill_(2).tolist()", RuntimeError, [2.0] * 3),
+    Claim("Expanded memory", "m.zeros(1).expand(3).copy_(m.ones(3))", RuntimeError, RuntimeError),
+    Claim("Saved tensors detached in place", DETACHED, [8.0, 8.0], RuntimeError),
+    Claim("Backward twice", TWICE, [0.0, 2.0, 2.0], RuntimeError),
+    Claim("Gradients own their memory", TWO_GRADS, [False, False], [True, True]),
+    Claim(
+        "Nodes",
+        NODES,
+        ["Conv2DBackward0", "LinearBackward0", 1],
+        ["ConvolutionBackward0", "AddmmBackward0", 2],
+    ),
+    Claim("Texts", TEXT, "add: The size of tensor a ", "The size of tensor a "),
+    Claim("Texts", "m.tensor([1j, 2]).sort()", NotImplementedError, RuntimeError),
+    Claim("Divisions by zero", "(m.tensor(1.0) / 0).item()", float("inf"), float("inf")),
+    Claim(
+        "Divisions by zero",
+        "warnings.simplefilter('error')\n(m.tensor(1.0) / 0).item()",
+        RuntimeWarning,
+        float("inf"),
+    ),
+]
+
+
+def outcome(program: str, library: Any) -> Any:
+    """What a program's last line gives, or the class of the error it ends with."""
+    *_, last = program.strip().splitlines()
+    scope = {"m": library, "np": np, "warnings": warnings}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"tengen\.")
+        try:
+            exec(program.strip().removesuffix(last), scope)
+            return eval(last, scope)
+        except Exception as error:
+            return type(error)
+
+
+def named(claims: list[Claim]) -> Callable[[Any], Any]:
+    return pytest.mark.parametrize("claim", claims, ids=[c.name for c in claims])
+
+
+@named(CLAIMS)
+def test_here(claim: Claim) -> None:
+    assert outcome(claim.program, tengen) == claim.here
+
+
+@pytest.mark.oracle
+@named(CLAIMS)
+def test_there(claim: Claim) -> None:
+    assert outcome(claim.program, pytest.importorskip("torch")) == claim.there
+
+
+def test_every_paragraph_has_a_claim() -> None:
+    """And every claim a paragraph."""
+    paragraphs = re.findall(r"^\*\*(.*?)\.\*\*", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert paragraphs == list(dict.fromkeys(c.name for c in CLAIMS))

@@ -1,0 +1,17 @@
+"""The documents do what they say, and quote what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+def test_add_an_operator(follow: Callable[[str], None]) -> None:
+    follow("docs/add-an-operator.md")
+
+
+def test_readme(follow: Callable[[str], None]) -> None:
+    follow("README.md")
+
+
+def test_architecture(follow: Callable[[str], None]) -> None:
+    follow("docs/architecture.md")

@@ -1,0 +1,572 @@
+"""The nn kernels, arrays in and arrays out, against PyTorch's functions and their gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tengen.native.nn import (
+    activation,
+    conv,
+    dropout,
+    embedding,
+    loss,
+    normalization,
+    padding,
+    pooling,
+    softmax,
+)
+
+torch = pytest.importorskip("torch")
+F = torch.nn.functional
+pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
+
+
+def rand(*shape: int, low: float = -2.0, high: float = 2.0, dtype: Any = np.float64) -> Any:
+    return np.random.default_rng(sum(shape) + len(shape)).uniform(low, high, shape).astype(dtype)
+
+
+def leaf(x: Any) -> Any:
+    return torch.tensor(np.asarray(x), requires_grad=True)
+
+
+def check(ours: Any, theirs: Any) -> None:
+    theirs = theirs.detach().numpy()
+    assert np.asarray(ours).shape == theirs.shape
+    assert np.asarray(ours).dtype == theirs.dtype
+    tolerance = 1e-5 if theirs.dtype in (np.float32, np.complex64) else 1e-12
+    np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+def check_gradients(ours: Any, output: Any, inputs: Any, grad: Any) -> None:
+    theirs = torch.autograd.grad(output, inputs, torch.tensor(np.asarray(grad)))
+    for a, b in zip(ours, theirs, strict=True):
+        check(a, b)
+
+
+ACTIVATIONS = [
+    ("gelu", ("none",), lambda x: F.gelu(x)),
+    ("gelu", ("tanh",), lambda x: F.gelu(x, approximate="tanh")),
+    ("leaky_relu", (0.1,), lambda x: F.leaky_relu(x, 0.1)),
+    ("leaky_relu", (2.0,), lambda x: F.leaky_relu(x, 2.0)),
+    ("leaky_relu", (-1.0,), lambda x: F.leaky_relu(x, -1.0)),
+    ("hardtanh", (-0.5, 1.0), lambda x: F.hardtanh(x, -0.5, 1.0)),
+    ("softplus", (2.0, 1.0), lambda x: F.softplus(x, 2.0, 1.0)),
+    ("elu", (1.5, 2.0, 0.5), lambda x: torch._C._nn.elu(x, 1.5, 2.0, 0.5)),
+    ("silu", (), F.silu),
+    ("mish", (), F.mish),
+    ("glu", (1,), lambda x: F.glu(x, 1)),
+    ("glu", (-3,), lambda x: F.glu(x, 0)),
+]
+EXTREMES = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-30, 100.0, -100.0, 1e4, -1e4])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("name", "args", "function"), ACTIVATIONS)
+def test_activation(name: str, args: Any, function: Any, dtype: Any) -> None:
+    forward, backward = getattr(activation, f"{name}_forward"), getattr(activation, f"{name}_backward")
+    samples = [rand(4, 6, 3, dtype=dtype), rand(2, 6, 1, dtype=dtype)]
+    if name != "glu":
+        # torch's vectorised gelu, silu and mish give NaN at infinity
+        extremes = EXTREMES[~np.isinf(EXTREMES)] if name in ("gelu", "silu", "mish") else EXTREMES
+        if name == "hardtanh":  # its gradient at NaN depends on where in the array it stands
+            extremes = EXTREMES[~np.isnan(EXTREMES)]
+        samples += [rand(dtype=dtype), rand(0, 3, dtype=dtype), extremes.astype(dtype)]
+    for x in samples:
+        t = leaf(x)
+        out = function(t)
+        with np.errstate(all="ignore"):
+            check(forward(x, *args), out)
+            grad = rand(*out.shape, dtype=dtype)
+            check_gradients([backward(grad, x, *args)], out, [t], grad)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_log_sigmoid(dtype: Any) -> None:
+    for x in (rand(3, 4, dtype=dtype), np.array([0, 100, -100, 1e4, -1e4], dtype)):
+        t = leaf(x)
+        out, buffer = activation.log_sigmoid_forward(x)
+        theirs = F.logsigmoid(t)
+        check(out, theirs)
+        grad = rand(*x.shape, dtype=dtype)
+        check_gradients([activation.log_sigmoid_backward(grad, x, buffer)], theirs, [t], grad)
+
+
+LOSSES = [
+    ("mse_loss", (), lambda x, y, r: torch._C._nn.mse_loss(x, y, r)),
+    ("smooth_l1_loss", (0.7,), lambda x, y, r: torch._C._nn.smooth_l1_loss(x, y, r, 0.7)),
+    ("smooth_l1_loss", (0.0,), lambda x, y, r: torch._C._nn.smooth_l1_loss(x, y, r, 0.0)),
+    ("huber_loss", (0.7,), lambda x, y, r: torch._C._nn.huber_loss(x, y, r, 0.7)),
+]
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+@pytest.mark.parametrize(("name", "args", "function"), LOSSES)
+def test_difference_loss(name: str, args: Any, function: Any, reduction: int) -> None:
+    forward, backward = getattr(loss, f"{name}_forward"), getattr(loss, f"{name}_backward")
+    for x, y in (
+        (rand(3, 4), rand(3, 4) * 0.3),
+        (rand(), rand() * 2),
+        (rand(0, 2), rand(0, 2)),
+        (rand(3, 4, dtype=np.float32), rand(3, 4, dtype=np.float32) / 2),
+    ):
+        s, t = leaf(x), leaf(y)
+        out = function(s, t, reduction)
+        check(forward(x, y, reduction, *args), out)
+        grad = rand(*out.shape, dtype=x.dtype)
+        check_gradients(backward(grad, x, y, reduction, *args, [True, True]), out, [s, t], grad)
+        assert backward(grad, x, y, reduction, *args, [False, False]) == (None, None)
+    x, y = rand(3, 4), rand(4)
+    check(forward(x, y, reduction, *args), function(torch.tensor(x), torch.tensor(y), reduction))
+
+
+def test_loss_errors() -> None:
+    x = rand(3)
+    with pytest.raises(RuntimeError, match="negative values for beta"):
+        loss.smooth_l1_loss_forward(x, x, 1, -1.0)
+    with pytest.raises(RuntimeError, match="non-positive values for delta"):
+        loss.huber_loss_forward(x, x, 1, 0.0)
+    with pytest.raises(RuntimeError, match="between 0 and 1"):
+        loss.binary_cross_entropy_forward(np.array([1.5]), np.array([1.0]), None, 1)
+    with pytest.raises(RuntimeError, match="different to the input size"):
+        loss.binary_cross_entropy_forward(np.array([0.5]), np.array([1.0, 0.0]), None, 1)
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+def test_binary_cross_entropy(reduction: int) -> None:
+    x, y, w = rand(3, 4, low=0.05, high=0.95), rand(3, 4, low=0, high=1), rand(4, low=0, high=2)
+    for weight in (None, w):
+        s, t = leaf(x), leaf(y)
+        out = torch._C._nn.binary_cross_entropy(s, t, None if weight is None else torch.tensor(w), reduction)
+        check(loss.binary_cross_entropy_forward(x, y, weight, reduction), out)
+        grad = rand(*out.shape)
+        check_gradients(
+            loss.binary_cross_entropy_backward(grad, x, y, weight, reduction, [True, True]), out, [s, t], grad
+        )
+
+
+def test_binary_cross_entropy_at_the_ends() -> None:
+    x, y = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 1.0, 0.0, 1.0])
+    t = leaf(x)
+    out = torch._C._nn.binary_cross_entropy(t, torch.tensor(y), None, 0)
+    check(loss.binary_cross_entropy_forward(x, y, None, 0), out)
+    ours = loss.binary_cross_entropy_backward(np.ones(4), x, y, None, 0, [True, False])[0]
+    theirs = torch.autograd.grad(out, t, torch.ones(4, dtype=torch.float64))[0]
+    np.testing.assert_allclose(ours, theirs.numpy(), rtol=1e-7)  # torch's floor is a float32 constant
+
+
+def test_binary_cross_entropy_with_logits() -> None:
+    x, y, w, p = rand(3, 4) * 20, rand(3, 4, low=0, high=1), rand(4, low=0, high=2), rand(3, 1, low=0, high=3)
+    for weight in (None, w):
+        for pos_weight in (None, p):
+            for reduction in (0, 1, 2):
+                args = [None if a is None else torch.tensor(a) for a in (weight, pos_weight)]
+                theirs = torch.binary_cross_entropy_with_logits(
+                    torch.tensor(x), torch.tensor(y), *args, reduction
+                )
+                check(loss.binary_cross_entropy_with_logits(x, y, weight, pos_weight, reduction), theirs)
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_nll_loss(reduction: int, weighted: bool) -> None:
+    weight = rand(4, low=0, high=2) if weighted else None
+    w = None if weight is None else torch.tensor(weight)
+    for x, target in (
+        (rand(5, 4), np.array([0, 3, 1, -1, 2])),
+        (rand(4), np.array(2)),
+        (rand(4), np.array([2])),
+        (rand(2, 4), np.array([-1, -1])),
+        (rand(0, 4), np.zeros(0, np.int64)),
+    ):
+        s = leaf(x)
+        out, total = torch.ops.aten.nll_loss_forward(s, torch.tensor(target), w, reduction, -1)
+        ours, our_total = loss.nll_loss_forward(x, target, weight, reduction, -1)
+        check(ours, out)
+        check(our_total, total)
+        if x.ndim == target.ndim:  # torch's backward refuses what its forward took
+            continue
+        grad = rand(*out.shape)
+        check_gradients(
+            [loss.nll_loss_backward(grad, x, target, weight, reduction, -1, our_total)], out, [s], grad
+        )
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+def test_nll_loss2d(reduction: int) -> None:
+    x, target = rand(2, 4, 3, 2), np.random.default_rng(0).integers(0, 4, (2, 3, 2))
+    weight = rand(4, low=0, high=2)
+    s = leaf(x)
+    out = torch._C._nn.nll_loss2d(s, torch.tensor(target), torch.tensor(weight), reduction, 2)
+    ours, total = loss.nll_loss2d_forward(x, target, weight, reduction, 2)
+    check(ours, out)
+    grad = rand(*out.shape)
+    check_gradients([loss.nll_loss2d_backward(grad, x, target, weight, reduction, 2, total)], out, [s], grad)
+
+
+def test_nll_errors() -> None:
+    x = rand(3, 4)
+    for target, error in (
+        (np.array([0, 4, 0]), IndexError),
+        (np.array([0, -2, 0]), IndexError),
+        (np.array([0.0, 1, 0]), RuntimeError),
+        (np.array([0, 1]), RuntimeError),
+        (np.array([[0, 1, 1]]), RuntimeError),
+    ):
+        with pytest.raises(error):
+            loss.nll_loss_forward(x, target, None, 1, -100)
+    with pytest.raises(RuntimeError, match="all 4 classes"):
+        loss.nll_loss_forward(x, np.array([0, 1, 1]), rand(3), 1, -100)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_softmax(dtype: Any) -> None:
+    for x, dim in ((rand(3, 4, dtype=dtype), 1), (rand(3, 4, 2, dtype=dtype), -2), (rand(dtype=dtype), 0)):
+        for ours, gradient, theirs in (
+            (softmax.softmax, softmax.softmax_backward_data, torch.softmax),
+            (softmax.log_softmax, softmax.log_softmax_backward_data, torch.log_softmax),
+        ):
+            t = leaf(x * 50)
+            out = theirs(t, dim)
+            result = ours(x * 50, dim, False)
+            check(result, out)
+            grad = rand(*x.shape, dtype=dtype)
+            check_gradients([gradient(grad, np.asarray(result), dim, np.dtype(dtype))], out, [t], grad)
+    assert softmax.softmax(rand(0, 3), 0, False).shape == (0, 3)
+    with pytest.raises(IndexError):
+        softmax.softmax(rand(3), 1, False)
+
+
+CONVOLUTIONS = [
+    # input, weight, stride, padding, dilation, groups
+    ((2, 3, 9), (4, 3, 3), (1,), (0,), (1,), 1),
+    ((2, 4, 9), (6, 2, 3), (2,), (1,), (2,), 2),
+    ((3, 9), (4, 3, 1), (1,), (0,), (1,), 1),
+    ((2, 3, 7, 8), (4, 3, 3, 2), (1, 1), (0, 0), (1, 1), 1),
+    ((2, 3, 7, 8), (4, 3, 3, 2), (2, 3), (1, 2), (2, 1), 1),
+    ((2, 4, 7, 8), (4, 1, 3, 3), (1, 1), (1, 1), (1, 1), 4),
+    ((2, 4, 7, 8), (6, 2, 3, 3), (2, 2), (1, 1), (1, 1), 2),
+    ((3, 5, 5), (2, 3, 1, 1), (1, 1), (0, 0), (1, 1), 1),
+    ((2, 3, 5, 5), (2, 3, 1, 1), (2, 2), (1, 0), (1, 1), 1),
+    ((0, 3, 5, 5), (2, 3, 3, 3), (1, 1), (0, 0), (1, 1), 1),
+    ((2, 2, 5, 6, 4), (3, 2, 2, 3, 2), (1, 2, 1), (1, 0, 1), (1, 1, 2), 1),
+    ((40, 8, 20, 20), (8, 8, 5, 5), (1, 1), (2, 2), (1, 1), 1),  # more than one block of columns
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
+def test_conv(case: Any, dtype: Any) -> None:
+    shape, kernel, *args = case
+    x, w, b = rand(*shape), rand(*kernel) / 3, rand(kernel[0])
+    if dtype == np.complex128:
+        x, w, b = x + 0.5j * x[::-1], w - 1j * w[::-1], b + 1j
+    x, w, b = x.astype(dtype), w.astype(dtype), b.astype(dtype)
+    s, t, u = leaf(x), leaf(w), leaf(b)
+    out = getattr(F, f"conv{len(kernel) - 2}d")(s, t, u, *args)
+    close = {"rtol": 1e-4, "atol": 1e-4} if dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-9}
+    ours = conv.conv_forward(x, w, b, *args)
+    assert ours.dtype == dtype and ours.flags.c_contiguous
+    np.testing.assert_allclose(ours, out.detach().numpy(), **close)
+    grad = rand(*out.shape).astype(dtype)
+    theirs = torch.autograd.grad(out, [s, t, u], torch.tensor(grad))
+    gradients = conv.conv_backward(grad, x, w, b, *args, [True, True, True])
+    for a, c in zip(gradients, theirs, strict=True):
+        assert a.shape == c.shape
+        scale = max(1.0, float(abs(c).max())) if c.numel() else 1.0  # sums of thousands of terms
+        np.testing.assert_allclose(a, c.numpy(), close["rtol"], close["atol"] * scale)
+    assert conv.conv_backward(grad, x, w, b, *args, [False, False, False]) == (None, None, None)
+    not_contiguous = np.asfortranarray(x)
+    np.testing.assert_allclose(
+        conv.conv_forward(not_contiguous, w, None, *args),
+        ours - b.reshape(-1, *[1] * (len(kernel) - 2)),
+        **close,
+    )
+
+
+TRANSPOSED = [
+    # input, weight, stride, padding, output_padding, groups, dilation
+    ((2, 3, 5), (3, 4, 3), (2,), (1,), (1,), 1, (1,)),
+    ((2, 3, 5, 4), (3, 4, 3, 2), (1, 1), (0, 0), (0, 0), 1, (1, 1)),
+    ((2, 4, 5, 4), (4, 3, 3, 2), (2, 3), (1, 0), (1, 2), 2, (1, 1)),
+    ((4, 5, 4), (4, 1, 3, 3), (2, 2), (1, 1), (0, 1), 4, (1, 2)),
+    ((2, 3, 3, 3), (3, 2, 1, 1), (1, 1), (0, 0), (1, 0), 1, (2, 2)),
+    ((1, 2, 3, 4, 2), (2, 2, 2, 2, 3), (2, 1, 2), (0, 1, 0), (1, 0, 0), 1, (1, 1, 1)),
+]
+
+
+@pytest.mark.parametrize("case", TRANSPOSED, ids=str)
+def test_conv_transpose(case: Any) -> None:
+    shape, kernel, *args = case
+    x, w, b = rand(*shape), rand(*kernel), rand(kernel[1] * args[3])
+    s, t, u = leaf(x), leaf(w), leaf(b)
+    out = getattr(F, f"conv_transpose{len(kernel) - 2}d")(s, t, u, *args)
+    check(conv.conv_transpose_forward(x, w, b, *args), out)
+    grad = rand(*out.shape)
+    check_gradients(conv.conv_transpose_backward(grad, x, w, b, *args, [True] * 3), out, [s, t, u], grad)
+
+
+def test_conv_integers() -> None:
+    x, w = np.arange(2 * 3 * 25).reshape(2, 3, 5, 5) % 7, np.arange(4 * 3 * 4).reshape(4, 3, 2, 2) % 5
+    check(conv.conv_forward(x, w, None, 1, 0, 1, 1), F.conv2d(torch.tensor(x), torch.tensor(w)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "kernel", "args", "message"),
+    [
+        ((1, 2, 5, 5), (3, 3, 2, 2), (1, 0, 1, 1), "to have 3 channels, but got 2"),
+        ((1, 3, 2, 2), (3, 3, 3, 3), (1, 0, 1, 1), "Kernel size can't be greater"),
+        ((1, 3, 5, 5), (3, 3, 3, 3), (0, 0, 1, 1), "non-positive stride"),
+        ((1, 3, 5, 5), (3, 3, 3, 3), (1, -1, 1, 1), "negative padding"),
+        ((3, 5), (3, 3, 3, 3), (1, 0, 1, 1), "Expected 3D .unbatched. or 4D"),
+        ((1, 4, 5, 5), (3, 2, 3, 3), (1, 0, 1, 2), "divisible"),
+        ((1, 3, 5, 5), (3, 3, 3, 3), ((1, 1, 1), 0, 1, 1), "stride must either be a single int"),
+    ],
+)
+def test_conv_errors(shape: Any, kernel: Any, args: Any, message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        conv.conv_forward(rand(*shape), rand(*kernel), None, *args)
+    with pytest.raises(RuntimeError):
+        F.conv2d(torch.tensor(rand(*shape)), torch.tensor(rand(*kernel)), None, *args)
+
+
+MAX_POOLS = [
+    # input, kernel, stride, padding, dilation, ceil_mode
+    ((2, 3, 8, 7), (2, 2), (), (0, 0), (1, 1), False),
+    ((2, 3, 8, 7), (2, 2), (), (0, 0), (1, 1), True),
+    ((3, 8, 7), (3, 2), (2, 1), (1, 1), (1, 1), False),
+    ((2, 3, 8, 7), (3, 3), (2, 2), (1, 1), (2, 2), True),
+    ((1, 2, 9), (3,), (2,), (1,), (1,), True),
+    ((1, 2, 5, 6, 4), (2, 3, 2), (), (1, 1, 0), (1, 1, 1), True),
+    ((0, 3, 8, 7), (2, 2), (), (0, 0), (1, 1), False),
+]
+
+
+@pytest.mark.parametrize("case", MAX_POOLS, ids=str)
+def test_max_pool(case: Any) -> None:
+    shape, kernel, stride, *rest = case
+    dims = len(kernel)
+    forward, backward = (
+        getattr(pooling, f"max_pool{dims}d_forward"),
+        getattr(pooling, f"max_pool{dims}d_backward"),
+    )
+    function = getattr(F, f"max_pool{dims}d")
+    x = rand(*shape)
+    tied = np.round(x)
+    extreme = x.copy()
+    extreme.reshape(-1)[1::3] = np.nan
+    extreme.reshape(-1)[::4] = -np.inf
+    low = np.full(shape, -np.inf)
+    for values in (
+        x,
+        tied,
+        extreme,
+        low,
+        x.astype(np.float32),
+        (x * 10).astype(np.int64),
+        (x * 10).astype(np.uint8),
+    ):
+        t = torch.tensor(values, requires_grad=values.dtype.kind == "f")
+        padding_, dilation, ceil_mode = rest
+        out, indices = function(t, kernel, stride or None, padding_, dilation, ceil_mode, True)
+        ours, our_indices = forward(values, kernel, stride, *rest)
+        check(ours, out)
+        check(our_indices, indices)
+        if values.dtype.kind == "f":
+            grad = rand(*out.shape, dtype=values.dtype)
+            check_gradients([backward(grad, values, kernel, stride, *rest, our_indices)], out, [t], grad)
+
+
+AVG_POOLS = [
+    ((2, 3, 8, 7), (2, 2), (), (0, 0), False, True, None),
+    ((2, 3, 8, 7), (3, 2), (2, 1), (1, 1), False, True, None),
+    ((2, 3, 8, 7), (3, 3), (2, 2), (1, 1), True, True, None),
+    ((3, 8, 7), (3, 3), (2, 2), (1, 1), True, False, None),
+    ((2, 3, 8, 7), (3, 3), (2, 2), (1, 1), True, False, 5),
+    ((2, 3, 8, 7), (2, 2), (3, 3), (1, 1), True, True, -2),
+    ((1, 2, 5, 6, 4), (2, 3, 2), (), (1, 1, 0), True, False, None),
+]
+
+
+@pytest.mark.parametrize("case", AVG_POOLS, ids=str)
+def test_avg_pool(case: Any) -> None:
+    shape, kernel, stride, *rest = case
+    dims = len(kernel)
+    forward, backward = (
+        getattr(pooling, f"avg_pool{dims}d_forward"),
+        getattr(pooling, f"avg_pool{dims}d_backward"),
+    )
+    function = getattr(F, f"avg_pool{dims}d")
+    for x in (rand(*shape), rand(*shape, dtype=np.float32)):
+        t = leaf(x)
+        out = function(t, kernel, stride or None, *rest)
+        check(forward(x, kernel, stride, *rest), out)
+        grad = rand(*out.shape, dtype=x.dtype)
+        check_gradients([backward(grad, x, kernel, stride, *rest)], out, [t], grad)
+    if dims == 2:
+        whole = (rand(*shape) * 10).astype(np.int64)
+        check(
+            forward(whole, kernel, stride, *rest),
+            function(torch.tensor(whole), kernel, stride or None, *rest),
+        )
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 8, 7), (3, 5, 4)])
+@pytest.mark.parametrize("size", [(1, 1), (2, 3), (8, 7), (11, 5), (3, 1), (0, 2)])
+def test_adaptive_avg_pool(shape: Any, size: Any) -> None:
+    x = rand(*shape)
+    t = leaf(x)
+    out = F.adaptive_avg_pool2d(t, size)
+    check(pooling.adaptive_avg_pool2d_forward(x, size), out)
+    if not out.numel():
+        assert not pooling.adaptive_avg_pool2d_backward(out.detach().numpy(), x, size).any()
+        return
+    grad = rand(*out.shape)
+    check_gradients([pooling.adaptive_avg_pool2d_backward(grad, x, size)], out, [t], grad)
+
+
+@pytest.mark.parametrize(
+    ("shape", "args"),
+    [
+        ((1, 3, 4, 4), ((2, 2), (0, 0), (0, 0), (1, 1), False)),
+        ((1, 3, 4, 4), ((2, 2), (), (2, 2), (1, 1), False)),
+        ((4, 4), ((2, 2), (), (0, 0), (1, 1), False)),
+        ((1, 3, 4, 4), ((5, 5), (), (0, 0), (1, 1), False)),
+        ((1, 3, 4, 4), ((2, 2, 2), (), (0, 0), (1, 1), False)),
+        ((1, 3, 4, 4), ((2, 2), (), (0, 0), (0, 1), False)),
+        ((1, 0, 4, 4), ((2, 2), (), (0, 0), (1, 1), False)),
+    ],
+)
+def test_pool_errors(shape: Any, args: Any) -> None:
+    with pytest.raises(RuntimeError):
+        torch.ops.aten.max_pool2d_with_indices(torch.tensor(rand(*shape)), *args)
+    with pytest.raises(RuntimeError):
+        pooling.max_pool2d_forward(rand(*shape), *args)
+
+
+def test_layer_norm() -> None:
+    for x, shape in ((rand(3, 4), (4,)), (rand(2, 3, 4), (3, 4)), (rand(0, 4), (4,))):
+        w, b = rand(*shape), rand(*shape) / 2
+        for weight, bias in ((w, b), (None, b), (w, None), (None, None)):
+            s = leaf(x)
+            t, u = (None if a is None else leaf(a) for a in (weight, bias))
+            out, mean, rstd = torch.native_layer_norm(s, shape, t, u, 1e-5)
+            ours, our_mean, our_rstd = normalization.native_layer_norm(x, shape, weight, bias, 1e-5)
+            check(ours, out)
+            check(our_mean, mean)
+            check(our_rstd, rstd)
+            grad = rand(*x.shape)
+            wanted = [(s, 0), *[(p, i + 1) for i, p in enumerate((t, u)) if p is not None]]
+            got = normalization.native_layer_norm_backward(
+                grad, x, shape, our_mean, our_rstd, weight, bias, [True] * 3
+            )
+            check_gradients([got[i] for _, i in wanted], out, [p for p, _ in wanted], grad)
+    with pytest.raises(RuntimeError, match="expected input with shape"):
+        normalization.native_layer_norm(rand(3, 4), (3,), None, None, 1e-5)
+
+
+def test_group_norm() -> None:
+    for x, groups in ((rand(2, 6, 3, 2), 3), (rand(3, 4), 2), (rand(2, 4, 5), 1)):
+        w, b = rand(x.shape[1]), rand(x.shape[1]) / 2
+        places = int(np.prod(x.shape[2:]))
+        s, t, u = leaf(x), leaf(w), leaf(b)
+        sizes = (*x.shape[:2], places, groups)
+        out, mean, rstd = torch.native_group_norm(s, t, u, *sizes, 1e-5)
+        ours, our_mean, our_rstd = normalization.native_group_norm(x, w, b, *sizes, 1e-5)
+        check(ours, out)
+        check(our_mean, mean)
+        check(our_rstd, rstd)
+        grad = rand(*x.shape)
+        got = normalization.native_group_norm_backward(grad, x, our_mean, our_rstd, w, *sizes, [True] * 3)
+        check_gradients(got, out, [s, t, u], grad)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_batch_norm(training: bool) -> None:
+    for x in (rand(4, 3), rand(2, 3, 4, 2), rand(2, 3, 5)):
+        w, b, running_mean, running_var = rand(3), rand(3) / 2, rand(3) / 3, rand(3, low=0.5)
+        s, t, u = leaf(x), leaf(w), leaf(b)
+        theirs_mean, theirs_var = torch.tensor(running_mean), torch.tensor(running_var)
+        out = F.batch_norm(s, theirs_mean, theirs_var, t, u, training, 0.2, 1e-3)
+        got = normalization.batch_norm_with_stats(x, w, b, running_mean, running_var, training, 1e-3)
+        check(got[0], out)
+        if training:
+            check(running_mean * 0.8 + got[1] * 0.2, theirs_mean)
+            check(running_var * 0.8 + got[3] * 0.2, theirs_var)
+        grad = rand(*x.shape)
+        gradients = normalization.native_batch_norm_backward(
+            grad, x, w, running_mean, running_var, got[1], got[2], training, 1e-3, [True] * 3
+        )
+        check_gradients(gradients, out, [s, t, u], grad)
+    with pytest.raises(RuntimeError, match="running_mean should contain 3 elements not 2"):
+        normalization.batch_norm_with_stats(rand(4, 3), None, None, rand(2), None, True, 1e-5)
+
+
+PADS = [
+    ((3, 4), (1, 2)),
+    ((2, 3, 4), (1, 2)),
+    ((2, 3, 4), (1, 2, 0, 1)),
+    ((2, 3, 4, 5), (3, 1, 2, 2)),
+    ((2, 3, 4, 5), (-1, 2, 1, -2)),
+    ((1, 2, 3, 4, 5), (1, 2, 0, 1, 2, 2)),
+]
+
+
+@pytest.mark.parametrize(("shape", "pad"), PADS)
+def test_pad(shape: Any, pad: Any) -> None:
+    x = rand(*shape)
+    check(padding.constant_pad_nd(x, pad, 1.5), F.pad(torch.tensor(x), pad, value=1.5))
+    dims = len(pad) // 2
+    for name in ("reflection", "replication"):
+        t = leaf(x)
+        out = getattr(torch._C._nn, f"{name}_pad{dims}d")(t, pad)
+        check(getattr(padding, f"{name}_pad_forward")(x, pad), out)
+        if min(pad) >= 0:  # torch crops its gradients wrongly for some negative pads
+            grad = rand(*out.shape)
+            check_gradients([getattr(padding, f"{name}_pad_backward")(grad, x, pad)], out, [t], grad)
+
+
+def test_pad_errors() -> None:
+    for x, pad in ((rand(3), (1, 1, 1)), (rand(3), (1, 1, 1, 1)), (rand(3), (-2, -2))):
+        with pytest.raises(RuntimeError):
+            padding.constant_pad_nd(x, pad, 0)
+        with pytest.raises(RuntimeError):
+            torch.constant_pad_nd(torch.tensor(x), pad)
+    with pytest.raises(RuntimeError, match="less than the corresponding input dimension"):
+        padding.reflection_pad_forward(rand(2, 3), (3, 0))
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("padding_idx", [-1, 2])
+def test_embedding(scale: bool, padding_idx: int) -> None:
+    weight, indices = rand(6, 3), np.array([[1, 2, 2], [5, 1, 1]])
+    t = leaf(weight)
+    out = torch.embedding(t, torch.tensor(indices), padding_idx, scale)
+    check(embedding.embedding(weight, indices, padding_idx, scale, False), out)
+    grad = rand(*out.shape)
+    got = embedding.embedding_dense_backward(grad, indices, 6, padding_idx, scale)
+    check_gradients([got], out, [t], grad)
+
+
+def test_embedding_errors() -> None:
+    with pytest.raises(IndexError):
+        embedding.embedding(rand(3, 2), np.array([3]), -1, False, False)
+    with pytest.raises(IndexError):
+        embedding.embedding(rand(3, 2), np.array([-1]), -1, False, False)
+    with pytest.raises(RuntimeError):
+        embedding.embedding(rand(3, 2), np.array([1.0]), -1, False, False)
+    assert embedding.embedding_dense_backward(rand(0, 2), np.zeros(0, np.int64), 3, -1, False).shape == (3, 2)
+
+
+def test_dropout() -> None:
+    x = np.ones((200, 200), np.float32)
+    out, kept = dropout.native_dropout(x, 0.25, True)
+    assert out.dtype == np.float32 and abs(kept.mean() - 0.75) < 0.02
+    np.testing.assert_allclose(out, kept / np.float32(0.75), rtol=1e-6)
+    np.testing.assert_allclose(dropout.native_dropout_backward(x, kept, 1 / 0.75), out, rtol=1e-6)
+    assert (dropout.native_dropout(x, 0.5, False)[0] == x).all()
+    assert not dropout.native_dropout(x, 1.0, True)[0].any()
+    with pytest.raises(RuntimeError):
+        dropout.native_dropout(x, 1.5, True)

@@ -1,0 +1,238 @@
+"""The declared operators, and what their declarations say of them.
+
+Everything here follows from the declarations: a test that uses it covers an operator that was
+added by an edit of YAML without a line of Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from samples import Call, CallMaker, backward_call, plain
+
+import tengen
+from tengen.codegen.annotations import default_value
+from tengen.codegen.derive import Derived, derive
+from tengen.codegen.formula import result_names
+from tengen.codegen.gen import declarations_dir, runtime_dir
+from tengen.codegen.load import load
+from tengen.codegen.model import Argument, Declarations, Located, NodeSpec, Operator, Sample, Variant
+from tengen.operator import operator as find_operator
+from tengen.scalar_type import dtype, named
+
+REAL, COMPLEX = tengen.float64, tengen.complex128
+
+#: With this environment variable set only the operators that it names are tested.
+ONLY = "TENGEN_TEST_ONLY"
+
+
+@functools.cache
+def declarations() -> Declarations:
+    """Everything that is declared."""
+    return load(declarations_dir(), runtime_dir())
+
+
+@functools.cache
+def derived() -> Derived:
+    """The variants, Nodes and forward-mode functions."""
+    return derive(declarations())
+
+
+@functools.cache
+def variants() -> dict[str, Variant]:
+    """Every operator that is generated, by full name."""
+    return {str(v.name): v for v in derived().variants}
+
+
+@functools.cache
+def declared_operators() -> dict[str, Operator]:
+    """The operators that have entries (or all that the environment asks for), by full name."""
+    only = os.environ.get(ONLY)
+    chosen = None if only is None else set(only.split(","))
+    return {str(o.name): o for o in declarations().operators if chosen is None or str(o.name) in chosen}
+
+
+@functools.cache
+def operators() -> dict[str, Operator]:
+    """Those of them that have good samples, or are made beside one that has."""
+    found = {name: o for name, o in declared_operators().items() if good_samples(o)}
+    made = {n: o for n, o in declared_operators().items() if made_beside(o) in found and n not in found}
+    return found | made
+
+
+# -- what is said of an operator -------------------------------------------------------------
+
+
+def dtypes_of(operator: Operator, backend: str = "CPU") -> list[dtype]:
+    """The scalar types that an operator computes in; none for a composite."""
+    listed = operator.dtypes.get(backend)
+    return [named(s.dtype) for s in declarations().scalar_types if listed is not None and s.name in listed]
+
+
+def working_dtypes(call: Call) -> list[dtype]:
+    """float64 and complex128 where the sample is for them, else what there is."""
+    has = [d for d in dtypes_of(call.operator) or [REAL, *(call.only or ())] if call.takes(d)]
+    return [d for d in (REAL, COMPLEX) if d in has] or [d for d in has if d.category != "reduced"][-1:]
+
+
+def composite(operator: Operator) -> bool:
+    """Whether the operator is made of others, and has no dtypes or derivative of its own."""
+    return "CompositeImplicitAutograd" in operator.kernels
+
+
+def writes(operator: Operator) -> bool:
+    """Whether an argument is written to."""
+    return any(a.alias is not None and a.alias.write for a in operator.schema.arguments)
+
+
+def aliases(operator: Operator) -> bool:
+    """Whether the schema says that the result shares an argument's memory."""
+    return any(r.alias is not None and not r.alias.write for r in operator.schema.returns)
+
+
+def deterministic(operator: Operator) -> bool:
+    """Whether the same arguments give the same result."""
+    return "nondeterministic_seeded" not in operator.tags
+
+
+def has_values(operator: Operator) -> bool:
+    """Whether the result's elements mean anything (those of ``empty`` do not)."""
+    return "uninitialized" not in operator.tags
+
+
+def runs_on_meta(operator: Operator) -> bool:
+    """Whether the result's shape follows from the arguments' shapes."""
+    return not operator.tags & {"dynamic_output_shape", "data_dependent_output", "reads_data"}
+
+
+def default(argument: Argument) -> Any:
+    """The default of an argument, as the library takes it."""
+    return plain(argument, default_value(argument))
+
+
+def implemented(spec: NodeSpec) -> set[str]:
+    """The differentiable arguments whose formula is one."""
+    return {
+        spec.inputs[i].name
+        for g in spec.gradients
+        if not g.formula.text.startswith("not_implemented")
+        for i in g.inputs
+    }
+
+
+# -- samples -------------------------------------------------------------------------------
+
+#: What pointwise operators are tried on when they declare no samples.
+_UNARY = ("[3, 4]", "[]", "[0, 3]")
+_BINARY = ("[3, 4], [3, 4]", "[3, 1], [1, 4]", "[], [2, 3]", "[0, 3], [3]")
+
+
+def good_samples(operator: Operator) -> list[Sample]:
+    """The declared good samples; for a pointwise operator without any, the usual shapes."""
+    found = [s for s in operator.samples if s.raises is None]
+    if found or "pointwise" not in operator.tags or operator.name.inplace:
+        return found
+    required = [a for a in operator.schema.arguments if a.default is None]
+    if any(not a.is_tensor for a in required):
+        return []
+    texts = {1: _UNARY, 2: _BINARY}.get(len(required), (", ".join(["[3, 4]"] * len(required)),))
+    return [_sample(text, operator) for text in texts]
+
+
+def _sample(text: str, operator: Operator) -> Sample:
+    call = ast.parse(f"f({text})", mode="eval").body
+    assert isinstance(call, ast.Call)
+    return Sample(Located(text, operator.place), call)
+
+
+@functools.cache
+def _maker() -> CallMaker:
+    return CallMaker(declarations().scalar_types)
+
+
+@functools.cache
+def calls(name: str) -> list[Call]:
+    """The good samples of an operator with their inputs."""
+    operator = operators()[name]
+    if good_samples(operator):
+        return [_maker().call(operator, s) for s in good_samples(operator)]
+    found = calls(made_beside(operator))
+    if operator.name.base.endswith("_forward"):
+        has = frozenset(dtypes_of(operators()[made_beside(operator)]) or dtypes_of(operator))
+        return [replace(c, operator=operator, only=frozenset(filter(c.takes, has))) for c in found]
+    return [_backward_call(operator, c) for c in found]
+
+
+def made_beside(operator: Operator) -> str:
+    """The operator whose entry in nn.yaml made this one, if one did; else ""."""
+    base, _, role = str(operator.name).rpartition("_")
+    return base if operator.mechanism == "nn" and role in ("forward", "backward") else ""
+
+
+def _backward_call(operator: Operator, call: Call) -> Call:
+    name = str(call.operator.name)
+    forward = declared_operators().get(f"{name}_forward", call.operator)
+
+    @functools.cache
+    def compute(kind: dtype, number: int) -> Any:
+        return flat(run(str(forward.name), call.tensors(kind)))[number].detach().numpy()
+
+    names = [r.name or "output" for r in forward.schema.returns]
+    return backward_call(operator, dtypes_of(operator), call, names, compute)
+
+
+def bad_calls(operator: Operator) -> list[tuple[Call, str]]:
+    """The bad samples, and the name of the error of each."""
+    return [(_maker().call(operator, s), s.raises) for s in operator.samples if s.raises is not None]
+
+
+# -- running -------------------------------------------------------------------------------
+
+
+def run(name: str, values: Iterable[Any]) -> Any:
+    """The result of an operator on complete arguments."""
+    return find_operator(name)(*[tuple(v) if isinstance(v, list) else v for v in values])
+
+
+def flat(result: Any) -> list[Any]:
+    """The tensors of a result: one, a tuple, or a list."""
+    if isinstance(result, tengen.Tensor):
+        return [result]
+    if isinstance(result, (list, tuple)):
+        return [t for r in result for t in flat(r)]
+    return []
+
+
+def tensors_in(values: Iterable[Any]) -> Iterator[Any]:
+    """The tensors among arguments, those of lists too."""
+    for v in values:
+        if isinstance(v, tengen.Tensor):
+            yield v
+        elif isinstance(v, (list, tuple)):
+            yield from tensors_in(v)
+
+
+def determined(operator: Operator, result: Any) -> list[Any]:
+    """What of the results is unique, as their declaration says: by default the results."""
+    tensors = flat(result)
+    if not operator.determined:
+        return tensors
+    scope = dict(zip(result_names(operator.schema.returns), tensors, strict=True))
+    return [eval(f.text, {"__builtins__": {}}, scope) for f in operator.determined]
+
+
+@functools.cache
+def reference_functions() -> dict[str, Any]:
+    """The functions of tests/references*.py."""
+    found: dict[str, Any] = {}
+    for path in sorted(Path(__file__).resolve().parent.parent.glob("references*.py")):
+        names = vars(import_module(path.stem)).items()
+        found |= {n: f for n, f in names if getattr(f, "__module__", "") == path.stem}
+    return found

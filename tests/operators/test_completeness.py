@@ -1,0 +1,127 @@
+"""That nothing is missing: what every declared operator must have, and which operators there must be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import declared
+import pytest
+from declared import calls, declared_operators, flat, operators, run, working_dtypes
+from differentiable import inexact
+
+import tengen
+
+OPERATORS = declared_operators()
+OWN = {n: o for n, o in OPERATORS.items() if not declared.composite(o)}
+DERIVED = declared.derived()
+
+#: The operators that tengen promises, by subject, under the names that users call them by.
+REQUIRED = {
+    "creation": """
+        tensor as_tensor from_numpy empty zeros ones full empty_like zeros_like ones_like full_like new_empty
+        new_zeros new_ones new_full arange linspace eye rand randn randint randperm rand_like randn_like
+        randint_like bernoulli normal Generator manual_seed""",
+    "unary": """
+        abs neg sign reciprocal sqrt rsqrt square exp expm1 log log2 log10 log1p sin cos tan asin acos atan
+        sinh cosh tanh asinh acosh atanh ceil floor round trunc frac sigmoid erf erfc erfinv lgamma digamma i0
+        logit conj real imag angle isnan isinf isfinite nan_to_num bitwise_not logical_not""",
+    "binary and ternary": """
+        add sub rsub mul div floor_divide remainder fmod pow atan2 maximum minimum eq ne lt le gt ge
+        logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_left_shift
+        bitwise_right_shift where lerp addcmul addcdiv clamp xlogy logaddexp hypot""",
+    "reductions and scans": """
+        sum prod mean var std amax amin max min argmax argmin all any logsumexp norm cumsum cumprod cummax
+        median""",
+    "shape and view": """
+        view reshape flatten transpose t permute movedim squeeze unsqueeze expand repeat cat stack split chunk
+        unbind select narrow as_strided diagonal tril triu flip roll contiguous clone to float double half
+        bfloat16 int long short bool unfold""",
+    "indexing": """
+        __getitem__ __setitem__ index_select gather scatter scatter_add index_add index_put masked_fill
+        masked_select take_along_dim nonzero sort argsort topk unique""",
+    "linear algebra": """
+        matmul mm bmm mv dot outer einsum addmm linalg.inv linalg.solve linalg.det linalg.slogdet
+        linalg.cholesky linalg.qr linalg.eigh linalg.svd linalg.vector_norm""",
+    "nn": """
+        relu leaky_relu elu gelu silu softplus hardtanh logsigmoid softmax log_softmax dropout linear
+        embedding conv2d max_pool2d avg_pool2d batch_norm layer_norm mse_loss smooth_l1_loss nll_loss
+        cross_entropy binary_cross_entropy binary_cross_entropy_with_logits pad
+        scaled_dot_product_attention""",
+}
+
+
+def find(name: str) -> bool:
+    """Whether users have the function, or the method, of this name."""
+    module, _, bare = name.rpartition(".")
+    if module:
+        return hasattr(getattr(tengen, module), bare)
+    homes = (tengen, tengen.Tensor, tengen.nn.functional)
+    return any(callable(getattr(home, bare, None)) for home in homes)
+
+
+@pytest.mark.parametrize("kind", REQUIRED)
+def test_the_operators_there_must_be(kind: str) -> None:
+    assert not [name for name in REQUIRED[kind].split() if not find(name)]
+
+
+def missing(names: Iterable[str]) -> None:
+    """Fails with the names of the operators that lack something."""
+    assert not list(names)
+
+
+def test_every_operator_has_samples() -> None:
+    """Save in-place ones, which are tested with the functional one, and backward operators with theirs."""
+    bases = {o.name.base for o in operators().values() if not o.name.inplace}
+    for n, o in OPERATORS.items():
+        through = o.name.base if o.name.inplace else n.removesuffix("_backward").removesuffix("_forward")
+        assert n in operators() or (through != n and through in bases), f"{n} has no samples"
+
+
+def test_every_operator_has_a_doc() -> None:
+    missing(n for n, o in OPERATORS.items() if not o.doc)
+
+
+def test_every_operator_has_dtypes() -> None:
+    explicit = {n for n, o in OWN.items() if "CompositeExplicitAutograd" in o.kernels}
+    missing(n for n, o in OWN.items() if not o.dtypes and n not in explicit)
+
+
+def test_every_kernel_has_a_meta_one() -> None:
+    """Operators that need data to know their result's shape have none."""
+    without = [n for n, o in OWN.items() if "Meta" not in o.kernels and declared.runs_on_meta(o)]
+    missing(n for n in without if "CPU" in OWN[n].kernels and "pointwise" not in OWN[n].tags)
+
+
+def test_every_operator_has_a_reference() -> None:
+    """Save where there is nothing to compare, or results are compared by what they are made into."""
+    excused = {"uninitialized", "nondeterministic_seeded", "factorization"}
+    without = {n: o for n, o in OWN.items() if o.reference is None and n in operators()}
+    compared = {n for n, o in without.items() if o.determined or declared.made_beside(o)}
+    missing(n for n, o in without.items() if not o.tags & excused and n not in compared)
+
+
+def floating_results(name: str) -> bool:
+    """Whether floating inputs give floating results: an operator that could have a derivative."""
+    call = calls(name)[0]
+    values = call.tensors(working_dtypes(call)[0])
+    results = flat(run(name, values))
+    return any(map(inexact, declared.tensors_in(values))) and any(map(inexact, results))
+
+
+def test_every_operator_has_a_derivative() -> None:
+    """Or says that it has none."""
+    entries = {str(d.name) for d in declared.declarations().derivatives}
+    without = [n for n in OWN if n not in entries and n in operators() and not OWN[n].name.inplace]
+    missing(n for n in without if floating_results(n))
+
+
+def test_every_derivative_has_a_forward_formula() -> None:
+    """Save those of backward operators that PyTorch, too, leaves without."""
+    without = [n for n in DERIVED.nodes if n in OPERATORS and n not in DERIVED.jvps]
+    missing(n for n in without if declared.implemented(DERIVED.nodes[n]) and not n.endswith("_backward"))
+
+
+def test_every_dtype_is_used() -> None:
+    """Each scalar type is claimed by some operator: a misspelt category would claim none."""
+    claimed = {kind for o in OWN.values() for kind in declared.dtypes_of(o)}
+    assert len(claimed) == len(declared.declarations().scalar_types)

@@ -1,0 +1,132 @@
+"""Operands of different dtypes, shapes and kinds in PyTorch: what they promote to, and what is an error."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import declared
+import numpy as np
+import pytest
+from compare import close, tolerance
+from declared import calls, operators, run, variants
+from samples import Random
+
+import tengen
+from tengen.codegen.model import Operator
+from tengen.scalar_type import named
+
+torch = pytest.importorskip("torch")
+side = pytest.importorskip("torch_side")
+pytestmark = pytest.mark.oracle
+
+DTYPES = [named(s.dtype) for s in declared.declarations().scalar_types]
+PROMOTING = {
+    n: o
+    for n, o in operators().items()
+    if o.promote is not None and "pointwise" in o.tags and side.same_schema(o)
+}
+NUMBERS = (True, 3, 2.5, 1 + 2j)
+
+
+def operands(operator: Operator) -> list[int]:
+    """Where the promoted operands stand among the arguments; samples must give them all."""
+    arguments = operator.schema.arguments
+    return [i for i, a in enumerate(arguments) if a.name in operator.promoted and a.default is None]
+
+
+def of_tensors(operator: Operator) -> bool:
+    """Whether the operator takes two tensors that promote, neither being a list."""
+    places = operands(operator)
+    return len(places) == 2 and all(operator.schema.arguments[i].is_tensor for i in places)
+
+
+def with_number(operator: Operator) -> bool:
+    """Whether the operator takes a tensor and a number that promote."""
+    types = {str(operator.schema.arguments[i].type) for i in operands(operator)}
+    return types == {"Tensor", "Scalar"}
+
+
+BINARY = [n for n, o in PROMOTING.items() if of_tensors(o)]
+NUMBERED = [n for n, o in PROMOTING.items() if with_number(o)]
+INPLACE = [
+    (n, str(v.base))
+    for n, v in variants().items()
+    if v.kind == "inplace" and str(v.base) in BINARY and side.overload(n) is not None
+]
+
+
+def differences(operator: Operator, name: str, what: str, ours: list[Any], theirs: list[Any]) -> list[str]:
+    """How the results of two calls differ, as a list of at most one text."""
+    found, expected = side.outcome(run, name, ours), side.outcome(side.call, name, operator, theirs)
+    if not isinstance(expected, Exception) and not side.has_dtype(expected):
+        return []  # complex32, which torch has, and we do not
+    if isinstance(expected, Exception):
+        same = isinstance(found, Exception) or "ComplexHalf" in str(expected)
+        return [] if same else [f"{what}: {found}, but torch: {expected!r}"]
+    if isinstance(found, Exception):
+        return [f"{what}: {found!r}, but torch: {expected}"]
+    if not side.same_dtype(found, expected):
+        return [f"{what}: {found.dtype}, but torch: {expected.dtype}"]
+    try:
+        close(found.numpy(), side.to_array(expected), tolerance(operator, found.dtype), what)
+    except AssertionError as error:
+        return [str(error)]
+    return []
+
+
+def given(name: str, kinds: dict[int, Any], shapes: dict[int, Any]) -> list[Any]:
+    """The arrays of an operator's first sample, its operands being of these dtypes and shapes."""
+    call = calls(name)[0]
+    values = call.arrays(DTYPES[-1])
+    for i, kind in kinds.items():
+        random = call.values[i]
+        low, high = (random.low, random.high) if isinstance(random, Random) else (0.0, 3.0)
+        values[i] = Random(shapes[i], low, high, 7 + i).array(kind)
+    return values
+
+
+def both(values: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Arguments of each side, made of the same arrays."""
+    sides = []
+    for make in (tengen.from_numpy, side.from_array):
+        sides.append([make(v.copy()) if isinstance(v, np.ndarray) else v for v in values])
+    return sides[0], sides[1]
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_two_tensors(name: str) -> None:
+    """Every pair of dtypes, both with elements or one of them a 0-d tensor."""
+    first, second = operands(PROMOTING[name])
+    found = []
+    for one, other in itertools.product(DTYPES, DTYPES):
+        for shape in ((3,), ()):
+            values = given(name, {first: one, second: other}, {first: (3,), second: shape})
+            found += differences(PROMOTING[name], name, f"{one}, {other}{list(shape)}", *both(values))
+    side.fail_for(found, PROMOTING[name], "promotion")
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+def test_tensor_and_number(name: str) -> None:
+    """Every dtype with a number of every class."""
+    operator = PROMOTING[name]
+    tensor = next(i for i in operands(operator) if operator.schema.arguments[i].is_tensor)
+    number = next(i for i in operands(operator) if i != tensor)
+    found = []
+    for kind, value in itertools.product(DTYPES, NUMBERS):
+        for shape in ((3,), ()):
+            values = given(name, {tensor: kind}, {tensor: shape})
+            values[number] = value
+            found += differences(operator, name, f"{kind}{list(shape)}, {value}", *both(values))
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(("name", "base"), INPLACE)
+def test_in_place(name: str, base: str) -> None:
+    """In place the first operand keeps its dtype, where the result can be cast to it."""
+    first, second = operands(PROMOTING[base])
+    found = []
+    for one, other in itertools.product(DTYPES, DTYPES):
+        values = given(base, {first: one, second: other}, {first: (3,), second: (3,)})
+        found += differences(PROMOTING[base], name, f"{one}, {other}", *both(values))
+    side.fail_for(found, PROMOTING[base], "promotion")

@@ -1,0 +1,317 @@
+"""Independent computations of the neural-network operators, as their definitions read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+Array = Any
+Shape = Sequence[int]
+
+
+# -------------------------------------------------------------------- activations and losses
+
+
+def gelu(x: Array, approximate: str) -> Array:
+    if approximate == "tanh":
+        return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    return x / 2 * (1 + np.vectorize(math.erf, otypes=[np.asarray(x).dtype])(x / math.sqrt(2)))
+
+
+def glu(x: Array, dim: int) -> Array:
+    a, b = np.split(x, 2, dim)
+    return a / (1 + np.exp(-b))
+
+
+def reduced(loss: Array, reduction: int) -> Array:
+    return [lambda: loss, lambda: np.mean(loss), lambda: np.sum(loss)][reduction]()
+
+
+def huber(x: Array, y: Array, reduction: int, delta: float) -> Array:
+    d = np.abs(np.subtract(x, y))
+    near = np.minimum(d, delta)
+    return reduced(near * (d - near / 2), reduction)
+
+
+def smooth_l1(x: Array, y: Array, reduction: int, beta: float) -> Array:
+    return huber(x, y, reduction, beta) / beta if beta else reduced(np.abs(np.subtract(x, y)), reduction)
+
+
+def nll(x: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int) -> Array:
+    if x.ndim == 1:
+        x, target = x[None], target.reshape(1)
+        reduction = reduction or 2
+    losses, total = np.zeros(target.shape, x.dtype), 0.0
+    for place in np.ndindex(target.shape):
+        label = int(target[place])
+        if label != ignore_index:
+            scale = 1.0 if weight is None else weight[label]
+            losses[place] = -scale * x[(place[0], label, *place[1:])]
+            total += scale
+    if reduction == 1:
+        return (losses.sum() / total).astype(x.dtype)
+    return reduced(losses, reduction)
+
+
+def cross_entropy(
+    x: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int, label_smoothing: float
+) -> Array:
+    """The mean of class targets is weighted, that of probabilities is not."""
+    if x.ndim == 1:
+        one = cross_entropy(x[None], np.asarray(target)[None], weight, 0, ignore_index, label_smoothing)
+        return (
+            one[0]
+            if reduction != 1 or target.ndim
+            else one[0] / (1 if weight is None else weight[int(target)])
+        )
+    classes = x.shape[1]
+    logits = np.moveaxis(x, 1, -1)
+    log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    scale = np.ones(classes) if weight is None else weight
+    if target.dtype.kind == "f":
+        probabilities = np.moveaxis(target, 1, -1)
+        used = None
+    else:
+        probabilities = np.eye(classes)[np.where(target == ignore_index, 0, target)]
+        probabilities *= (target != ignore_index)[..., None]
+        used = (probabilities * scale).sum()
+    mixed = (1 - label_smoothing) * probabilities + label_smoothing / classes
+    if used is not None:
+        mixed *= (target != ignore_index)[..., None]
+    losses = -(log_p * mixed * scale).sum(-1)
+    if reduction == 1:
+        return losses.sum() / (losses.size if used is None else used)
+    return reduced(losses, reduction)
+
+
+# ------------------------------------------------------------------------- normalisation
+
+
+def _affine(x: Array, weight: Array | None, bias: Array | None) -> Array:
+    x = x if weight is None else x * weight
+    return x if bias is None else x + bias
+
+
+def _standardised(x: Array, axes: tuple[int, ...], eps: float) -> Array:
+    return (x - np.mean(x, axes, keepdims=True)) / np.sqrt(np.var(x, axes, keepdims=True) + eps)
+
+
+def layer_norm(x: Array, shape: Shape, weight: Array | None, bias: Array | None, eps: float) -> Array:
+    return _affine(_standardised(x, tuple(range(-len(shape), 0)), eps), weight, bias)
+
+
+def rms_norm(x: Array, shape: Shape, weight: Array | None, eps: float | None) -> Array:
+    axes = tuple(range(-len(shape), 0))
+    eps = np.finfo(x.dtype).eps if eps is None else eps
+    return _affine(x / np.sqrt(np.mean(np.square(x), axes, keepdims=True) + eps), weight, None)
+
+
+def _along_channels(p: Array | None, ndim: int) -> Array | None:
+    return None if p is None else p.reshape(-1, *[1] * (ndim - 2))
+
+
+def group_norm(x: Array, groups: int, weight: Array | None, bias: Array | None, eps: float) -> Array:
+    parts = [_standardised(part, tuple(range(1, x.ndim)), eps) for part in np.split(x, groups, axis=1)]
+    return _affine(np.concatenate(parts, 1), _along_channels(weight, x.ndim), _along_channels(bias, x.ndim))
+
+
+def batch_norm(
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    mean: Array | None,
+    var: Array | None,
+    training: bool,
+    eps: float,
+) -> Array:
+    if training:
+        out = _standardised(x, (0, *range(2, x.ndim)), eps)
+    else:
+        out = (x - _along_channels(mean, x.ndim)) / np.sqrt(_along_channels(var, x.ndim) + eps)
+    return _affine(out, _along_channels(weight, x.ndim), _along_channels(bias, x.ndim))
+
+
+# ------------------------------------------------------------------------------ attention
+
+
+def attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Array | None,
+    causal: bool,
+    scale: float | None,
+    gqa: bool,
+) -> Array:
+    if gqa:
+        times = query.shape[-3] // key.shape[-3]
+        key, value = np.repeat(key, times, -3), np.repeat(value, times, -3)
+    scores = np.einsum("...le,...se->...ls", query, key)
+    scores = scores * (query.shape[-1] ** -0.5 if scale is None else scale)
+    if causal:
+        mask = np.arange(scores.shape[-1]) <= np.arange(scores.shape[-2])[:, None]
+    if mask is None:
+        weights = np.exp(scores)
+    elif mask.dtype == bool:
+        weights = np.exp(scores) * mask
+    else:
+        weights = np.exp(scores + mask)
+    total = weights.sum(-1, keepdims=True)
+    return np.matmul(weights / np.where(total == 0, 1, total), value).astype(query.dtype)
+
+
+# -------------------------------------------------------------------------------- padding
+
+
+def mirrored(x: Array, pad: Shape, mode: str) -> Array:
+    """``mode`` is np.pad's."""
+    widths = [(0, 0)] * (x.ndim - len(pad) // 2) + [(pad[i], pad[i + 1]) for i in range(0, len(pad), 2)][::-1]
+    return np.pad(x, widths, mode)  # type: ignore[call-overload]
+
+
+def circular(x: Array, pad: Shape) -> Array:
+    for i in range(0, len(pad), 2):
+        axis = -1 - i // 2
+        before, after = pad[i], pad[i + 1]
+        x = np.take(x, np.arange(max(-before, 0), x.shape[axis] - max(-after, 0)), axis)
+        x = np.take(x, np.arange(-max(before, 0), x.shape[axis] + max(after, 0)), axis, mode="wrap")
+    return x
+
+
+# ---------------------------------------------------------------- convolution and pooling
+
+
+def _tuple(value: int | Shape, dims: int) -> tuple[int, ...]:
+    return (value,) * dims if isinstance(value, int) else tuple(value) * (dims if len(value) == 1 else 1)
+
+
+def conv(
+    x: Array,
+    weight: Array,
+    bias: Array | None,
+    stride: int | Shape,
+    padding: int | Shape,
+    dilation: int | Shape,
+    groups: int,
+) -> Array:
+    dims = weight.ndim - 2
+    if x.ndim == dims + 1:
+        return conv(x[None], weight, bias, stride, padding, dilation, groups)[0]
+    s, p, d = (_tuple(v, dims) for v in (stride, padding, dilation))
+    kernel = weight.shape[2:]
+    out_size = [(n + 2 * p[i] - d[i] * (kernel[i] - 1) - 1) // s[i] + 1 for i, n in enumerate(x.shape[2:])]
+    out = np.zeros((len(x), len(weight), *out_size), x.dtype)
+    per_in, per_out = weight.shape[1], len(weight) // groups
+    for o, place, tap in product(range(len(weight)), np.ndindex(*out_size), np.ndindex(*kernel)):
+        source = [place[i] * s[i] - p[i] + tap[i] * d[i] for i in range(dims)]
+        if all(0 <= c < n for c, n in zip(source, x.shape[2:], strict=True)):
+            first = o // per_out * per_in
+            seen = x[(slice(None), slice(first, first + per_in), *source)]
+            out[(slice(None), o, *place)] += seen @ weight[(o, slice(None), *tap)]
+    return out if bias is None else out + _along_channels(bias, out.ndim)
+
+
+def conv_transpose(
+    x: Array,
+    weight: Array,
+    bias: Array | None,
+    stride: int | Shape,
+    padding: int | Shape,
+    output_padding: int | Shape,
+    groups: int,
+    dilation: int | Shape,
+) -> Array:
+    dims = weight.ndim - 2
+    if x.ndim == dims + 1:
+        return conv_transpose(x[None], weight, bias, stride, padding, output_padding, groups, dilation)[0]
+    s, p, d, extra = (_tuple(v, dims) for v in (stride, padding, dilation, output_padding))
+    kernel = weight.shape[2:]
+    size = [
+        (n - 1) * s[i] - 2 * p[i] + d[i] * (kernel[i] - 1) + extra[i] + 1 for i, n in enumerate(x.shape[2:])
+    ]
+    per_in, per_out = x.shape[1] // groups, weight.shape[1]
+    out = np.zeros((len(x), per_out * groups, *size), x.dtype)
+    for c, place, tap in product(range(x.shape[1]), np.ndindex(*x.shape[2:]), np.ndindex(*kernel)):
+        target = [place[i] * s[i] - p[i] + tap[i] * d[i] for i in range(dims)]
+        if all(0 <= t < n for t, n in zip(target, size, strict=True)):
+            first = c // per_in * per_out
+            values = np.outer(x[(slice(None), c, *place)], weight[(c, slice(None), *tap)])
+            out[(slice(None), slice(first, first + per_out), *target)] += values
+    return out if bias is None else out + _along_channels(bias, out.ndim)
+
+
+def _windows(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> Iterator[tuple[list[int], int]]:
+    """For each window along one dim the places it sees, and its size with the padding counted."""
+    span = n + 2 * p - d * (k - 1) - 1
+    count = (-(-span // s) if ceil_mode else span // s) + 1
+    if ceil_mode and (count - 1) * s >= n + p:
+        count -= 1
+    for i in range(count):
+        start = i * s - p
+        yield (
+            [c for c in range(start, start + d * k, d) if 0 <= c < n],
+            min(start + k, n + p) - start,
+        )
+
+
+def _pooled(x: Array, dims: int, windows: Any, value: Callable[..., Any]) -> Array:
+    """``value(elements, sizes)`` of every window; windows are products of one-dimensional ones."""
+    out = np.zeros((*x.shape[:-dims], *[len(w) for w in windows]), x.dtype)
+    for lead in np.ndindex(*x.shape[:-dims]):
+        for place in np.ndindex(*out.shape[-dims:]):
+            chosen = [windows[i][place[i]] for i in range(dims)]
+            out[(*lead, *place)] = value(x[lead][np.ix_(*[c[0] for c in chosen])], [c[1] for c in chosen])
+    return out
+
+
+def max_pool(
+    x: Array,
+    dims: int,
+    kernel_size: int | Shape,
+    stride: int | Shape,
+    padding: int | Shape,
+    dilation: int | Shape,
+    ceil_mode: bool,
+) -> Array:
+    k, p, d = (_tuple(v, dims) for v in (kernel_size, padding, dilation))
+    s = _tuple(stride, dims) or k
+    sizes = x.shape[-dims:]
+    windows = [list(_windows(sizes[i], k[i], s[i], p[i], d[i], ceil_mode)) for i in range(dims)]
+    return _pooled(x, dims, windows, lambda seen, _: seen.max())
+
+
+def avg_pool(
+    x: Array,
+    dims: int,
+    kernel_size: int | Shape,
+    stride: int | Shape,
+    padding: int | Shape,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Array:
+    k, p = (_tuple(v, dims) for v in (kernel_size, padding))
+    s = _tuple(stride, dims) or k
+    sizes = x.shape[-dims:]
+    windows = [list(_windows(sizes[i], k[i], s[i], p[i], 1, ceil_mode)) for i in range(dims)]
+
+    def mean(seen: Array, whole: list[int]) -> Any:
+        count = divisor_override or (math.prod(whole) if count_include_pad else seen.size)
+        total = seen.sum()
+        return total / count if x.dtype.kind == "f" else math.trunc(total / count)
+
+    return _pooled(x, dims, windows, mean)
+
+
+def adaptive_avg_pool(x: Array, output_size: int | Shape) -> Array:
+    sizes = [output_size] if isinstance(output_size, int) else list(output_size)
+    dims = len(sizes)
+    windows = [
+        [(list(range(i * n // size, -(-(i + 1) * n // size))), 0) for i in range(size)]
+        for n, size in zip(x.shape[-dims:], sizes, strict=True)
+    ]
+    return _pooled(x, dims, windows, lambda seen, _: seen.mean())

@@ -1,0 +1,337 @@
+"""Independent references for reductions, scans and what orders elements.
+
+They compute in float64 or complex128, or element by element in Python, and never with the
+kernels' functions or ways. Arguments are NumPy arrays and Python values.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+
+def wide(self: Array) -> Array:
+    """The same numbers with all the precision there is; integers and bools as they are."""
+    self = np.asarray(self)
+    if self.dtype.kind in "biu":
+        return self
+    return self.astype(np.complex128 if self.dtype.kind == "c" else np.float64)
+
+
+def axes_of(self: Array, dim: Any) -> tuple[int, ...]:
+    """The reduced axes, from 0; None and () are all."""
+    if dim is None or (not isinstance(dim, int) and len(dim) == 0):
+        return tuple(range(self.ndim))
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    return tuple(d % self.ndim for d in dims) if self.ndim else ()
+
+
+def lanes(self: Array, dim: Any, keepdim: bool, function: Any) -> Array:
+    """``function`` of the elements of each lane along the reduced axes, one after the other."""
+    axes = axes_of(self, dim)
+    kept = [d for d in range(self.ndim) if d not in axes]
+    outer = [self.shape[d] for d in kept]
+    length = math.prod([self.shape[d] for d in axes])
+    rows = np.transpose(self, (*kept, *axes)).reshape(math.prod(outer), length)
+    results = [function(list(row)) for row in rows]
+    shape = [1 if d in axes else n for d, n in enumerate(self.shape)] if keepdim else outer
+    return np.array(results).reshape(shape)
+
+
+def restored(self: Array, dim: Any, keepdim: bool, ndim: int) -> Array:
+    if keepdim:
+        return self
+    dims = range(ndim) if dim is None or len(dim) == 0 else sorted(d % ndim for d in dim)
+    for d in dims:
+        self = np.expand_dims(self, d)
+    return self
+
+
+def placed(grad: Array, dim: int, indices: Array, sizes: Any, keepdim: bool) -> Array:
+    if not sizes:
+        return grad
+    if not keepdim:
+        grad, indices = np.expand_dims(grad, dim), np.expand_dims(indices, dim)
+    out = np.zeros(sizes, grad.dtype)
+    np.put_along_axis(out, indices, grad, dim)
+    return out
+
+
+# -- sums, tests, extrema ------------------------------------------------------------------------
+
+
+def result_dtype(self: Array, dtype: Any) -> Any:
+    if dtype is not None:
+        return dtype
+    return np.int64 if self.dtype.kind in "biu" else self.dtype
+
+
+def total(self: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
+    dtype = result_dtype(self, dtype)
+    values = wide(self.astype(dtype))
+    return np.asarray(np.sum(values, axis=axes_of(self, dim), keepdims=keepdim)).astype(dtype)
+
+
+def product(self: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
+    dtype = result_dtype(self, dtype)
+    return lanes(wide(self.astype(dtype)), dim, keepdim, math.prod).astype(dtype)
+
+
+def mean(self: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
+    axes = axes_of(self, dim)
+    count = math.prod([self.shape[d] for d in axes])
+    dtype = self.dtype if dtype is None else dtype
+    with np.errstate(all="ignore"):
+        return np.asarray(np.divide(np.sum(wide(self), axis=axes, keepdims=keepdim), count)).astype(dtype)
+
+
+def deviation_and_mean(
+    function: Any, self: Array, dim: Any, correction: Any, keepdim: bool
+) -> tuple[Array, Array]:
+    ddof = 1 if correction is None else correction
+    return function(wide(self), axis=dim, ddof=ddof, keepdims=keepdim), mean(self, dim, keepdim, None)
+
+
+def tested(function: Any, self: Array, dim: Any, keepdim: bool) -> Array:
+    axes = dim if dim is None or len(dim) == 0 else axes_of(self, dim)
+    result = function(np.asarray(self).astype(bool), axis=axes, keepdims=keepdim)
+    return np.asarray(result).astype(np.uint8 if self.dtype == np.uint8 else bool)
+
+
+def extremum(self: Array, dim: Any, keepdim: bool, greatest: bool) -> Array:
+    def of(row: list[Any]) -> Any:
+        best = row[0]
+        for value in row[1:]:
+            if best == best and (value != value or (value > best if greatest else value < best)):
+                best = value
+        return best
+
+    return lanes(self, dim, keepdim, of).astype(self.dtype)
+
+
+def argument(self: Array, dim: Any, keepdim: bool, greatest: bool) -> Array:
+    def of(row: list[Any]) -> int:
+        best = 0
+        for i, value in enumerate(row):
+            held = row[best]
+            if held == held and (value != value or (value > held if greatest else value < held)):
+                best = i
+        return best
+
+    return lanes(self, dim, keepdim, of).astype(np.int64)
+
+
+def vector_norm(self: Array, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Array:
+    size = np.abs(wide(self if dtype is None else self.astype(dtype)))
+    p = 2 if p is None else p
+    axes = axes_of(self, dim)
+    if p == math.inf:
+        result = np.max(size, axis=axes, keepdims=keepdim)
+    elif p == -math.inf:
+        result = np.min(size, axis=axes, keepdims=keepdim)
+    elif p == 0:
+        result = np.sum(size != 0, axis=axes, keepdims=keepdim)
+    else:
+        result = np.sum(size**p, axis=axes, keepdims=keepdim) ** (1 / p)
+    return np.asarray(result).astype(np.abs(self if dtype is None else self.astype(dtype)).dtype)
+
+
+def named_norm(self: Array, p: str, dim: Any, keepdim: bool) -> Array:
+    if p == "fro":
+        return vector_norm(self, 2, dim, keepdim, None)
+    axes = axes_of(self, dim)
+    values = np.linalg.svd(np.moveaxis(wide(self), axes, (-2, -1)), compute_uv=False)
+    result = np.sum(values, axis=-1)
+    for d in sorted(axes) if keepdim else ():
+        result = np.expand_dims(result, d)
+    return result.astype(np.abs(self).dtype)
+
+
+# -- scans -----------------------------------------------------------------------------------------
+
+
+def along(self: Array, dim: int, function: Any) -> Array:
+    """``function`` of each 1-d lane along ``dim``, which gives as many elements."""
+    if self.ndim == 0:
+        return np.asarray(function(self.reshape(1))[0])
+    if self.size == 0:
+        return self.copy()
+    return np.apply_along_axis(function, dim, self)
+
+
+def recurrence(self: Array, factor: Array, dim: int, reverse: bool) -> Array:
+    both = np.stack([self, factor], -1)
+    moved = np.moveaxis(both, dim, 0)
+    steps = moved[::-1] if reverse else moved
+    results: list[Array] = []
+    for value in steps:
+        results.append(value[..., 0] + value[..., 1] * results[-1] if results else value[..., 0])
+    if not results:
+        return self.copy()
+    return np.moveaxis(np.array(results[::-1] if reverse else results), 0, dim)
+
+
+def running(better: Any, self: Array, dim: int) -> tuple[Array, Array]:
+    def places(row: Array) -> Array:
+        best, found = 0, []
+        for i, value in enumerate(row):
+            if value != value or better(value, row[best]):
+                best = i
+            found.append(best)
+        return np.array(found)
+
+    indices = along(self, dim, places).astype(np.int64)
+    if self.ndim == 0 or self.size == 0:
+        return self, indices
+    return np.take_along_axis(self, indices, dim), indices
+
+
+def scanned(ufunc: Any, self: Array, dim: int, dtype: Any) -> Array:
+    dtype = result_dtype(self, dtype)
+
+    def scan(row: Array) -> Array:
+        held, results = None, []
+        for value in row:
+            held = value if held is None else ufunc(held, value)
+            results.append(held)
+        return np.array(results)
+
+    return along(wide(self.astype(dtype)), dim, scan).astype(dtype)
+
+
+def log_running_sum(self: Array, dim: int) -> Array:
+    def scan(row: Array) -> Array:
+        held, results = row[0], []
+        for i, value in enumerate(row):
+            if i:
+                low, high = (value, held) if value.real < held.real else (held, value)
+                held = high + np.log1p(np.exp(low - high)) if low.real > -np.inf else high
+            results.append(held)
+        return np.array(results)
+
+    return along(wide(self), dim, scan).astype(self.dtype)
+
+
+def difference(self: Array, n: int, dim: int, prepend: Any, append: Any) -> Array:
+    parts = [a for a in (prepend, self, append) if a is not None]
+    joined = np.concatenate(parts, dim) if n else self
+    for _ in range(min(n, joined.shape[dim])):
+        after, before = np.split(joined, [1], dim)[1], np.split(joined, [joined.shape[dim] - 1], dim)[0]
+        joined = after ^ before if joined.dtype == bool else after - before
+    return joined
+
+
+# -- order -------------------------------------------------------------------------------------------
+
+
+def key(value: Any) -> tuple[bool, Any]:
+    """What orders elements: NaN behind everything."""
+    return (True, 0) if value != value else (False, value)
+
+
+def sorting(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
+    def order(row: Array) -> Array:
+        # Python's sort keeps the order of equal elements, also in reverse.
+        return np.array(sorted(range(len(row)), key=lambda i: key(row[i]), reverse=descending))
+
+    indices = along(self, dim, order).astype(np.int64)
+    if self.ndim == 0 or self.size == 0:
+        return self, indices
+    return np.take_along_axis(self, indices, dim), indices
+
+
+def greatest(self: Array, k: int, dim: int, largest: bool) -> tuple[Array, Array]:
+    values, indices = sorting(self, dim, largest)
+    if self.ndim == 0:
+        return values, indices
+    return values.take(range(k), dim), indices.take(range(k), dim)
+
+
+def selected(self: Array, place: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    values, indices = sorting(self, dim, False)
+    if self.ndim == 0:
+        return values, indices
+    chosen = [place] if keepdim else place
+    return values.take(chosen, dim), indices.take(chosen, dim)
+
+
+def lower_median(self: Array, dim: Any, keepdim: bool, skip_nan: bool) -> tuple[Array, Array]:
+    def place(row: list[Any]) -> int:
+        order = sorted(range(len(row)), key=lambda i: key(row[i]))
+        missing = sum([value != value for value in row])
+        if missing and not skip_nan:
+            return order[len(row) - missing]
+        present = len(row) - missing or len(row)
+        return order[(present - 1) // 2]
+
+    indices = lanes(self, dim, keepdim, place).astype(np.int64)
+    values = lanes(self, dim, keepdim, lambda row: row[place(row)]).astype(self.dtype)
+    return values, indices
+
+
+def most_frequent(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    def place(row: list[Any]) -> int:
+        best = min(row, key=lambda value: (-row.count(value), key(value)))
+        return len(row) - 1 - row[::-1].index(best)
+
+    indices = lanes(self, dim, keepdim, place).astype(np.int64)
+    return lanes(self, dim, keepdim, lambda row: row[place(row)]).astype(self.dtype), indices
+
+
+def uniques(self: Array, inverse: bool, counts: bool, dim: int | None = None) -> tuple[Array, Array, Array]:
+    none = np.zeros(0, np.int64)
+    values, places, numbers = np.unique(
+        self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False
+    )
+    shape = self.shape if dim is None else (self.shape[dim],)
+    return values, places.reshape(shape) if inverse else none, numbers if counts else none
+
+
+def runs(self: Array, inverse: bool, counts: bool, dim: int | None) -> tuple[Array, Array, Array]:
+    items = list(self.reshape(-1)) if dim is None else list(np.moveaxis(self, dim, 0))
+    starts = [i for i in range(len(items)) if i == 0 or not np.array_equal(items[i], items[i - 1])]
+    which = np.array([sum([s <= i for s in starts]) - 1 for i in range(len(items))], np.int64)
+    lengths = np.diff(np.array([*starts, len(items)]))
+    none = np.zeros(0, np.int64)
+    if dim is None:
+        values = self.reshape(-1)[starts] if starts else self.reshape(-1)
+        return values, which.reshape(self.shape) if inverse else none, lengths if counts else none
+    if self.ndim > 1 or dim != 0:
+        inverse = counts = True
+    return self.take(starts, dim), which if inverse else none, lengths if counts else none
+
+
+# -- searches and counts ------------------------------------------------------------------------------
+
+
+def searched(sequence: Array, values: Any, right: bool, out_int32: bool, sorter: Any = None) -> Array:
+    if sorter is not None:
+        sequence = np.take_along_axis(sequence, sorter, -1)
+    values = np.asarray(values)
+    rows = np.broadcast_to(sequence, (*values.shape[:-1], sequence.shape[-1])) if values.ndim else sequence
+    found = np.zeros(values.shape, np.int32 if out_int32 else np.int64)
+    for place in np.ndindex(*values.shape):
+        row = rows[place[:-1]]
+        found[place] = sum([bool(v <= values[place] if right else v < values[place]) for v in row])
+    return found
+
+
+def counted(self: Array, weights: Any, minlength: int) -> Array:
+    length = max(minlength, int(max(self, default=-1)) + 1)
+    if weights is None or self.size == 0:
+        return np.array([int(np.sum(self == i)) for i in range(length)], np.int64)
+    sums = [np.sum(wide(weights)[self == i]) for i in range(length)]
+    return np.array(sums).astype(np.float32 if weights.dtype == np.float32 else np.float64)
+
+
+def histogram(self: Array, bins: int, low: Any, high: Any) -> Array:
+    values = wide(self).reshape(-1)
+    if low == high and values.size:
+        low, high = values.min(), values.max()
+    if low == high:
+        low, high = low - 1, high + 1
+    return np.histogram(values, bins, (low, high))[0].astype(self.dtype)

@@ -1,0 +1,38 @@
+"""What ``import tengen`` brings, and what it must not."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+import tengen
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("module", ["yaml", "jinja2", "scipy", "numpy.random", "tengen.codegen"])
+def test_import_leaves_out(module):
+    assert run(f"import sys, tengen; print({module!r} in sys.modules)").strip() == "False"
+
+
+def test_modules_do_not_hide_what_they_are_named_for():
+    assert tengen.tensor([1]).shape == (1,)
+    assert tengen.device("cpu").type == "cpu"
+    assert tengen.Size([1]).numel() == 1
+    out = run("import tengen; tengen.special; tengen.utils; print(tengen.tensor(1), tengen.device('cpu'))")
+    assert out.strip() == "tensor(1) cpu"
+
+
+def test_unknown_names():
+    with pytest.raises(AttributeError, match="module 'tengen' has no attribute 'foo'"):
+        tengen.foo  # noqa: B018
+
+
+def test_constants():
+    assert tengen.inf > 1 and tengen.nan != tengen.nan and tengen.newaxis is None
+    assert (tengen.pi, tengen.e) == (math.pi, math.e)

@@ -1,0 +1,141 @@
+"""Scalar types: the objects, the default one, finfo and iinfo."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import tengen
+from tengen.scalar_type import from_array_dtype
+
+NAMES = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
+
+
+@pytest.fixture
+def default_dtype():
+    before = tengen.get_default_dtype()
+    yield
+    tengen.set_default_dtype(before)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_is_one_object(name):
+    found = getattr(tengen, name)
+    assert repr(found) == str(found) == f"tengen.{name}"
+    assert pickle.loads(pickle.dumps(found)) is found
+    assert copy.deepcopy(found) is copy.copy(found) is found
+    assert from_array_dtype(found.array_dtype) is found
+    assert found.array_dtype.itemsize == found.itemsize
+
+
+def test_aliases():
+    assert tengen.float is tengen.float32
+    assert tengen.double is tengen.float64
+    assert tengen.half is tengen.float16
+    assert tengen.int is tengen.int32
+    assert tengen.long is tengen.int64
+    assert tengen.short is tengen.int16
+    assert tengen.cfloat is tengen.complex64
+    assert tengen.cdouble is tengen.complex128
+
+
+def test_attributes():
+    assert tengen.bfloat16.is_floating_point and not tengen.bfloat16.is_complex
+    assert not tengen.uint8.is_signed and tengen.int8.is_signed and not tengen.bool.is_signed
+    assert tengen.complex64.is_complex and tengen.complex64.is_signed
+    assert tengen.complex128.to_real() is tengen.float64
+    assert tengen.int32.to_real() is tengen.int32
+    assert tengen.float64.to_complex() is tengen.complex128
+    assert tengen.bfloat16.to_complex() is tengen.complex64
+    assert tengen.float16.opmath is tengen.float32
+    assert tengen.int8.opmath is tengen.int8
+    with pytest.raises(RuntimeError, match="Unknown Complex ScalarType for Int"):
+        tengen.int32.to_complex()
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "expected"),
+    [
+        (tengen.uint8, -1, 255),
+        (tengen.int8, 200, -56),
+        (tengen.int64, 2**63, -(2**63)),
+        (tengen.float32, np.float64(2), 2.0),
+        (tengen.float32, True, 1),
+        (tengen.bool, 3, True),
+        (tengen.complex64, 2, 2 + 0j),
+    ],
+)
+def test_numbers_become_weak(type_, value, expected):
+    found = type_.scalar(value)
+    assert found == expected and type(found) is type(expected)
+
+
+def test_python_types_stand_for_scalar_types():
+    assert tengen.dtype.of_python(float) is tengen.float64
+    assert tengen.dtype.of_python(int) is tengen.int64
+    with pytest.raises(KeyError):
+        tengen.dtype.of_python(str)
+
+
+@pytest.mark.usefixtures("default_dtype")
+def test_default_dtype():
+    assert tengen.get_default_dtype() is tengen.float32
+    tengen.set_default_dtype(tengen.float64)
+    assert tengen.tensor(1.5).dtype is tengen.float64
+    assert tengen.tensor(1j).dtype is tengen.complex128
+    tengen.set_default_dtype(tengen.bfloat16)
+    assert tengen.tensor([1.5]).dtype is tengen.bfloat16
+    assert tengen.tensor(1j).dtype is tengen.complex64
+    for wrong in (tengen.int32, tengen.complex64, "float32", None):
+        with pytest.raises(TypeError, match="only floating-point types are supported"):
+            tengen.set_default_dtype(wrong)
+    assert tengen.get_default_dtype() is tengen.bfloat16
+
+
+def test_array_dtypes_without_a_scalar_type():
+    for wrong in (np.uint16, np.longdouble, np.dtype(">f4"), object):
+        with pytest.raises(KeyError):
+            from_array_dtype(np.dtype(wrong))
+    assert from_array_dtype(np.dtype(np.longlong)) is tengen.int64
+
+
+def test_limits():
+    assert (tengen.iinfo(tengen.int8).min, tengen.iinfo(tengen.int8).max) == (-128, 127)
+    assert tengen.finfo(tengen.bfloat16).eps == 2.0**-7
+    assert tengen.finfo().dtype == "float32"
+    with pytest.raises(TypeError, match="requires a floating point input type"):
+        tengen.finfo(tengen.int8)
+    with pytest.raises(TypeError, match="requires an integer input type"):
+        tengen.iinfo(tengen.float32)
+    with pytest.raises(TypeError, match=r"tengen\.bool is not supported"):
+        tengen.iinfo(tengen.bool)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", NAMES)
+def test_as_torch(name):
+    torch = pytest.importorskip("torch")
+    ours, theirs = getattr(tengen, name), getattr(torch, name)
+    for attribute in ("itemsize", "is_floating_point", "is_complex", "is_signed"):
+        assert getattr(ours, attribute) == getattr(theirs, attribute)
+    assert repr(ours.to_real()) == repr(theirs.to_real()).replace("torch", "tengen")
+    if ours.is_floating_point or ours.is_complex:
+        assert repr(tengen.finfo(ours)) == repr(torch.finfo(theirs))
+    elif name != "bool":
+        assert repr(tengen.iinfo(ours)) == repr(torch.iinfo(theirs))

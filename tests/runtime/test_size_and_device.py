@@ -1,0 +1,74 @@
+"""Size, device, layouts and memory formats."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import pickle
+
+import pytest
+
+import tengen
+
+
+def test_size_is_a_tuple():
+    size = tengen.Size([2, 3])
+    assert size == (2, 3) and hash(size) == hash((2, 3)) and repr(size) == "tengen.Size([2, 3])"
+    assert size.numel() == 6 and tengen.Size().numel() == 1
+    for other in (size[:1], size + size, operator.add((4,), size), size * 2, 2 * size):
+        assert type(other) is tengen.Size
+    assert size[-1] == 3 and type(size[0]) is int
+    assert tengen.Size([tengen.tensor(3)]) == (3,)
+
+
+def test_size_errors():
+    with pytest.raises(TypeError, match=r"takes an iterable of 'int' \(item 1 is 'float'\)"):
+        tengen.Size([1, 1.5])
+    with pytest.raises(TypeError, match=r"can only concatenate tuple \(not list\) to tengen.Size"):
+        operator.add(tengen.Size([1]), [2])
+
+
+def test_device():
+    cpu = tengen.device("cpu")
+    assert str(cpu) == "cpu" and repr(cpu) == "device(type='cpu')" and cpu.index is None
+    assert tengen.device("meta", 1) == tengen.device("meta:1") != tengen.device("meta")
+    assert repr(tengen.device("meta:1")) == "device(type='meta', index=1)"
+    assert tengen.device(cpu) == cpu and cpu != "cpu" and hash(cpu) == hash(tengen.device("cpu"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("foo",), "Expected one of cpu, meta device type at start of device string: foo"),
+        (("",), "Device string must not be empty"),
+        (("cpu:x",), "Invalid device string: 'cpu:x'"),
+        (("cpu:01",), "Invalid device string: 'cpu:01'"),
+        (("cpu", -1), "Device index must not be negative"),
+        (("cpu:1", 1), "must not include an index because index was passed explicitly"),
+    ],
+)
+def test_device_errors(arguments, message):
+    with pytest.raises(RuntimeError, match=message):
+        tengen.device(*arguments)
+    with pytest.raises(TypeError, match="must be str, not float"):
+        tengen.device(1.5)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        tengen.Size([2, 3]),
+        tengen.device("cpu", 0),
+        tengen.device("meta"),
+        tengen.strided,
+        tengen.channels_last,
+    ],
+)
+def test_copies_and_pickles(value):
+    assert pickle.loads(pickle.dumps(value)) == value == copy.deepcopy(value)
+
+
+def test_constants():
+    assert repr(tengen.contiguous_format) == "tengen.contiguous_format"
+    assert isinstance(tengen.strided, tengen.layout)
+    assert isinstance(tengen.preserve_format, tengen.memory_format)

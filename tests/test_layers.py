@@ -1,0 +1,268 @@
+"""Who may import whom, and who may name what: the rules that keep the parts apart.
+
+    codegen/            nothing of the runtime, of what is generated, or of NumPy
+    runtime/native/     arrays only: no Tensor, no autograd, no Type
+    runtime/autograd/   no operator: they reach it as Nodes only
+    generated/          nothing of codegen/
+    import tengen       no yaml, jinja2 or scipy
+
+And no Python file lists backends or operators: what they are is said in the declarations alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import operator
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tengen.codegen.derive import derive
+from tengen.codegen.gen import declarations_dir, runtime_dir
+from tengen.codegen.load import load
+from tengen.codegen.model import Declarations
+
+if TYPE_CHECKING:
+    from conftest import Scratch
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+# -- imports -------------------------------------------------------------------------------
+
+
+@functools.cache
+def tree(path: Path) -> ast.Module:
+    """The syntax tree of a module."""
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def modules(folder: str) -> list[Path]:
+    """The Python files below a folder of the project."""
+    found = sorted((PROJECT / folder).rglob("*.py"))
+    assert found, folder
+    return found
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The full names of all that a module imports, wherever in it; not what is for type checkers only."""
+    waiting: list[ast.AST] = [tree(path)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            waiting += node.orelse
+            continue
+        waiting += ast.iter_child_nodes(node)
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = absolute(path, node)
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def absolute(path: Path, node: ast.ImportFrom) -> str:
+    """The module of a ``from`` import, relative ones too."""
+    if not node.level:
+        return node.module or ""
+    folders = path.relative_to(PROJECT).parent.parts
+    package = ("tengen", *(folders[1:] if folders[0] == "runtime" else folders))
+    parts = package[: len(package) - node.level + 1]
+    return ".".join((*parts, *([node.module] if node.module else [])))
+
+
+def below(name: str, packages: tuple[str, ...]) -> bool:
+    """Whether a name is one of the packages or in one."""
+    return any(name == p or name.startswith(f"{p}.") for p in packages)
+
+
+def offenders(folder: str, allowed: tuple[str, ...], forbidden: tuple[str, ...]) -> list[str]:
+    """What a folder's modules import that is forbidden and not allowed."""
+    return [
+        f"{path.relative_to(PROJECT)} imports {name}"
+        for path in modules(folder)
+        for name in imported(path)
+        if below(name, forbidden) and not below(name, allowed)
+    ]
+
+
+def test_the_generator_knows_nothing_of_arrays() -> None:
+    forbidden = ("tengen", "numpy", "scipy", "ml_dtypes", "torch")
+    assert not offenders("codegen", ("tengen.codegen",), forbidden)
+
+
+def test_kernels_see_arrays_only() -> None:
+    assert not offenders("runtime/native", ("tengen.native",), ("tengen",))
+
+
+def test_autograd_names_no_operator() -> None:
+    core = ("autograd", "interception", "promotion", "size", "storage", "tensor", "tensor_base")
+    assert not offenders("runtime/autograd", tuple(f"tengen.{name}" for name in core), ("tengen",))
+
+
+def test_generated_code_does_without_the_generator() -> None:
+    assert not offenders("generated", (), ("tengen.codegen", "tengen.templates", "yaml", "jinja2"))
+
+
+def test_the_runtime_does_without_the_generator() -> None:
+    assert not offenders("runtime", (), ("tengen.codegen", "tengen.templates", "yaml", "jinja2"))
+
+
+def test_relative_imports_are_understood() -> None:
+    """The rules above would hold of anything if they did not see what is imported."""
+    assert "tengen.codegen.model.Schema" in set(imported(PROJECT / "codegen" / "schema.py"))
+    assert "tengen.tensor.Tensor" in set(imported(PROJECT / "generated" / "cpu_types.py"))
+    assert offenders("generated", (), ("tengen.native",))
+
+
+def test_importing_tengen_loads_nothing_that_is_needed_later() -> None:
+    program = "import sys, tengen; tengen.ones(2) + 1; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    late = ("yaml", "jinja2", "scipy", "torch", "tengen.codegen", "tengen.generated.meta_types")
+    assert not [name for name in loaded.stdout.split() if below(name, late)]
+
+
+# -- names ---------------------------------------------------------------------------------
+
+#: What operators are called that Python has words of its own for: special methods, builtins,
+#: and what its numbers and containers can do.
+PYTHON = {
+    name.strip("_")
+    for owner in (builtins, operator, bool, int, float, complex, str, list, dict, set)
+    for name in dir(owner)
+}
+
+
+@functools.cache
+def declared() -> Declarations:
+    return load(declarations_dir(), runtime_dir())
+
+
+@functools.cache
+def operator_names() -> frozenset[str]:
+    """The names of all operators, with and without the overload, save Python's own words."""
+    variants = derive(declared()).variants
+    names = {name for v in variants for name in (str(v.name), v.name.function, v.name.base)}
+    return frozenset(names - PYTHON)
+
+
+def strings(path: Path) -> Iterator[tuple[ast.Constant, str]]:
+    """The string constants of a module that are no docstrings, and the definitions that each is in."""
+    waiting: list[tuple[ast.AST, str]] = [(tree(path), "")]
+    while waiting:
+        node, names = waiting.pop()
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node, names
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names += f"_{node.name}"
+        waiting += [(child, names) for child in ast.iter_child_nodes(node)]
+
+
+def core() -> list[Path]:
+    """The generator, and the runtime without what belongs to single operators and backends."""
+    of_operators = [PROJECT / "runtime" / name for name in ("composite", "formulas", "native")]
+    found = [path for folder in ("codegen", "runtime") for path in modules(folder)]
+    return [path for path in found if not any(path.is_relative_to(folder) for folder in of_operators)]
+
+
+def test_nothing_names_a_backend() -> None:
+    """But for the likes of ``Tensor.cpu`` and ``save_on_cpu``: PyTorch's names have a device in them."""
+    backends = {word for b in declared().backends for word in (b.name, b.device)}
+    named = [
+        f"{path.relative_to(PROJECT)}:{node.lineno} {node.value!r}"
+        for path in core()
+        for node, names in strings(path)
+        if node.value in backends and str(node.value) not in names.split("_")
+    ]
+    assert not [n for n in named if not n.startswith(EXCUSED)]
+
+
+#: The dispatch keys of PyTorch's own derivatives.yaml, which is read too: they are no backends here.
+EXCUSED = "codegen/derivatives.py"
+
+
+def test_nothing_lists_operators() -> None:
+    """No list, set, tuple or dict has the names of three operators."""
+    found = []
+    for path in core():
+        for node in ast.walk(tree(path)):
+            items = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
+            values = {item.value for item in items if isinstance(item, ast.Constant)}
+            listed = sorted(values & operator_names())
+            if len(listed) >= 3:
+                found.append(f"{path.relative_to(PROJECT)}:{node.lineno} {listed}")
+    assert not found
+
+
+#: Calls in autograd that look like an operator's and are none, of what is no Tensor; and those of
+#: ``save_on_cpu``, which does what a user's hook would do.
+OTHERS = {"math.prod", "memory.view", "self.clone", "map.adjoint", "tensor.to", "packed[1].to"}
+
+
+def test_autograd_calls_no_operator() -> None:
+    """The engine moves arrays: it calls the backend's library, and no method of Tensor that is declared."""
+    found = []
+    for path in modules("runtime/autograd"):
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                owner, called = ast.unparse(node.func.value), ast.unparse(node.func)
+                known = node.func.attr in operator_names() and called not in OTHERS
+                if known and owner.rpartition(".")[2] != "lib":
+                    found.append(f"{path.relative_to(PROJECT)}:{node.lineno} {called}")
+    assert not found
+
+
+# -- the generator without what it generated --------------------------------------------------
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """The texts of the generated files."""
+    return {p.name: p.read_text(encoding="utf-8") for p in sorted(folder.iterdir()) if p.is_file()}
+
+
+def absent(generated: Path) -> None:
+    shutil.rmtree(generated)
+
+
+def empty(generated: Path) -> None:
+    for path in generated.iterdir():
+        if path.is_file():
+            path.unlink()
+
+
+def broken(generated: Path) -> None:
+    for path in generated.glob("*.py"):
+        path.write_text("this is (no Python\n", encoding="utf-8")
+
+
+def failing(generated: Path) -> None:
+    for path in generated.glob("*.py"):
+        path.write_text("raise RuntimeError('no such thing')\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("spoil", [absent, empty, broken, failing])
+def test_the_generator_runs_without_what_it_generated(scratch: Scratch, spoil: Any) -> None:
+    generated = scratch.root / "generated"
+    before = contents(generated)
+    spoil(generated)
+    checked = scratch.python("-m", "tengen.codegen.gen", "--check")
+    assert checked.returncode == 1 and "To mend it: python -m tengen.codegen.gen" in checked.stdout
+    done = scratch.python("-m", "tengen.codegen.gen")
+    assert done.returncode == 0, done.stdout
+    assert contents(generated) == before
+    assert scratch.python("-c", "import tengen; tengen.ones(2)").returncode == 0
+
+
+def test_a_user_is_told_what_to_run(scratch: Scratch) -> None:
+    broken(scratch.root / "generated")
+    used = scratch.python("-c", "import tengen; tengen.ones(2)")
+    assert used.returncode == 1
+    assert "the generated code does not load; `python -m tengen.codegen.gen` makes it anew" in used.stdout
