@@ -103,6 +103,9 @@ def operator_row(variant: Variant) -> str:
         variant.kind == "out",
         takes_numbers(operator) and variant.kind != "inplace",
         dict(operator.refuse) or None,
+        variant.kind,
+        str(variant.base) if variant.base is not None else None,
+        variant.kind in ("composite", "inplace", "out") or "CompositeExplicitAutograd" in operator.kernels,
     )
     return repr(columns)
 

@@ -8,10 +8,13 @@ empty. Whatever enters this list sees every call of an operator, newest first.
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from tengen.autograd.linear import LinearMap
     from tengen.operator import Operator
+    from tengen.tensor import Tensor
 
 
 class Interceptor(Protocol):
@@ -24,3 +27,56 @@ class Interceptor(Protocol):
 
 #: The active interceptors. Never rebound: generated code holds this very list.
 active: list[Interceptor] = []
+
+
+class Layer:
+    """An interceptor that belongs to the thread that entered it.
+
+    It works off the tensors that are its own and hands all else on, so that what it calls itself
+    may pass through it again without harm. ``with layer:`` or ``enter`` and ``leave``.
+    """
+
+    #: The engine is to work over Tensors while this is active, for it has something to say to them.
+    gradients: bool = False
+    #: It only looks on, and is called before all that are not observers, whenever it came.
+    observer: bool = False
+
+    thread: int = 0
+
+    def __call__(self, operator: Operator, arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> Any:
+        """Run the operator. ``arguments`` are complete and in the schema's order."""
+        return proceed(*arguments)
+
+    def linear(self, map: LinearMap, tensor: Tensor, proceed: Callable[[Tensor], Tensor]) -> Tensor:
+        """Run one of the runtime's own linear maps, which are no operators."""
+        return proceed(tensor)
+
+    def enter(self) -> None:
+        """Begin to see the operators of this thread."""
+        self.thread = get_ident()
+        position = len(active)
+        while not self.observer and position and getattr(active[position - 1], "observer", False):
+            position -= 1
+        active.insert(position, self)
+
+    def leave(self) -> None:
+        """See no more of them."""
+        active.remove(self)
+
+    def __enter__(self) -> Any:
+        self.enter()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.leave()
+
+
+def layers() -> tuple[Interceptor, ...]:
+    """The interceptors of this thread, the newest last: a snapshot, for the list is of all threads."""
+    thread = get_ident()
+    return tuple([found for found in active if getattr(found, "thread", thread) == thread])
+
+
+def gradients_are_seen() -> bool:
+    """Whether an interceptor of this thread has something to say to the engine's gradients."""
+    return any([getattr(found, "gradients", False) for found in layers()])

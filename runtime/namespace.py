@@ -74,7 +74,10 @@ from tengen.variadic import tensordot as tensordot  # type: ignore[assignment]
 
 if _TYPE_CHECKING:
     from tengen import autograd as autograd
+    from tengen import func as func
+    from tengen import jit as jit
     from tengen import linalg as linalg
+    from tengen import onnx as onnx
     from tengen import random as random
     from tengen import special as special
     from tengen import utils as utils

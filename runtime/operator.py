@@ -13,7 +13,7 @@ from typing import Any
 from tengen.arguments import Parameter, Rejected, bind_arguments, describe_call
 from tengen.device import as_device, default_device
 from tengen.generated.operators import BY_METHOD, OPERATORS, OVERLOADS
-from tengen.interception import Interceptor, active
+from tengen.interception import Interceptor, active, layers
 from tengen.legacy_type_dispatch import type_of
 from tengen.promotion import common_dtype
 from tengen.scalar_type import bool_, default_complex, dtype, get_default_dtype, int64
@@ -28,8 +28,11 @@ class Operator:
     """A declared operator. Calling it promotes, chooses the Type and runs its method."""
 
     __slots__ = (
+        "base",
+        "decomposes",
         "factory",
         "function",
+        "kind",
         "method",
         "name",
         "names",
@@ -61,6 +64,12 @@ class Operator:
             self.out,
             self.numbers,
             self.refuse,
+            #: "functional", "view", "inplace", "out", or "composite": made of others, without a derivative.
+            self.kind,
+            #: Of an in-place or out variant: the full name of the functional operator.
+            self.base,
+            #: Whether running it is calling other operators.
+            self.decomposes,
         ) = row
         self.parameters: tuple[Parameter, ...] = tuple(Parameter(p, self.numbers) for p in parameters)
         #: The words that may be keywords of a call; self goes by "input" too.
@@ -72,7 +81,7 @@ class Operator:
     def __call__(self, *arguments: Any) -> Any:
         """Run on arguments that are complete and in the schema's order."""
         if active:
-            return self._intercepted(tuple(active), arguments)
+            return self._intercepted(layers(), arguments)
         return self.proceed(*arguments)
 
     def _intercepted(self, layers: tuple[Interceptor, ...], arguments: tuple[Any, ...]) -> Any:

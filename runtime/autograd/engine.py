@@ -1,8 +1,9 @@
 """The engine: runs a graph backwards.
 
-It moves arrays. Gradients are Tensors only where a user sees them (hooks, ``grad``), or when
-``create_graph`` asks for a result that can be differentiated again: then every Node's
-``apply_graph`` runs, with recording on.
+It moves arrays. Gradients are Tensors only where a user sees them (hooks, ``grad``), when
+``create_graph`` asks for a result that can be differentiated again, or when an interceptor has
+something to say to them (a tangent, a batch): then every Node's ``apply_graph`` runs, with
+recording on or off.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tengen.autograd.linear import Copy, add_tensors, apply_linear
 from tengen.autograd.node import GraphRoot, Node
 from tengen.autograd.ownership import is_locals_only
 from tengen.autograd.saved_variable import anomaly
+from tengen.interception import gradients_are_seen
 
 
 def execute(
@@ -39,10 +41,11 @@ def execute(
     ``accumulate`` is False, the gradients arriving at these edges are returned instead, as
     Tensors, None where nothing arrived.
     """
-    values = tuple(grads) if create_graph else tuple([g._array for g in grads])
+    over_tensors = create_graph or gradients_are_seen()
+    values = tuple(grads) if over_tensors else tuple([g._array for g in grads])
     root = GraphRoot(tuple(roots), values)
     del values
-    task = GraphTask(root, keep_graph, create_graph, inputs, accumulate)
+    task = GraphTask(root, keep_graph, over_tensors, inputs, accumulate)
     before, outer = grad_mode.enabled, current.task
     grad_mode.enabled = create_graph
     current.task = task
@@ -60,7 +63,7 @@ def run(task: GraphTask, root: Node) -> None:
         return
     buffers: Buffers = {root: ()}
     pop = buffers.pop
-    graph = task.create_graph
+    graph = task.over_tensors
     keep = task.keep_graph
     needed = task.needed
     watched = anomaly.enabled
@@ -114,7 +117,7 @@ def _deliver_fitted(buffers: Buffers, node: Node, index: int, edge: Edge, value:
 
 def _run_slow(task: GraphTask, buffers: Buffers, node: Any, grad: Any) -> tuple[Any, ...] | None:
     """Run a Node that has hooks, several inputs or no gradient, or a Capture; None: nothing comes of it."""
-    graph = task.create_graph
+    graph = task.over_tensors
     if node.__class__ is Capture:
         _capture(task, buffers, node)
         return None
@@ -188,14 +191,14 @@ def _capture(task: GraphTask, buffers: Buffers, capture: Capture) -> None:
     if several:
         grads = (None,) * len(node.type) if grads is None else tuple(grads)
     if not runs and node.extra is not None:
-        grads = _run_extra(node, node.extra, grads, task.create_graph)
+        grads = _run_extra(node, node.extra, grads, task.over_tensors)
     for number, index in capture.wanted:
         value: Any = grads
         if value.__class__ is tuple:
             value = value[number]
         elif len(capture.wanted) == 1:
             grads = None  # so that an array that only this function holds is seen to be that
-        if value is not None and not task.create_graph:
+        if value is not None and not task.over_tensors:
             kind = node.type[number] if several else node.type
             value = as_array(value, kind)
             if not is_locals_only(value):

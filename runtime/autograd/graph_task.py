@@ -38,18 +38,19 @@ class GraphTask:
     each stands behind the last Node that leads to it, so that it runs as early as can be.
     """
 
-    __slots__ = ("__weakref__", "callbacks", "captured", "create_graph", "keep_graph", "needed", "order")
+    __slots__ = ("__weakref__", "callbacks", "captured", "keep_graph", "needed", "order", "over_tensors")
 
     def __init__(
         self,
         root: Node,
         keep_graph: bool,
-        create_graph: bool,
+        over_tensors: bool,
         inputs: Sequence[Edge] | None = None,
         accumulate: bool = True,
     ) -> None:
         self.keep_graph = keep_graph
-        self.create_graph = create_graph
+        #: Whether gradients travel as Tensors, through ``apply_graph``.
+        self.over_tensors = over_tensors
         #: The Nodes that lead to ``inputs``; None when everything runs.
         self.needed: set[Node] | None = None
         self.captured: list[Any] = []

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from tengen.autograd.edge import Edge, gradient_edge
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.node import Node
+from tengen.interception import Layer, active, layers
 
 Shape = tuple[int, ...]
 
@@ -97,6 +98,22 @@ class AddBackward0(Node):
 
 def apply_linear(map: LinearMap, tensor: Any) -> Any:
     """The map applied to a Tensor, recorded when recording is on."""
+    if active:
+        return _intercepted(layers(), map, tensor)
+    return _apply(map, tensor)
+
+
+def _intercepted(below: tuple[Any, ...], map: LinearMap, tensor: Any) -> Any:
+    """The map, run below the interceptors, the newest of which is the last."""
+    if not below:
+        return _apply(map, tensor)
+    layer, rest = below[-1], below[:-1]
+    if not isinstance(layer, Layer):
+        return _intercepted(rest, map, tensor)
+    return layer.linear(map, tensor, lambda given: _intercepted(rest, map, given))
+
+
+def _apply(map: LinearMap, tensor: Any) -> Any:
     out = map.result_type().wrap(map(tensor._array))
     if tensor._requires_grad and grad_mode.enabled:
         node = map.node(map.adjoint(), gradient_edge(tensor), out._array.shape, out._type)
@@ -107,6 +124,8 @@ def apply_linear(map: LinearMap, tensor: Any) -> Any:
 
 def add_tensors(a: Any, b: Any) -> Any:
     """The sum of two Tensors of one shape and Type, recorded when recording is on."""
+    if active:
+        return a + b
     kind = a._type
     out = kind.wrap(kind.backend.lib.add(a._array, b._array))
     if (a._requires_grad or b._requires_grad) and grad_mode.enabled:
