@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from tengen.autograd.linear import LinearMap
+    from tengen.autograd.node import Node
     from tengen.operator import Operator
     from tengen.tensor import Tensor
 
@@ -51,6 +52,23 @@ class Layer:
         """Run one of the runtime's own linear maps, which are no operators."""
         return proceed(tensor)
 
+    def evaluate(self, node: Node, run: Callable[[], Any]) -> Any:
+        """Of an observer: ``run`` gives a Node its turn in a backward pass, hooks and all."""
+        return run()
+
+    def apply(self, node: Node, given: list[Any], run: Callable[[], Any]) -> Any:
+        """Of an observer: ``run`` runs the Node itself on what ``given``, of length one, has, and empties it.
+
+        No reference to the gradient may be kept meanwhile: the Node may take over what only it holds.
+        """
+        return run()
+
+    def handed(self, tensor: Any, out: Any, copied: bool) -> None:
+        """Learn that ``out`` was made of the memory of ``tensor``, or as a copy or cast of it, by no operator."""
+
+    def converted(self, tensor: Any, what: str) -> None:
+        """Learn that the elements of ``tensor`` are about to become Python's or NumPy's (``what``)."""
+
     def enter(self) -> None:
         """Begin to see the operators of this thread."""
         self.thread = get_ident()
@@ -80,3 +98,22 @@ def layers() -> tuple[Interceptor, ...]:
 def gradients_are_seen() -> bool:
     """Whether an interceptor of this thread has something to say to the engine's gradients."""
     return any([getattr(found, "gradients", False) for found in layers()])
+
+
+def observers() -> tuple[Layer, ...]:
+    """The interceptors of this thread that only look on, the newest last."""
+    return tuple([found for found in layers() if isinstance(found, Layer) and found.observer])
+
+
+def tell_handed(tensor: Any, out: Any, copied: bool = False) -> None:
+    """Tell the interceptors of this thread of a handle that no operator made."""
+    for found in layers():
+        if isinstance(found, Layer):
+            found.handed(tensor, out, copied)
+
+
+def tell_converted(tensor: Any, what: str) -> None:
+    """Tell the interceptors of this thread that a tensor's elements leave it."""
+    for found in layers():
+        if isinstance(found, Layer):
+            found.converted(tensor, what)

@@ -24,7 +24,7 @@ from tengen.autograd.linear import Copy, add_tensors, apply_linear
 from tengen.autograd.node import GraphRoot, Node
 from tengen.autograd.ownership import is_locals_only
 from tengen.autograd.saved_variable import anomaly
-from tengen.interception import gradients_are_seen
+from tengen.interception import Layer, gradients_are_seen
 
 
 def execute(
@@ -66,12 +66,14 @@ def run(task: GraphTask, root: Node) -> None:
     graph = task.over_tensors
     keep = task.keep_graph
     needed = task.needed
-    watched = anomaly.enabled
+    watched = anomaly.enabled or task.observers
     for node in task.order:
         grad = pop(node, None)
         if grad is None or watched or node.extra is not None or grad.__class__ is list:
             if watched and node.__class__ is not Capture:
-                grads = run_watched(node, partial(_run_slow, task, buffers, node, grad))
+                given = [grad]
+                grad = None  # whoever takes it over must be the only one that holds it
+                grads = _run_watched(task, buffers, node, given)
             else:
                 grads = _run_slow(task, buffers, node, grad)
             if grads is None:
@@ -115,6 +117,37 @@ def _deliver_fitted(buffers: Buffers, node: Node, index: int, edge: Edge, value:
     deliver(buffers, target, number, fit(value, shape, kind, node, index), graph)
 
 
+def _run_watched(task: GraphTask, buffers: Buffers, node: Node, given: list[Any]) -> tuple[Any, ...] | None:
+    """As _run_slow, watched by anomaly mode and by observers. The gradient is all that ``given`` has."""
+    run = partial(_run_given, task, buffers, node, given)
+    if anomaly.enabled:
+        run = partial(run_watched, node, run)
+    for observer in task.observers:
+        run = partial(observer.evaluate, node, run)
+    return run()
+
+
+def _run_given(task: GraphTask, buffers: Buffers, node: Node, given: list[Any]) -> tuple[Any, ...] | None:
+    """Run a Node that is watched, on the gradient that is taken out of ``given``."""
+    if given[0] is None or node.extra is not None or given[0].__class__ is list:
+        result = _run_slow(task, buffers, node, given.pop())
+    else:
+        result = _apply(task.observers, task.over_tensors, node, given)
+    if task.observers and not task.keep_graph:
+        node.release()  # while they look on
+    return result
+
+
+def _apply(observers: Sequence[Layer], graph: bool, node: Node, given: list[Any]) -> tuple[Any, ...]:
+    """The Node's results for the gradient that is taken out of ``given``, while ``observers`` look on."""
+    if not observers:
+        grad = given.pop()  # a variable, as in `run`: AccumulateGrad counts on it
+        return node.apply_graph(grad) if graph else node.apply(grad)
+    rest = partial(_apply, observers[:-1], graph, node, given)
+    result: tuple[Any, ...] = observers[-1].apply(node, given, rest)
+    return result
+
+
 def _run_slow(task: GraphTask, buffers: Buffers, node: Any, grad: Any) -> tuple[Any, ...] | None:
     """Run a Node that has hooks, several inputs or no gradient, or a Capture; None: nothing comes of it."""
     graph = task.over_tensors
@@ -126,16 +159,22 @@ def _run_slow(task: GraphTask, buffers: Buffers, node: Any, grad: Any) -> tuple[
     if node.extra is not None:
         grad = _run_extra(node, node.extra, grad, graph)
         if node.extra.pre_hooks or node.extra.post_hooks:
-            return _run_hooked(node, node.extra, grad, graph)
+            return _run_hooked(node, node.extra, grad, graph, task.observers)
     if not node.runs_undefined and not any_defined(grad):
         if not task.keep_graph:
             node.release()
         return None
+    if task.observers:
+        given = [grad]
+        del grad
+        return _apply(task.observers, graph, node, given)
     result: tuple[Any, ...] = node.apply_graph(grad) if graph else node.apply(grad)
     return result
 
 
-def _run_hooked(node: Node, extra: NodeExtra, grad: Any, graph: bool) -> tuple[Any, ...]:
+def _run_hooked(
+    node: Node, extra: NodeExtra, grad: Any, graph: bool, observers: Sequence[Layer]
+) -> tuple[Any, ...]:
     """Run a Node that has hooks of its own, which see Tensors."""
     several = node.type.__class__ is tuple
     kinds = node.type if several else (node.type,)
@@ -154,7 +193,12 @@ def _run_hooked(node: Node, extra: NodeExtra, grad: Any, graph: bool) -> tuple[A
         del incoming
     result: tuple[Any, ...] = (None,) * len(node.next_edges)
     if node.runs_undefined or any_defined(grad):
-        result = node.apply_graph(grad) if graph else node.apply(grad)
+        if observers:
+            given = [grad]
+            grad = None
+            result = _apply(observers, graph, node, given)
+        else:
+            result = node.apply_graph(grad) if graph else node.apply(grad)
     if not extra.post_hooks:
         return result
     if not graph:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tengen.autograd.edge import Edge
 from tengen.autograd.node import LEAF_SEQUENCE_NR, Node
+from tengen.interception import Layer, active, observers
 
 
 class CurrentTask(threading.local):
@@ -38,7 +39,16 @@ class GraphTask:
     each stands behind the last Node that leads to it, so that it runs as early as can be.
     """
 
-    __slots__ = ("__weakref__", "callbacks", "captured", "keep_graph", "needed", "order", "over_tensors")
+    __slots__ = (
+        "__weakref__",
+        "callbacks",
+        "captured",
+        "keep_graph",
+        "needed",
+        "observers",
+        "order",
+        "over_tensors",
+    )
 
     def __init__(
         self,
@@ -51,6 +61,8 @@ class GraphTask:
         self.keep_graph = keep_graph
         #: Whether gradients travel as Tensors, through ``apply_graph``.
         self.over_tensors = over_tensors
+        #: Who looks on while the Nodes run.
+        self.observers: tuple[Layer, ...] = observers() if active else ()
         #: The Nodes that lead to ``inputs``; None when everything runs.
         self.needed: set[Node] | None = None
         self.captured: list[Any] = []
