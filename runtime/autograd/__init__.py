@@ -21,6 +21,7 @@ from tengen.autograd.edge import Edge, gradient_edge
 from tengen.autograd.engine import execute
 from tengen.autograd.function import Function
 from tengen.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from tengen.autograd.gradcheck import gradcheck, gradgradcheck
 from tengen.autograd.graph import GradientEdge
 from tengen.autograd.hooks import RemovableHandle
 from tengen.autograd.inference_mode import inference_mode, is_inference_mode_enabled
@@ -39,6 +40,8 @@ __all__ = [
     "enable_grad",
     "function",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "gradient_edge",
     "graph",
     "inference_mode",
