@@ -140,7 +140,7 @@ def _check_constant(problem: Problem, options: Options) -> None:
                 found = derivatives_along(problem, position, vectors.inputs[number], aspect, options.eps)
             else:
                 found = numerical_jacobian(problem, position, aspect, options.eps)
-            if any([d.size and np.abs(d).max() > tolerance for d in found]):
+            if any([d.size and np.max(np.abs(d)) > tolerance for d in found]):
                 raise GradcheckError("Numerical gradient for function expected to be zero")
 
 
@@ -169,7 +169,7 @@ class _Vectors:
         def vector(tensor: Any) -> Array:
             values: Array = np.asarray(random.random(tensor._array.shape))
             if values.size:
-                values /= np.linalg.norm(values.reshape(-1))
+                values /= np.linalg.norm(np.ravel(values))
             return values
 
         #: For each variable one for either part of its numbers, and for each output one.
@@ -195,12 +195,12 @@ def _compare_fast(problem: Problem, aspect: Aspect, options: Options) -> None:
         for j, along in enumerate(vectors.inputs):
             lines = aspect.lines(problem.variables[j])
             # An error of atol in each element of the Jacobian sums up to this.
-            atol = options.atol * sum([float(u.sum()) for u, _ in zip(along, lines, strict=False)])
+            atol = options.atol * sum([float(np.sum(u)) for u, _ in zip(along, lines, strict=False)])
             if aspect.forward:
                 a, n = forward[j][i], numerical[j][i]
             else:
-                atol *= float(v.sum())
-                a, n = _projected(reverse[j], along), np.asarray(numerical[j][i] @ v.reshape(-1))
+                atol *= float(np.sum(v))
+                a, n = _projected(reverse[j], along), np.asarray(numerical[j][i] @ np.ravel(v))
             if not _close(a, n, options.rtol, atol):
                 text = _mismatch(problem, i, j, aspect, a, n)
                 raise GradcheckError(text + _in_slow_mode(problem, i, j, aspect, options))
@@ -208,14 +208,14 @@ def _compare_fast(problem: Problem, aspect: Aspect, options: Options) -> None:
 
 def _projected(gradient: Array, along: list[Array]) -> Array:
     """The product of a gradient with the vectors for the parts of its numbers."""
-    real, imaginary = (u.reshape(-1) for u in along)
+    real, imaginary = (np.ravel(u) for u in along)
     if np.iscomplexobj(gradient):
         return np.asarray(gradient.real @ real + 1j * (gradient.imag @ imaginary))
     return np.asarray(gradient @ real)
 
 
 def _close(analytical: Array, numerical: Array, rtol: float, atol: float) -> bool:
-    return bool(np.isclose(analytical, numerical, rtol=rtol, atol=atol).all())
+    return np.allclose(analytical, numerical, rtol=rtol, atol=atol)
 
 
 # -- what is said of a difference ------------------------------------------------------------
@@ -257,12 +257,13 @@ def _in_slow_mode(problem: Problem, i: int, j: int, aspect: Aspect, options: Opt
         analytical = forward_jacobian(problem, j, aspect, False)[i]
     else:
         analytical = reverse_jacobian(problem, i, aspect, np.inf, False)[j]
+    largest = np.max(np.abs(numerical - analytical), initial=0.0)
     text = (
         "\nThe above quantities relating the numerical and analytical jacobians are computed in fast mode, "
         "along random vectors. Below, the numerical and analytical jacobians are recomputed in slow mode:\n\n"
         f"Numerical:\n {_shown(problem, i, j, aspect, numerical)}\n"
         f"Analytical:\n{_shown(problem, i, j, aspect, analytical)}\n\n"
-        f"The max per-element difference (slow mode) is: {np.abs(numerical - analytical).max(initial=0.0)}.\n"
+        f"The max per-element difference (slow mode) is: {largest}.\n"
     )
     if _close(analytical, numerical, options.rtol, options.atol):
         text += (
@@ -289,7 +290,7 @@ def _check_zero_gradients(problem: Problem, masked: bool) -> None:
         if gradient is None:
             continue
         values = values_of(gradient)
-        if not (np.allclose(values, 0.0) if masked else (values == 0).all()):
+        if not (np.allclose(values, 0.0) if masked else np.all(values == 0)):
             raise GradcheckError("backward not multiplied by grad_output")
         if gradient._type.dtype != variable._type.dtype:
             raise GradcheckError("grad is incorrect type")
@@ -331,7 +332,7 @@ def _check_undefined(problem: Problem, outputs: list[Any]) -> None:
         raise GradcheckError(
             f"Expected backward function to handle undefined output grads, but got: {error}"
         ) from error
-    if not all([g is None or bool((values_of(g) == 0).all()) for g in found]):
+    if not all([g is None or bool(np.all(values_of(g) == 0)) for g in found]):
         _warn_of_undefined()
         raise GradcheckError(
             "Expected all input grads to be undefined or zero when all output grads are undefined or zero."

@@ -143,7 +143,7 @@ def derivatives_along(
     for (direction, factor), array in zip(lines, along, strict=False):
         behind, ahead = _nearby(problem, position, direction * array * eps, _perturbation(eps, index))
         pairs = zip(behind, ahead, strict=True)
-        found.append([factor * aspect.of_result((b - a) / (2 * eps)).reshape(-1) for a, b in pairs])
+        found.append([factor * np.ravel(aspect.of_result((b - a) / (2 * eps))) for a, b in pairs])
     return [np.sum(parts, axis=0) for parts in zip(*found, strict=True)]
 
 
