@@ -64,7 +64,7 @@ class Layer:
         return run()
 
     def handed(self, tensor: Any, out: Any, copied: bool) -> None:
-        """Learn that ``out`` was made of the memory of ``tensor``, or as a copy or cast of it, by no operator."""
+        """Learn of ``out``, made by no operator of the memory of ``tensor``, or as a copy or cast."""
 
     def converted(self, tensor: Any, what: str) -> None:
         """Learn that the elements of ``tensor`` are about to become Python's or NumPy's (``what``)."""

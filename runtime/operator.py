@@ -13,7 +13,7 @@ from typing import Any
 from tengen.arguments import Parameter, Rejected, bind_arguments, describe_call
 from tengen.device import as_device, default_device
 from tengen.generated.operators import BY_METHOD, OPERATORS, OVERLOADS
-from tengen.interception import Interceptor, active, layers
+from tengen.interception import Interceptor, active, layers, tell_handed
 from tengen.legacy_type_dispatch import type_of
 from tengen.promotion import common_dtype
 from tengen.scalar_type import bool_, default_complex, dtype, get_default_dtype, int64
@@ -241,6 +241,8 @@ def cast_alias(tensor: Tensor, kind: Type) -> Tensor:
     if tensor._requires_grad and kind.recording:
         out._edge = gradient_edge(tensor)
         out._requires_grad = True
+    if active:
+        tell_handed(tensor, out, copied=True)
     return out
 
 

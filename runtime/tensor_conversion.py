@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from tengen.interception import active, tell_converted
 from tengen.tensor_base import TensorBase
 
 if TYPE_CHECKING:
@@ -23,10 +24,14 @@ class TensorConversion(TensorBase):
         array = self._array
         if array.size != 1:
             raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+        if active:
+            tell_converted(self, "Python number")
         return self._type.backend.lib.item(array)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers; of a 0-d tensor, the number."""
+        if active:
+            tell_converted(self, "Python list")
         return self._type.backend.lib.to_numpy(self._array).tolist()
 
     def is_nonzero(self) -> bool:
@@ -38,23 +43,27 @@ class TensorConversion(TensorBase):
         if size != 1:
             problem = "with more than one value" if size else "with no values"
             raise RuntimeError(f"Boolean value of Tensor {problem} is ambiguous")
+        if active:
+            tell_converted(self, "Python boolean")
         return bool(self._type.backend.lib.item(self._array))
 
     def __float__(self) -> float:
-        return float(self._real_number("double"))
+        return float(self._real_number("double", "Python float"))
 
     def __int__(self) -> int:
-        return int(self._real_number("int64_t"))
+        return int(self._real_number("int64_t", "Python integer"))
 
     def __complex__(self) -> complex:
-        return complex(self._number())
+        return complex(self._number("Python complex"))
 
     def __index__(self) -> int:
         if self._array.size != 1 or self._type.scalar_type.category not in ("bool", "integral"):
             raise TypeError("only integer tensors of a single element can be converted to an index")
+        if active:
+            tell_converted(self, "Python index")
         return int(self._type.backend.lib.item(self._array))
 
-    def _number(self) -> Any:
+    def _number(self, what: str) -> Any:
         if self._array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         if self._requires_grad:
@@ -64,10 +73,12 @@ class TensorConversion(TensorBase):
                 UserWarning,
                 stacklevel=3,
             )
+        if active:
+            tell_converted(self, what)
         return self._type.backend.lib.item(self._array)
 
-    def _real_number(self, wanted: str) -> bool | int | float:
-        number = self._number()
+    def _real_number(self, wanted: str, what: str) -> bool | int | float:
+        number = self._number(what)
         if isinstance(number, complex):
             if number.imag:
                 raise RuntimeError(f"value cannot be converted to type {wanted} without overflow")
@@ -90,6 +101,8 @@ class TensorConversion(TensorBase):
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
+        if active:
+            tell_converted(self, "NumPy array")
         backend = self._type.backend
         try:
             array: np.ndarray[Any, Any] = backend.lib.to_numpy(self._array)

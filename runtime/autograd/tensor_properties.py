@@ -12,6 +12,7 @@ from tengen.autograd.edge import Edge
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.hooks import NodeExtra, RemovableHandle, add_hook, add_to, extra_of
 from tengen.autograd.view import StaleView, differentiable
+from tengen.interception import active, tell_handed
 from tengen.storage import Storage, storage_of
 from tengen.tensor_base import TensorBase
 
@@ -231,6 +232,8 @@ class AutogradProperties(TensorBase):
         """The same memory without history. Writing into one bumps the version of both."""
         out: Tensor = self._type.wrap(self._array)
         out._storage = storage_of(self)
+        if active:
+            tell_handed(self, out)
         return out
 
     def detach_(self) -> Self:
@@ -273,6 +276,8 @@ class AutogradProperties(TensorBase):
         this one that tensor's memory.
         """
         out: Tensor = self._type.wrap(self._array)
+        if active:
+            tell_handed(self, out)
         return out
 
     @data.setter

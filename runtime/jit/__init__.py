@@ -1,1 +1,10 @@
-"""Tracing: ``tengen.jit``."""
+"""Functions as graphs of operators: ``tengen.jit.trace``."""
+
+from tengen.jit.graph import Constant as Constant
+from tengen.jit.graph import Graph as Graph
+from tengen.jit.graph import Node as Node
+from tengen.jit.graph import Source as Source
+from tengen.jit.graph import Value as Value
+from tengen.jit.trace import TracedFunction as TracedFunction
+from tengen.jit.trace import trace as trace
+from tengen.jit.tracer import TracerWarning as TracerWarning

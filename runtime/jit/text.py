@@ -1,0 +1,114 @@
+"""Graphs as text: as PyTorch prints them, and as Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tengen.device import device as Device
+from tengen.jit.graph import Graph, Node, Value
+from tengen.scalar_type import dtype as DType
+
+
+def graph_text(graph: Graph) -> str:
+    """The text of a graph, one line for each call."""
+    names = graph.names()
+    opening = "graph("
+    typed = [f"%{names[v]} : {v.type_text}" for v in graph.inputs]
+    lines = [opening + f",\n{' ' * len(opening)}".join(typed) + "):"]
+    for constant in graph.constants:
+        value = constant.value
+        lines.append(
+            f"  %{names[value]} : {value.type_text} = prim::Constant[value={_shown(constant.tensor)}]()"
+        )
+    lines += [f"  {_node_text(node, names)}" for node in graph.nodes]
+    lines.append(f"  return ({', '.join(f'%{names[v]}' for v in graph.outputs)})")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(tensor: Any) -> str:
+    return f"{{{tensor.item()}}}" if tensor.ndim == 0 and not tensor.is_meta else "<Tensor>"
+
+
+def _node_text(node: Node, names: Mapping[Value, str]) -> str:
+    given = ", ".join(call_arguments(node, lambda v: f"%{names[v]}"))
+    results = ", ".join(f"%{names[v]} : {v.type_text}" for v in node.outputs)
+    place = "" if node.source is None else f" # {node.source.short}"
+    return f"{results} = tengen::{node.operator.function}({given}){place}"
+
+
+def call_arguments(node: Node, value: Any) -> list[str]:
+    """The arguments as one would write them: no defaults at the end, keywords where they must be."""
+    positional: list[str] = []
+    keywords: list[str] = []
+    kept = 0
+    for parameter, given in zip(node.operator.parameters, node.arguments, strict=True):
+        plain = not parameter.required and _same(given, parameter.default)
+        text = argument_text(given, value)
+        if parameter.kwarg_only:
+            keywords += [] if plain else [f"{parameter.name}={text}"]
+        else:
+            positional.append(text)
+            kept = kept if plain else len(positional)
+    return positional[:kept] + keywords
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, Value) or isinstance(b, Value):
+        return False
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b, strict=True))
+    return type(a) is type(b) and bool(a == b)
+
+
+def argument_text(given: Any, value: Any) -> str:
+    """An argument as Python text; ``value`` gives that of a Value."""
+    if isinstance(given, Value):
+        return str(value(given))
+    if isinstance(given, (list, tuple)):
+        return f"[{', '.join(argument_text(part, value) for part in given)}]"
+    if isinstance(given, DType):
+        return str(given)
+    if isinstance(given, Device):
+        return f"'{given}'"
+    if isinstance(given, float) and not math.isfinite(given):
+        return f"float('{given}')"
+    return repr(given)
+
+
+# -- as Python ------------------------------------------------------------------------------------
+
+
+def code_text(graph: Graph, name: str = "forward") -> str:
+    """The graph as a Python function of its inputs; constants are parameters with their names too."""
+    names = {value: _identifier(text) for value, text in graph.names().items()}
+    parameters = [names[v] for v in graph.inputs]
+    constants = [names[c.value] for c in graph.constants]
+    given = parameters + (["*", *constants] if constants else [])
+    lines = [f"def {name}({', '.join(given)}):"]
+    for node in graph.nodes:
+        results = ", ".join(names[v] for v in node.outputs)
+        comma = "," if isinstance(node.result, (list, tuple)) and len(node.outputs) == 1 else ""
+        place = "" if node.source is None else f"  # {node.source.short}"
+        lines.append(f"    {results}{comma} = {_call_text(node, names)}{place}")
+    returned = ", ".join(names[v] for v in graph.outputs)
+    lines.append(f"    return {returned}")
+    return "\n".join(lines) + "\n"
+
+
+def _identifier(text: str) -> str:
+    name = "".join(c if c.isalnum() or c == "_" else "_" for c in text)
+    return f"t{name}" if name[:1].isdigit() else name
+
+
+def _call_text(node: Node, names: Mapping[Value, str]) -> str:
+    import tengen
+    import tengen.generated.functions as functions
+
+    name = node.operator.function
+    arguments = call_arguments(node, lambda v: names[v])
+    if not hasattr(functions, name):
+        return f"{arguments[0]}.{name}({', '.join(arguments[1:])})"
+    public = getattr(tengen, name, None) is getattr(functions, name)
+    return f"{'tengen' if public else 'functions'}.{name}({', '.join(arguments)})"
