@@ -75,14 +75,15 @@ class ArrayWriter:
         return f"{short}.{name}"
 
     def _branch(self, spec: NodeSpec, gradient: Gradient) -> Branch:
-        if len(gradient.inputs) > 1:
+        if len(gradient.inputs) > 1 and gradient.target is None:
             raise Unsupported
         translation = _Translation(self, spec, gradient)
         value = translation.value(gradient.formula.tree)
         if not value.is_array:
             raise Unsupported
         prepare = (*self._unpack(spec, gradient), *translation.statements)
-        return Branch(condition_of(spec, gradient.inputs), prepare, f"g{gradient.inputs[0]}", value.text)
+        target = gradient.target or f"g{gradient.inputs[0]}"
+        return Branch(condition_of(spec, gradient.inputs), prepare, target, value.text)
 
     def _unpack(self, spec: NodeSpec, gradient: Gradient) -> Iterable[str]:
         kept = saved(gradient.formula, spec.operator)
@@ -125,6 +126,9 @@ class _Translation:
         for a in arguments:
             name = parameter_name(a.name)
             self.names[a.name] = Value(name, "array" if a.is_tensor else str(a.type))
+        for g in spec.gradients:
+            if g.target is not None:
+                self.names[g.target] = Value(g.target, "array")
         self.names["grad"] = Value("grad", "array")
 
     # -- expressions -----------------------------------------------------------------------

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from .differentiate import differentiate
 from .formula import result_numbers, saved
 from .model import (
     Alias,
@@ -51,6 +52,8 @@ class Derived:
     nodes: Mapping[str, NodeSpec]  # by the functional operator's full name
     jvps: Mapping[str, JvpSpec]
     alternatives: Mapping[str, Mapping[str, NodeSpec]]  # Nodes of single backends, by backend
+    #: The operators that could be differentiated, and for which nobody has said how.
+    missing: frozenset[str] = frozenset()
 
     def node(self, operator: str, backend: str) -> NodeSpec | None:
         """The Node that a backend records for an operator."""
@@ -69,8 +72,9 @@ def derive(declared: Declarations) -> Derived:
     nodes: dict[str, NodeSpec] = {}
     jvps: dict[str, JvpSpec] = {}
     alternatives: dict[str, dict[str, NodeSpec]] = {}
-    names = _node_names(declared.derivatives)
-    for entry in declared.derivatives:
+    entries = (*declared.derivatives, *differentiate(declared))
+    names = _node_names(entries)
+    for entry in entries:
         operator = functional.get(_functional_name(entry.name, functional))
         if operator is None:
             continue
@@ -83,7 +87,9 @@ def derive(declared: Declarations) -> Derived:
         jvp = _jvp(operator, entry)
         if jvp is not None:
             jvps[str(operator.name)] = jvp
-    return Derived(tuple(variants), nodes, jvps, alternatives)
+    by_name = {_functional_name(entry.name, functional): entry for entry in entries}
+    missing = frozenset(_missing(variants, declared, nodes, by_name))
+    return Derived(tuple(variants), nodes, jvps, alternatives, missing)
 
 
 # -- variants --------------------------------------------------------------------------
@@ -213,12 +219,60 @@ def _node(name: str, operator: Operator, entry: Derivative) -> NodeSpec:
     wanted = {n for names in entry.gradients for n in names}
     inputs = tuple(a for a in operator.schema.arguments if a.name in wanted)
     position = {a.name: i for i, a in enumerate(inputs)}
-    gradients = tuple(
-        Gradient(tuple(position[n] for n in names), formula) for names, formula in entry.gradients.items()
+    gradients = (
+        *(Gradient(tuple(position[n] for n in s.users), s.formula, s.name) for s in entry.shared),
+        *(Gradient(tuple(position[n] for n in names), f) for names, f in entry.gradients.items()),
     )
     outputs = _differentiable_outputs(operator, entry)
     saved = saved_values(operator, gradients)
-    return NodeSpec(name, operator, inputs, outputs, gradients, saved, entry.place, entry.node, entry.helpers)
+    refused = tuple(
+        a
+        for a in operator.schema.arguments
+        if a.is_tensor and a.name not in wanted and a.name not in entry.non_differentiable
+    )
+    return NodeSpec(
+        name, operator, inputs, outputs, gradients, saved, entry.place, entry.node, entry.helpers, refused
+    )
+
+
+# -- operators without a derivative ------------------------------------------------------
+
+
+def _missing(
+    variants: Iterable[Variant],
+    declared: Declarations,
+    nodes: Mapping[str, NodeSpec],
+    entries: Mapping[str, Derivative],
+) -> Iterable[str]:
+    """The operators whose results could have a gradient, and for which nothing makes a Node.
+
+    An entry that gives no formulas and yet says something declares that there is nothing to
+    differentiate; one that is a name alone, that the derivative is missing.
+    """
+    inexact = {s.name for s in declared.scalar_types if s.category in ("floating", "reduced", "complex")}
+    for variant in variants:
+        operator = variant.operator
+        name = str(operator.name)
+        entry = entries.get(name)
+        if variant.kind not in ("functional", "view") or operator.factory is not None or name in nodes:
+            continue
+        if entry is not None and (entry.non_differentiable or entry.output_differentiability is not None):
+            continue
+        computed = operator.dtypes.values()
+        if result_kind(operator) in ("bool", "int64") or (computed and not any(inexact & d for d in computed)):
+            continue
+        if any(a.is_tensor_like for a in operator.schema.arguments):
+            yield name
+
+
+def result_kind(operator: Operator) -> str:
+    """How a result's Type follows: "same", "bool", "real", "int64" or "dynamic"."""
+    if operator.result != "dynamic" or "pointwise" not in operator.tags:
+        return operator.result
+    return _RESULT_OF_PROMOTION.get(operator.promote or "", "same" if operator.promote else "dynamic")
+
+
+_RESULT_OF_PROMOTION = {"always_bool": "bool", "complex_to_float": "real"}
 
 
 def _differentiable_outputs(operator: Operator, entry: Derivative) -> tuple[int, ...]:
@@ -282,4 +336,4 @@ def _jvp(operator: Operator, entry: Derivative) -> JvpSpec | None:
     if automatic:
         return JvpSpec(name, operator, (), automatic.pop(), entry.place)
     formulas = tuple((results[n], f) for n, f in entry.jvps.items())
-    return JvpSpec(name, operator, formulas, "formula", entry.place, entry.helpers)
+    return JvpSpec(name, operator, formulas, "formula", entry.place, entry.helpers, entry.jvp_shared)

@@ -96,7 +96,7 @@ class KernelVocabulary(Vocabulary):
         if name in known.constants:
             return None
         if name in known.pointwise:
-            count = known.pointwise[name]
+            count = known.pointwise[name].arguments
             names = tuple("abcd"[:count])
             if call is None or call.keywords:
                 return None

@@ -68,6 +68,7 @@ def load_reporting(declarations_dir: Path, runtime_dir: Path, report: Report) ->
         scalar_types=tuple(tables.scalar_types.values()),
         backends=tuple(tables.backends.values()),
         tags=tables.tags,
+        primitives=tables.primitives.pointwise,
     )
 
 

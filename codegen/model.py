@@ -284,6 +284,24 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class Batching:
+    """How an operator is run for many examples at once; declarations/README.md has the kinds."""
+
+    #: "pointwise" | "broadcast" | "reduction" | "leading" | "random" | "fold" | "values" | "decompose" |
+    #: "refuse" | "cases"
+    kind: str
+    tensors: tuple[str, ...]  # the arguments that are given with the examples in front
+    dims: tuple[str, ...] = ()
+    added: int = 0
+    sizes: tuple[str, ...] = ()
+    rank: int = 0  # of what is not folded
+    formula: Formula | None = None
+    helpers: Mapping[str, str] = field(default_factory=dict)  # "module.function" below tengen.formulas
+    text: str = ""  # why it is refused
+    cases: tuple[tuple[tuple[str, ...] | None, Batching], ...] = ()  # by the arguments that have examples
+
+
+@dataclass(frozen=True, slots=True)
 class Operator:
     """One operator, whichever file it came from."""
 
@@ -312,10 +330,20 @@ class Operator:
     differs: Mapping[str, str] = field(default_factory=dict)  # reasons, by ScalarType or aspect
     doc: str = ""
     accepted: Mapping[str, Located] = field(default_factory=dict)  # PyTorch's keys without effect here
+    batching: Batching | None = None  # what vmap does to it; None: by its parts, or example by example
 
     @property
     def name(self) -> OperatorName:
         return self.schema.name
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A part that formulas have in common, or that one has several times: it is computed before them."""
+
+    name: str  # by which the formulas call it
+    formula: Formula
+    users: tuple[str, ...]  # the inputs, or the results, whose formulas need it
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +359,8 @@ class Derivative:
     dispatch: Mapping[str, Derivative] = field(default_factory=dict)  # per-key alternatives
     helpers: Mapping[str, str] = field(default_factory=dict)  # "module.function" below tengen.formulas
     node: str | None = None  # the name that its Node shows
+    shared: tuple[Shared, ...] = ()  # of gradients; only derived entries have some
+    jvp_shared: tuple[Shared, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,6 +391,19 @@ class Backend:
 
 
 @dataclass(frozen=True, slots=True)
+class Primitive:
+    """An elementwise function that kernels written as expressions may use, from primitives.yaml."""
+
+    name: str  # "arctan2", of the array namespace
+    arguments: int
+    operator: str | None = None  # the same function over Tensors: "atan2"
+    helper: str | None = None  # the same of Python numbers: "module.function", below tengen.formulas
+    #: By each argument, in x, y, z and result; None where nothing flows, to a condition or from one.
+    derivative: tuple[Formula | None, ...] | None = None
+    real: bool = False  # whether these hold for real arguments only
+
+
+@dataclass(frozen=True, slots=True)
 class Declarations:
     """Everything that was declared, checked."""
 
@@ -369,6 +412,7 @@ class Declarations:
     scalar_types: tuple[ScalarType, ...]
     backends: tuple[Backend, ...]
     tags: Mapping[str, str]
+    primitives: Mapping[str, Primitive] = field(default_factory=dict)
 
 
 # --------------------------------------------------------------------------------------
@@ -412,6 +456,7 @@ class Gradient:
 
     inputs: tuple[int, ...]  # positions among the Node's inputs
     formula: Formula
+    target: str | None = None  # a part that the formulas of these inputs share, by its name in them
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,6 +472,7 @@ class NodeSpec:
     place: Place
     shown: str | None = None  # the name that users see, where it is not the class's
     helpers: Mapping[str, str] = field(default_factory=dict)
+    refused: tuple[Argument, ...] = ()  # Tensor arguments of which the entry says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,6 +485,7 @@ class JvpSpec:
     kind: str  # "formula" | "auto_linear" | "auto_element_wise"
     place: Place
     helpers: Mapping[str, str] = field(default_factory=dict)
+    shared: tuple[Shared, ...] = ()
 
 
 # --------------------------------------------------------------------------------------
@@ -481,6 +528,7 @@ class JvpFunction:
     zeros: tuple[tuple[str, str], ...]  # tangents that may be None, and their primals
     formulas: tuple[str, ...]
     doc: str
+    shared: tuple[tuple[str, str], ...] = ()  # names and what is assigned to them before
 
 
 @dataclass(frozen=True, slots=True)
@@ -524,13 +572,16 @@ class Method:
     operator: str  # its full name, for errors
     signature: str  # "self: Tensor, other: Tensor"
     returns: str
-    form: str  # "kernel" | "composite" | "explicit" | "promote" | "inplace" | "out"
+    form: str  # "kernel" | "record" | "fallback" | "composite" | "explicit" | "promote" | "inplace" | "out"
     call: str  # the expression that computes
     locals: tuple[tuple[str, str], ...] = ()
     tensors: str = ""  # the tensor arguments, for error texts
     results: tuple[Result, ...] = ()
     returned: str = ""  # the expression returned
     record: Record | None = None
+    refused: tuple[tuple[str, str], ...] = ()  # arguments that may not require grad: name, condition
+    inputs: str = ""  # of a "fallback": whose gradients it cannot compute
+    condition: str = ""  # of a "fallback": whether any of them is wanted
     doc: str = ""
 
 

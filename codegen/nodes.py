@@ -156,7 +156,7 @@ class NodeWriter:
         return Branch(
             condition=condition_of(spec, gradient.inputs),
             prepare=tuple(prepare),
-            targets=", ".join(f"g{i}" for i in gradient.inputs),
+            targets=gradient.target or ", ".join(f"g{i}" for i in gradient.inputs),
             formula=ast.unparse(tree),
         )
 
@@ -208,6 +208,7 @@ class NodeWriter:
             zeros=zeros,
             formulas=tuple(f or "None" for f in formulas),
             doc=str(spec.operator.schema),
+            shared=tuple((s.name, self._jvp_text(spec, s.formula.tree, inputs)) for s in spec.shared),
         )
 
     def _jvp_text(self, spec: JvpSpec, tree: ast.expr, inputs: tuple[Argument, ...]) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from .diagnostics import Report
 from .fields import check_keys, known_word, length_of_scalar, require_keys, words
+from .formula import parse_formula, place_of
 from .kernels import FunctionIndex
 from .keys import Key
-from .model import Backend, Located, Place, ScalarType
+from .model import Backend, Formula, Located, Place, Primitive, ScalarType, walk
 from .read import read_yaml
 
 TABLES = ("scalar_types.yaml", "backends.yaml", "tags.yaml", "primitives.yaml")
@@ -50,18 +52,31 @@ _TAG_KEYS = {
 _PRIMITIVE_KEYS = {
     key.name: key
     for key in (
-        Key("pointwise", ("map",), "elementwise functions and how many arguments they take"),
+        Key("pointwise", ("map",), "elementwise functions"),
         Key("constants", ("list",), "numbers and markers"),
         Key("array", ("list",), "functions for operators that are not pointwise"),
     )
 }
 
 
+_POINTWISE_KEYS = {
+    key.name: key
+    for key in (
+        Key("arguments", ("number",), "how many arguments it takes"),
+        Key("operator", ("str",), "the operator over Tensors that is the same function"),
+        Key("helper", ("str",), "the same function of Python numbers, below runtime/formulas"),
+        Key("derivative", ("list",), "its derivative by each argument, in x, y, z and result"),
+        Key("real", ("bool",), "whether these are derivatives for real arguments only"),
+    )
+}
+_OPERANDS = ("x", "y", "z")
+
+
 @dataclass(frozen=True, slots=True)
 class Primitives:
     """What expressions may use of an array namespace, ``xp``."""
 
-    pointwise: Mapping[str, int]  # by name, the number of arguments
+    pointwise: Mapping[str, Primitive]
     constants: frozenset[str]
     array: frozenset[str]
 
@@ -101,17 +116,58 @@ def _primitives(directory: Path, report: Report) -> Primitives:
     if root is None or not isinstance(root.value, dict):
         return Primitives({}, frozenset(), frozenset())
     fields = check_keys(root.value, _PRIMITIVE_KEYS, "primitives.yaml", report)
-    pointwise: dict[str, int] = {}
-    for name, count in fields["pointwise"].value.items() if "pointwise" in fields else ():
-        if isinstance(count.value, int):
-            pointwise[name] = count.value
-        else:
-            report.error(count.place, f'"{name}" has no number of arguments', expected="a whole number")
+    pointwise: dict[str, Primitive] = {}
+    for name, row in fields["pointwise"].value.items() if "pointwise" in fields else ():
+        made = _primitive(name, row, report)
+        if made is not None:
+            pointwise[name] = made
     constants, array = (
         frozenset(word for word, _ in words(fields[key], report)) if key in fields else frozenset[str]()
         for key in ("constants", "array")
     )
     return Primitives(pointwise, constants, array)
+
+
+def _primitive(name: str, row: Located, report: Report) -> Primitive | None:
+    """One elementwise function."""
+    if not isinstance(row.value, dict):
+        expected = "{arguments: 1, operator: exp, derivative: [result]}"
+        report.error(row.place, f'"{name}" is a mapping of keys to values', expected=expected)
+        return None
+    fields = check_keys(row.value, _POINTWISE_KEYS, f"the primitive {name}", report)
+    require_keys(row.value, ("arguments",), _POINTWISE_KEYS, row.place, report)
+    if "arguments" not in fields:
+        return None
+    count = fields["arguments"].value
+    partials: list[Formula | None] | None = None
+    if "derivative" in fields:
+        rows = fields["derivative"]
+        if len(rows.value) != count:
+            message = f"{name} has {count} arguments and {len(rows.value)} derivatives"
+            report.error(rows.place, message, expected=f"{count} expressions")
+            return None
+        partials = [None if r.value is None else parse_formula(r, report, "derivative") for r in rows.value]
+        for formula in partials:
+            _check_operands(formula, count, report)
+    return Primitive(
+        name=name,
+        arguments=count,
+        operator=fields["operator"].value if "operator" in fields else None,
+        helper=fields["helper"].value if "helper" in fields else None,
+        derivative=None if partials is None else tuple(partials),
+        real="real" in fields and fields["real"].value,
+    )
+
+
+def _check_operands(formula: Formula | None, count: int, report: Report) -> None:
+    """A derivative may name the operands that there are, and the result."""
+    if formula is None:
+        return
+    known = (*_OPERANDS[:count], "result")
+    called = {id(n.func) for n in walk(formula.tree) if isinstance(n, ast.Call)}
+    for node in walk(formula.tree):
+        if isinstance(node, ast.Name) and id(node) not in called:
+            known_word(node.id, place_of(formula, node), known, "operand", report)
 
 
 def _rows(

@@ -1,0 +1,239 @@
+"""Differentiate: the derivatives of operators that are expressions, where none was declared.
+
+A kernel that is an expression of primitives says all there is to say about the derivative:
+``primitives.yaml`` has that of each primitive, and the chain rule has the rest. What comes
+out is a Derivative like a declared one, with one Node, of which parts that several gradients
+need are computed once.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+
+from .expression import Graph, Node, Underivable, postorder
+from .model import Declarations, Derivative, Formula, Kernel, Located, Operator, Primitive, Shared
+
+_OPERANDS = ("x", "y", "z")
+_EXPLICIT = "CompositeExplicitAutograd"
+_IMPLICIT = "CompositeImplicitAutograd"
+#: Tags of operators whose results do not depend on their inputs in a differentiable way.
+_POINTWISE = "pointwise"
+
+
+def differentiate(declared: Declarations) -> tuple[Derivative, ...]:
+    """The derivatives of the operators that have no entry and need none."""
+    having = {str(d.name) for d in declared.derivatives}
+    numbers = numbers_taken(declared.operators)
+    found = []
+    for operator in declared.operators:
+        name = operator.name
+        if str(name) in having or name.inplace or not needs_derivative(operator):
+            continue
+        try:
+            found.append(derivative_of(operator, declared.primitives, numbers))
+        except Underivable:
+            continue
+    return tuple(found)
+
+
+def needs_derivative(operator: Operator) -> bool:
+    """Whether its results are numbers that a gradient may flow from."""
+    if _IMPLICIT in operator.kernels or operator.result in ("bool", "int64"):
+        return False
+    if operator.promote in ("always_bool", "bool_to_long") or operator.factory is not None:
+        return False
+    return any(str(a.type) == "Tensor" for a in operator.schema.arguments)
+
+
+def kernel_of(operator: Operator) -> Kernel:
+    """The expression of an operator. Raises Underivable when it has none."""
+    if len(operator.schema.returns) != 1 or str(operator.schema.returns[0].type) != "Tensor":
+        raise Underivable("it has several results")
+    if _POINTWISE not in operator.tags and _EXPLICIT not in operator.kernels:
+        raise Underivable("it is not pointwise")
+    for kernel in operator.kernels.values():
+        if kernel.function is None:
+            return kernel
+    raise Underivable("its kernel is a function")
+
+
+def numbers_taken(operators: Iterable[Operator]) -> dict[str, frozenset[int]]:
+    """By the name of a function, the positions where one of its overloads takes a Python number."""
+    taken: dict[str, set[int]] = {}
+    for operator in operators:
+        found = taken.setdefault(operator.name.function, set())
+        arguments = operator.schema.positional
+        found |= {i for i, a in enumerate(arguments) if str(a.type).rstrip("?") in ("Scalar", "float", "int")}
+    return {name: frozenset(found) for name, found in taken.items()}
+
+
+def derivative_of(
+    operator: Operator, primitives: Mapping[str, Primitive], numbers: Mapping[str, frozenset[int]]
+) -> Derivative:
+    """The derivative of an operator whose kernel is an expression. Raises Underivable when there is none.
+
+    ``numbers`` says which operators take Python numbers where, as ``numbers_taken`` has it.
+    """
+    kernel = kernel_of(operator)
+    best: Plan | None = None
+    for with_result in (False, True):
+        plan = Plan(operator, kernel, Graph(primitives, numbers), with_result)
+        if best is None or plan.cost < best.cost:
+            best = plan
+    assert best is not None
+    return best.derivative()
+
+
+class Plan:
+    """One way to write an operator's gradients: with its result saved, or with its inputs only."""
+
+    def __init__(self, operator: Operator, kernel: Kernel, graph: Graph, with_result: bool) -> None:
+        self.operator = operator
+        self.kernel = kernel
+        self.graph = graph
+        arguments = [a for a in operator.schema.arguments if not str(a.type).endswith("?")]
+        names = {a.name: graph.name(a.name, a.is_tensor) for a in arguments}  # of None there is no value
+        self.root = graph.read(kernel.formula.tree, names)
+        self.inputs = [a for a in arguments if a.is_tensor]
+        self.with_result = with_result
+        self.partials = self._partials(names)
+        self.grad = graph.name("grad", True)
+        self.gradients = {name: self._gradient(p) for name, p in self.partials.items()}
+
+    # -- the chain rule ----------------------------------------------------------------------
+
+    def _partials(self, names: Mapping[str, Node]) -> dict[str, Node]:
+        """The derivative of the result by each Tensor argument."""
+        graph, zero = self.graph, self.graph.zero
+        wanted = {names[a.name] for a in self.inputs}
+        order = postorder([self.root])
+        leading: set[Node] = set()  # what an input leads to
+        for node in order:
+            if node in wanted or any(p in leading for p in node.parts):
+                leading.add(node)
+        adjoints: dict[Node, Node] = {self.root: graph.one}
+        for node in reversed(order):
+            adjoint = adjoints.get(node)
+            if adjoint is None or adjoint is zero or node not in leading:
+                continue
+            for part, local in self._locals(node, leading):
+                term = graph.multiply(adjoint, local)
+                adjoints[part] = graph.add(adjoints[part], term) if part in adjoints else term
+        return {a.name: adjoints.get(names[a.name], zero) for a in self.inputs}
+
+    def _locals(self, node: Node, leading: set[Node]) -> Iterable[tuple[Node, Node]]:
+        """The parts of a node that inputs lead to, with the derivative by each."""
+        graph = self.graph
+        if node.kind == "choice":
+            yield node.parts[0], graph.choice(node.value, graph.one, graph.zero)
+            yield node.parts[1], graph.choice(node.value, graph.zero, graph.one)
+            return
+        if not node.parts:
+            return
+        primitive = graph.primitives[node.kind]
+        if primitive.derivative is None:
+            raise Underivable(f"no derivative is declared for the primitive {primitive.name}")
+        if primitive.real and self._complex():
+            raise Underivable(f"{primitive.name} has no derivative for complex numbers")
+        names = {**dict(zip(_OPERANDS, node.parts, strict=False)), "result": node}
+        for part, formula in zip(node.parts, primitive.derivative, strict=True):
+            if formula is not None and part in leading:
+                yield part, graph.read(formula.tree, names)
+
+    def _complex(self) -> bool:
+        return any("Complex" in t for types in self.operator.dtypes.values() for t in types)
+
+    def _gradient(self, partial: Node) -> Node:
+        graph = self.graph
+        factor = graph.apply("conj", partial) if self._complex() else partial
+        return graph.multiply(self.grad, factor)
+
+    # -- what it costs -------------------------------------------------------------------------
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """How many tensors its Node keeps, and how many operators its gradients take."""
+        nodes = self._reached(self.gradients.values())
+        kept = {
+            n for n in nodes if n is self._result or (n.kind == "name" and n.tensor and n is not self.grad)
+        }
+        return len(kept), sum(bool(n.parts) and n is not self._result for n in nodes)
+
+    @property
+    def _result(self) -> Node | None:
+        """The node that is not computed again but saved."""
+        return self.root if self.with_result and self.root.parts else None
+
+    def _reached(self, roots: Iterable[Node]) -> list[Node]:
+        """The nodes that computing the roots takes: what is below the result does not count."""
+        found: dict[Node, None] = {}
+        waiting = list(roots)
+        while waiting:
+            node = waiting.pop()
+            if node not in found:
+                found[node] = None
+                if node is not self._result:
+                    waiting += node.parts
+        return list(found)
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def derivative(self) -> Derivative:
+        """The entry that says it."""
+        gradients, shared = self._written(self.gradients, "grad_part")
+        tangent: Node = self.graph.zero
+        for name, partial in self.partials.items():
+            term = self.graph.multiply(self.graph.name(f"{name}_t", True), partial)
+            tangent = self.graph.add(tangent, term)
+        jvps, jvp_shared = self._written({} if tangent is self.graph.zero else {"result": tangent}, "part")
+        return Derivative(
+            self.operator.name,
+            self.kernel.formula.source.place,
+            {(name,): formula for name, formula in gradients.items()},
+            jvps,
+            helpers=self._helpers(),
+            shared=shared,
+            jvp_shared=jvp_shared,
+        )
+
+    def _helpers(self) -> dict[str, str]:
+        """Functions of Python numbers that the formulas may call."""
+        helpers = [p.helper for p in self.graph.primitives.values() if p.helper is not None]
+        return {h.rpartition(".")[2]: h for h in helpers}
+
+    def _written(self, roots: Mapping[str, Node], stem: str) -> tuple[dict[str, Formula], tuple[Shared, ...]]:
+        """The formulas of the roots, and the parts that they have in common or more than once."""
+        named: dict[Node, str] = {} if self._result is None else {self._result: "result"}
+        repeated = self._repeated(roots.values())
+        reached = {name: set(self._reached([root])) for name, root in roots.items()}
+        shared: list[Shared] = []
+        for node in postorder(roots.values()):
+            if node in repeated:
+                users = tuple(name for name in roots if node in reached[name])
+                formula = self._formula(self.graph.write(node, named))
+                named[node] = f"{stem}{len(shared)}"
+                shared.append(Shared(named[node], formula, users))
+        formulas = {name: self._formula(self._root(root, named)) for name, root in roots.items()}
+        return formulas, tuple(shared)
+
+    def _root(self, node: Node, named: Mapping[Node, str]) -> ast.expr:
+        if node is self.graph.zero:
+            return ast.parse("zeros_like(grad)", mode="eval").body
+        return self.graph.write(node, named)
+
+    def _repeated(self, roots: Iterable[Node]) -> set[Node]:
+        """The parts with operators that have more than one use."""
+        uses: dict[Node, int] = {}
+        for node in self._reached(roots):
+            if node is not self._result:
+                for part in node.parts:
+                    uses[part] = uses.get(part, 0) + 1
+        return {
+            n for n, count in uses.items() if count > 1 and n.parts and n is not self._result and n.tensor
+        }
+
+    def _formula(self, tree: ast.expr) -> Formula:
+        source = self.kernel.formula.source
+        text = ast.unparse(ast.fix_missing_locations(tree))
+        return Formula(Located(text, source.place, source.key), ast.parse(text, mode="eval").body)

@@ -1,0 +1,400 @@
+"""Differentiate: expressions of pointwise operators as graphs in which equal parts are one.
+
+A kernel's tree and a formula's tree are read into the same graph; its constructors simplify,
+and it is written again as a tree of operators over Tensors.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from .model import Primitive
+
+#: Python's operators as primitives.
+BINARY: Mapping[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.Pow: "power",
+    ast.Mod: "remainder",
+    ast.FloorDiv: "floor_divide",
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor",
+}
+UNARY: Mapping[type[ast.unaryop], str] = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
+COMPARE: Mapping[type[ast.cmpop], str] = {
+    ast.Eq: "equal",
+    ast.NotEq: "not_equal",
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+}
+_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+}
+_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
+_SYMBOLS: dict[str, type[ast.AST]] = {
+    **{name: kind for kind, name in BINARY.items()},
+    **{name: kind for kind, name in UNARY.items()},
+    **{name: kind for kind, name in COMPARE.items()},
+}
+
+
+class Underivable(Exception):
+    """The expression cannot be differentiated; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One value of an expression. Equal nodes of a Graph are one object.
+
+    ``kind`` is "number" (``value``), "name" (``value``; ``tensor`` says of what), "choice" (``a if
+    condition else b``, about plain values: the condition's text in ``value``), or a primitive's name.
+    """
+
+    kind: str
+    parts: tuple[Node, ...] = ()
+    value: Any = None
+    tensor: bool = False
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind == "number"
+
+
+class Graph:
+    """Makes Nodes, each once, and simplifies as it does."""
+
+    def __init__(self, primitives: Mapping[str, Primitive], numbers: Mapping[str, frozenset[int]]) -> None:
+        self.primitives = primitives
+        #: By operator: the positions where it takes a Python number.
+        self.numbers = numbers
+        self.by_operator = {p.operator: p.name for p in primitives.values() if p.operator is not None}
+        self._made: dict[Any, Node] = {}
+        self.zero, self.one = self.number(0), self.number(1)
+
+    # -- leaves --------------------------------------------------------------------------
+
+    def _node(self, kind: str, parts: tuple[Node, ...] = (), value: Any = None, tensor: bool = False) -> Node:
+        key = (kind, tuple(map(id, parts)), type(value), value)
+        found = self._made.get(key)
+        if found is None:
+            found = self._made[key] = Node(kind, parts, value, tensor or any(p.tensor for p in parts))
+        return found
+
+    def number(self, value: Any) -> Node:
+        """A Python number."""
+        if isinstance(value, float) and value.is_integer() and abs(value) < 2**31:
+            value = int(value)
+        return self._node("number", (), value)
+
+    def name(self, name: str, tensor: bool) -> Node:
+        """An argument, a result or a gradient."""
+        return self._node("name", (), name, tensor)
+
+    # -- primitives, simplified ------------------------------------------------------------
+
+    def apply(self, name: str, *parts: Node) -> Node:
+        """The primitive ``name`` of these operands."""
+        rule: Callable[..., Node | None] | None = getattr(self, f"_{name}", None)
+        found = self._compared(name, *parts) if name in _COMPARISONS else None
+        if rule is not None:
+            found = rule(*parts)
+        return found if found is not None else self._node(name, parts)
+
+    def add(self, a: Node, b: Node) -> Node:
+        return self.apply("add", a, b)
+
+    def multiply(self, a: Node, b: Node) -> Node:
+        return self.apply("multiply", a, b)
+
+    def _add(self, a: Node, b: Node) -> Node | None:
+        if a.is_number and b.is_number:
+            return self.number(a.value + b.value)
+        if a is self.zero:
+            return b
+        if b is self.zero:
+            return a
+        if a is b:
+            return self.multiply(self.number(2), a)
+        if b.kind == "negative":
+            return self.apply("subtract", a, b.parts[0])
+        if a.kind == "negative":
+            return self.apply("subtract", b, a.parts[0])
+        if b.is_number and a.kind == "subtract" and a.parts[1].is_number:  # (x - 1) + 1
+            return self.add(a.parts[0], self.number(b.value - a.parts[1].value))
+        if a.is_number and b.kind == "subtract" and b.parts[1].is_number:
+            return self.add(b, a)
+        merged = self._merged("add", a, b)
+        return self._node("add", (b, a)) if merged is None and a.is_number else merged
+
+    def _subtract(self, a: Node, b: Node) -> Node | None:
+        if a.is_number and b.is_number:
+            return self.number(a.value - b.value)
+        if b is self.zero:
+            return a
+        if a is self.zero:
+            return self.apply("negative", b)
+        if a is b:
+            return self.zero
+        return self.add(a, b.parts[0]) if b.kind == "negative" else self._merged("subtract", a, b)
+
+    def _merged(self, name: str, a: Node, b: Node) -> Node | None:
+        """Two choices by the same condition as one."""
+        if a.kind == b.kind == "choice" and a.value == b.value:
+            return self.choice(
+                a.value, *[self.apply(name, *both) for both in zip(a.parts, b.parts, strict=True)]
+            )
+        if a.kind == b.kind == "where" and a.parts[0] is b.parts[0]:
+            parts = [self.apply(name, *both) for both in zip(a.parts[1:], b.parts[1:], strict=True)]
+            return self.apply("where", a.parts[0], *parts)
+        return None
+
+    def _negative(self, a: Node) -> Node | None:
+        if a.is_number:
+            return self.number(-a.value)
+        if a.kind == "negative":
+            return a.parts[0]
+        if a.kind == "subtract":
+            return self.apply("subtract", a.parts[1], a.parts[0])
+        if a.kind in ("multiply", "divide") and a.parts[0].is_number:
+            return self.apply(a.kind, self.number(-a.parts[0].value), a.parts[1])
+        return None
+
+    def _positive(self, a: Node) -> Node:
+        return a
+
+    def _multiply(self, a: Node, b: Node) -> Node | None:
+        if a.is_number and b.is_number:
+            return self.number(a.value * b.value)
+        if self.zero in (a, b):
+            return self.zero
+        if self.one in (a, b):
+            return b if a is self.one else a
+        for one, other in ((a, b), (b, a)):
+            if one.is_number and one.value == -1:
+                return self.apply("negative", other)
+            if one.kind == "negative":
+                return self.apply("negative", self.multiply(one.parts[0], other))
+            if self._selects(one):  # so that what is not chosen cannot make a NaN of a zero
+                return self._chosen(one, partial(self.multiply, other))
+            if one.kind == "reciprocal":
+                return self.apply("divide", other, one.parts[0])
+            if one.kind == "divide" and one.parts[0] is self.one:
+                return self.apply("divide", other, one.parts[1])
+        if b.is_number:
+            a, b = b, a
+        if a.is_number and b.kind == "multiply" and b.parts[0].is_number:
+            return self.multiply(self.number(a.value * b.parts[0].value), b.parts[1])
+        return self.apply("square", a) if a is b else self._node("multiply", (a, b))
+
+    def _divide(self, a: Node, b: Node) -> Node | None:
+        if a is self.zero:
+            return self.zero
+        if b is self.one:
+            return a
+        if b.is_number and a.is_number and b.value:
+            return self.number(a.value / b.value)
+        if a.kind == "negative":
+            return self.apply("negative", self.apply("divide", a.parts[0], b))
+        if b.kind == "negative":
+            return self.apply("negative", self.apply("divide", a, b.parts[0]))
+        if b.kind == "reciprocal":
+            return self.multiply(a, b.parts[0])
+        if self._selects(a):
+            return self._chosen(a, lambda part: self.apply("divide", part, b))
+        return self.apply("reciprocal", b) if a is self.one else None
+
+    def _reciprocal(self, a: Node) -> Node | None:
+        if a.kind == "reciprocal":
+            return a.parts[0]
+        return self.number(1 / a.value) if a.is_number and a.value else None
+
+    def _power(self, a: Node, b: Node) -> Node | None:
+        if b.is_number:
+            known = {0: self.one, 1: a, 2: self.apply("square", a), -1: self.apply("reciprocal", a)}
+            return known.get(b.value)
+        return None
+
+    def _square(self, a: Node) -> Node | None:
+        if a.is_number:
+            return self.number(a.value * a.value)
+        if a.kind == "reciprocal":
+            return self.apply("reciprocal", self.apply("square", a.parts[0]))
+        return self.apply("square", a.parts[0]) if a.kind == "negative" else None
+
+    def _conj(self, a: Node) -> Node | None:
+        if a.is_number and not isinstance(a.value, complex):
+            return a
+        if a.kind == "conj":
+            return a.parts[0]
+        if a.kind in ("negative", "reciprocal"):
+            return self.apply(a.kind, self.apply("conj", a.parts[0]))
+        if a.kind == "where":
+            return self.apply("where", a.parts[0], *[self.apply("conj", p) for p in a.parts[1:]])
+        if a.kind == "choice":
+            return self.choice(a.value, *[self.apply("conj", p) for p in a.parts])
+        if a.kind in ("multiply", "divide") and not all(p.tensor for p in a.parts):
+            return self.apply(a.kind, *[self.apply("conj", p) for p in a.parts])
+        return None
+
+    def _where(self, condition: Node, a: Node, b: Node) -> Node | None:
+        if a is b:
+            return a
+        if condition.is_number:
+            return a if condition.value else b
+        if condition.kind == "choice":
+            chosen = [self.apply("where", part, a, b) for part in condition.parts]
+            return self.choice(condition.value, *chosen)
+        if not condition.tensor:
+            return self.choice(ast.unparse(self.write(condition, {})), a, b)
+        return None
+
+    def _logical_and(self, a: Node, b: Node) -> Node | None:
+        return self._logical(a, b, False)
+
+    def _logical_or(self, a: Node, b: Node) -> Node | None:
+        return self._logical(a, b, True)
+
+    def _logical(self, a: Node, b: Node, decisive: bool) -> Node | None:
+        """With a plain value on one side: what that side decides, or the other."""
+        if b.tensor:
+            a, b = b, a
+        if b.tensor:
+            return None
+        if b.is_number:
+            return self.number(decisive) if bool(b.value) is decisive else a
+        text = ast.unparse(self.write(b, {}))
+        outcomes = (a, self.number(decisive))
+        return self.choice(text, *(outcomes[::-1] if decisive else outcomes))
+
+    def _compared(self, name: str, a: Node, b: Node) -> Node | None:
+        return self.number(_COMPARISONS[name](a.value, b.value)) if a.is_number and b.is_number else None
+
+    def _selects(self, node: Node) -> bool:
+        """Whether it is a choice between parts of which one is a number."""
+        if node.kind == "where":
+            return any(p.is_number or self._selects(p) for p in node.parts[1:])
+        return node.kind == "choice" and any(p.is_number or self._selects(p) for p in node.parts)
+
+    def _chosen(self, node: Node, change: Callable[[Node], Node]) -> Node:
+        """The same choice between changed parts."""
+        if node.kind == "choice":
+            return self.choice(node.value, change(node.parts[0]), change(node.parts[1]))
+        condition, a, b = node.parts
+        return self.apply("where", condition, change(a), change(b))
+
+    def choice(self, condition: str, a: Node, b: Node) -> Node:
+        """``a if condition else b``, where the condition is about plain values."""
+        return a if a is b else self._node("choice", (a, b), condition)
+
+    # -- reading -----------------------------------------------------------------------------
+
+    def read(self, tree: ast.expr, names: Mapping[str, Node]) -> Node:
+        """The value of an expression over ``names``. Raises Underivable for what is no primitive."""
+        match tree:
+            case ast.Constant(value) if isinstance(value, int | float | complex):
+                return self.number(value)
+            case ast.Name(name) if name in names:
+                return names[name]
+            case ast.BinOp(left, op, right) if type(op) in BINARY:
+                return self._known(BINARY[type(op)], [left, right], names)
+            case ast.UnaryOp(op, operand) if type(op) in UNARY:
+                return self._known(UNARY[type(op)], [operand], names)
+            case ast.Compare(left, [op], [right]) if type(op) in COMPARE:
+                return self._known(COMPARE[type(op)], [left, right], names)
+            case ast.IfExp(test, body, orelse):
+                if any(
+                    isinstance(n, ast.Name) and n.id in names and names[n.id].tensor for n in ast.walk(test)
+                ):
+                    raise Underivable("it chooses by the values of a tensor")
+                return self.choice(ast.unparse(test), self.read(body, names), self.read(orelse, names))
+            case ast.Attribute(ast.Name("xp"), constant) if constant in _CONSTANTS:
+                return self.number(_CONSTANTS[constant])
+            case ast.Call(ast.Attribute(ast.Name("xp"), name), arguments, []) if name in self.primitives:
+                return self._known(name, arguments, names)
+            case ast.Call(ast.Name(name), arguments, []) if self._primitive(name) is not None:
+                return self._known(str(self._primitive(name)), arguments, names)
+            case ast.Call(ast.Attribute(inner, name), arguments, []) if self._primitive(name) is not None:
+                return self._known(str(self._primitive(name)), [inner, *arguments], names)
+        raise Underivable(f'"{ast.unparse(tree)}" is no expression of primitives')
+
+    def _primitive(self, name: str) -> str | None:
+        return name if name in self.primitives else self.by_operator.get(name)
+
+    def _known(self, name: str, arguments: Iterable[ast.expr], names: Mapping[str, Node]) -> Node:
+        if name not in self.primitives:
+            raise Underivable(f"{name} is no primitive")
+        parts = [self.read(a, names) for a in arguments]
+        if len(parts) != self.primitives[name].arguments:
+            raise Underivable(f"{name} takes {self.primitives[name].arguments} operands")
+        return self.apply(name, *parts)
+
+    # -- writing -----------------------------------------------------------------------------
+
+    def write(self, node: Node, named: Mapping[Node, str]) -> ast.expr:
+        """The tree over Tensors; what is ``named`` stands there by its name."""
+        if node in named:
+            return ast.Name(named[node], ast.Load())
+        match node.kind:
+            case "number" if isinstance(node.value, int | float) and node.value < 0:
+                return ast.UnaryOp(ast.USub(), ast.Constant(-node.value))
+            case "number":
+                return ast.Constant(node.value)
+            case "name":
+                return ast.Name(node.value, ast.Load())
+        parts = [self.write(p, named) for p in node.parts]
+        if node.kind == "choice":
+            return ast.IfExp(ast.parse(node.value, mode="eval").body, *parts)
+        symbol: Any = _SYMBOLS.get(node.kind)
+        if symbol is not None:
+            if issubclass(symbol, ast.unaryop):
+                return ast.UnaryOp(symbol(), parts[0])
+            if issubclass(symbol, ast.cmpop):
+                return ast.Compare(parts[0], [symbol()], [parts[1]])
+            return ast.BinOp(parts[0], symbol(), parts[1])
+        primitive = self.primitives[node.kind]
+        function = primitive.operator if node.tensor else primitive.helper and primitive.helper.split(".")[-1]
+        if function is None:
+            raise Underivable(f"{node.kind} is no function of {'Tensors' if node.tensor else 'numbers'}")
+        if node.tensor:
+            parts = self._as_tensors(function, node.parts, parts)
+        return ast.Call(ast.Name(function, ast.Load()), parts, [])
+
+    def _as_tensors(self, function: str, parts: Sequence[Node], trees: list[ast.expr]) -> list[ast.expr]:
+        """The operands with numbers made tensors where the operator takes nothing else."""
+        like = next(tree for part, tree in zip(parts, trees, strict=True) if part.tensor)
+        return [
+            tree
+            if part.tensor or i in self.numbers.get(function, ())
+            else ast.Call(ast.Name("full_like", ast.Load()), [like, tree], [])
+            for i, (part, tree) in enumerate(zip(parts, trees, strict=True))
+        ]
+
+
+def postorder(roots: Iterable[Node]) -> list[Node]:
+    """Every node below the roots, parts first, each once."""
+    found: dict[Node, None] = {}
+    waiting: list[tuple[Node, bool]] = [(root, False) for root in roots]
+    while waiting:
+        node, done = waiting.pop()
+        if done:
+            found.setdefault(node)
+        elif node not in found:
+            waiting.append((node, True))
+            waiting += [(part, False) for part in node.parts]
+    return list(found)

@@ -1,0 +1,140 @@
+"""The derivatives of expressions: what is written of them, what is shared, what is saved."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tengen.codegen.derive import derive
+from tengen.codegen.differentiate import derivative_of, numbers_taken
+from tengen.codegen.expression import Underivable
+from tengen.codegen.gen import declarations_dir, runtime_dir
+from tengen.codegen.load import load
+from tengen.codegen.model import Declarations, Derivative, Formula, Kernel, Located, Operator, Place
+from tengen.codegen.schema import parse_schema
+
+
+@pytest.fixture(scope="module")
+def declared() -> Declarations:
+    return load(declarations_dir(), runtime_dir())
+
+
+def formula(text: str) -> Formula:
+    return Formula(Located(text, Place("test.yaml", 1, 1)), ast.parse(text, mode="eval").body)
+
+
+def derivative(declared: Declarations, arguments: str, kernel: str, complex: bool = False) -> Derivative:
+    types = frozenset({"Float", "Double", *(["ComplexDouble"] if complex else [])})
+    operator = Operator(
+        parse_schema(f"f({arguments}) -> Tensor"),
+        Place("test.yaml", 1, 1),
+        "native_functions",
+        kernels={"CPU": Kernel(formula(kernel))},
+        tags=frozenset({"pointwise"}),
+        dtypes={"CPU": types},
+    )
+    return derivative_of(operator, declared.primitives, numbers_taken(declared.operators))
+
+
+def texts(found: Derivative) -> dict[str, str]:
+    return {names[0]: f.text for names, f in found.gradients.items()}
+
+
+ONE = "Tensor self"
+TWO = "Tensor self, Tensor other"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kernel", "expected"),
+    [
+        (ONE, "xp.exp(self)", "grad * result"),
+        (ONE, "xp.tanh(self)", "grad * (1 - square(result))"),
+        (ONE, "self", "grad"),
+        (ONE, "-self", "-grad"),
+        (ONE, "2 * self + 1", "2 * grad"),
+        (ONE, "self * self", "grad * (2 * self)"),
+        (ONE, "self ** 3", "grad * (3 * square(self))"),
+        (ONE, "1 / self", "-(grad / square(self))"),
+        (ONE, "xp.sin(xp.exp(self))", "grad * (cos(grad_part0) * grad_part0)"),
+        (ONE, "self / (xp.abs(self) + 1)", None),
+        (ONE, "xp.floor(self)", "zeros_like(grad)"),
+        (ONE, "xp.where(self > 0, self, 0)", "where(self > 0, grad, 0)"),
+        ("Tensor self, Scalar a", "xp.where(self > 0, self, a * self)", "where(self > 0, grad, grad * a)"),
+        ("Tensor self, Scalar a", "self if a == 1 else self * a", "grad if a == 1 else grad * a"),
+        (ONE, "xp.maximum(self, 0)", "where(self == 0, 0.5 * grad, where(self > 0, grad, 0))"),
+        (ONE, "xp.exp(self) - xp.exp(self)", "zeros_like(grad)"),
+    ],
+)
+def test_formulas(declared: Declarations, arguments: str, kernel: str, expected: str | None) -> None:
+    found = texts(derivative(declared, arguments, kernel))["self"]
+    if expected is not None:
+        assert found == expected
+
+
+def test_what_gradients_have_in_common_is_computed_once(declared: Declarations) -> None:
+    found = derivative(declared, TWO, "xp.arctan2(self, other)")
+    assert [(s.name, s.formula.text, s.users) for s in found.shared] == [
+        ("grad_part0", "square(self) + square(other)", ("self", "other"))
+    ]
+    assert texts(found) == {"self": "grad * (other / grad_part0)", "other": "-(self / grad_part0 * grad)"}
+
+
+def test_a_result_is_saved_where_that_is_less(declared: Declarations) -> None:
+    assert "result" not in texts(derivative(declared, TWO, "self * xp.exp(other)"))["self"]
+    assert texts(derivative(declared, TWO, "xp.exp(self + other)")) == {
+        "self": "grad * result",
+        "other": "grad * result",
+    }
+
+
+def test_gradients_are_conjugate_where_numbers_may_be_complex(declared: Declarations) -> None:
+    assert texts(derivative(declared, TWO, "self * other", complex=True))["self"] == "grad * conj(other)"
+    one = derivative(declared, "Tensor self, Scalar a", "self / a", complex=True)
+    assert texts(one)["self"] == "grad / conj_number(a)"
+    assert one.helpers["conj_number"] == "pointwise.conj_number"
+
+
+def test_forward_mode(declared: Declarations) -> None:
+    found = derivative(declared, TWO, "self * other")
+    assert found.jvps["result"].text == "self_t * other + other_t * self"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kernel", "complex", "why"),
+    [
+        (ONE, "lgamma(self)", False, '"lgamma(self)" is no expression of primitives'),
+        (ONE, "xp.abs(self)", True, "abs has no derivative for complex numbers"),
+        (ONE, "xp.sinc(self)", False, "no derivative is declared for the primitive sinc"),
+        (ONE, "self if self > 0 else 0", False, "it chooses by the values of a tensor"),
+        ("Tensor self, Scalar? a", "self * a", False, '"a" is no expression of primitives'),
+        (ONE, "xp.exp(self, self)", False, "exp takes 1 operand"),
+    ],
+)
+def test_what_cannot_be_derived(
+    declared: Declarations, arguments: str, kernel: str, complex: bool, why: str
+) -> None:
+    with pytest.raises(Underivable) as raised:
+        derivative(declared, arguments, kernel, complex)
+    assert str(raised.value).startswith(why)
+
+
+def test_an_operator_that_is_an_expression_needs_no_entry(tmp_path: Path) -> None:
+    folder = Path(__file__).parents[1] / "bad_declarations" / "surroundings"
+    shutil.copytree(folder, tmp_path / "all")
+    shutil.copy(declarations_dir() / "primitives.yaml", tmp_path / "all" / "declarations")
+    (tmp_path / "all" / "declarations" / "native_functions.more.yaml").write_text("""
+- func: gaussian(Tensor self, Tensor other) -> Tensor
+  tags: [pointwise]
+  dtypes: floating
+  dispatch:
+    CPU: xp.exp(-(self * self) * other)
+  samples: ["[3], [3]"]
+""")
+    found = derive(load(tmp_path / "all" / "declarations", tmp_path / "all" / "runtime"))
+    node = found.nodes["gaussian"]
+    assert node.name == "GaussianBackward0"
+    assert [a.name for a in node.inputs] == ["self", "other"]
+    assert "gaussian" in found.jvps

@@ -1,0 +1,88 @@
+"""Of operators that are expressions: the derivatives that are derived say what the declared ones say."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import declared
+import numpy as np
+import pytest
+from declared import calls, operators
+from differentiable import as_function, inputs_of, kinds, seed
+
+import tengen
+from tengen.autograd.input_metadata import fit_tensor
+from tengen.codegen.differentiate import derivative_of, numbers_taken
+from tengen.codegen.expression import Underivable
+from tengen.codegen.model import Derivative, Formula
+from tengen.formulas import pointwise
+
+DECLARATIONS = declared.declarations()
+NUMBERS = numbers_taken(DECLARATIONS.operators)
+DECLARED = {str(d.name): d for d in DECLARATIONS.derivatives}
+
+
+def derivable(name: str) -> Derivative | None:
+    """The derived entry of an operator that also has one by hand."""
+    if name not in DECLARED:
+        return None
+    written = [f.text for f in DECLARED[name].gradients.values()]
+    if not written or any("not_implemented" in text for text in written):
+        return None
+    try:
+        return derivative_of(operators()[name], DECLARATIONS.primitives, NUMBERS)
+    except Underivable:
+        return None
+
+
+DERIVED = {name: found for name in operators() if (found := derivable(name)) is not None}
+
+
+def test_there_are_many() -> None:
+    assert len(DERIVED) > 50
+
+
+class Names(dict[str, Any]):
+    """What formulas may name: values, and the functions of tengen."""
+
+    def __missing__(self, name: str) -> Any:
+        if name == "conj_number":
+            return pointwise.conj_number
+        return getattr(tengen, name)
+
+
+def value(formula: Formula, names: Names) -> Any:
+    return eval(compile(formula.text, formula.text, "eval"), {"__builtins__": {}, "math": math}, names)
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_derived_gradients(name: str) -> None:
+    found = DERIVED[name]
+    for call in calls(name):
+        for kind in kinds(call):
+            if call.hand_picked:
+                continue
+            function, inputs = as_function(call, kind)
+            leaves = [t.detach().clone().requires_grad_() for t in inputs]
+            (result,) = function(*leaves)
+            rng = np.random.default_rng(seed(call))
+            grad = tengen.tensor(rng.standard_normal(result.shape)).to(result.dtype)
+            expected = tengen.autograd.grad(result, leaves, grad, allow_unused=True, materialize_grads=True)
+            compare(found, call, kind, result.detach(), grad, [t.detach() for t in leaves], expected)
+
+
+def compare(
+    found: Derivative, call: Any, kind: Any, result: Any, grad: Any, inputs: list[Any], expected: Any
+) -> None:
+    values = call.tensors(kind)
+    names = Names({a.name: v for a, v in zip(call.arguments, values, strict=True)})
+    differentiable = [call.arguments[i].name for i, _ in inputs_of(call, values)]
+    names |= dict(zip(differentiable, inputs, strict=True))
+    names |= {"result": result, "grad": grad}
+    for part in found.shared:
+        names[part.name] = value(part.formula, names)
+    for name, gradient in zip(differentiable, expected, strict=True):
+        got = value(found.gradients[name,], names)
+        got = fit_tensor(tengen.broadcast_to(got, result.shape), gradient.shape, gradient._type, None, 0)
+        np.testing.assert_allclose(got.numpy(), gradient.numpy(), rtol=1e-9, atol=1e-9, err_msg=str(call))
