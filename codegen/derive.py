@@ -259,7 +259,9 @@ def _missing(
         if entry is not None and (entry.non_differentiable or entry.output_differentiability is not None):
             continue
         computed = operator.dtypes.values()
-        if result_kind(operator) in ("bool", "int64") or (computed and not any(inexact & d for d in computed)):
+        if result_kind(operator) in ("bool", "int64") or (
+            computed and not any(inexact & d for d in computed)
+        ):
             continue
         if any(a.is_tensor_like for a in operator.schema.arguments):
             yield name

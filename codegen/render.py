@@ -148,7 +148,8 @@ class Renderer:
                 "import tengen.generated.functions as F",
                 "from tengen.autograd.variable_type_utils import run_inplace, run_out",
                 "from tengen.generated import return_types",
-                "from tengen.node_support import LazyModule, record_composite, versions",
+                "from tengen.node_support import LazyModule, not_differentiable, record_composite, versions",
+                "from tengen.node_support import run_not_implemented",
                 "from tengen.operator import operator",
                 "from tengen.tensor import Tensor",
                 "from tengen.type import Type",
@@ -163,6 +164,8 @@ class Renderer:
 
     def _backend(self, name: str) -> list[OutputFile]:
         backend = next(b for b in self.declared.backends if b.name == name)
+                "from tengen.autograd.edge import gradient_edge",
+                "from tengen.autograd.grad_mode import grad_mode",
         return BackendFiles(
             self.declared, self.derived, backend, self.native, self.structures, self.press
         ).files()

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from .annotations import annotation, parameter_name, return_annotation
-from .derive import Derived
+from .derive import Derived, result_kind
 from .kernels import FunctionIndex
 from .model import (
     Argument,
@@ -37,7 +38,6 @@ _OPTIONS = {"ScalarType?", "Layout?", "Device?", "bool?"}
 _RESULT_TYPES = {"same": "T", "bool": "T.bool_type", "real": "T.real_type", "int64": "T.int64_type"}
 # Kinds of promotion that take a category of scalar types to others, which may have the operator.
 _PROMOTING = {("int_to_float", "bool"), ("int_to_float", "integral"), ("bool_to_long", "bool")}
-_RESULT_OF_PROMOTION = {"always_bool": "bool", "complex_to_float": "real"}
 
 
 def alias(module: str) -> str:
@@ -112,21 +112,25 @@ class Specialiser:
         """The recording method of any scalar type: the plain one, and the Node."""
         operator = variant.operator
         node = self.derived.node(str(operator.name), self.backend.name)
-        if node is None:
+        if node is None and str(operator.name) not in self.derived.missing:
             return None
         names = ", ".join(parameter_name(a.name) for a in plain_arguments(operator))
-        results, returned = self._results(variant, False)
-        record = self._record(operator, node, array_form=False, flat=False)
-        return Method(
+        method = Method(
             name=operator.name.method,
             operator=str(operator.name),
             signature=signature(operator),
             returns=return_annotation(operator.schema.returns, self.structures.get(str(operator.name))),
-            form="record",
+            form="fallback",
             call=f"super().{operator.name.method}({names})",
-            results=results,
-            returned=returned,
-            record=record,
+        )
+        if node is None:
+            inputs = [a for a in operator.schema.arguments if a.is_tensor_like]
+            condition = " or ".join(_requires_grad(a) for a in inputs)
+            return replace(method, inputs=edges(inputs), condition=condition)
+        results, returned = self._results(variant, False)
+        record = self._record(operator, node, array_form=False, flat=False)
+        return replace(
+            method, form="record", results=results, returned=returned, record=record, refused=refused(node)
         )
 
     def absent(self, variant: Variant) -> Method:
@@ -196,6 +200,7 @@ class Specialiser:
             results=results,
             returned=returned,
             record=self._record(operator, node, node.name in self.array_nodes) if node is not None else None,
+            refused=() if node is None else refused(node),
             doc=operator.doc,
         )
 
@@ -292,7 +297,7 @@ class Specialiser:
         return Record(
             node=f"_array_nodes.{node.name}" if array_form else f"_nodes.{node.name}",
             condition=" or ".join(_requires_grad(a) for a in node.inputs),
-            edges=_edges(node.inputs),
+            edges=edges(node.inputs),
             saves=tuple(_saves(operator, node, flat)),
             outputs=node.outputs,
             saves_results=any(s.what == "result" for s in node.saved),
@@ -302,13 +307,6 @@ class Specialiser:
 def signature(operator: Operator) -> str:
     """The parameters of a Type's method, annotated."""
     return ", ".join(f"{parameter_name(a.name)}: {annotation(a.type)}" for a in plain_arguments(operator))
-
-
-def result_kind(operator: Operator) -> str:
-    """How a result's Type follows: "same", "bool", "real", "int64" or "dynamic"."""
-    if operator.result != "dynamic" or "pointwise" not in operator.tags:
-        return operator.result
-    return _RESULT_OF_PROMOTION.get(operator.promote or "", "same" if operator.promote else "dynamic")
 
 
 def _array(argument: Argument, upcast: bool) -> str:
@@ -348,7 +346,13 @@ def _requires_grad(argument: Argument) -> str:
     return f"any([t._requires_grad for t in {name} if t is not None])"
 
 
-def _edges(inputs: Iterable[Argument]) -> str:
+def refused(node: NodeSpec) -> tuple[tuple[str, str], ...]:
+    """The arguments that may not require gradients, each with the test of whether it does."""
+    return tuple((a.name, _requires_grad(a)) for a in node.refused)
+
+
+def edges(inputs: Iterable[Argument]) -> str:
+    """The expression of a Node's ``next_edges``."""
     parts: list[str] = []
     for a in inputs:
         name = parameter_name(a.name)

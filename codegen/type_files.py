@@ -105,6 +105,7 @@ class BackendFiles:
             "from tengen.autograd.edge import gradient_edge",
             "from tengen.autograd.grad_mode import grad_mode",
             "from tengen.autograd.node import next_sequence_nr",
+            "from tengen.node_support import not_differentiable, record_not_implemented",
             f"from tengen.generated.{self.stem}_types import ({plain})",
             "",
             lazy_module("_nodes", "nodes"),

@@ -14,7 +14,7 @@ from .annotations import default, parameter_name, return_annotation
 from .derive import Derived
 from .model import Kernel, Method, Operator, Variant
 from .names import TENSOR_BUILTINS
-from .specialise import alias, plain_arguments, signature, substitute
+from .specialise import alias, edges, plain_arguments, refused, signature, substitute
 
 
 class VariantWriter:
@@ -96,9 +96,16 @@ class VariantWriter:
         structure = self.structures.get(str(operator.name))
         if structure is not None and form == "composite":
             call = f"{structure}({call})"
-        if form == "explicit":
-            call = f"record_composite(lambda: {call}, {self._recorder(operator)})"
-        return self._method(variant, form, call)
+        method = self._method(variant, form, call)
+        if form != "explicit":
+            return method
+        if str(operator.name) in self.derived.missing:
+            inputs = edges(a for a in operator.schema.arguments if a.is_tensor_like)
+            call = f'run_not_implemented("{operator.name}", lambda: {call}, lambda: {inputs})'
+            return replace(method, call=call)
+        node = self.derived.nodes.get(str(operator.name))
+        call = f"record_composite(lambda: {call}, {self._recorder(operator)})"
+        return replace(method, call=call, refused=() if node is None else refused(node))
 
     def _call(self, operator: Operator, kernel: Kernel) -> str:
         arguments = operator.schema.arguments

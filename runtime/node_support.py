@@ -11,7 +11,7 @@ import numpy as np
 from tengen.autograd.edge import gradient_edge
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.graph_task import current
-from tengen.autograd.node import next_sequence_nr
+from tengen.autograd.node import NotImplementedNode, next_sequence_nr
 from tengen.autograd.saved_variable import (
     BACKWARD_TWICE,
     FREED,
@@ -19,6 +19,7 @@ from tengen.autograd.saved_variable import (
     unpack_array,
     unpack_tensor,
 )
+from tengen.autograd.view import differentiable
 
 _float32 = np.dtype("float32")
 
@@ -120,9 +121,50 @@ def materialize_array(node: Any, grads: Sequence[Any], number: int) -> Any:
     return found
 
 
+# -- derivatives that are not there --------------------------------------------------------
+
+
 def not_implemented(operator: str) -> NoReturn:
-    """The formula of an input that has no derivative: RuntimeError, when it is asked for."""
-    raise RuntimeError(f"derivative for {operator} is not implemented")
+    """The formula of an input that has no derivative: NotImplementedError, when it is asked for."""
+    raise NotImplementedError(f"the derivative for '{operator}' is not implemented.")
+
+
+def not_differentiable(argument: str, operator: str) -> RuntimeError:
+    """The error of gradients that are wanted of an argument for which the operator has none."""
+    return RuntimeError(
+        f"The function '{operator}' is not differentiable with respect to argument '{argument}'. This input "
+        "cannot have requires_grad True."
+    )
+
+
+def record_not_implemented(operator: str, edges: tuple[Any, ...], result: Any) -> None:
+    """Give the results that could have gradients a history that fails when it is used.
+
+    ``edges`` lead to the operator's arguments, of which one at least requires gradients.
+    """
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    for out in results:
+        if out is not None and differentiable(out._type):
+            out._edge = (NotImplementedNode(operator, edges, out._array.shape, out._type), 0)
+            out._requires_grad = True
+
+
+def run_not_implemented(operator: str, compute: Callable[[], Any], edges: Callable[[], Any]) -> Any:
+    """Run a composite that has no derivative without recording its parts, and record that."""
+    before = grad_mode.enabled
+    grad_mode.enabled = False
+    try:
+        result = compute()
+    finally:
+        grad_mode.enabled = before
+    if before:
+        found = edges()
+        if any([edge is not None for edge in found]):
+            record_not_implemented(operator, found, result)
+    return result
+
+
+# -- more of gradients ---------------------------------------------------------------------
 
 
 def spread(grads: Sequence[Any] | None, edges: Sequence[Any]) -> Sequence[Any]:

@@ -206,12 +206,17 @@ class Error(Node):
 
 
 class NotImplementedNode(Error):
-    """The Node of an operator that was declared to have no derivative."""
+    """The Node of an operator that has no derivative, ``operator`` being its full name."""
 
     __slots__ = ()
 
     def __init__(self, operator: str, next_edges: tuple[Edge | None, ...], shape: Any, type: Any) -> None:
-        super().__init__(f"derivative for {operator} is not implemented", next_edges, shape, type)
+        super().__init__("", next_edges, shape, type)
+        self.made_by(operator.partition(".")[0])
+
+    def made_by(self, function: str) -> None:
+        """Say which function's derivative it is that is missing."""
+        self.message = f"derivative for {function} is not implemented"
 
     def name(self) -> str:
         return "NotImplemented"

@@ -13,14 +13,16 @@ from tengen.autograd.input_metadata import broadcasts_to
 from tengen.autograd.linear import (
     BroadcastTo,
     Cast,
+    Copy,
     Identity,
     Pair,
     apply_linear,
     element_count,
     window_of,
 )
-from tengen.autograd.node import UndefinedGrad
+from tengen.autograd.node import NotImplementedNode, UndefinedGrad
 from tengen.autograd.view import cut_views, differentiable, modified_message, rewrite_views, set_history
+from tengen.interception import active, tell_handed
 from tengen.promotion import can_cast
 from tengen.storage import storage_of
 from tengen.tensor_base import TensorBase
@@ -59,6 +61,8 @@ def run_inplace(
     check_writable(op_name, tensor, result)
     tensor._type.backend.lib.copyto(tensor._array, result._array)
     storage.version += 1
+    if active:
+        tell_handed(tensor, result)
     if saving and (result._requires_grad or requires) and result is not source:
         edge = _new_edge(op_name, tensor, result, args, own_edge)
         rebase(tensor, edge, own_edge)
@@ -73,6 +77,8 @@ def _source(tensor: Any, storage: Any, copied: bool, requires: bool) -> tuple[An
     kind = tensor._type
     if copied:
         source = kind.wrap(kind.backend.lib.copy(tensor._array))
+        if active:
+            tell_handed(tensor, source, copied=True)
     else:
         source = kind.wrap(tensor._array)
         source._storage = storage
@@ -81,6 +87,11 @@ def _source(tensor: Any, storage: Any, copied: bool, requires: bool) -> tuple[An
         edge = (edge[0], edge[1])  # a tuple of its own, by which it is found among the Node's edges
         source._edge = edge
         source._requires_grad = True
+    if active:
+        from tengen.autograd.forward_grad import share_tangents
+
+        # Also where the source is no copy: the tangent will be written over, as the tensor is.
+        share_tangents(tensor, source, Copy(kind))
     return source, edge
 
 
@@ -170,6 +181,8 @@ def _new_edge(op_name: str, tensor: Any, result: Any, args: Sequence[Any], own_e
         # An argument itself came back; its own history is not to be that of two tensors.
         result = apply_linear(Identity(kind), result)
     edge: Edge = result._edge
+    if edge[0].__class__ is NotImplementedNode:
+        edge[0].made_by(op_name)  # type: ignore[attr-defined]  # of that class
     return edge
 
 

@@ -213,7 +213,7 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
             f"but they are {shape[-2]} by {shape[-1]} matrices"
         )
     if n == 0:
-        return tengen.eye(shape[-1], dtype=self.dtype, device=self.device).expand(shape).clone()
+        return self.clone().copy_(tengen.eye(shape[-1], dtype=self.dtype, device=self.device))
     if n < 0:
         return linalg_matrix_power(tengen.linalg.inv(self), -n)
     if n == 1:
@@ -300,4 +300,4 @@ def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
     for m in matrices:
         if m.ndim != 2:
             raise RuntimeError(f"chain_matmul(): Tensor dimension is {m.ndim}, expected 2 instead.")
-    return matrices[0] if len(matrices) == 1 else linalg_multi_dot(matrices)
+    return matrices[0].clone() if len(matrices) == 1 else linalg_multi_dot(matrices)
