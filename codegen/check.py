@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .batching import BatchingChecker
 from .diagnostics import Report
 from .dispatch import COMPOSITES, KernelChecker, Sources
 from .expand import Declared
@@ -45,6 +46,8 @@ class OperatorChecker:
         self.kernel_checker = KernelChecker(sources, report)
         self.sample_checker = SampleChecker(sources, report, self.scalar_types)
         self.understood: dict[tuple[object, tuple[str, ...]], frozenset[str]] = {}  # texts of dtypes
+        self.symbolic_checker = SymbolicChecker(sources, report)
+        self.batching_checker = BatchingChecker(sources, report)
 
     def operator(self, declared: Declared) -> Operator:
         """The operator of an entry; mistakes are reported and left out."""
@@ -83,6 +86,9 @@ class OperatorChecker:
             tolerance=samples.tolerance(fields.get("tolerance")),
             differs=samples.differs(fields.get("differs")),
             doc=" ".join(fields["doc"].value.split()) if "doc" in fields else "",
+            symbolic=self.symbolic_checker.symbolic(schema, fields.get("symbolic")),
+            write_back=self.symbolic_checker.write_back(schema, fields.get("write_back")),
+            batching=self.batching_checker.batching(schema, fields.get("batching"), tags, composite),
             accepted={key: value for key, value in fields.items() if key not in _UNDERSTOOD},
         )
 

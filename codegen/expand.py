@@ -128,6 +128,7 @@ class _Nn:
             return [], []
         self.cname = self.fields.pop("cname")
         self.buffers = tuple(self.buffer_names())
+        self.backward_batching = self.fields.pop("backward_batching", self.fields.get("batching"))
         self.gradients = tuple(self.gradient_names())
         self.unsaved = frozenset(self.unsaved_names())
         self.result = self.fields.pop("result", None)
@@ -248,6 +249,8 @@ class _Nn:
         schema = Schema(OperatorName(f"{self.base}_backward"), tuple(arguments), (), (), returns, count > 1)
         doc = self.text(f"The gradients of ``{self.base}``.")
         fields = {"dispatch": self.kernels("backward", dispatch), "doc": doc, "dtypes": self.inexact()}
+        if self.backward_batching is not None:
+            fields["batching"] = self.backward_batching
         return self.derived(schema, fields)
 
     def inexact(self) -> Located:
@@ -274,12 +277,12 @@ class _Nn:
             True,
         )
         doc = self.text(f"``{self.base}``, and what its backward needs.")
-        forward = self.derived(
-            schema, {"dispatch": self.kernels("forward", self.fields.get("dispatch")), "doc": doc}
-        )
-        fields = {
-            k: v for k, v in self.fields.items() if k not in ("dtypes", "opmath", "promote", "dispatch")
-        }
+        made = {"dispatch": self.kernels("forward", self.fields.get("dispatch")), "doc": doc}
+        if "batching" in self.fields:
+            made["batching"] = self.fields["batching"]
+        forward = self.derived(schema, made)
+        of_kernel = ("batching", "dtypes", "opmath", "promote", "dispatch")
+        fields = {k: v for k, v in self.fields.items() if k not in of_kernel}
         return [
             forward,
             replace(self.declared, fields={**fields, "dispatch": self.composite("_forward", "[0]")}),

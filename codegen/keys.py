@@ -37,6 +37,7 @@ _COMMON = (
     Key("opmath", _BOOL, "whether float16 and bfloat16 are computed in float32"),
     Key("operators", _MAP, "Python's special methods that call it"),
     Key("factory", _MAP, "how a creation operator finds its dtype"),
+    Key("batching", ("str", "map"), "what vmap does to it"),
     Key("doc", _STR, "the docstring"),
     Key("domain", _MAP, "where random sample values come from"),
     Key("samples", _LIST, "calls for the generated tests"),
@@ -84,6 +85,7 @@ KEYS: dict[str, dict[str, Key]] = {
         Key("backward_dispatch", _MAP, "the backward kernels, where cname does not give them"),
         *_COMMON,
     ),
+        Key("backward_batching", ("str", "map"), "what vmap does to the backward operator"),
 }
 
 # Keys of a derivatives entry that are no names of arguments or results.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
+from .batching import BatchingWriter
 from .bindings import BindingWriter, exported_name, groups
 from .derive import derive
 from .docs import reference
@@ -43,6 +44,7 @@ class Renderer:
             self._jvps(),
             self._type_default(),
             *[f for b in self.declared.backends for f in self._backend(b.name)],
+            self._batching(),
             *self._bindings(),
             *self._modules(),
             *self._stubs(),
@@ -136,6 +138,18 @@ class Renderer:
     # -- Types -----------------------------------------------------------------------------
 
     def _type_default(self) -> OutputFile:
+    def _batching(self) -> OutputFile:
+        writer = BatchingWriter(self.functions)
+        rows = writer.rows(self.derived.variants)
+        imports = [
+            "import tengen.generated.functions as F",
+            "from tengen.func import batching_rules as rules",
+            *import_lines(writer.modules),
+        ]
+        return self.press.page(
+            "batching.py", "batching.py.jinja", rows=rows, functions=writer.made, imports=imports
+        )
+
         writer = VariantWriter(self.derived, self.structures, self.functions)
         methods = sorted((m for v in self.derived.variants for m in writer.methods(v)), key=lambda m: m.name)
         doc = "What no backend computes itself: composites, in-place and out variants."

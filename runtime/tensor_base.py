@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from tengen.storage import Storage
@@ -26,6 +26,9 @@ class TensorBase:
         "_storage",
         "_type",
     )
+
+    #: Whether a layer has its elements, and ``_array`` only describes them.
+    wraps: ClassVar[bool] = False
 
     #: The backend's array: np.ndarray for CPU, MetaArray for Meta. Never a NumPy scalar.
     _array: Any

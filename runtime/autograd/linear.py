@@ -36,6 +36,10 @@ class LinearMap:
     def adjoint(self) -> LinearMap:
         raise NotImplementedError
 
+    def batched(self, count: int) -> LinearMap:
+        """The map of ``count`` arrays at once, which the first dimension numbers."""
+        return self
+
 
 class LinearBackward(Node):
     """The Node of a linear map: ``map`` is the adjoint of what was applied."""
@@ -135,17 +139,28 @@ def add_tensors(a: Any, b: Any) -> Any:
 
 
 class ShapeMap(LinearMap):
-    """A map between arrays of shape ``source`` and ``target``, both of one Type."""
+    """A map between arrays of shape ``source`` and ``target``, both of one Type.
 
-    __slots__ = ("source", "target", "type")
+    With ``lead`` the arrays have these dimensions in front, which number such arrays.
+    """
 
-    def __init__(self, type: Any, source: Shape, target: Shape) -> None:
+    __slots__ = ("lead", "source", "target", "type")
+
+    def __init__(self, type: Any, source: Shape, target: Shape, lead: Shape = ()) -> None:
         self.type = type
         self.source = source
         self.target = target
+        self.lead = lead
 
     def result_type(self) -> Any:
         return self.type
+
+    def batched(self, count: int) -> LinearMap:
+        return type(self)(self.type, self.source, self.target, (count, *self.lead))
+
+    def _filled(self, shape: Shape, other: Shape) -> Shape:
+        """The shape of arrays of ``shape`` whose dimensions are as many as those of ``other`` have."""
+        return (*self.lead, *[1] * (len(other) - len(shape)), *shape)
 
 
 class SumTo(ShapeMap):
@@ -156,10 +171,13 @@ class SumTo(ShapeMap):
     node = SumToBackward0
 
     def __call__(self, array: Any) -> Any:
-        return self.type.backend.lib.sum_to(array, self.target)
+        lib = self.type.backend.lib
+        if not self.lead:
+            return lib.sum_to(array, self.target)
+        return lib.sum_to(array, self._filled(self.target, self.source)).reshape((*self.lead, *self.target))
 
     def adjoint(self) -> LinearMap:
-        return BroadcastTo(self.type, self.target, self.source)
+        return BroadcastTo(self.type, self.target, self.source, self.lead)
 
 
 class BroadcastTo(ShapeMap):
@@ -170,10 +188,12 @@ class BroadcastTo(ShapeMap):
     node = ExpandBackward0
 
     def __call__(self, array: Any) -> Any:
-        return self.type.backend.lib.broadcast_to(array, self.target)
+        if self.lead:
+            array = array.reshape(self._filled(self.source, self.target))
+        return self.type.backend.lib.broadcast_to(array, (*self.lead, *self.target))
 
     def adjoint(self) -> LinearMap:
-        return SumTo(self.type, self.target, self.source)
+        return SumTo(self.type, self.target, self.source, self.lead)
 
 
 class Cast(LinearMap):
@@ -265,6 +285,11 @@ class Window:
         return False
 
 
+    def repeated(self, count: int, step: int) -> Window:
+        """``count`` such windows, ``step`` elements apart, in a first dimension."""
+        return Window((count, *self.shape), (step, *self.strides), self.offset, self.type)
+
+
 def window_of(tensor: Any) -> Window:
     """Where the tensor's elements lie."""
     lib = tensor._type.backend.lib
@@ -291,6 +316,17 @@ class Pair:
         memory = lib.zeros((-(-(stop - start) // self.base.itemsize),), self.base.type.dtype)
         return self._in(memory, self.base, start), self._in(memory, self.view, start)
 
+    def repeated(self, count: int) -> Pair:
+        """``count`` such pairs, one behind the other in one piece of memory."""
+        ends = self.base.reach(), self.view.reach()
+        step = max(self.base.itemsize, self.view.itemsize)
+        start = min(ends[0][0], ends[1][0]) // step * step
+        size = -(-(max(ends[0][1], ends[1][1]) - start) // step) * step
+        return Pair(
+            self.base.repeated(count, size // self.base.itemsize),
+            self.view.repeated(count, size // self.view.itemsize),
+        )
+
     def _in(self, memory: Any, window: Window, start: int) -> Any:
         if window.type.dtype != memory.dtype:
             memory = memory.view(window.type.dtype)
@@ -305,6 +341,9 @@ class ViewMap(LinearMap):
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
+
+    def batched(self, count: int) -> LinearMap:
+        return type(self)(self.pair.repeated(count))
 
 
 class Gather(ViewMap):

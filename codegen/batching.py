@@ -1,0 +1,250 @@
+"""Check and specialise: batching rules, what vmap does to an operator.
+
+The key ``batching`` of an entry becomes a Batching of the model, and that a row of generated/batching.py.
+What an entry does not say follows from its tags.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .diagnostics import Report, one_of
+from .dispatch import Sources
+from .fields import known_word, length_of_scalar, words
+from .formula import parse_formula
+from .model import Argument, Batching, Formula, Located, Schema, Variant
+from .names import TensorVocabulary, check_names
+from .nodes import Rewriter, alias, copy_of
+
+_WORDS = ("pointwise", "broadcast", "reduction", "leading")
+_RULE_KEYS = ("tensors", "dims", "added", "sizes", "fold", "values", "decompose", "refuse")
+_DIMS = frozenset({"int", "int?", "SymInt", "SymInt?", "int[]", "SymInt[]", "int[]?", "int[1]", "int[1]?"})
+
+
+class BatchingChecker:
+    """Makes the Batching of an entry; mistakes are reported."""
+
+    def __init__(self, sources: Sources, report: Report) -> None:
+        self.sources = sources
+        self.report = report
+
+    def batching(
+        self, schema: Schema, located: Located | None, tags: frozenset[str], composite: bool
+    ) -> Batching | None:
+        """What ``batching`` says, or what follows from tags; None where nothing does."""
+        tensors = tuple(a.name for a in schema.arguments if a.is_tensor_like)
+        if located is not None:
+            return self.rule(schema, located, tensors)
+        if composite:
+            return None
+        if "nondeterministic_seeded" in tags:
+            return Batching("random", tensors)
+        if "pointwise" in tags:
+            return Batching("pointwise", tensors)
+        if "reduction" in tags and any(a.name == "dim" for a in schema.arguments):
+            return Batching("reduction", tensors)
+        return None
+
+    def rule(self, schema: Schema, located: Located, tensors: tuple[str, ...]) -> Batching | None:
+        """The rule that a value writes: a word, or a mapping."""
+        if isinstance(located.value, str):
+            return self.word(schema, located, tensors)
+        if not isinstance(located.value, dict):
+            self.report.error(located.place, "no batching rule", expected=f"{one_of(_WORDS)}, or a mapping")
+            return None
+        fields: Mapping[str, Located] = located.value
+        if any(key in _RULE_KEYS for key in fields):
+            return self.mapping(schema, located, tensors)
+        return self.cases(schema, located, tensors)
+
+    def word(self, schema: Schema, located: Located, tensors: tuple[str, ...]) -> Batching | None:
+        word = str(located.value)
+        if not known_word(word, located.place, _WORDS, "batching rule", self.report):
+            return None
+        if word == "reduction" and not any(a.name == "dim" for a in schema.arguments):
+            self.report.error(
+                located.place, "a reduction has an argument dim", length=9, expected="another rule"
+            )
+            return None
+        return Batching(word, tensors)
+
+    def cases(self, schema: Schema, located: Located, tensors: tuple[str, ...]) -> Batching | None:
+        """Rules by the arguments that have examples: ``{self: leading, else: {values: ...}}``."""
+        found: list[tuple[tuple[str, ...] | None, Batching]] = []
+        for key, value in located.value.items():
+            at = value.key or value.place
+            if key == "else":
+                rule = self.rule(schema, value, tensors)
+                covered = None
+            else:
+                names = tuple(word.strip() for word in key.split(","))
+                for name in names:
+                    if not known_word(name, at, (*tensors, "else", *_RULE_KEYS), "Tensor argument", self.report):
+                        return None
+                rule = self.rule(schema, value, names)
+                covered = names
+            if rule is None:
+                return None
+            found.append((covered, rule))
+        if not found or found[-1][0] is not None:
+            self.report.error(
+                located.key or located.place,
+                "nothing says what happens where other arguments have examples",
+                length=len("batching"),
+                expected="else: a rule, last",
+            )
+            return None
+        return Batching("cases", tensors, cases=tuple(found))
+
+    def mapping(self, schema: Schema, located: Located, tensors: tuple[str, ...]) -> Batching | None:
+        fields: Mapping[str, Located] = located.value
+        for key, value in fields.items():
+            if not known_word(key, value.key or value.place, _RULE_KEYS, "part of a batching rule", self.report):
+                return None
+        if "tensors" in fields:
+            tensors = self.arguments(fields["tensors"], [n for n in tensors], "Tensor argument")
+        kinds = [key for key in ("fold", "values", "decompose", "refuse") if key in fields]
+        if len(kinds) > 1:
+            self.report.error(
+                fields[kinds[1]].key or fields[kinds[1]].place,
+                f"{kinds[0]} and {kinds[1]} are two rules",
+                length=len(kinds[1]),
+                expected="one of them",
+            )
+            return None
+        if not kinds:
+            return self.leading(schema, fields, tensors)
+        kind, value = kinds[0], fields[kinds[0]]
+        if kind == "refuse":
+            return Batching(kind, tensors, text=" ".join(str(value.value).split()))
+        if kind == "fold":
+            if isinstance(value.value, int) and value.value > 0:
+                return Batching(kind, tensors, rank=value.value)
+            self.report.error(
+                value.place,
+                "fold is the rank of what is not folded",
+                length=length_of_scalar(value),
+                expected="a number of dimensions, from 1",
+            )
+            return None
+        return self.expression(schema, kind, value, tensors)
+
+    def expression(
+        self, schema: Schema, kind: str, value: Located, tensors: tuple[str, ...]
+    ) -> Batching | None:
+        formula = parse_formula(value, self.report, "batching rule")
+        if formula is None:
+            return None
+        names = {a.name for a in schema.arguments}
+        vocabulary = TensorVocabulary("batching rule", names, self.sources.operators, self.sources.formulas)
+        check_names(formula, vocabulary, self.report)
+        helpers = {}
+        for name in sorted(formula.names() - names):
+            function = self.sources.formulas.find(name)
+            if function:
+                helpers[name] = function[0].qualified
+        return Batching(kind, tensors, formula=formula, helpers=helpers)
+
+    def leading(
+        self, schema: Schema, fields: Mapping[str, Located], tensors: tuple[str, ...]
+    ) -> Batching | None:
+        countable = [a.name for a in schema.arguments if str(a.type) in _DIMS]
+        shapes = [a.name for a in schema.arguments if str(a.type).startswith(("int[", "SymInt["))]
+        added = fields["added"].value if "added" in fields else 0
+        if not isinstance(added, int) or isinstance(added, bool):
+            self.report.error(fields["added"].place, "added is how many dimensions more", expected="a number")
+            return None
+        return Batching(
+            "leading",
+            tensors,
+            dims=self.arguments(fields.get("dims"), countable, "argument that counts dimensions"),
+            added=added,
+            sizes=self.arguments(fields.get("sizes"), shapes, "argument that is a shape"),
+        )
+
+    def arguments(self, located: Located | None, known: Sequence[str], what: str) -> tuple[str, ...]:
+        if located is None:
+            return ()
+        found = words(located, self.report)
+        return tuple(word for word, place in found if known_word(word, place, known, what, self.report))
+
+
+# -- specialise ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class BatchingFunction:
+    """A function that a rule's expression becomes."""
+
+    name: str
+    parameters: str
+    text: str
+    operator: str
+
+
+class BatchingWriter:
+    """Makes the rows of generated/batching.py, and the functions that they refer to."""
+
+    def __init__(self, functions: frozenset[str]) -> None:
+        self.functions = functions
+        self.modules: dict[str, str] = {}
+        self.made: list[BatchingFunction] = []
+
+    def rows(self, variants: Iterable[Variant]) -> list[tuple[str, str]]:
+        """The operators that have a rule, each with the text of the expression that makes it."""
+        found = []
+        for v in variants:
+            if v.operator.batching is None or v.kind in ("inplace", "out"):
+                continue
+            found.append((str(v.name), self.row(v, v.operator.batching)))
+        return sorted(found)
+
+    def row(self, variant: Variant, rule: Batching) -> str:
+        arguments = variant.operator.schema.arguments
+        index = {a.name: i for i, a in enumerate(arguments)}
+        tensors = tuple(index[n] for n in rule.tensors if n in index)
+        match rule.kind:
+            case "pointwise" | "broadcast":
+                return "rules.Pointwise()"
+            case "random":
+                return f"rules.Random({tensors}, {_sizes_at(arguments)})"
+            case "reduction":
+                is_list = "[" in str(arguments[index["dim"]].type)
+                return f"rules.Reduction({tensors[0]}, {index['dim']}, {is_list}, {index.get('keepdim')})"
+            case "leading":
+                dims = tuple(index[n] for n in rule.dims)
+                sizes = tuple(index[n] for n in rule.sizes)
+                return f"rules.Leading({tensors}, {dims}, {rule.added}, {sizes})"
+            case "fold":
+                return f"rules.Fold({tensors}, {rule.rank})"
+            case "refuse":
+                return f"rules.Refuse({rule.text!r})"
+            case "cases":
+                return f"rules.Cases([{', '.join(self._case(variant, c, r, index) for c, r in rule.cases)}])"
+        assert rule.formula is not None
+        name = self._function(variant, rule.formula, rule.helpers)
+        return f"rules.Physical({tensors}, {name})" if rule.kind == "values" else f"rules.Decompose({name})"
+
+    def _case(
+        self, variant: Variant, covered: tuple[str, ...] | None, rule: Batching, index: Mapping[str, int]
+    ) -> str:
+        numbers = None if covered is None else f"frozenset({tuple(index[n] for n in covered)})"
+        return f"({numbers}, {self.row(variant, rule)})"
+
+    def _function(self, variant: Variant, formula: Formula, helpers: Mapping[str, str]) -> str:
+        rewriter = Rewriter(helpers, self.functions, {})
+        text = ast.unparse(rewriter.visit(copy_of(formula.tree)))
+        for module in rewriter.used_helpers:
+            self.modules[alias(module)] = f"tengen.formulas.{module}"
+        count = sum(f.operator == str(variant.name) for f in self.made)
+        name = f"{variant.name.method}_batched{count or ''}".lstrip("_")
+        parameters = ", ".join(a.name for a in variant.operator.schema.arguments)
+        self.made.append(BatchingFunction(name, parameters, text, str(variant.name)))
+        return name
+
+
+def _sizes_at(arguments: Sequence[Argument]) -> int | None:
+    """Where the shape of the result is given, of a creation operator."""
+    return next((i for i, a in enumerate(arguments) if a.name == "size"), None)

@@ -1,0 +1,243 @@
+"""BatchedTensor: many examples of one tensor, that a function sees as one example.
+
+``vmap`` calls a function once, with tensors that hide the dimension of the examples. Such a tensor wraps
+a ``value`` of the level below, which has that dimension at ``bdim``; of arrays it has only a description,
+of the shape that the function sees. The VmapLevel that made it, a layer, runs operators on the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tengen.interception import layers
+from tengen.native.meta.array import MetaArray
+from tengen.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tengen.func.level import VmapLevel
+
+_new = object.__new__
+
+_ESCAPED = (
+    "Either your tensor may have escaped from inside a function being vmapped and this is a user error, or "
+    "it is used in another thread than the one that runs the function."
+)
+_ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
+    "Tensor, please try to rewrite what you're doing with other operations."
+)
+_CONTROL_FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't "
+    "support that yet."
+)
+_REQUIRES_GRAD = (
+    "You are attempting to call Tensor.requires_grad_() (or perhaps using tengen.autograd.functional.* APIs) "
+    "inside of a function being transformed by a functorch transform. This is unsupported, please attempt to "
+    "use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside "
+    "of a function being transformed instead."
+)
+_BACKWARD = (
+    "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+    "functorch.vjp instead or call backward() outside of functorch transforms."
+)
+_NO_DATA = "Cannot access data pointer of Tensor that doesn't have storage"
+
+
+class BatchedTensor(Tensor):
+    """A tensor of one vmap level. What it has of autograd is its value's."""
+
+    __slots__ = ("_bdim", "_layer", "_value")
+
+    _value: Any
+    _bdim: int
+    _layer: VmapLevel
+    wraps = True
+
+    def __new__(cls, *args: Any, **keywords: Any) -> BatchedTensor:
+        raise TypeError("a BatchedTensor is made by vmap alone")
+
+    # -- what the slots of a tensor hold, of the value
+
+    @property
+    def _type(self) -> Any:
+        if not self._layer.entered:
+            raise RuntimeError(_ESCAPED)
+        return self._value._type
+
+    @property
+    def _requires_grad(self) -> bool:  # type: ignore[override]
+        found: bool = self._value._requires_grad
+        return found
+
+    @property
+    def _edge(self) -> Any:
+        return self._value._edge
+
+    @property
+    def _base(self) -> Any:
+        return self._value._base
+
+    @property
+    def _storage(self) -> Any:
+        return self._value._storage
+
+    @property
+    def _meta(self) -> Any:
+        return self._value._meta
+
+    # -- what would need the elements
+
+    def item(self) -> NoReturn:
+        """RuntimeError: there is one number for each example."""
+        raise RuntimeError(_ITEM)
+
+    def __bool__(self) -> NoReturn:
+        raise RuntimeError(_CONTROL_FLOW)
+
+    __float__ = __int__ = __complex__ = __index__ = item
+
+    def tolist(self) -> NoReturn:
+        """RuntimeError: the examples have no memory of their own."""
+        raise RuntimeError(_NO_DATA)
+
+    def numpy(self, *, force: bool = False) -> NoReturn:
+        """RuntimeError: the examples have no memory of their own."""
+        raise RuntimeError(_NO_DATA)
+
+    def data_ptr(self) -> NoReturn:
+        """RuntimeError: the examples have no memory of their own."""
+        raise RuntimeError(_NO_DATA)
+
+    def untyped_storage(self) -> NoReturn:
+        """NotImplementedError: the examples have no memory of their own."""
+        raise NotImplementedError("Cannot access storage of BatchedTensor")
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        raise NotImplementedError("Cannot access storage of BatchedTensor")
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise NotImplementedError("Cannot access storage of BatchedTensor")
+
+    # -- autograd
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to the value."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        raise RuntimeError(_REQUIRES_GRAD)
+
+    def requires_grad_(self, requires_grad: bool = True) -> NoReturn:
+        """RuntimeError: a function that is transformed is differentiated by transforms."""
+        raise RuntimeError(_REQUIRES_GRAD)
+
+    def backward(self, *args: Any, **keywords: Any) -> NoReturn:
+        """RuntimeError: a function that is transformed is differentiated by transforms."""
+        raise RuntimeError(_BACKWARD)
+
+    def detach(self) -> Tensor:
+        """The same examples without history."""
+        return wrap(self._value.detach(), self._bdim, self._layer)
+
+    def detach_(self) -> Any:
+        """Forget the history of the examples."""
+        self._value.detach_()
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The same examples without history, and with a version counter of their own."""
+        return wrap(self._value.data, self._bdim, self._layer)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        raise RuntimeError("vmap: the data of a tensor that is vmapped over cannot be assigned to")
+
+    def retain_grad(self) -> None:
+        """As for the value: see ``Tensor.retain_grad``."""
+        self._value.retain_grad()
+
+    # -- text
+
+    def __repr__(self) -> str:
+        inner = "\n".join("    " + line for line in repr(self._value).split("\n"))
+        return f"BatchedTensor(lvl={self._layer.level}, bdim={self._bdim}, value=\n{inner}\n)"
+
+    def __format__(self, spec: str) -> str:
+        if self._array.ndim == 0:
+            raise RuntimeError(_ITEM)
+        return object.__format__(self, spec)
+
+
+def wrap(value: Any, bdim: int, layer: VmapLevel) -> BatchedTensor:
+    """``value`` with its dimension ``bdim`` hidden, as a tensor of the level ``layer``."""
+    out = _new(BatchedTensor)
+    out._value, out._bdim, out._layer = value, bdim, layer
+    refresh(out)
+    return out
+
+
+def refresh(tensor: BatchedTensor) -> None:
+    """Describe the examples anew, after the value took another shape."""
+    value, bdim = tensor._value, tensor._bdim
+    array = value._array
+    shape = tuple(array.shape)
+    steps: tuple[int, ...] = value._type.backend.lib.strides(array)
+    tensor._array = MetaArray(
+        shape[:bdim] + shape[bdim + 1 :], array.dtype, steps[:bdim] + steps[bdim + 1 :]
+    )
+
+
+def replace_value(tensor: BatchedTensor, value: Any, bdim: int = 0) -> None:
+    """Make ``tensor`` stand for other examples."""
+    tensor._value, tensor._bdim = value, bdim
+    refresh(tensor)
+
+
+def front(tensor: Any) -> Any:
+    """The value of a BatchedTensor with the dimension of the examples first."""
+    value = tensor._value
+    return value if tensor._bdim == 0 else value.movedim(tensor._bdim, 0)
+
+
+def is_of(value: Any, layer: VmapLevel) -> bool:
+    """Whether ``value`` is a tensor of this level."""
+    return value.__class__ is BatchedTensor and value._layer is layer
+
+
+def leading(value: Any, layer: VmapLevel) -> Any:
+    """A tensor with the dimension of the examples first: expanded, a view, where it is of no example."""
+    if is_of(value, layer):
+        return front(value)
+    return value.expand((layer.size, *value._array.shape))
+
+
+# -- for transforms inside vmap
+
+
+def vmap_levels() -> list[VmapLevel]:
+    """The vmap levels of this thread, the outermost first."""
+    from tengen.func.level import VmapLevel
+
+    return [found for found in layers() if isinstance(found, VmapLevel)]
+
+
+def strip(tensor: Any, levels: Sequence[VmapLevel]) -> Any:
+    """The tensor below the levels, with a dimension for each of them in front, the outermost's first.
+
+    Where it is of no example of a level it is expanded, a view. Levels that are not listed stay.
+    """
+    for layer in reversed(levels):
+        tensor = leading(tensor, layer)
+        # What is below has the dimensions of the inner levels in front already, behind this one's.
+    return tensor
+
+
+def rewrap(value: Any, levels: Sequence[VmapLevel]) -> Any:
+    """The inverse of ``strip``: the first dimensions of ``value`` are those of the levels."""
+    for layer in levels:
+        value = wrap(value, 0, layer)
+    return value

@@ -1,0 +1,453 @@
+"""Batching rules: how an operator is run on the values of tensors of one vmap level.
+
+Which rule an operator has is declared; ``generated/batching.py`` has the table. Here is what the kinds of
+rules do. A value has the dimension of the examples in front ("leading") where nothing else is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tengen.func.batched import BatchedTensor, front, is_of, leading, wrap
+from tengen.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tengen.func.level import VmapLevel
+    from tengen.operator import Operator
+
+Arguments = Sequence[Any]
+
+
+class Rule:
+    """A rule as the table has it; ``run`` takes and returns tensors of the level."""
+
+    __slots__ = ()
+
+    #: Whether the operator draws random numbers, so that the level has something to say in any case.
+    draws = False
+
+    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        """The results of the operator, as tensors of the level."""
+        with level.working():
+            result = self.values(level, operator, arguments)
+        return wrapped(result, level)
+
+    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        """The results as values, the examples in front."""
+        raise NotImplementedError
+
+    def write(self, level: VmapLevel, operator: Operator, base: Operator, arguments: Arguments) -> Any:
+        """The in-place variant ``operator`` of ``base``, which has this rule; ``self`` is of the level."""
+        from tengen.func.batching_writes import write_result
+
+        return write_result(level, operator, arguments[0], base(*arguments))
+
+
+_rules: dict[str, Rule | None] = {}
+
+
+def rule_of(operator: Operator) -> Rule | None:
+    """The rule of an operator; None where it is run by calling others, which are batched in turn."""
+    try:
+        return _rules[operator.name]
+    except KeyError:
+        found = _rules[operator.name] = _find(operator)
+        return found
+
+
+def _find(operator: Operator) -> Rule | None:
+    from tengen.func.batching_loop import Loop
+    from tengen.func.batching_writes import InPlace, Out
+    from tengen.generated.batching import RULES
+    from tengen.operator import operator as by_name
+
+    if operator.kind == "inplace" and operator.base is not None:
+        return InPlace(by_name(operator.base))
+    if operator.kind == "out" and operator.base is not None:
+        return Out(by_name(operator.base))
+    rule: Rule | None = RULES.get(operator.name)
+    if rule is None and not operator.decomposes and operator.tensors:
+        return Loop()
+    return rule
+
+
+# -- arguments and results ---------------------------------------------------------------
+
+
+def wrapped(result: Any, level: VmapLevel) -> Any:
+    """Values as tensors of the level; in tuples and lists too, of which None stays None."""
+    if isinstance(result, Tensor):
+        return wrap(result, 0, level)
+    if result is None:
+        return None
+    if isinstance(result, (tuple, list)):
+        made = [wrapped(r, level) for r in result]
+        return made if result.__class__ is list else result.__class__(made)
+    raise RuntimeError(f"vmap: an operator that returns {type(result).__name__} cannot be batched")
+
+
+def map_tensors(function: Callable[[Any], Any], arguments: Arguments) -> list[Any]:
+    """The arguments with ``function`` applied to the tensors among them, those in lists too."""
+    return [
+        function(a)
+        if isinstance(a, Tensor)
+        else tuple(map_tensors(function, a))
+        if a.__class__ in (list, tuple)
+        else a
+        for a in arguments
+    ]
+
+
+def tensors_of(arguments: Arguments) -> list[Any]:
+    """The tensors among the arguments, and in lists among them."""
+    found: list[Any] = []
+    for a in arguments:
+        if isinstance(a, Tensor):
+            found.append(a)
+        elif a.__class__ in (list, tuple):
+            found += tensors_of(a)
+    return found
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """``dim`` counted from the front, in a tensor of so many dimensions; IndexError when there is none."""
+    count = max(ndim, 1)
+    if not -count <= dim < count:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})"
+        )
+    return dim % count
+
+
+def padded(value: Any, ndim: int) -> Any:
+    """A leading value whose examples have ``ndim`` dimensions, with dimensions of size 1 put before theirs."""
+    shape = value._array.shape
+    missing = ndim + 1 - len(shape)
+    return value if missing <= 0 else value.view((shape[0], *[1] * missing, *shape[1:]))
+
+
+# -- pointwise ---------------------------------------------------------------------------
+
+
+class Pointwise(Rule):
+    """The elements meet as they do in one example: dimensions are counted from the last."""
+
+    __slots__ = ()
+
+    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        return operator(*self.aligned(level, operator, arguments))
+
+    def aligned(self, level: VmapLevel, functional: Operator, arguments: Arguments) -> list[Any]:
+        """The arguments with values in place of the level's tensors, so that they broadcast."""
+        ndim = max([t._array.ndim for t in tensors_of(arguments)])
+        arguments = promoted(level, functional, arguments)
+        return map_tensors(lambda t: padded(front(t), ndim) if is_of(t, level) else t, arguments)
+
+    def write(self, level: VmapLevel, operator: Operator, base: Operator, arguments: Arguments) -> Any:
+        target = arguments[0]
+        shape = target._array.shape
+        for t in tensors_of(arguments[1:]):
+            if t._array.ndim > len(shape):
+                raise RuntimeError(
+                    f"{operator.function}: output with shape {list(shape)} doesn't match the broadcast shape "
+                    f"{list(t._array.shape)}"
+                )
+        with level.working():
+            operator(*self.aligned(level, base, arguments))
+        return target
+
+
+def promoted(level: VmapLevel, operator: Operator, arguments: Arguments) -> Arguments:
+    """The arguments with those 0-d tensors cast that would promote otherwise once examples give them a dim.
+
+    A 0-d tensor does not change the dtype of others of its category; its value has a dimension.
+    """
+    if operator.promote is None:
+        return arguments
+    taking_part = tensors_of([arguments[i] for i in operator.promoted])
+    if len({t._type.scalar_type for t in taking_part}) < 2:
+        return arguments
+    if not any(is_of(t, level) and t._array.ndim == 0 for t in taking_part):
+        return arguments
+    from tengen.promotion import common_dtype
+
+    values: list[Any] = []
+    for i in operator.promoted:
+        value = arguments[i]
+        values += value if value.__class__ in (list, tuple) else [] if value is None else [value]
+    common = common_dtype(values, operator.promote)
+    return map_tensors(
+        lambda t: wrap(t._value.to(common), t._bdim, level) if is_of(t, level) and t._array.ndim == 0 else t,
+        arguments,
+    )
+
+
+# -- dimensions --------------------------------------------------------------------------
+
+
+class Reduction(Rule):
+    """Reduces the dimensions ``dim``, all where there is none, of its first tensor."""
+
+    __slots__ = ("dim", "is_list", "keepdim", "tensor")
+
+    def __init__(self, tensor: int, dim: int, is_list: bool, keepdim: int | None) -> None:
+        self.tensor = tensor
+        self.dim = dim
+        self.is_list = is_list
+        self.keepdim = keepdim
+
+    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        given = list(arguments)
+        value = leading(given[self.tensor], level)
+        ndim = value._array.ndim - 1
+        keep = self.keepdim is not None and bool(given[self.keepdim])
+        dim = given[self.dim]
+        everything = dim is None or (dim.__class__ in (tuple, list) and not dim)
+        if everything or ndim == 0:
+            for d in () if everything else (dim if self.is_list else (dim,)):
+                wrap_dim(d, 0)
+            value = value.reshape((level.size, _count(value._array.shape[1:])))
+            dims: tuple[int, ...] = (1,)
+            if self.keepdim is not None:
+                given[self.keepdim] = False
+        else:
+            dims = tuple([wrap_dim(d, ndim) + 1 for d in (dim if self.is_list else (dim,))])
+        given[self.tensor], given[self.dim] = value, dims if self.is_list else dims[0]
+        result = operator(*given)
+        if keep and (everything or ndim == 0):
+            return each(lambda r: r.reshape((level.size, *[1] * ndim)), result)
+        return result
+
+
+def _count(shape: Sequence[int]) -> int:
+    count = 1
+    for n in shape:
+        count *= n
+    return count
+
+
+def each(function: Callable[[Any], Any], result: Any) -> Any:
+    """``function`` of a result, or of each of several."""
+    if isinstance(result, Tensor):
+        return function(result)
+    if result is None:
+        return None
+    made = [each(function, r) for r in result]
+    return made if result.__class__ is list else result.__class__(made)
+
+
+class Leading(Rule):
+    """The operator itself, with the examples in front.
+
+    ``tensors`` are the arguments that are given with them, ``dims`` those that count dimensions, of a
+    tensor with ``added`` more than the first of ``tensors`` has, and ``sizes`` those that are shapes.
+    """
+
+    __slots__ = ("added", "dims", "sizes", "tensors")
+
+    def __init__(
+        self, tensors: Sequence[int], dims: Sequence[int] = (), added: int = 0, sizes: Sequence[int] = ()
+    ) -> None:
+        self.tensors = tensors
+        self.dims = dims
+        self.added = added
+        self.sizes = sizes
+
+    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        given = list(arguments)
+        for i in self.tensors:
+            given[i] = map_tensors(lambda t: leading(t, level), (given[i],))[0]
+        first = tensors_of([given[i] for i in self.tensors])[0]
+        ndim = first._array.ndim - 1
+        single = bool(self.dims) and not self.added and ndim == 0
+        if single:  # what has no dimension counts as having one
+            for i in self.tensors:
+                given[i] = map_tensors(lambda t: padded(t, 1), (given[i],))[0]
+        for i in self.dims:
+            given[i] = shifted(given[i], ndim + self.added)
+        for i in self.sizes:
+            if given[i] is not None:
+                given[i] = (level.size, *given[i])
+        result = operator(*given)
+        return each(lambda r: r.reshape((level.size,)), result) if single else result
+
+
+def shifted(dim: Any, ndim: int) -> Any:
+    """Dimensions of an example, one or several or None, as those of the value."""
+    if dim is None:
+        return None
+    if dim.__class__ in (tuple, list):
+        return tuple([wrap_dim(d, ndim) + 1 for d in dim])
+    return wrap_dim(dim, ndim) + 1
+
+
+class Fold(Rule):
+    """The operator on values whose examples are folded into the one dimension before the last ``rank``."""
+
+    __slots__ = ("rank", "tensors")
+
+    def __init__(self, tensors: Sequence[int], rank: int) -> None:
+        self.tensors = tensors
+        self.rank = rank
+
+    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        given = list(arguments)
+        lead: tuple[int, ...] = ()
+        for i in self.tensors:
+            if given[i] is None:
+                continue
+            value = leading(given[i], level)
+            shape = value._array.shape
+            at = len(shape) - self.rank
+            if not lead:
+                lead = tuple(shape[: max(at, 1)])
+            if at > 1:
+                value = value.reshape((_count(shape[:at]), *shape[at:]))
+            given[i] = value
+        result = operator(*given)
+        return each(lambda r: r.reshape((*lead, *r._array.shape[1:])), result) if len(lead) > 1 else result
+
+
+class Physical(Rule):
+    """A function of the arguments, those in ``tensors`` as values."""
+
+    __slots__ = ("function", "tensors")
+
+    def __init__(self, tensors: Sequence[int], function: Callable[..., Any]) -> None:
+        self.tensors = tensors
+        self.function = function
+
+    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        given = list(arguments)
+        for i in self.tensors:
+            given[i] = map_tensors(lambda t: leading(t, level), (given[i],))[0]
+        return self.function(*given)
+
+
+class Decompose(Rule):
+    """A function of the arguments as they are, whose operators are batched in turn."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        return self.function(*arguments)
+
+
+class Random(Rule):
+    """Draws random numbers, for each example its own or the same for all, as vmap was told.
+
+    ``size`` is the argument that is the shape of what a creation operator makes.
+    """
+
+    __slots__ = ("size", "tensors")
+
+    draws = True
+
+    def __init__(self, tensors: Sequence[int], size: int | None) -> None:
+        self.tensors = tensors
+        self.size = size
+
+    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        check_randomness(level)
+        different = level.randomness == "different"
+        held = level.holds(arguments)
+        if not held and not different:
+            with level.working():
+                return operator(*arguments)
+        if not different and operator.kind != "inplace":
+            raise RuntimeError(
+                "Vmap does not currently support same randomness with a batched tensor input."
+            )
+        return Rule.run(self, level, operator, arguments)
+
+    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        from tengen.func.batching_loop import loop
+
+        given = list(arguments)
+        if self.size is not None:
+            given[self.size] = (level.size, *given[self.size])
+            return operator(*given)
+        return loop(level, operator, arguments)
+
+    def write(self, level: VmapLevel, operator: Operator, base: Operator, arguments: Arguments) -> Any:
+        from tengen.func.batching_writes import unbatched
+
+        check_randomness(level)
+        target = arguments[0]
+        if not is_of(target, level):
+            if level.holds(arguments):
+                raise unbatched(operator)
+            if level.randomness == "different":
+                raise RuntimeError(
+                    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will "
+                    "appear like same randomness."
+                )
+            with level.working():
+                return operator(*arguments)
+        with level.working():
+            value = front(target)
+            if level.randomness == "different":
+                operator(value, *map_tensors(lambda t: padded(leading(t, level), target._array.ndim), arguments[1:]))
+            else:
+                if level.holds(arguments[1:]):
+                    raise RuntimeError(
+                        "Vmap does not currently support same randomness with a batched tensor input."
+                    )
+                drawn = operator(value.select(0, 0).clone(), *arguments[1:])
+                value.copy_(drawn)
+        return target
+
+
+def check_randomness(level: VmapLevel) -> None:
+    """RuntimeError where vmap was told that nothing random happens."""
+    if level.randomness == "error":
+        raise RuntimeError(
+            "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+            "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+        )
+
+
+class Refuse(Rule):
+    """The operator cannot be batched: RuntimeError with this text."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        raise RuntimeError(f"vmap: {self.text}")
+
+
+class Cases(Rule):
+    """Rules by which arguments are of the level: the first whose arguments cover them."""
+
+    __slots__ = ("cases",)
+
+    def __init__(self, cases: Sequence[tuple[frozenset[int] | None, Rule]]) -> None:
+        self.cases = cases
+
+    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        batched = {i for i, a in enumerate(arguments) if level.holds((a,))}
+        rule = next(rule for covered, rule in self.cases if covered is None or batched <= covered)
+        return rule.run(level, operator, arguments)
+
+
+__all__ = [
+    "BatchedTensor",
+    "Cases",
+    "Decompose",
+    "Fold",
+    "Leading",
+    "Physical",
+    "Pointwise",
+    "Random",
+    "Reduction",
+    "Refuse",
+    "Rule",
+    "rule_of",
+]

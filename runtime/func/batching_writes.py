@@ -1,0 +1,89 @@
+"""In-place operators and ``out=`` on tensors of a vmap level."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tengen.autograd.input_metadata import broadcasts_to
+from tengen.autograd.variable_type_utils import check_cast
+from tengen.func.batched import front, is_of
+from tengen.func.batching_rules import Arguments, Rule, padded, rule_of
+from tengen.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tengen.func.level import VmapLevel
+    from tengen.operator import Operator
+
+
+class InPlace(Rule):
+    """Writes into ``self`` what the functional operator ``base`` gives."""
+
+    __slots__ = ("base", "draws")
+
+    def __init__(self, base: Operator) -> None:
+        self.base = base
+        rule = rule_of(base)
+        self.draws = rule is not None and rule.draws
+
+    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        rule = rule_of(self.base)
+        if not is_of(arguments[0], level) and not self.draws:
+            raise unbatched(operator)
+        if rule is None:
+            return write_result(level, operator, arguments[0], self.base(*arguments))
+        return rule.write(level, operator, self.base, arguments)
+
+
+class Out(Rule):
+    """Writes into ``out`` what the functional operator ``base`` gives."""
+
+    __slots__ = ("base",)
+
+    def __init__(self, base: Operator) -> None:
+        self.base = base
+
+    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        *given, out = arguments
+        targets = (out,) if isinstance(out, Tensor) else tuple(out)
+        found = self.base(*given)
+        results = (found,) if isinstance(found, Tensor) else tuple(found)
+        for target, result in zip(targets, results, strict=True):
+            if is_of(result, level) and not is_of(target, level):
+                raise unbatched(operator)
+            if target._array.shape != result._array.shape:
+                raise RuntimeError(
+                    f"{operator.function}: vmap: an out tensor is not resized: it has shape "
+                    f"{list(target._array.shape)}, and the result {list(result._array.shape)}"
+                )
+            check_cast(operator.function, result._type, target._type)
+        for target, result in zip(targets, results, strict=True):
+            if is_of(target, level):
+                write_result(level, operator, target, result)
+            else:
+                target.copy_(result)
+        return out
+
+
+def write_result(level: VmapLevel, operator: Operator, target: Any, result: Any) -> Any:
+    """Write ``result`` into ``target``, a tensor of the level; it may be broadcast to its shape."""
+    shape, found = target._array.shape, result._array.shape
+    if shape != found and not broadcasts_to(found, shape):
+        raise RuntimeError(
+            f"{operator.function}: output with shape {list(shape)} doesn't match the broadcast shape "
+            f"{list(found)}"
+        )
+    check_cast(operator.function, result._type, target._type)
+    with level.working():
+        value = padded(front(result), len(shape)) if is_of(result, level) else result
+        front(target).copy_(value)
+    return target
+
+
+def unbatched(operator: Operator) -> RuntimeError:
+    name = operator.function
+    return RuntimeError(
+        f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in "
+        "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but "
+        "`self` not being vmapped over in a vmap. Please try to use out-of-place operators instead of "
+        f"{name}."
+    )

@@ -1,0 +1,78 @@
+"""VmapLevel: the layer of one call of ``vmap``.
+
+It runs each operator that one of its tensors is given to by the operator's batching rule, on the values
+below. The rules' own calls pass through all layers again, for tangents are those of the values; this one
+hands them on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tengen.func.batched import BatchedTensor, front, is_of, wrap
+from tengen.func.batching_rules import Rule, rule_of
+from tengen.interception import Layer
+
+if TYPE_CHECKING:
+    from tengen.autograd.linear import LinearMap
+    from tengen.operator import Operator
+    from tengen.tensor import Tensor
+
+
+class VmapLevel(Layer):
+    """One level of vmap: ``size`` examples; ``level`` counts from 1, the outermost."""
+
+    #: Whether the function that is vmapped still runs.
+    entered = False
+    #: Whether a batching rule of this level runs: what it calls works on the values.
+    busy = False
+
+    def __init__(self, level: int, size: int, randomness: str) -> None:
+        self.level = level
+        self.size = size
+        self.randomness = randomness
+
+    def enter(self) -> None:
+        super().enter()
+        self.entered = True
+
+    def leave(self) -> None:
+        super().leave()
+        self.entered = False
+
+    def holds(self, arguments: Any) -> bool:
+        """Whether one of the arguments, or of the lists among them, is a tensor of this level."""
+        for value in arguments:
+            kind = value.__class__
+            if kind is BatchedTensor:
+                if value._layer is self:
+                    return True
+            elif (kind is tuple or kind is list) and self.holds(value):
+                return True
+        return False
+
+    def __call__(self, operator: Operator, arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> Any:
+        if self.busy:
+            return proceed(*arguments)
+        rule: Rule | None = rule_of(operator)
+        if rule is None or not (rule.draws or self.holds(arguments)):
+            return proceed(*arguments)
+        return rule.run(self, operator, arguments)
+
+    def linear(self, map: LinearMap, tensor: Tensor, proceed: Callable[[Tensor], Tensor]) -> Tensor:
+        if not is_of(tensor, self):
+            return proceed(tensor)
+        from tengen.autograd.linear import apply_linear
+
+        return wrap(apply_linear(map.batched(self.size), front(tensor)), 0, self)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """While a rule of this level runs on values."""
+        before, self.busy = self.busy, True
+        try:
+            yield
+        finally:
+            self.busy = before

@@ -1,0 +1,228 @@
+"""``vmap``: a function of one example as a function of many."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tengen.func.batched import BatchedTensor, is_of, vmap_levels, wrap
+from tengen.func.level import VmapLevel
+from tengen.generated.functions import cat, stack
+from tengen.tensor_base import TensorBase
+from tengen.utils.pytree import (
+    TreeSpec,
+    _broadcast_to_and_flatten,
+    tree_flatten,
+    tree_structure,
+    tree_unflatten,
+)
+
+__all__ = ["vmap"]
+
+_RANDOMNESS = ("error", "different", "same")
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """The function that applies ``func`` to each example of its arguments, all at once.
+
+    Arguments and results may be trees of containers. ``in_dims`` says which dimension of each argument is
+    that of the examples: an int for all, or a tree that is a prefix of the tuple of arguments; None for
+    what is the same for all examples. Keyword arguments have their examples in dimension 0. ``out_dims``
+    says where the dimension is in the results, and is None for a result that does not depend on the
+    example. ``func`` may do whatever does not depend on the elements: control flow that asks for them,
+    ``item`` and operators whose results' shapes depend on them raise RuntimeError.
+
+    ``randomness`` is "error" (drawing random numbers is a RuntimeError), "different" (each example has its
+    own) or "same". ``chunk_size`` is how many examples are worked off at once, by default all.
+
+    Raises ValueError for ``in_dims`` and ``out_dims`` that do not fit, for arguments without a tensor to map
+    over, or with different numbers of examples, and for a result that is no tensor.
+    """
+    if randomness not in _RANDOMNESS:
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        call = _Call(func, in_dims, out_dims, randomness)
+        if chunk_size is None:
+            return call.run(args, kwargs)
+        return call.run_in_chunks(args, kwargs, chunk_size)
+
+    return wrapped
+
+
+class _Call:
+    """A function with what vmap was told."""
+
+    def __init__(self, func: Callable[..., Any], in_dims: Any, out_dims: Any, randomness: str) -> None:
+        self.func = func
+        self.name = getattr(func, "__name__", repr(func))
+        self.in_dims = in_dims
+        self.out_dims = out_dims
+        self.randomness = randomness
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The results for all examples at once."""
+        flat, dims, spec, size = self._arguments(args, kwargs)
+        out_dims, values, out_spec = self._mapped(flat, dims, spec, size)
+        return tree_unflatten([_placed(v, d) for v, d in zip(values, out_dims, strict=True)], out_spec)
+
+    def run_in_chunks(self, args: tuple[Any, ...], kwargs: dict[str, Any], chunk: int) -> Any:
+        """The results for so many examples at a time, joined."""
+        flat, dims, spec, size = self._arguments(args, kwargs)
+        parts = []
+        for start in range(0, max(size, 1), chunk):
+            count = min(chunk, size - start)
+            given = [t if d is None else t.narrow(d, start, count) for t, d in zip(flat, dims, strict=True)]
+            parts.append(self._mapped(given, dims, spec, count))
+        out_dims, _, out_spec = parts[0]
+        joined = []
+        for number, dim in enumerate(out_dims):
+            pieces = [values[number] for _, values, _ in parts]
+            if dim is None:
+                joined.append(pieces[-1])
+            elif len(pieces) == 1:
+                joined.append(_placed(pieces[0], dim))
+            else:
+                joined.append(_placed(cat(pieces, 0), dim))
+        return tree_unflatten(joined, out_spec)
+
+    # -- arguments
+
+    def _arguments(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[list[Any], list[int | None], TreeSpec, int]:
+        """The leaves of the arguments, the dimension of each, their structure, the number of examples."""
+        if not isinstance(self.in_dims, (int, tuple)):
+            raise ValueError(
+                f"vmap({self.name}, in_dims={self.in_dims}, ...)(<inputs>): expected `in_dims` to be int or a "
+                f"(potentially nested) tuple matching the structure of inputs, got: {type(self.in_dims)}."
+            )
+        if not args and not kwargs:
+            raise ValueError(
+                f"vmap({self.name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying "
+                "to vmap over a function with no inputs. The latter is unsupported."
+            )
+        positional, positional_spec = tree_flatten(args)
+        dims = _broadcast_to_and_flatten(self.in_dims, positional_spec)
+        if dims is None:
+            raise ValueError(
+                f"{self._with_dims()}: in_dims is not compatible with the structure of `inputs`. in_dims has "
+                f"structure {tree_structure(self.in_dims)} but inputs has structure {positional_spec}."
+            )
+        flat, spec = tree_flatten((args, kwargs))
+        dims = dims + [0 if isinstance(leaf, TensorBase) else None for leaf in flat[len(positional) :]]
+        dims = [self._checked(leaf, dim) for leaf, dim in zip(flat, dims, strict=True)]
+        return flat, dims, spec, _size(flat, dims)
+
+    def _checked(self, leaf: Any, dim: Any) -> int | None:
+        """The dimension of an argument, counted from the front."""
+        if dim is None:
+            return None
+        if not isinstance(dim, int):
+            raise ValueError(
+                f"{self._with_dims()}: Got in_dim={dim} for an input but in_dim must be either an integer "
+                "dimension or None."
+            )
+        if not isinstance(leaf, TensorBase):
+            raise ValueError(
+                f"{self._with_dims()}: Got in_dim={dim} for an input but the input is of type {type(leaf)}. We "
+                "cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
+            )
+        ndim = leaf._array.ndim
+        if not -ndim <= dim < ndim:
+            raise ValueError(
+                f"{self._with_dims()}: Got in_dim={dim} for some input, but that input is a Tensor of "
+                f"dimensionality {ndim} so expected in_dim to satisfy -{ndim} <= in_dim < {ndim}."
+            )
+        return dim % ndim
+
+    def _with_dims(self) -> str:
+        return f"vmap({self.name}, in_dims={self.in_dims}, ...)(<inputs>)"
+
+    # -- one pass
+
+    def _mapped(
+        self, flat: list[Any], dims: list[int | None], spec: TreeSpec, size: int
+    ) -> tuple[list[int | None], list[Any], TreeSpec]:
+        """For each result where its examples are to be, and its value with these in front; the structure."""
+        level = VmapLevel(len(vmap_levels()) + 1, size, self.randomness)
+        with level:
+            given = [t if d is None else wrap(t, d, level) for t, d in zip(flat, dims, strict=True)]
+            args, kwargs = tree_unflatten(given, spec)
+            result = self.func(*args, **kwargs)
+            leaves, out_spec = tree_flatten(result)
+            out_dims = self._result_dims(leaves, out_spec)
+            values = [self._value(t, d, level) for t, d in zip(leaves, out_dims, strict=True)]
+        return out_dims, values, out_spec
+
+    def _result_dims(self, leaves: list[Any], spec: TreeSpec) -> list[int | None]:
+        """Where the examples are to be in each result."""
+        out_dims = self.out_dims
+        if spec.is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:
+            out_dims = out_dims[0]
+        dims = _broadcast_to_and_flatten(out_dims, spec)
+        if dims is None:
+            raise ValueError(
+                f"vmap({self.name}, ..., out_dims={self.out_dims})(<inputs>): out_dims is not compatible with "
+                f"the structure of `outputs`. out_dims has structure {tree_structure(self.out_dims)} but outputs "
+                f"has structure {spec}."
+            )
+        if any([d is not None and not isinstance(d, int) for d in dims]):
+            raise ValueError(
+                f"vmap({self.name}, ..., out_dims={self.out_dims}): `out_dims` must be an int, None or a python "
+                "collection of ints representing where in the outputs the vmapped dimension should appear."
+            )
+        for leaf, dim in zip(leaves, dims, strict=True):
+            if dim is not None and not isinstance(leaf, TensorBase):
+                raise ValueError(
+                    f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type {type(leaf)}. Did "
+                    "you mean to set out_dims= to None for output?"
+                )
+        return dims
+
+    def _value(self, result: Any, dim: int | None, level: VmapLevel) -> Any:
+        """A result with the examples in front; what is of no example is repeated, a view."""
+        if dim is None:
+            if is_of(result, level):
+                raise ValueError(
+                    f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when out_dim is None"
+                )
+            return result
+        from tengen.func.batched import leading
+
+        ndim = result._array.ndim + 1
+        if not -ndim <= dim < ndim:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})"
+            )
+        return leading(result, level)
+
+
+def _size(flat: list[Any], dims: list[int | None]) -> int:
+    """The number of examples, which all arguments must have."""
+    sizes = [t._array.shape[d] for t, d in zip(flat, dims, strict=True) if d is not None]
+    if not sizes:
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+    if any([n != sizes[0] for n in sizes]):
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension (inconsistent sizes)"
+        )
+    size: int = sizes[0]
+    return size
+
+
+def _placed(value: Any, dim: int | None) -> Any:
+    """A result with its examples, which are in front, in the dimension ``dim``."""
+    return value if dim is None or dim == 0 else value.movedim(0, dim)
