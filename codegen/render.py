@@ -160,6 +160,8 @@ class Renderer:
             recording=False,
             imports=[
                 "import tengen.generated.functions as F",
+                "from tengen.autograd.edge import gradient_edge",
+                "from tengen.autograd.grad_mode import grad_mode",
                 "from tengen.autograd.variable_type_utils import run_inplace, run_out",
                 "from tengen.generated import return_types",
                 "from tengen.node_support import LazyModule, not_differentiable, record_composite, versions",
@@ -178,8 +180,6 @@ class Renderer:
 
     def _backend(self, name: str) -> list[OutputFile]:
         backend = next(b for b in self.declared.backends if b.name == name)
-                "from tengen.autograd.edge import gradient_edge",
-                "from tengen.autograd.grad_mode import grad_mode",
         return BackendFiles(
             self.declared, self.derived, backend, self.native, self.structures, self.press
         ).files()
