@@ -243,7 +243,17 @@ def cast_alias(tensor: Tensor, kind: Type) -> Tensor:
         out._requires_grad = True
     if active:
         tell_handed(tensor, out, copied=True)
+        _share_tangents(tensor, out)
     return out
+
+
+def _share_tangents(tensor: Tensor, out: Tensor) -> None:
+    """Give a cast tensor the tangents of the tensor, cast."""
+    from tengen.autograd.forward_grad import share_tangents
+    from tengen.autograd.linear import Cast
+
+    if tensor._type.backend is out._type.backend:
+        share_tangents(tensor, out, Cast(tensor._type, out._type))
 
 
 def wrapped_number(common: dtype, value: Any) -> Any:

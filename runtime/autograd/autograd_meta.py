@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tengen.autograd.accumulate_grad import AccumulateGrad
+    from tengen.autograd.forward_grad import ForwardGrad
     from tengen.autograd.hooks import NodeExtra
 
 #: How a view was made, where that restricts what may be written through it.
@@ -16,7 +17,7 @@ PLAIN_VIEW, MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, CUSTOM_VIEW, INFERENCE_VIEW = 0, 1,
 class AutogradMeta:
     """The rarer attributes of a tensor's part in a graph; slots of the tensor hold the frequent ones."""
 
-    __slots__ = ("accumulator", "creation", "grad", "leaf_extra", "name", "retains_grad")
+    __slots__ = ("accumulator", "creation", "forward_grad", "grad", "leaf_extra", "name", "retains_grad")
 
     def __init__(self) -> None:
         #: The accumulated gradient of a leaf, or of a tensor that retains it.
@@ -28,6 +29,8 @@ class AutogradMeta:
         self.name: str | None = None
         self.retains_grad = False
         self.creation = PLAIN_VIEW
+        #: The tangents of forward mode.
+        self.forward_grad: ForwardGrad | None = None
 
 
 def meta_of(tensor: Any) -> AutogradMeta:

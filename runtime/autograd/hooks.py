@@ -13,7 +13,15 @@ Hook = Callable[..., Any]
 class NodeExtra:
     """What few Nodes carry: hooks of their outputs, tensors that retain their gradient, metadata."""
 
-    __slots__ = ("metadata", "post_accumulate", "post_hooks", "pre_hooks", "retained", "tensor_hooks")
+    __slots__ = (
+        "forward_grads",
+        "metadata",
+        "post_accumulate",
+        "post_hooks",
+        "pre_hooks",
+        "retained",
+        "tensor_hooks",
+    )
 
     def __init__(self) -> None:
         #: For each output number the hooks of the tensor that it is, in order of registration.
@@ -25,6 +33,8 @@ class NodeExtra:
         self.post_hooks: dict[int, Hook] | None = None
         #: Hooks of a leaf, called once its gradient was accumulated.
         self.post_accumulate: dict[int, Hook] | None = None
+        #: For each output number that the Node saved its tangents.
+        self.forward_grads: dict[int, Any] | None = None
         #: The user's own notes, ``grad_fn.metadata``.
         self.metadata: dict[str, Any] | None = None
 

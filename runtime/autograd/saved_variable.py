@@ -10,6 +10,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from tengen.autograd.autograd_meta import meta_of
+from tengen.interception import active
 from tengen.storage import storage_of
 
 if TYPE_CHECKING:
@@ -119,6 +120,8 @@ def unpack_result(node: SavesResults, array: Any, number: int, kind: Any) -> Any
     out = kind.wrap(unpack_result_array(node, array, number))
     out._edge = (node, number)
     out._requires_grad = True
+    if active and node.extra is not None and node.extra.forward_grads is not None:
+        meta_of(out).forward_grad = node.extra.forward_grads.get(number)
     return out
 
 
@@ -131,8 +134,8 @@ def check_result(node: SavesResults, array: Any, number: int) -> None:
             raise modified_in_place(array, kind, (node, number), storage.version, version)
 
 
-def alias(tensor: Any, edge: Edge | None) -> Any:
-    """A handle on the same memory and version counter, with another history."""
+def alias(tensor: Any, edge: Edge | None, tangents: bool = True) -> Any:
+    """A handle on the same memory and version counter, with another history, and the same tangents."""
     out = tensor._type.wrap(tensor._array)
     out._storage = storage_of(tensor)
     out._requires_grad = edge is not None
@@ -140,6 +143,10 @@ def alias(tensor: Any, edge: Edge | None) -> Any:
         meta_of(out).accumulator = weakref.ref(cast("Any", edge[0]))
     else:
         out._edge = edge
+    if active and tangents:
+        from tengen.autograd.forward_grad import share_tangents
+
+        share_tangents(tensor, out)
     return out
 
 
