@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tengen.autograd import function, graph
+from tengen.autograd import forward_ad, function, graph
 from tengen.autograd.anomaly_mode import (
     detect_anomaly,
     is_anomaly_check_nan_enabled,
@@ -38,6 +38,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "function",
     "grad",
     "gradcheck",

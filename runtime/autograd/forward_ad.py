@@ -5,7 +5,7 @@ There is one level at a time; ``tengen.func.jvp`` has its own, which nest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tengen.autograd.forward_grad import ForwardLevel, forward_mode
 from tengen.autograd.grad_mode import ContextDecorator

@@ -26,7 +26,7 @@ class Rule:
 
     __slots__ = ("formula", "inputs", "results")
 
-    def __init__(self, formula: Callable[..., Any], operator: Operator) -> None:
+    def __init__(self, formula: Any, operator: Operator) -> None:
         self.formula = formula
         code = formula.__code__
         names = code.co_varnames[: code.co_argcount]
@@ -69,8 +69,8 @@ def run(level: ForwardLevel, operator: Operator, arguments: Arguments, proceed: 
         return result
     if operator.kind == "out":
         raise NotImplementedError(
-            f"Trying to use forward AD with {operator.function}_out that does not support it because it is an "
-            "out= function"
+            f"Trying to use forward AD with {operator.function}_out that does not support it because it is "
+            "an out= function"
         )
     if operator.kind == "composite":
         return _composite(level, operator, arguments, tangents, proceed)
@@ -202,7 +202,7 @@ def _cut(level: ForwardLevel, source: Any, result: Any) -> None:
 
 
 def _without(level: ForwardLevel, operator: Operator, arguments: Arguments, proceed: Proceed) -> Any:
-    """Run an operator that has no forward formula, which is an error unless it has nothing to differentiate."""
+    """Run an operator that has no forward formula: an error unless no result can have a tangent."""
     with level.masked():
         result = proceed(*arguments)
     results = result if result.__class__ in (list, tuple) else (result,)
@@ -222,7 +222,7 @@ def not_implemented(operator: Operator) -> NotImplementedError:
 def _composite(
     level: ForwardLevel, operator: Operator, arguments: Arguments, tangents: list[Any], proceed: Proceed
 ) -> Any:
-    """Run a composite: its parts are seen. One that makes a tensor a view of itself does so with its tangent."""
+    """Run a composite: its parts are seen. What makes a tensor a view of itself does so to its tangent."""
     target, array = arguments[0], getattr(arguments[0], "_array", None)
     result = proceed(*arguments)
     if operator.base is not None and target._array is not array and tangents[0] is not None:

@@ -13,7 +13,7 @@ from tengen.autograd.linear import window_of
 
 
 def view_like(whole: Any, base: Any, view: Any) -> Any:
-    """The view of ``whole``, which is laid out as ``base`` is, that lies in it as ``view`` does in ``base``."""
+    """The view of ``whole``, laid out as ``base`` is, that lies in it as ``view`` does in ``base``."""
     inner, outer = window_of(view), window_of(base)
     offset = inner.offset - outer.offset * outer.itemsize // inner.itemsize
     if inner.type.scalar_type.is_complex is outer.type.scalar_type.is_complex:
