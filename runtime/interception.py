@@ -63,6 +63,15 @@ class Layer:
         """
         return run()
 
+    def begin_function(self, name: str, arguments: tuple[Any, ...], number: int) -> Any:
+        """Of an observer: a user's Function is applied; its Node has this sequence number, -1 for none.
+
+        What is returned ``end_function`` is given when the results are there, or an exception is.
+        """
+
+    def end_function(self, begun: Any) -> None:
+        """Of an observer: the Function is done."""
+
     def handed(self, tensor: Any, out: Any, copied: bool) -> None:
         """Learn of ``out``, made by no operator of the memory of ``tensor``, or as a copy or cast."""
 

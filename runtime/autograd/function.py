@@ -13,6 +13,7 @@ from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.node import Error
 from tengen.autograd.python_function import FunctionCtx, PyNode
 from tengen.autograd.saved_variable import anomaly
+from tengen.interception import active, observers
 from tengen.tensor_base import TensorBase
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
@@ -109,6 +110,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         recording = recording and any(node.needs_input_grad)
         if anomaly.enabled:
             remember([node])
+        number = node.sequence_nr if recording else -1
+        seen = [(o, o.begin_function(cls.__name__, args, number)) for o in observers()] if active else ()
         grad_mode.enabled, before = False, grad_mode.enabled
         try:
             if separate:
@@ -124,6 +127,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 node.keep({id(out): i for i, out in enumerate(made)})
         finally:
             grad_mode.enabled = before
+            for observer, begun in seen:
+                observer.end_function(begun)
         node.to_save = node.dirty_tensors = node.non_differentiable = ()
         return made if several else made[0]
 

@@ -1,0 +1,24 @@
+"""``tengen.profiler``: profiles of loops, by a schedule, with names as in ``torch.profiler``."""
+
+from __future__ import annotations
+
+from tengen.autograd.profiler import DeviceType, _ExperimentalConfig, record_function
+from tengen.profiler.profiler import (
+    ProfilerActivity,
+    profile,
+    supported_activities,
+    tensorboard_trace_handler,
+)
+from tengen.profiler.schedule import ProfilerAction, schedule
+
+__all__ = [
+    "DeviceType",
+    "ProfilerAction",
+    "ProfilerActivity",
+    "_ExperimentalConfig",
+    "profile",
+    "record_function",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]
