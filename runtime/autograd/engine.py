@@ -41,7 +41,7 @@ def execute(
     ``accumulate`` is False, the gradients arriving at these edges are returned instead, as
     Tensors, None where nothing arrived.
     """
-    over_tensors = create_graph or gradients_are_seen()
+    over_tensors = create_graph or gradients_are_seen() or any([getattr(g, "wraps", False) for g in grads])
     values = tuple(grads) if over_tensors else tuple([g._array for g in grads])
     root = GraphRoot(tuple(roots), values)
     del values

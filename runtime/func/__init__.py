@@ -7,5 +7,9 @@ names, so that all of them are imported here.
 from __future__ import annotations
 
 from tengen.func.grad import grad, grad_and_value, vjp
+from tengen.func.jacobian import hessian, jacfwd, jacrev
+from tengen.func.jvp import jvp
+from tengen.func.linearize import linearize
+from tengen.func.vmap import vmap
 
-__all__ = ["grad", "grad_and_value", "vjp"]
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap"]
