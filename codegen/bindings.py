@@ -125,6 +125,14 @@ class BindingWriter:
         ]
         return made + [b for g in self.groups.values() for b in self._special(g)]
 
+    def special_methods(self) -> list[tuple[str, str]]:
+        """Python's special methods, each with the method that function overrides are told of."""
+        made = []
+        for g in self.groups.values():
+            for name, order, target in self._special_groups(g):
+                made.append((name, self.seen_as(name, order, target)))
+        return sorted(made)
+
     def functions(self) -> list[Binding]:
         """The functions of the namespace."""
         return [
@@ -179,7 +187,8 @@ class BindingWriter:
         keywords = [f'"{a.name}": {names[a.name]}' for a in arguments if a.kwarg_only] + (
             ['"out": out'] if out else []
         )
-        fallback = f'call("{group.function}", ({", ".join(positional)},), {{{", ".join(keywords)}}})'
+        arguments_text = f'({", ".join(positional)},), {{{", ".join(keywords)}}}'
+        fallback = f'call("{group.function}", {arguments_text}, {_public(group.function, receiver, names.values())})'
         guard = "not active" + (" and out is None" if out else "")
         return Binding(
             group.function,
@@ -211,13 +220,14 @@ class BindingWriter:
         keywords = [f'"{a.name}": {names[a.name]}' for a in arguments if a.kwarg_only]
         keywords += ['"out": out'] if group.outs else []
         out = " and out is None" if group.outs else ""
+        public = _public(group.function, "", names.values())
         return Binding(
             group.function,
             ", ".join(parameters),
             self._returns((operator,)),
             "",
             (attempt,) if attempt.condition != "False" else (),
-            f'call("{group.function}", ({positional}), {{{", ".join(keywords)}}})',
+            f'call("{group.function}", ({positional}), {{{", ".join(keywords)}}}, {public})',
             group.doc,
             f"not active{out} and (t := one_type({tensors})) is not None",
         )
@@ -239,25 +249,27 @@ class BindingWriter:
                 self._returns(operators),
                 "args[0]",
                 tuple(attempts),
-                f'call("{group.function}", args, keywords)',
+                f'call("{group.function}", args, keywords, {group.function})',
                 group.doc,
                 "not active and not keywords and args",
             )
         signature = ", ".join([*(["self"] if receiver == "self" else []), "*args", "**keywords"])
         given, keywords = "args", "keywords"
+        public = _public(group.function, receiver)
         if receiver == "self" and starts_with_self:
             given = "(self, *args)"
         elif receiver == "self":  # x.where(condition, other): self is not the first argument
             before = [a.name for a in operators[0].schema.arguments].index("self")
             given = f"(*args[:{before}], self, *args[{before}:]) if len(args) >= {before} else args"
             keywords = f'keywords if len(args) >= {before} else {{**keywords, "self": self}}'
+            public += ", (self, *args), keywords"
         return Binding(
             group.function,
             signature,
             self._returns(operators),
             receiver if starts_with_self else "",
             tuple(attempts),
-            f'call("{group.function}", {given}, {keywords})',
+            f'call("{group.function}", {given}, {keywords}, {public})',
             group.doc,
             "not active and not keywords",
         )
@@ -352,7 +364,7 @@ class BindingWriter:
             self._returns(operators),
             "",
             (),
-            f'call("{group.function}", args, keywords)',
+            f'make("{group.function}", args, keywords, {group.function}, requires_grad)',
             group.doc,
             requires_grad=True,
         )
@@ -361,6 +373,10 @@ class BindingWriter:
 
     def _special(self, group: Group) -> Iterable[Binding]:
         """``__add__`` and its like, as the declarations' ``operators`` say."""
+        return [self._special_binding(*found) for found in self._special_groups(group)]
+
+    def _special_groups(self, group: Group) -> Iterable[tuple[str, tuple[str, ...], Group]]:
+        """Each special method of a group, the order of its arguments, and what it calls."""
         orders: dict[str, tuple[str, ...]] = {}
         for o in group.operators:
             if not o.name.inplace:
@@ -369,7 +385,7 @@ class BindingWriter:
             inplace = name.startswith("__i") and name[3:-2] in _BINARY
             target = self.groups.get(group.function + "_") if inplace else group
             if target is not None:
-                yield self._special_binding(name, order, target)
+                yield name, order, target
 
     def _special_binding(self, name: str, order: tuple[str, ...], group: Group) -> Binding:
         parameters = ["self", *sorted(set(order) - {"self"}, key=order.index)]
@@ -382,9 +398,15 @@ class BindingWriter:
                 numbers += self._number_attempt(o, names)
         taken = {a.condition for a in attempts}
         attempts += [a for a in numbers if a.condition not in taken]
-        fallback = f'call_operator("{group.function}", ({", ".join(order)},))'
+        public = self.seen_as(name, order, group)
+        fallback = f'call_operator("{group.function}", ({", ".join(order)},), "{public}")'
         kept = tuple(a for a in attempts if a.condition != "False")
         return Binding(name, ", ".join(parameters), "Any", "self", kept, fallback, "")
+
+    def seen_as(self, name: str, order: tuple[str, ...], group: Group) -> str:
+        """What function overrides are told that was called: the method that a special method stands for."""
+        is_method = any("method" in o.variants for o in group.operators)
+        return group.function if is_method and order[0] == "self" else name
 
     def _returns(self, operators: tuple[Operator, ...]) -> str:
         texts = {return_annotation(o.schema.returns, self.structures.get(str(o.name))) for o in operators}
@@ -394,6 +416,13 @@ class BindingWriter:
 def takes_numbers(operator: Operator) -> bool:
     """Whether a Python number may stand for a tensor: in ``x + 1``, but not in ``x @ 1``."""
     return bool(operator.operators) and "pointwise" in operator.tags
+
+
+def _public(function: str, receiver: str, parameters: Iterable[str] = ()) -> str:
+    """What a binding calls itself on the second path: the function, or the method's name."""
+    if receiver == "self":
+        return f'"{function}"'
+    return f'globals()["{function}"]' if function in parameters else function
 
 
 def _but_refused(operator: Operator, text: str) -> str:
@@ -414,7 +443,7 @@ def _leaf_maker(binding: Binding) -> Binding:
         binding,
         signature=f"{head}, requires_grad=False{rest}",
         guard=f"{binding.guard} and not requires_grad",
-        fallback=f"{binding.fallback}.requires_grad_() if requires_grad else {binding.fallback}",
+        fallback=f"make{binding.fallback.removeprefix('call').removesuffix(')')}, requires_grad)",
     )
 
 

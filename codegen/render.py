@@ -197,6 +197,7 @@ class Renderer:
                 imports=[*common, "from tengen.tensor_base import TensorBase"],
                 bindings=sorted(writer.methods(), key=lambda b: b.name),
                 class_name="TensorMethods",
+                special=writer.special_methods(),
                 names=[],
             ),
             self.press.page(
@@ -205,11 +206,12 @@ class Renderer:
                 summary="The operators as functions.",
                 imports=[
                     *common,
-                    "from tengen.operator import call, one_type",
+                    "from tengen.operator import call, make, one_type",
                     "from tengen.tensor import Tensor",
                 ],
                 bindings=sorted(writer.functions(), key=lambda b: b.name),
                 class_name="",
+                special=[],
                 names=self._top_level(),
             ),
         ]

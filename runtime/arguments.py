@@ -12,6 +12,7 @@ from operator import index
 from typing import Any
 
 from tengen.device import device as Device
+from tengen.function_dispatch import Overridden, overrides
 from tengen.scalar_type import dtype
 from tengen.tensor import Tensor
 
@@ -45,19 +46,29 @@ class Mismatch(Exception):
 
 
 def _tensor(value: Any) -> Any:
-    if isinstance(value, Tensor):
+    if value.__class__ is Tensor:
         return value
+    if isinstance(value, Tensor):
+        return _unless_overriding(value)
     raise Mismatch
 
 
+def _unless_overriding(value: Any) -> Any:
+    """A tensor of a subclass, where that does not take over the function that it is an argument of."""
+    if overrides(value):
+        raise Overridden
+    return value
+
+
 def _tensor_or_number(value: Any) -> Any:
-    return value if isinstance(value, Tensor) else _scalar(value)
+    return _tensor(value) if isinstance(value, Tensor) else _scalar(value)
 
 
 def _scalar(value: Any) -> Any:
     if value.__class__ in (int, float, bool, complex):
         return value
     if isinstance(value, Tensor):
+        _tensor(value)
         if value._array.ndim or value._requires_grad:
             raise Mismatch
         return value.item()

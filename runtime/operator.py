@@ -12,6 +12,7 @@ from typing import Any
 
 from tengen.arguments import Parameter, Rejected, bind_arguments, describe_call
 from tengen.device import as_device, default_device
+from tengen.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch_bound, state
 from tengen.generated.operators import BY_METHOD, OPERATORS, OVERLOADS
 from tengen.interception import Interceptor, active, layers, tell_handed
 from tengen.legacy_type_dispatch import type_of
@@ -304,25 +305,97 @@ def one_type(tensors: Any) -> Type | None:
 # -- calls from the bindings -------------------------------------------------------------
 
 
-def call(function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def call(
+    function: str,
+    arguments: tuple[Any, ...],
+    keywords: dict[str, Any],
+    public: Any = None,
+    seen: tuple[Any, ...] | None = None,
+    seen_keywords: dict[str, Any] | None = None,
+) -> Any:
     """Call the first overload of ``function`` that takes these arguments.
 
-    Raises TypeError, naming what came and what was expected, when none does.
+    ``public`` is what the user called, a function or the name of a method, where arguments and modes may
+    take the call over; ``seen`` its arguments, if the method's own differ. Raises TypeError, naming what
+    came and what was expected, when no overload takes them.
     """
-    found = _overload(function, arguments, keywords)
+    found = _unless_taken_over(function, arguments, keywords)
     if found is None:
-        raise _no_overload(function, arguments, keywords)
+        result, found = _taken_over(
+            function, arguments, keywords, public, arguments if seen is None else seen, seen_keywords
+        )
+        if result is not UNHANDLED:
+            return result
+        if found is None:
+            raise _no_overload(function, arguments, keywords)
     chosen, bound = found
     return chosen(*bound)
 
 
-def call_operator(function: str, arguments: tuple[Any, ...]) -> Any:
+def call_operator(function: str, arguments: tuple[Any, ...], public: Any = None) -> Any:
     """As ``call``, for Python's operators: NotImplemented for operands that are not ours."""
-    found = _overload(function, arguments, {})
+    found = _unless_taken_over(function, arguments, {})
     if found is None:
-        return NotImplemented
+        try:
+            result, found = _taken_over(function, arguments, {}, public, arguments, None)
+        except TypeError:
+            if len(arguments) == 1:
+                raise
+            return NotImplemented
+        if result is not UNHANDLED:
+            return result
+        if found is None:
+            return NotImplemented
     chosen, bound = found
     return chosen(*bound)
+
+
+def make(
+    function: str,
+    arguments: tuple[Any, ...],
+    keywords: dict[str, Any],
+    public: Any,
+    requires_grad: Any,
+) -> Any:
+    """As ``call``, for functions that make tensors: with ``requires_grad`` a leaf."""
+    if not requires_grad:
+        return call(function, arguments, keywords, public)
+    result = dispatch_bound(public, arguments, {**keywords, "requires_grad": requires_grad})
+    if result is UNHANDLED:
+        result = call(function, arguments, keywords).requires_grad_()
+    return result
+
+
+def _unless_taken_over(
+    function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[Operator, list[Any]] | None:
+    """As ``_overload``; None also where a mode or an argument may take the call over.
+
+    Arguments that do are met where arguments are converted: looking for them before would cost every call.
+    """
+    if active and state.modes:
+        return None
+    try:
+        return _overload(function, arguments, keywords)
+    except Overridden:
+        return None
+
+
+def _taken_over(
+    function: str,
+    arguments: tuple[Any, ...],
+    keywords: dict[str, Any],
+    public: Any,
+    seen: tuple[Any, ...],
+    seen_keywords: dict[str, Any] | None,
+) -> tuple[Any, tuple[Operator, list[Any]] | None]:
+    """The result of whoever takes the call over; else UNHANDLED, and the overload to call."""
+    if public is not None:
+        result = dispatch_bound(public, seen, keywords if seen_keywords is None else seen_keywords)
+        if result is not UNHANDLED:
+            return result, None
+    with at_level(NO_ARGUMENTS):
+        return UNHANDLED, _overload(function, arguments, keywords)
 
 
 def _candidates(function: str, keywords: dict[str, Any]) -> list[Operator]:

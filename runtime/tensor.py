@@ -21,12 +21,13 @@ from tengen.storage import storage_of
 from tengen.tensor_casts import TensorCasts
 from tengen.tensor_conversion import TensorConversion
 from tengen.tensor_description import TensorDescription
+from tengen.tensor_meta import TensorMeta
 
 _T = TypeVar("_T", bound="Tensor")
 _new = object.__new__
 
 
-class Tensor(TensorDescription, TensorConversion, TensorCasts, AutogradProperties, TensorMethods):
+class Tensor(TensorDescription, TensorConversion, TensorCasts, AutogradProperties, TensorMethods, metaclass=TensorMeta):
     """An n-dimensional array of numbers of one type that gradients can flow through.
 
     ``Tensor(2, 3)`` is uninitialised, ``Tensor([1, 2])`` holds the data, both of the default
@@ -188,13 +189,26 @@ class Tensor(TensorDescription, TensorConversion, TensorCasts, AutogradPropertie
         return new_tensor(self, data, dtype, device, requires_grad)
 
     def as_subclass(self, cls: builtins.type[Tensor]) -> Tensor:
-        """The same tensor as an instance of a subclass; its history goes with it."""
-        made = make_subclass(cls, self)
-        if self._requires_grad:
-            from tengen.autograd.edge import gradient_edge
+        """A view of the whole tensor that is an instance of ``cls``, a subclass of Tensor; differentiable."""
+        from tengen.autograd.view import adopt_view
+        from tengen.operator import operator
 
-            made._edge, made._requires_grad = gradient_edge(self), True
-        return made
+        if not (isinstance(cls, builtins.type) and issubclass(cls, Tensor)):
+            raise RuntimeError(f"as_subclass(): {cls!r} is no subclass of Tensor")
+        return adopt_view(operator("alias")(self), _new(cls))
+
+    @classmethod
+    def __tengen_function__(
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Call ``func``, which has an argument of this class, and return tensors as instances of the class.
+
+        Subclasses may override it: see ``tengen.overrides``. NotImplemented when there is an argument of a
+        class that this one does not derive from.
+        """
+        from tengen.overrides import default_handler
+
+        return default_handler(cls, func, types, args, kwargs)
 
     @staticmethod
     def _make_subclass(cls: builtins.type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:

@@ -71,6 +71,14 @@ def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
     return out
 
 
+def adopt_view(view: Any, handle: Any) -> Any:
+    """Make ``handle``, new and of any class, the view that ``view`` is, which nobody else has."""
+    for name in ("_array", "_type", "_requires_grad", "_edge", "_storage", "_base", "_meta"):
+        setattr(handle, name, getattr(view, name))
+    handle._storage.views.append(_ref(handle))
+    return handle
+
+
 def rewrite_views(base: Any, written: Any = None, pair: Pair | None = None) -> None:
     """Give the live views of ``base`` the history that they have now that the base has a new one.
 

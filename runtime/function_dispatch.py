@@ -1,0 +1,278 @@
+"""Function overrides: finding the arguments that take over a call, and letting them.
+
+A class with ``__tengen_function__`` is asked when one of its instances is among the arguments of a public
+function or method. Plain tensors are told by their class, so that calls without such arguments, in which
+nothing is entered into ``active``, never come here. ``tengen.overrides`` is what users see of this.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from types import FunctionType, TracebackType
+from typing import Any, Final
+
+from tengen.interception import active
+
+#: What ``dispatch`` returns when nobody takes over the call.
+UNHANDLED: Final = object()
+
+#: How much is disabled: nothing, the overrides of arguments, these and the modes.
+ENABLED, NO_ARGUMENTS, NOTHING = range(3)
+
+
+class _State(threading.local):
+    """What a thread has disabled, and its modes, the newest last."""
+
+    level = ENABLED
+    modes: tuple[Any, ...] = ()
+
+
+state = _State()
+
+#: The class of plain tensors; handed over by ``tengen.bindings``.
+_plain: Any = None
+#: Classes without overrides that are met often.
+_without: set[type] = {bool, int, float, complex, str, bytes, slice, type(None), type(...)}
+
+
+def bind(tensor: type) -> None:
+    """Hand over Tensor, which is made after this module."""
+    global _plain
+    _plain = tensor
+    _without.add(tensor)
+
+
+class Overridden(Exception):  # noqa: N818  # no error: a signal from the conversion of arguments to ``call``
+    """An argument that overrides functions was met while arguments were converted."""
+
+
+class at_level:
+    """``with at_level(level):`` disables that much in this thread; levels only rise when they nest."""
+
+    __slots__ = ("before", "level")
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+
+    def __enter__(self) -> None:
+        self.before = state.level
+        state.level = max(self.before, self.level)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        state.level = self.before
+
+
+def disabled_impl(
+    func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (), kwargs: Any = None
+) -> Any:
+    """The ``__tengen_function__`` of classes that take no part: the function with plain results."""
+    with at_level(NO_ARGUMENTS):
+        return func(*args, **(kwargs or {}))
+
+
+# -- who takes over ----------------------------------------------------------------------
+
+
+def handler_of(value: Any) -> Any:
+    """The ``__tengen_function__`` of an argument; None when it has none, or one that was opted out of."""
+    if value.__class__ in _without or isinstance(value, type):
+        return None
+    found = getattr(value, "__tengen_function__", None)
+    return None if found is disabled_impl else found
+
+
+def overrides(value: Any) -> bool:
+    """Whether ``value``, no plain tensor, takes over the functions that it is an argument of."""
+    return state.level == ENABLED and handler_of(value) is not None
+
+
+def overloaded(arguments: Iterable[Any]) -> list[Any]:
+    """The arguments to be asked, one of each class: from left to right, but subclasses first.
+
+    Elements of lists and tuples count as arguments.
+    """
+    found: list[Any] = []
+    for value in arguments:
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            if each.__class__ not in _without and handler_of(each) is not None:
+                _insert(found, each)
+    return found
+
+
+def _insert(found: list[Any], value: Any) -> None:
+    kind = type(value)
+    place = len(found)
+    for position, other in enumerate(found):
+        if type(other) is kind:
+            return
+        if place == len(found) and issubclass(kind, type(other)):
+            place = position
+    found.insert(place, value)
+
+
+# -- the call ------------------------------------------------------------------------------
+
+
+def dispatch(
+    public: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], relevant: list[Any] | None = None
+) -> Any:
+    """The result of the mode or the argument that takes over a call of ``public``; else UNHANDLED.
+
+    ``public`` is the function that was called, or the name of the method of Tensor; ``relevant`` are the
+    arguments to be asked, where these are not to be looked for. TypeError when all that were asked returned
+    NotImplemented.
+    """
+    level = state.level
+    if level == NOTHING:
+        return UNHANDLED
+    modes = state.modes
+    asked: list[Any] = []
+    if level == ENABLED:
+        asked = overloaded((*args, *kwargs.values())) if relevant is None else relevant
+    if not modes and not asked:
+        return UNHANDLED
+    if public.__class__ is str:
+        public = getattr(_plain, public)
+    types = tuple([type(value) for value in asked])
+    if modes:
+        state.modes = modes[:-1]
+        try:
+            result = modes[-1].__tengen_function__(public, types, args, dict(kwargs))
+        finally:
+            state.modes = modes
+        if result is not NotImplemented:
+            return result
+    for value in asked:
+        result = _handler(value)(public, types, args, dict(kwargs))
+        if result is not NotImplemented:
+            return result
+    raise nobody(public, modes, asked)
+
+
+def _handler(value: Any) -> Any:
+    found = value.__tengen_function__
+    if getattr(found, "__self__", None) is value:
+        warnings.warn(
+            "Defining your `__tengen_function__` as a plain method is deprecated and will be an error in "
+            "future, please define it as a classmethod.",
+            DeprecationWarning,
+            stacklevel=4,
+        )
+    return found
+
+
+def nobody(public: Any, modes: tuple[Any, ...], asked: list[Any]) -> TypeError:
+    """The error of a call that everybody who was asked refused."""
+    lines = [f"  - mode object {modes[-1]!r}"] if modes else []
+    for value in asked:
+        kind = type(value)
+        what = "tensor subclass" if issubclass(kind, _plain) else "object of"
+        lines.append(f"  - {what} {kind!r}")
+    return TypeError(
+        f"Multiple dispatch failed for '{public_name(public)}'; all __tengen_function__ handlers returned "
+        "NotImplemented:\n\n" + "\n".join(lines)
+    )
+
+
+def public_name(public: Any) -> str:
+    """``tengen.add`` and the like, for messages."""
+    name: str = getattr(public, "__qualname__", None) or getattr(public, "__name__", None) or repr(public)
+    return name if name.startswith("tengen.") else f"tengen.{name}"
+
+
+def dispatch_bound(public: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+    """As ``dispatch``, from inside a binding: without the arguments that only its defaults have given."""
+    binding = _method(public) if public.__class__ is str else public
+    given = getattr(binding, "__kwdefaults__", None) or {}
+    keywords = {k: v for k, v in keywords.items() if k not in given or v is not given[k]}
+    defaults = getattr(binding, "__defaults__", None) or ()
+    if defaults and len(args) == binding.__code__.co_argcount:
+        kept = len(args)
+        for value, default in zip(reversed(args), reversed(defaults), strict=False):
+            if value is not default:
+                break
+            kept -= 1
+        args = args[:kept]
+    return dispatch(public, args, keywords)
+
+
+def _method(name: str) -> Any:
+    """What plain tensors have under this name, as it is."""
+    return next((k.__dict__[name] for k in _plain.__mro__ if name in k.__dict__), None)
+
+
+# -- functions written by hand -----------------------------------------------------------------
+
+
+def overridable(function: Any) -> Any:
+    """A function written by hand as users call it: arguments and modes may take it over.
+
+    The wrapper tests what the annotations say are tensors, and nothing else, so it is made for the
+    function; with loose arguments it looks at all.
+    """
+    code = function.__code__
+    if code.co_flags & 0x0C:  # *args, **kwargs
+        return _loosely_overridable(function)
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    positional, keyword = names[: code.co_argcount], names[code.co_argcount :]
+    tests = ["not active", *[t for n in names if (t := _plain_test(n, function.__annotations__.get(n, "")))]]
+    given = ", ".join([*positional, *[f"{n}={n}" for n in keyword]])
+    loose = "".join(f"{n}, " for n in positional)
+    named = ", ".join(f'"{n}": {n}' for n in keyword)
+    signature = ", ".join([*positional, *(["*"] if keyword else []), *keyword])
+    source = (
+        f"def {function.__name__}({signature}):\n"
+        f"    if {' and '.join(tests)}:\n"
+        f"        return _function({given})\n"
+        f"    result = _dispatch({function.__name__}, ({loose}), {{{named}}})\n"
+        f"    return _function({given}) if result is _unhandled else result\n"
+    )
+    scope: dict[str, Any] = {
+        "active": active,
+        "Tensor": _plain,
+        "_function": function,
+        "_dispatch": dispatch_bound,
+        "_unhandled": UNHANDLED,
+    }
+    exec(source, scope)
+    made = scope[function.__name__]
+    made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    return wraps(function)(made)
+
+
+def _plain_test(name: str, annotation: str) -> str:
+    """The test that an argument overrides nothing; empty for what is no tensor."""
+    kinds = {part.strip() for part in str(annotation).split("|")}
+    if "Tensor" not in kinds:
+        return ""
+    test = f"{name}.__class__ is Tensor"
+    return test if kinds == {"Tensor"} else f"({name} is None or {test})"
+
+
+def _loosely_overridable(function: Any) -> Any:
+    @wraps(function)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        result = dispatch(public, args, kwargs)
+        return function(*args, **kwargs) if result is UNHANDLED else result
+
+    return public
+
+
+def make_overridable(namespace: dict[str, Any], *names: str) -> None:
+    """Replace functions of a module that others import from by such that can be taken over.
+
+    These are ``names`` and those written by hand that say, by annotations, that they take tensors.
+    """
+    for name, found in list(namespace.items()):
+        if not isinstance(found, FunctionType) or name.startswith("_"):
+            continue
+        if name in names or (
+            not found.__module__.startswith("tengen.generated.")
+            and any([_plain_test(n, str(a)) for n, a in found.__annotations__.items() if n != "return"])
+        ):
+            namespace[name] = overridable(found)

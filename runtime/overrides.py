@@ -1,0 +1,355 @@
+"""Function overrides, as ``torch.overrides``: tensor subclasses, tensor-like objects and modes.
+
+A class that defines the classmethod ``__tengen_function__(cls, func, types, args=(), kwargs=None)`` is given
+each call of a public function, method or property of Tensor that has one of its instances as an argument, or
+in a list that is one. What it returns is the result; NotImplemented leaves the call to the next one asked.
+"""
+
+from __future__ import annotations
+
+import operator as _operators
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, wraps
+from types import FunctionType, ModuleType, TracebackType
+from typing import Any, Self
+
+from tengen.function_dispatch import (
+    NO_ARGUMENTS,
+    NOTHING,
+    UNHANDLED,
+    at_level,
+    dispatch,
+    handler_of,
+    nobody,
+    overloaded,
+    state,
+)
+from tengen.function_dispatch import disabled_impl as _disabled_tengen_function_impl  # noqa: F401
+from tengen.interception import Layer
+from tengen.tensor import Tensor
+from tengen.tensor_base import TensorBase
+
+__all__ = [
+    "DisableTengenFunction",
+    "DisableTengenFunctionSubclass",
+    "TengenFunctionMode",
+    "get_default_nowrap_functions",
+    "get_ignored_functions",
+    "get_overridable_functions",
+    "handle_tengen_function",
+    "has_tengen_function",
+    "has_tengen_function_unary",
+    "has_tengen_function_variadic",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "resolve_name",
+    "wrap_tengen_function",
+]
+
+
+class DisableTengenFunctionSubclass(at_level):
+    """``with DisableTengenFunctionSubclass():`` no argument overrides anything in this thread; modes do."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(NO_ARGUMENTS)
+
+
+class DisableTengenFunction(at_level):
+    """``with DisableTengenFunction():`` nothing is overridden in this thread, by arguments or modes."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(NOTHING)
+
+
+class TengenFunctionMode:
+    """``with mode:`` hands each call of this thread to ``mode.__tengen_function__``, whatever its arguments.
+
+    A subclass defines ``__tengen_function__(self, func, types, args=(), kwargs=None)``. While that runs, the
+    mode itself is left: ``func(*args, **kwargs)`` goes on to the next mode, to subclasses, and to tensors.
+    Attributes and methods of plain tensors that compute nothing (``x.shape``, ``x.dim()``) are not seen.
+    """
+
+    def __tengen_function__(
+        self, func: Callable[..., Any], types: Sequence[type], args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        # What makes the bindings come by; as an interceptor of operators it does nothing.
+        layer = Layer()
+        layer.enter()
+        self.__dict__.setdefault("_layers", []).append(layer)
+        state.modes = (*state.modes, self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        state.modes = state.modes[:-1]
+        self.__dict__["_layers"].pop().leave()
+
+
+# -- for functions that are written outside ----------------------------------------------------
+
+
+def has_tengen_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether one of the arguments overrides functions, or a mode is entered."""
+    if state.level == NOTHING:
+        return False
+    if state.modes:
+        return True
+    return state.level < NO_ARGUMENTS and any([handler_of(value) is not None for value in relevant_args])
+
+
+def has_tengen_function_unary(value: Any) -> bool:
+    """As ``has_tengen_function((value,))``."""
+    return has_tengen_function((value,))
+
+
+def has_tengen_function_variadic(*values: Any) -> bool:
+    """As ``has_tengen_function(values)``."""
+    return has_tengen_function(values)
+
+
+def handle_tengen_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """Let whoever overrides the call ``public_api(*args, **kwargs)`` run it, and return the result.
+
+    ``relevant_args`` are the arguments to be asked. TypeError when none takes it.
+    """
+    result = dispatch(public_api, args, kwargs, overloaded(relevant_args))
+    if result is UNHANDLED:
+        raise nobody(public_api, (), [])
+    return result
+
+
+def wrap_tengen_function(
+    dispatcher: Callable[..., Iterable[Any]],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator that makes a function overridable; ``dispatcher`` gives the arguments to be asked."""
+
+    def inner(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def public(*args: Any, **kwargs: Any) -> Any:
+            relevant = dispatcher(*args, **kwargs)
+            if has_tengen_function(relevant):
+                return handle_tengen_function(public, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        return public
+
+    return inner
+
+
+def is_tensor_like(value: Any) -> bool:
+    """Whether it is a Tensor, or an object with ``__tengen_function__``."""
+    return type(value) is Tensor or hasattr(value, "__tengen_function__")
+
+
+# -- the default handler -------------------------------------------------------------------------
+
+
+@cache
+def get_default_nowrap_functions() -> frozenset[Any]:
+    """The functions whose results the default handler leaves as they are: they return a tensor kept."""
+    return frozenset({Tensor.grad.__get__})
+
+
+def default_handler(
+    cls: type[Tensor], func: Callable[..., Any], types: Sequence[type], args: tuple[Any, ...], kwargs: Any
+) -> Any:
+    """``Tensor.__tengen_function__``: what ``func`` returns, its tensors as instances of ``cls``."""
+    if not all([issubclass(cls, kind) for kind in types]):
+        return NotImplemented
+    with at_level(NO_ARGUMENTS):
+        result = func(*args, **(kwargs or {}))
+        return result if func in get_default_nowrap_functions() else _convert(result, cls)
+
+
+def _convert(result: Any, cls: type[Tensor]) -> Any:
+    if cls is Tensor:
+        return result
+    if isinstance(result, Tensor):
+        return result if isinstance(result, cls) else result.as_subclass(cls)
+    if isinstance(result, (tuple, list)):
+        return type(result)([_convert(value, cls) for value in result])
+    return result
+
+
+# -- the methods of subclasses ---------------------------------------------------------------------
+
+#: What a subclass has as plain tensors do: making instances, and what calls other methods only.
+_NOT_OVERRIDABLE = frozenset(
+    {"__new__", "__hash__", "__dir__", "__iter__", "__delitem__", "__tengen_function__", "as_subclass"}
+)
+
+
+def make_ancestor(tensor: Any) -> Any:
+    """The class between Tensor and its subclasses: the methods and properties that can be overridden."""
+    namespace: dict[str, Any] = {
+        "__module__": "tengen.overrides",
+        "__slots__": (),
+        "__doc__": "What subclasses of Tensor have in place of its methods: such as can be overridden.",
+        "__hash__": tensor.__hash__,
+    }
+    for kind in reversed(tensor.__mro__):
+        if kind is not object and kind is not TensorBase:
+            for name, raw in vars(kind).items():
+                made = _override(name, raw)
+                if made is not None:
+                    namespace[name] = made
+    return type(tensor)("OverridableTensor", (tensor,), namespace, is_ancestor=True)
+
+
+def refresh(ancestor: Any, name: str) -> None:
+    """Follow an assignment to an attribute of Tensor."""
+    made = _override(name, Tensor.__dict__[name])
+    if made is not None:
+        setattr(ancestor, name, made)
+
+
+def _override(name: str, raw: Any) -> Any:
+    """The method or property ``raw`` as one that can be overridden; None when it is not to be."""
+    special = name.startswith("__") and name.endswith("__")
+    if name in _NOT_OVERRIDABLE or (name.startswith("_") and not special and not isinstance(raw, property)):
+        return None
+    if isinstance(raw, property):
+        return _property(raw)
+    if not isinstance(raw, FunctionType):
+        return None
+    known = _special_methods().get(name)
+    return _method(raw) if known is None else _special(name, raw, known)
+
+
+@cache
+def _special_methods() -> Mapping[str, str]:
+    """Python's operators, and the method of Tensor that handlers see in place of each."""
+    from tengen.generated.tensor_methods import SPECIAL
+
+    return SPECIAL
+
+
+def _method(raw: FunctionType) -> Any:
+    @wraps(raw)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        result = dispatch(method, args, kwargs)
+        return raw(*args, **kwargs) if result is UNHANDLED else result
+
+    return method
+
+
+def _special(name: str, raw: FunctionType, known: str) -> Any:
+    """One of Python's operators. It sees to it that handlers are given the operands in their order."""
+    reflected = name.startswith("__r") and hasattr(_operators, f"__{name[3:]}")
+
+    @wraps(raw)
+    def method(self: Any, *others: Any) -> Any:
+        if reflected and type(others[0]) is Tensor and getattr(type(self), name) is method:
+            # Python asks the subclass first; the plain operand on the left comes to the same handler.
+            return NotImplemented
+        try:
+            result = dispatch(method if known == name else known, (self, *others), {})
+        except TypeError:
+            if others:
+                return NotImplemented
+            raise
+        return raw(self, *others) if result is UNHANDLED else result
+
+    return method
+
+
+def _property(raw: property) -> property:
+    def getter(self: Any) -> Any:
+        result = dispatch(made.__get__, (self,), {})
+        return raw.fget(self) if result is UNHANDLED else result
+
+    def setter(self: Any, value: Any) -> None:
+        if dispatch(made.__set__, (self, value), {}) is UNHANDLED:
+            raw.fset(self, value)
+
+    def deleter(self: Any) -> None:
+        if dispatch(made.__delete__, (self,), {}) is UNHANDLED:
+            raw.fdel(self)
+
+    made = property(getter, raw.fset and setter, raw.fdel and deleter, raw.__doc__)
+    return made
+
+
+# -- what there is -----------------------------------------------------------------------------------
+
+
+def _namespaces() -> list[ModuleType]:
+    import tengen
+    import tengen.linalg
+    import tengen.nn.functional
+    import tengen.special
+
+    return [tengen, tengen.nn.functional, tengen.linalg, tengen.special]
+
+
+@cache
+def _overridable_by_name() -> dict[Any, str]:
+    """Each function, method and property's getter that can be overridden, and its name."""
+    found: dict[Any, str] = {}
+    for module in _namespaces():
+        for name, value in vars(module).items():
+            if not name.startswith("_") and isinstance(value, FunctionType) and _is_overridable(value):
+                found.setdefault(value, f"{module.__name__}.{name}")
+    for name, value in _method_dict().items():
+        if isinstance(value, property):
+            found[value.__get__] = f"tengen.Tensor.{name}.__get__"
+            if value.fset is not None:
+                found[value.__set__] = f"tengen.Tensor.{name}.__set__"
+            if value.fdel is not None:
+                found[value.__delete__] = f"tengen.Tensor.{name}.__delete__"
+        elif isinstance(value, FunctionType):
+            found[value] = f"tengen.Tensor.{name}"
+    return found
+
+
+def _method_dict() -> Mapping[str, Any]:
+    from tengen.tensor_meta import ancestor
+
+    return type.__getattribute__(ancestor(), "__dict__")
+
+
+def _is_overridable(function: FunctionType) -> bool:
+    wrapper = getattr(function, "__wrapped__", None) is not None
+    return wrapper or function.__module__.startswith("tengen.generated.")
+
+
+def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
+    """What can be overridden, by where it is: ``tengen``, ``tengen.nn.functional``, ``tengen.Tensor`` ..."""
+    homes: dict[str, Any] = {module.__name__: module for module in _namespaces()} | {"tengen.Tensor": Tensor}
+    found: dict[Any, list[Callable[..., Any]]] = {home: [] for home in homes.values()}
+    for function, name in _overridable_by_name().items():
+        home = "tengen.Tensor" if name.startswith("tengen.Tensor.") else name.rpartition(".")[0]
+        found[homes[home]].append(function)
+    return found
+
+
+@cache
+def get_ignored_functions() -> frozenset[Callable[..., Any]]:
+    """The public functions that nothing overrides: they take no tensors, or make them of something else."""
+    found: set[Callable[..., Any]] = {getattr(Tensor, name) for name in _NOT_OVERRIDABLE}
+    for module in _namespaces():
+        for name, value in vars(module).items():
+            if not name.startswith("_") and isinstance(value, FunctionType) and not _is_overridable(value):
+                found.add(value)
+    return frozenset(found)
+
+
+def resolve_name(f: Callable[..., Any]) -> str | None:
+    """``"tengen.Tensor.add"`` and the like, of a function that can be overridden; None for any other."""
+    return _overridable_by_name().get(f)
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Whether it is a method, or what reads, sets or deletes a property, of Tensor."""
+    name = resolve_name(func)
+    return name is not None and name.startswith("tengen.Tensor.")
