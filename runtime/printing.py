@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from tengen.device import default_device
+from tengen.interception import active
 from tengen.scalar_type import bool_, default, default_complex, int64
 from tengen.tensor_base import TensorBase
 
@@ -201,7 +202,7 @@ def tensor_str(tensor: Any) -> str:
     cls = type(tensor)
     prefix = "tensor(" if cls.__module__.partition(".")[0] == "tengen" else f"{cls.__name__}("
     contents, suffixes = _contents(tensor, len(prefix))
-    suffixes += _gradient(tensor)
+    suffixes += _gradient(tensor) + _tangent(tensor)
     return _joined(prefix + contents, suffixes, len(prefix))
 
 
@@ -239,6 +240,15 @@ def _gradient(tensor: Any) -> list[str]:
     if grad_fn is not None:
         return [f"grad_fn=<{grad_fn.name()}>"]
     return ["requires_grad=True"] if tensor.requires_grad else []
+
+
+def _tangent(tensor: Any) -> list[str]:
+    if not active:
+        return []
+    from tengen.autograd.forward_grad import newest_tangent
+
+    tangent = newest_tangent(tensor)
+    return [] if tangent is None else [f"tangent={tangent}"]
 
 
 def _joined(text: str, suffixes: Sequence[str], indent: int) -> str:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tengen.autograd.autograd_meta import meta_of
@@ -33,6 +33,7 @@ from tengen.autograd.linear import AliasBackward0, Identity, apply_linear
 from tengen.autograd.saved_variable import alias
 from tengen.autograd.view import as_view, differentiable
 from tengen.interception import Layer, layers
+from tengen.tensor_base import TensorBase
 
 if TYPE_CHECKING:
     from tengen.autograd.linear import LinearMap
@@ -103,9 +104,24 @@ def tangent_of(tensor: Any, level: ForwardLevel) -> Any:
     return found
 
 
-def has_tangent(tensor: Any) -> bool:
-    """Whether a tensor has a tangent at one of the levels of this thread."""
-    return any([tangent_of(tensor, level) is not None for level in levels()])
+def levels_of(arguments: Sequence[Any]) -> list[tuple[ForwardLevel, list[Any]]]:
+    """The levels at which an argument has a tangent, the oldest first, with the tangents there."""
+    if not forward_mode.on():
+        return []
+    found = []
+    for level in levels():
+        if level.depth:
+            continue
+        tangents = [tangent_of(a, level) if isinstance(a, TensorBase) else None for a in arguments]
+        if any([t is not None for t in tangents]):
+            found.append((level, tangents))
+    return found
+
+
+def newest_tangent(tensor: Any) -> Any:
+    """The tangent of a tensor at the newest level of this thread at which it has one, or None."""
+    found = [tangent_of(tensor, level) for level in reversed(levels())] if forward_mode.on() else []
+    return next((tangent for tangent in found if tangent is not None), None)
 
 
 def share_tangents(

@@ -10,7 +10,7 @@ from tengen.autograd.hooks import extra_of
 from tengen.autograd.linear import BroadcastTo, Cast, Copy, LinearBackward, apply_linear
 from tengen.autograd.node import SavesResults
 from tengen.autograd.view import differentiable
-from tengen.formulas.tangents import laid_out, write, zeros_for
+from tengen.formulas.tangents import laid_out, root, write, zeros_for
 from tengen.generated.jvps import JVPS
 from tengen.node_support import zero_tangent
 from tengen.operator import Operator
@@ -149,24 +149,17 @@ def _give(level: ForwardLevel, operator: Operator, result: Any, found: Any, tang
         pairs = [(result, found)]
     else:
         pairs = list(zip(result, found, strict=True))
-    used = {id(_root(t)) for t in _tensors(tangents)}
+    used = {id(root(t)) for t in _tensors(tangents)}
     for out, tangent in pairs:
         if out is None or tangent is None or not differentiable(out._type):
             continue
         with level.masked():
             tangent = _fitted(tangent, out)
             if operator.kind != "view":
-                tangent = laid_out(tangent, out, copied=id(_root(tangent)) in used)
+                tangent = laid_out(tangent, out, copied=id(root(tangent)) in used)
         level.set(out, tangent)
         if out._edge is not None:
             _remember(level, out._edge, out)
-
-
-def _root(tensor: Any) -> Any:
-    """What holds a tensor's memory."""
-    while wraps(tensor):
-        tensor = tensor._value
-    return tensor if tensor._base is None else tensor._base
 
 
 def _fitted(tangent: Any, out: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from tengen.autograd.anomaly_mode import remember
 from tengen.autograd.custom_function import wrap_outputs
+from tengen.autograd.forward_grad import forward_mode, levels_of
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.node import Error
 from tengen.autograd.python_function import FunctionCtx, PyNode
@@ -112,6 +113,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             remember([node])
         number = node.sequence_nr if recording else -1
         seen = [(o, o.begin_function(cls.__name__, args, number)) for o in observers()] if active else ()
+        duals = levels_of(args) if active else []
+        forward, forward_mode.enabled = forward_mode.enabled, False
         grad_mode.enabled, before = False, grad_mode.enabled
         try:
             if separate:
@@ -126,10 +129,14 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 # An input that is returned is saved as such; its alias is what the Function made.
                 node.keep({id(out): i for i, out in enumerate(made)})
         finally:
-            grad_mode.enabled = before
+            grad_mode.enabled, forward_mode.enabled = before, forward
             for observer, begun in seen:
                 observer.end_function(begun)
-        node.to_save = node.dirty_tensors = node.non_differentiable = ()
+        if duals:
+            from tengen.autograd.custom_forward import differentiate
+
+            differentiate(node, args, made, duals)
+        node.to_save = node.saved_for_forward = node.dirty_tensors = node.non_differentiable = ()
         return made if several else made[0]
 
     @classmethod

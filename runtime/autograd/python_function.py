@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from tengen.autograd.edge import Edge, gradient_edge
+from tengen.autograd.inference_mode import check_not_inference
 from tengen.autograd.node import Node
 from tengen.autograd.saved_variable import BACKWARD_TWICE, FREED, alias, unpack_tensor
 from tengen.autograd.saved_variable_hooks import pack_slot, state
@@ -61,6 +62,8 @@ class PyNode(FunctionCtx, Node):
     #: The Function; each has a class of Nodes of its own.
     _forward_cls: ClassVar[Any]
     runs_undefined = True
+    #: Whether ``jvp`` runs.
+    in_jvp = False
 
     #: What was saved: Tensors, of results aliases without history, with their versions.
     _tensors: Any
@@ -84,10 +87,12 @@ class PyNode(FunctionCtx, Node):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What ``save_for_backward`` was given, with the history it had.
+        """What ``save_for_backward`` was given, with the history it had; in ``jvp`` that of ``save_for_forward``.
 
         Raises RuntimeError when it was freed, or one of the Tensors was written to since.
         """
+        if self.in_jvp:
+            return self.saved_for_forward
         if self._tensors is FREED:
             raise RuntimeError(BACKWARD_TWICE)
         saved = zip(self._tensors, self._tensors_version, self._tensors_edges, strict=True)
@@ -112,6 +117,7 @@ class PyNode(FunctionCtx, Node):
                     f"save_for_backward can only save variables, but argument {index} is of type "
                     + type(tensor).__name__
                 )
+            check_not_inference((tensor,))
             number = outputs.get(id(tensor))
             if number is not None and tensor._edge is not None and tensor._edge[0] is self:
                 tensors.append(alias(tensor, None))  # the result itself would be a cycle

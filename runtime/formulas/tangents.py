@@ -56,3 +56,15 @@ def zeros_for(base: Any, tangent: Any) -> Any:
 def write(tangent: Any, value: Any) -> None:
     """Write into a tangent, and so into those that share its memory."""
     tangent.copy_(value)
+
+
+def root(tensor: Any) -> Any:
+    """The tensor that a tensor is a view of: itself when it is none. Of one that wraps another, that one's."""
+    while getattr(tensor, "wraps", False):
+        tensor = tensor._value
+    return tensor if tensor._base is None else tensor._base
+
+
+def same_memory(a: Any, b: Any) -> bool:
+    """Whether one of two tensors is a view of the other, or both are of one base."""
+    return root(a) is root(b)
