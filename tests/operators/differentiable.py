@@ -68,7 +68,8 @@ def all_inputs(call: Call, values: list[Any]) -> list[tuple[int, int | None]]:
 
 def inputs_of(call: Call, values: list[Any]) -> list[tuple[int, int | None]]:
     """Those of them for which a gradient is declared; all of a composite."""
-    spec = NODES.get(str(call.operator.name))
+    name = str(call.operator.name)
+    spec = NODES.get(name) or NODES.get(name.removesuffix("_forward"))
     if spec is None:
         return all_inputs(call, values)
     names = declared.implemented(spec)

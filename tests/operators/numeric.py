@@ -1,8 +1,9 @@
-"""Derivatives by finite differences, along random directions, in float64 and complex128.
+"""Derivatives against finite differences, in float64 and complex128.
 
-For a function f, a direction u of its inputs and one v of its results, <v, J u> is had three
-ways: from the difference of f along u, from the gradient of <v, f> (reverse mode), and from the
-tangent of f along u (forward mode). Complex numbers count as pairs of reals.
+Reverse mode, once and twice, is ``gradcheck``'s and ``gradgradcheck``'s business. A tangent is compared along
+random directions: for a function f, a direction u of its inputs and one v of its results, <v, J u>
+is had from the difference of f along u, and from the tangent of f along u. Complex numbers count as
+pairs of reals.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import tengen
 Function = Callable[..., Sequence[Any]]  # differentiable tensors -> differentiable results
 
 STEP = 1e-6
-DIRECTIONS = 2
+#: As many numbers may the inputs of a call have for whole Jacobians to be compared.
+FEW = 12
 
 
 def directions(tensors: Sequence[Any], rng: np.random.Generator) -> list[Any]:
@@ -47,83 +49,32 @@ def difference(function: Function, inputs: Sequence[Any], along: Sequence[Any]) 
         return [(a - b) / (2 * STEP) for a, b in zip(ahead, behind, strict=True)]
 
 
-def gradient(
-    function: Function, inputs: Sequence[Any], v: Sequence[Any], create_graph: bool = False
-) -> list[Any]:
-    """The gradients of <v, function(inputs)>; None where an input does not matter."""
-    results = function(*inputs)
-    wanted = [(r, w) for r, w in zip(results, v, strict=True) if r.requires_grad]
-    if not wanted:
-        return [None] * len(inputs)
-    found: tuple[Any, ...] = tengen.autograd.grad(
-        [r for r, _ in wanted],
-        list(inputs),
-        [w for _, w in wanted],
-        create_graph=create_graph,
-        allow_unused=True,
-    )
-    return list(found)
-
-
-def cotangents(results: Sequence[Any], rng: np.random.Generator) -> list[Any]:
-    """Random tensors like the results that are recorded, None for the others."""
-    return [directions([r], rng)[0] if r.requires_grad else None for r in results]
-
-
-def recorded(function: Function) -> Function:
-    """The function without the results that are not recorded."""
-    return lambda *points: [r for r in function(*points) if r.requires_grad]
-
-
-def still_where_undefined(u: Sequence[Any], gradients: Sequence[Any]) -> list[Any]:
-    """The direction without the inputs that the results do not depend on differentiably."""
-    return [x if g is not None else x * 0 for x, g in zip(u, gradients, strict=True)]
-
-
 def leaves(tensors: Sequence[Any]) -> list[Any]:
     """Fresh leaves that require gradients, over copies."""
     return [t.detach().clone().requires_grad_() for t in tensors]
 
 
-def check_gradient(function: Function, inputs: Sequence[Any], seed: int, tolerance: float = 1e-4) -> None:
-    """Reverse mode against differences. AssertionError with both values where they differ."""
-    rng = np.random.default_rng(seed)
-    for _ in range(DIRECTIONS):
-        points = leaves(inputs)
-        v = cotangents(function(*points), rng)
-        if all(x is None for x in v):
-            return  # composed of what has no derivative
-        found = gradient(function, points, v)
-        u = still_where_undefined(directions(points, rng), found)
-        numeric = inner(v, difference(function, points, u))
-        analytic = inner(found, u)
-        assert_close(analytic, numeric, tolerance, "gradient")
+def records(function: Function, points: Sequence[Any]) -> bool:
+    """Whether any result is differentiable: a composite may be made of what has no derivative."""
+    return any(r.requires_grad for r in function(*points))
 
 
-def check_second_gradient(
-    function: Function, inputs: Sequence[Any], seed: int, tolerance: float = 1e-3
-) -> None:
-    """The gradient of the gradient against differences of the gradient."""
-    rng = np.random.default_rng(seed)
+def check_gradient(function: Function, inputs: Sequence[Any]) -> None:
+    """Reverse mode against differences: whole Jacobians, or along random vectors where these are large.
+
+    GradcheckError with both where they differ.
+    """
     points = leaves(inputs)
-    v = [x for x in cotangents(function(*points), rng) if x is not None]
-    if not v:
-        return  # composed of what has no derivative
-    first = gradient(function, points, cotangents(function(*points), rng))
-    count = len(inputs)
+    if records(function, points):
+        many = sum(t.numel() for t in points) > FEW
+        tengen.autograd.gradcheck(function, points, fast_mode=many)
 
-    def gradients(*points: Any) -> list[Any]:
-        with tengen.enable_grad():
-            x = [p if p.requires_grad else p.detach().clone().requires_grad_() for p in points[:count]]
-            found = gradient(recorded(function), x, points[count:], create_graph=True)
-            return [tengen.zeros_like(p) if g is None else g for p, g in zip(x, found, strict=True)]
 
-    points = leaves([*inputs, *v])
-    u = still_where_undefined(directions(points, rng), [*first, *v])
-    w = directions(inputs, rng)
-    numeric = inner(w, difference(gradients, points, u))
-    analytic = inner(gradient(gradients, points, w), u)
-    assert_close(analytic, numeric, tolerance, "second gradient")
+def check_second_gradient(function: Function, inputs: Sequence[Any]) -> None:
+    """The gradient of the gradient against differences of the gradient, along random vectors."""
+    points = leaves(inputs)
+    if records(function, points):
+        tengen.autograd.gradgradcheck(function, points, fast_mode=True)
 
 
 def assert_close(found: float, expected: float, tolerance: float, what: str) -> None:
