@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from tengen.autograd import forward_ad, function, graph
@@ -283,3 +284,10 @@ def _edge(tensor: Any) -> Edge:
 def _zeros_like(tensor: Any) -> Any:
     kind = tensor._type
     return kind.wrap(kind.backend.lib.zeros(tensor._array.shape, kind.dtype))
+
+
+def __getattr__(name: str) -> Any:
+    """``functional``, which is imported when it is first used: it is made of operators."""
+    if name == "functional":
+        return import_module("tengen.autograd.functional")
+    raise AttributeError(f"module 'tengen.autograd' has no attribute {name!r}")

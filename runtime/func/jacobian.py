@@ -48,7 +48,7 @@ def jacrev(
         outputs, spec = tree_flatten(output)
         check_real(outputs, "jacrev", "outputs")
         inputs, input_spec = tree_flatten(_chosen(args, argnums))
-        chunks = [_rows(vjp_fn, basis, spec) for basis in _unit_vectors(outputs, chunk_size)]
+        chunks = [_rows(vjp_fn, basis, spec) for basis in unit_vectors(outputs, chunk_size)]
         stacked = chunks[0] if len(chunks) == 1 else [cat(c, 0) for c in zip(*chunks, strict=True)]
         parts = [_split(s, outputs, t) for s, t in zip(stacked, inputs, strict=True)]
         found = [tree_unflatten(part, input_spec) for part in zip(*parts, strict=True)]
@@ -101,7 +101,7 @@ def jacfwd(
         one = isinstance(argnums, int)
         inputs, input_spec = tree_flatten(chosen)
         check_given_tensors(inputs, "jacfwd(f, ...)(*args)", "args")
-        (basis,) = _unit_vectors(inputs, None)
+        (basis,) = unit_vectors(inputs, None)
 
         def column(*tangents: Any) -> Any:
             tree = tree_unflatten(tangents, input_spec)
@@ -112,7 +112,7 @@ def jacfwd(
         found = vmap(column, randomness=randomness)(*basis)
         found, aux = found if has_aux else (found, None)
         columns, spec = tree_flatten(found)
-        parts = [tree_unflatten(_columns(c, inputs), input_spec) for c in columns]
+        parts = [tree_unflatten(columns_of(c, inputs), input_spec) for c in columns]
         result = tree_unflatten(parts, spec)
         # What did not depend on the unit vector was computed once, but came for each.
         return (result, tree_map(lambda t: t[0], aux)) if has_aux else result
@@ -120,7 +120,7 @@ def jacfwd(
     return jacobian
 
 
-def _columns(stacked: Any, inputs: Sequence[Any]) -> list[Any]:
+def columns_of(stacked: Any, inputs: Sequence[Any]) -> list[Any]:
     """The columns of a Jacobian of one output as a tensor for each input."""
     last = stacked.movedim(0, -1)
     shape = last._array.shape[:-1]
@@ -147,7 +147,7 @@ def _chosen(args: tuple[Any, ...], argnums: Argnums) -> Any:
     return args[places[0]] if isinstance(argnums, int) else tuple([args[p] for p in places])
 
 
-def _unit_vectors(tensors: Sequence[Any], chunk_size: int | None) -> Iterator[list[Any]]:
+def unit_vectors(tensors: Sequence[Any], chunk_size: int | None) -> Iterator[list[Any]]:
     """The unit vectors of the space that the tensors span together, so many at a time.
 
     Of each chunk there is a tensor for each of ``tensors``, of its dtype, and of its shape behind the

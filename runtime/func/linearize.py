@@ -14,6 +14,7 @@ from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.view import differentiable
 from tengen.func.grad_level import GradLevel, histories
 from tengen.generated.functions import zeros_like
+from tengen.tensor import Tensor
 from tengen.tensor_base import TensorBase
 from tengen.utils.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 
@@ -49,7 +50,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         found = _checked(tangents, given_spec, likes)
         create_graph = grad_mode.enabled and (outside or any([histories(t) for t in found]))
         results = transposed.pull(products, found, create_graph, keep_graph=True)
-        pushed = [zeros_like(v) if isinstance(v, TensorBase) else v for v in constants]
+        pushed = [zeros_like(v) if isinstance(v, Tensor) else v for v in constants]
         for place, result in zip(places, results, strict=True):
             pushed[place] = result
         return tree_unflatten(pushed, spec)
