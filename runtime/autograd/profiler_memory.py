@@ -50,7 +50,7 @@ class MemoryLog:
         """Note the memory of ``result`` that is new: not of what was there ``before``, nor seen already."""
         for owner in _owners((result,)):
             known = self._known.get(id(owner))
-            if owner in before or (known is not None and known() is owner):
+            if not owner.nbytes or owner in before or (known is not None and known() is owner):
                 continue
             self._follow(owner)
             self.records.append(MemoryRecord(self._tick(), time, self._thread(), owner.nbytes))

@@ -1,7 +1,8 @@
 """Chrome traces: the JSON that Perfetto and chrome://tracing open.
 
 Its parts are those of the "Trace Event Format": complete events (ph X) for what ran, instants (i)
-for memory, pairs of flow events (s, f) from an operator to its Node, metadata (M) for names.
+for memory, pairs of flow events (s, f) from an operator to its Node, metadata (M) for names. Complete
+events of a thread must nest; a range that does not is a pair of asynchronous events (b, e).
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def as_json(trace: Trace) -> dict[str, Any]:
         "baseTimeNanoseconds": trace.base,
         "traceEvents": [
             *_names(ran),
-            *[_complete(event) for event in ran],
+            *_ran(ran),
             *_flows(ran),
             *_memory(trace, events),
             *_span(trace),
@@ -81,8 +82,26 @@ def _names(events: Sequence[FunctionEvent]) -> Iterator[dict[str, Any]]:
         yield meta("thread_sort_index", tid, sort_index=event.thread)
 
 
-def _complete(event: FunctionEvent) -> dict[str, Any]:
-    """What ran, from when, for how long."""
+def _ran(events: Sequence[FunctionEvent]) -> Iterator[dict[str, Any]]:
+    """What ran, from when to when."""
+    ends: dict[int, list[float]] = {}
+    for event in events:
+        start, end = event.time_range.start, event.time_range.end
+        open_ = ends.setdefault(event.device_resource_id, [])
+        while open_ and open_[-1] <= start:
+            open_.pop()
+        slice_ = _slice(event)
+        if event.is_async or (open_ and open_[-1] < end):
+            pair = {**slice_, "id": event.id}
+            yield {**pair, "ph": "b"}
+            yield {**pair, "ph": "e", "ts": end, "args": {}}
+        else:
+            open_.append(end)
+            yield {**slice_, "ph": "X", "dur": round(end - start, 3)}  # whole nanoseconds
+
+
+def _slice(event: FunctionEvent) -> dict[str, Any]:
+    """An event's name, beginning and arguments."""
     args: dict[str, Any] = {"External id": event.id}
     if event.sequence_nr >= 0:
         args["Sequence number"] = event.sequence_nr
@@ -97,13 +116,11 @@ def _complete(event: FunctionEvent) -> dict[str, Any]:
     if event.stack:
         args["Call stack"] = ";".join(event.stack)
     return {
-        "ph": "X",
         "cat": "user_annotation" if event.is_user_annotation else "cpu_op",
         "name": event.trace_name,
         "pid": os.getpid(),
         "tid": event.device_resource_id,
         "ts": event.time_range.start,
-        "dur": round(event.cpu_time_total, 3),  # whole nanoseconds, less what floats make of them
         "args": args,
     }
 
