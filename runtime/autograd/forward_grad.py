@@ -32,7 +32,7 @@ from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.linear import AliasBackward0, Identity, apply_linear
 from tengen.autograd.saved_variable import alias
 from tengen.autograd.view import as_view, differentiable
-from tengen.interception import Layer, layers
+from tengen.interception import Layer, active, layers
 from tengen.tensor_base import TensorBase
 
 if TYPE_CHECKING:
@@ -122,6 +122,12 @@ def newest_tangent(tensor: Any) -> Any:
     """The tangent of a tensor at the newest level of this thread at which it has one, or None."""
     found = [tangent_of(tensor, level) for level in reversed(levels())] if forward_mode.on() else []
     return next((tangent for tangent in found if tangent is not None), None)
+
+
+def is_differentiated(tensor: Any) -> bool:
+    """Whether what is computed from a tensor will be differentiated, in reverse or forward mode."""
+    recorded: bool = tensor._requires_grad and grad_mode.enabled
+    return recorded or (bool(active) and newest_tangent(tensor) is not None)
 
 
 def share_tangents(

@@ -124,9 +124,12 @@ def _plain(level: ForwardLevel, value: Any) -> Any:
     """An argument or result as formulas see it."""
     if isinstance(value, TensorBase):
         return level.plain(value)
-    if value.__class__ in (list, tuple):
-        return [_plain(level, v) for v in value]
-    return value
+    return [_plain(level, v) for v in value] if _has_tensors(value) else value
+
+
+def _has_tensors(value: Any) -> bool:
+    """Whether an argument is a list of tensors, some of which may be None."""
+    return value.__class__ in (list, tuple) and any([isinstance(v, TensorBase) for v in value])
 
 
 def _evaluate(rule: Rule, primals: list[Any], tangents: list[Any], results: list[Any]) -> Any:
@@ -220,7 +223,7 @@ def _composite(
     result = proceed(*arguments)
     if operator.base is not None and target._array is not array and tangents[0] is not None:
         with level.masked():
-            level.set(target, operator_named(operator.base)(tangents[0], *arguments[1:]))
+            operator(tangents[0], *arguments[1:])
     return result
 
 
@@ -265,9 +268,7 @@ def _before(level: ForwardLevel, value: Any, target: Any) -> Any:
         found = level.plain(value)
         shares = value is target or (value._storage is not None and value._storage is target._storage)
         return apply_linear(Copy(found._type), found) if shares else found
-    if value.__class__ in (list, tuple):
-        return [_before(level, v, target) for v in value]
-    return value
+    return [_before(level, v, target) for v in value] if _has_tensors(value) else value
 
 
 def _write(level: ForwardLevel, target: Any, value: Any) -> None:
@@ -308,8 +309,8 @@ def _batched(level: ForwardLevel, arguments: Arguments) -> Arguments:
 
 
 def _raised(level: ForwardLevel, value: Any) -> Any:
-    if value.__class__ in (list, tuple):
-        return type(value)([_raised(level, v) for v in value])
+    if _has_tensors(value):
+        return [_raised(level, v) for v in value]
     if not isinstance(value, TensorBase) or wraps(value):
         return value
     tangent = tangent_of(value, level)

@@ -9,6 +9,7 @@ from tengen.autograd.inference_mode import check_not_inference
 from tengen.autograd.node import Node
 from tengen.autograd.saved_variable import BACKWARD_TWICE, FREED, alias, unpack_tensor
 from tengen.autograd.saved_variable_hooks import pack_slot, state
+from tengen.function_dispatch import users_level
 from tengen.tensor_base import TensorBase
 
 
@@ -87,9 +88,10 @@ class PyNode(FunctionCtx, Node):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What ``save_for_backward`` was given, with the history it had; in ``jvp`` that of ``save_for_forward``.
+        """What ``save_for_backward`` was given, with the history it had.
 
-        Raises RuntimeError when it was freed, or one of the Tensors was written to since.
+        In ``jvp`` what ``save_for_forward`` was given. Raises RuntimeError when it was freed, or one of
+        the Tensors was written to since.
         """
         if self.in_jvp:
             return self.saved_for_forward
@@ -139,7 +141,8 @@ class PyNode(FunctionCtx, Node):
     def apply_graph(self, grad: Any) -> tuple[Any, ...]:
         if self.materialize_grads:
             grad = tuple([self._zeros(i) if g is None else g for i, g in enumerate(grad)])
-        given = self._forward_cls._user_backward()(self, *grad)
+        with users_level():
+            given = self._forward_cls._user_backward()(self, *grad)
         return self._gradients(given if isinstance(given, tuple) else (given,))
 
     def _zeros(self, number: int) -> Any:

@@ -7,6 +7,7 @@ from math import inf, prod
 from typing import TYPE_CHECKING
 
 import tengen
+from tengen.autograd.forward_grad import is_differentiated
 from tengen.native.dims import wrap_dim
 from tengen.native.linalg_checks import (
     NOT_POSITIVE,
@@ -172,7 +173,7 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> tuple[Tensor, Tensor]:
 def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, ascending."""
     # The gradient needs the eigenvectors.
-    return _eigh(self, UPLO, self.requires_grad and tengen.is_grad_enabled())[0]
+    return _eigh(self, UPLO, is_differentiated(self))[0]
 
 
 def linalg_eigvals(self: Tensor) -> Tensor:
@@ -191,7 +192,7 @@ def linalg_svd(
 def linalg_svdvals(A: Tensor, driver: str | None = None) -> Tensor:
     """The singular values, descending."""
     # The gradient needs the singular vectors.
-    return _svd(A, False, A.requires_grad and tengen.is_grad_enabled(), driver)[1]
+    return _svd(A, False, is_differentiated(A), driver)[1]
 
 
 def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> tuple[Tensor, Tensor, Tensor]:

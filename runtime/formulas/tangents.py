@@ -59,7 +59,7 @@ def write(tangent: Any, value: Any) -> None:
 
 
 def root(tensor: Any) -> Any:
-    """The tensor that a tensor is a view of: itself when it is none. Of one that wraps another, that one's."""
+    """The tensor that a tensor is a view of, or itself; of one that wraps another, that one's."""
     while getattr(tensor, "wraps", False):
         tensor = tensor._value
     return tensor if tensor._base is None else tensor._base
