@@ -5,20 +5,32 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
-from . import gen
+#: Each command: the module that has its ``add_arguments`` and ``run``, and what it is for.
+COMMANDS = {
+    "gen": ("tengen.codegen.gen", "generate the code of the declared operators"),
+    "new": ("tengen.codegen.commands.new", "write the entry of a new operator in its place"),
+    "fmt": ("tengen.codegen.commands.format", "format the declarations"),
+    "fix": ("tengen.codegen.commands.fix", "do what the errors suggest"),
+    "explain": ("tengen.codegen.commands.explain", "show everything that an entry becomes"),
+    "diff": ("tengen.codegen.commands.diff", "show what changed in the declarations, operator by operator"),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """``tengen gen`` is ``python -m tengen.codegen.gen``. Returns the exit status."""
+    """``tengen COMMAND ...``. Returns the exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(prog="tengen", description="Tools for the declarations of operators.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    command = commands.add_parser(
-        "gen", help="generate the code of the declared operators", description=gen.__doc__
-    )
-    gen.add_arguments(command)
-    command.set_defaults(run=gen.run)
-    options = parser.parse_args(arguments)
+    for name, (module, help) in COMMANDS.items():
+        chosen = name in given[:1]  # the others' modules are not needed
+        found = import_module(module) if chosen else None
+        command = commands.add_parser(name, help=help, description=found.__doc__ if found else None)
+        if found is not None:
+            found.add_arguments(command)
+            command.set_defaults(run=found.run)
+    options = parser.parse_args(given)
     status: int = options.run(options)
     return status
 

@@ -62,9 +62,7 @@ class DerivativeChecker:
         """The derivative of an entry; None when it belongs to no operator."""
         located = entry.fields.get("name")
         if located is None:
-            expected = "name: an operator"
-            help = suggestion("name", entry.fields)
-            self.report.error(entry.place, 'an entry without the key "name"', expected=expected, help=help)
+            self.without_name(entry)
             return None
         operator = self.operator(located)
         if operator is None:
@@ -78,6 +76,16 @@ class DerivativeChecker:
             )
             return None
         return self.entry(entry, operator)
+
+    def without_name(self, entry: Entry) -> None:
+        """Reports an entry of no operator; its key may be misspelt."""
+        for key, value in entry.fields.items():
+            if suggestion(key, ["name"]):
+                help = 'did you mean "name"?'
+                message = f'unknown key "{key}" in an entry without the key "name"'
+                self.report.error(value.key or value.place, message, length=len(key), help=help)
+                return
+        self.report.error(entry.place, 'an entry without the key "name"', expected="name: an operator")
 
     def operator(self, located: Located) -> Operator | None:
         """The operator that ``name`` names, by its name or by its whole schema."""

@@ -8,10 +8,13 @@ them, in the order of the files.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .model import Place
+
+_SUGGESTED = re.compile(r'did you mean "([^"]+)"\?')
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,12 @@ class Diagnostic:
     expected: str = ""
     help: str = ""
     related: tuple[tuple[Place, str], ...] = ()
+
+    @property
+    def replacement(self) -> str | None:
+        """The word that was probably meant, where the help is such a suggestion."""
+        found = _SUGGESTED.fullmatch(self.help)
+        return found.group(1) if found else None
 
     def render(self, line: str | None) -> str:
         """The text shown to the author; ``line`` is the source line, if there is one."""

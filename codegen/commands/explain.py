@@ -1,0 +1,278 @@
+"""``tengen explain OPERATOR``: everything that one entry becomes, with file and line.
+
+``tengen explain --where generated/FILE:LINE`` goes the other way, from a line of generated code
+to the declarations that it was made of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tengen.codegen.derive import Derived, derive, saved_values
+from tengen.codegen.diagnostics import DeclarationErrors, suggestion
+from tengen.codegen.differentiate import derivative_of, numbers_taken
+from tengen.codegen.expression import Underivable
+from tengen.codegen.model import Declarations, Derivative, Kernel, NodeSpec, Operator, ScalarType, Variant
+from tengen.codegen.where import Definition, Index
+from tengen.codegen.workspace import Workspace, add_workspace
+
+_WIDTH = 14
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument("operator", nargs="?", help='its name, as "mul" or "mul.Tensor"')
+    parser.add_argument("--where", metavar="FILE:LINE", help="a line of a generated file")
+    parser.add_argument(
+        "--dtype", metavar="DTYPE", help="show the code, as it is specialised for this dtype: float32"
+    )
+    add_workspace(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what there is to say. Returns the exit status."""
+    if (options.operator is None) == (options.where is None):
+        print("tengen explain takes an operator, or --where FILE:LINE", file=sys.stderr)
+        return 2
+    workspace = Workspace.of(options)
+    try:
+        declared = workspace.load()
+    except DeclarationErrors as errors:
+        print(errors, file=sys.stderr)
+        return 1
+    explainer = Explainer(workspace, declared)
+    scalars = {s.dtype: s for s in declared.scalar_types}
+    if options.dtype is not None:
+        if options.dtype not in scalars:
+            print(f'no dtype is named "{options.dtype}": {", ".join(scalars)}', file=sys.stderr)
+            return 2
+        explainer.scalar = scalars[options.dtype]
+    lines = explainer.where(options.where) if options.where else explainer.explain(options.operator)
+    if isinstance(lines, str):
+        print(lines, file=sys.stderr)
+        return 1
+    print("\n".join(lines))
+    return 0
+
+
+def kin(scalar: ScalarType) -> tuple[str, ...]:
+    """The words by which the classes of a scalar type's Types go, the narrowest first."""
+    category = {"reduced": "ReducedFloating"}.get(scalar.category, scalar.category.title())
+    return scalar.name, category, "Floating" if scalar.category == "reduced" else "", ""
+
+
+def row(name: str, text: str) -> str:
+    """A line of the report: a name, and what is said of it."""
+    return f"  {name:<{_WIDTH}} {text}"
+
+
+class Explainer:
+    """Says what became of the declarations."""
+
+    def __init__(self, workspace: Workspace, declared: Declarations) -> None:
+        self.workspace = workspace
+        self.declared = declared
+        self.derived: Derived = derive(declared)
+        self.index = Index(workspace.output, self.derived)
+        self.variants = {str(v.name): v for v in self.derived.variants}
+        #: The scalar type for which code is shown; None shows none.
+        self.scalar: ScalarType | None = None
+
+    # -- from an operator --------------------------------------------------------------------
+
+    def explain(self, name: str) -> list[str] | str:
+        """The report on an operator, or on all overloads of a function; a str says what is wrong."""
+        chosen = [name] if name in self.variants else self.index.functions.get(name, [])
+        if not chosen:
+            close = suggestion(name, [*self.variants, *self.index.functions])
+            return f'no operator is named "{name}"' + (f": {close}" if close else "")
+        lines: list[str] = []
+        for each in chosen:
+            lines += [*self._operator(self.variants[each]), ""]
+        return lines[:-1]
+
+    def _operator(self, variant: Variant) -> Iterator[str]:
+        operator = variant.operator
+        yield str(operator.schema)
+        yield row("declared", self._place(operator.place.file, operator.place.line))
+        if operator.doc:
+            yield row("doc", operator.doc)
+        if variant.base is not None:
+            yield row("derived from", f"{variant.base}, as its {variant.kind} variant")
+        others = [n for n in self.index.functions[variant.name.function] if n != str(variant.name)]
+        if others:
+            yield row("overloads", ", ".join(others))
+        related = [str(v.name) for v in self.derived.variants if v.base == variant.name]
+        if related:
+            yield row("variants", ", ".join(related))
+        yield from self._facts(variant)
+        yield from self._kernels(operator)
+        if variant.base is None:
+            yield from self._derivatives(operator)
+        yield from self._generated(variant)
+        if self.scalar is not None:
+            yield from self._specialised(variant, self.scalar)
+
+    def _facts(self, variant: Variant) -> Iterator[str]:
+        operator = variant.operator
+        yield row("kind", variant.kind)
+        if operator.tags:
+            yield row("tags", ", ".join(sorted(operator.tags)))
+        for backend, types in operator.dtypes.items():
+            yield row(f"dtypes {backend}", self._dtypes(types))
+        promoted = f" of {', '.join(operator.promoted)}" if operator.promoted else ""
+        yield row("promotion", f"{operator.promote or 'none'}{promoted}")
+        yield row("result dtype", operator.result)
+        for special, order in operator.operators.items():
+            yield row("operator", f"{special}({', '.join(order)})")
+
+    def _dtypes(self, types: Iterable[str]) -> str:
+        chosen = set(types)
+        every = [s for s in self.declared.scalar_types]
+        if chosen >= {s.name for s in every}:
+            return "all"
+        return ", ".join(s.dtype for s in every if s.name in chosen) or "none"
+
+    # -- kernels -------------------------------------------------------------------------------
+
+    def _kernels(self, operator: Operator) -> Iterator[str]:
+        for key, kernel in operator.kernels.items():
+            place = kernel.formula.source.place
+            yield row(f"kernel {key}", f"{kernel.formula.text}    {self._place(place.file, place.line)}")
+            for found in self._functions(key, kernel):
+                yield row("", found)
+
+    def _functions(self, key: str, kernel: Kernel) -> Iterator[str]:
+        """Where the functions that a kernel names are written."""
+        package = "composite" if key.startswith("Composite") else "native"
+        names = [kernel.function] if kernel.function else []
+        for qualified in [*names, *kernel.calls.values()]:
+            if ":" in qualified:
+                yield f"{qualified} of the library"
+                continue
+            module, _, function = qualified.rpartition(".")
+            path = self.workspace.runtime / package / f"{module.replace('.', '/')}.py"
+            line = _line_of(path, function)
+            yield f"{function}: runtime/{package}/{module.replace('.', '/')}.py:{line}"
+
+    # -- derivatives ---------------------------------------------------------------------------
+
+    def _derivatives(self, operator: Operator) -> Iterator[str]:
+        name = str(operator.name)
+        written = next((d for d in self.declared.derivatives if str(d.name) == name), None)
+        if written is not None:
+            yield row("derivative", self._place(written.place.file, written.place.line))
+            yield from self._formulas(written, "as written")
+        elif "CompositeImplicitAutograd" in operator.kernels:
+            yield row("derivative", "that of the operators it is made of")
+        try:
+            numbers = numbers_taken(self.declared.operators)
+            derived = derivative_of(operator, self.declared.primitives, numbers)
+        except Underivable as reason:
+            if written is None and "CompositeImplicitAutograd" not in operator.kernels:
+                yield row("derivative", f"none: no entry, and none can be derived: {reason}")
+        else:
+            chosen = "as derived" + ("" if written is None else ", and not used")
+            yield from self._formulas(derived, chosen)
+        node = self.derived.nodes.get(name)
+        if node is not None:
+            yield row("saved", "; ".join(self._saved(node)) or "nothing")
+
+    def _formulas(self, entry: Derivative, how: str) -> Iterator[str]:
+        yield row("", how)
+        for part in entry.shared:
+            yield row("", f"  {part.name} = {part.formula.text}")
+        for inputs, formula in entry.gradients.items():
+            yield row("", f"  {', '.join(inputs)}: {formula.text}")
+        for part in entry.jvp_shared:
+            yield row("", f"  {part.name} = {part.formula.text}")
+        for result, formula in entry.jvps.items():
+            yield row("", f"  {result}: {formula.text}")
+
+    def _saved(self, node: NodeSpec) -> Iterator[str]:
+        whole = saved_values(node.operator, node.gradients)
+        for saved in whole:
+            users = ", ".join(node.inputs[i].name for i in saved.needed_by)
+            what = (
+                saved.source
+                if saved.what in ("tensor", "tensors", "value", "result")
+                else (f"{saved.what} of {saved.source}")
+            )
+            yield f"{what} (for {users})"
+
+    # -- generated code ------------------------------------------------------------------------
+
+    def _generated(self, variant: Variant) -> Iterator[str]:
+        first = True
+        for definition in self.index.of_operator(str(variant.name)):
+            text = f"{self._place(self.workspace.output.name + '/' + definition.file, definition.line)}"
+            yield row("generated" if first else "", f"{text}  {definition.name}")
+            first = False
+
+    def _specialised(self, variant: Variant, scalar: ScalarType) -> Iterator[str]:
+        """The methods that tensors of a dtype run, and the Nodes that they record."""
+        node = self.derived.nodes.get(str(variant.name))
+        for backend in self.declared.backends:
+            stem = backend.name.lower()
+            methods = [f"{backend.name}{part}Type.{variant.name.method}" for part in kin(scalar)]
+            methods.append(f"TypeDefault.{variant.name.method}")
+            yield from self._code([f"{stem}_types.py", "type_default.py"], methods)
+            if node is not None:
+                yield from self._code([f"{stem}_nodes.py", "nodes.py"], [node.name])
+
+    def _code(self, files: list[str], names: list[str]) -> Iterator[str]:
+        """The source of the first definition that there is, files first."""
+        by_name = {(d.file, d.name): d for d in self.index.all}
+        found = next((by_name[f, n] for f in files for n in names if (f, n) in by_name), None)
+        if found is None:
+            return
+        lines = (self.workspace.output / found.file).read_text(encoding="utf-8").split("\n")
+        yield ""
+        yield f"  # {self._place(self.workspace.output.name + '/' + found.file, found.line)} {found.name}"
+        yield from (f"  {line}" for line in lines[found.line - 1 : found.end])
+
+    # -- to the declaration ----------------------------------------------------------------------
+
+    def where(self, text: str) -> list[str] | str:
+        """What a line of generated code was made of; a str says what is wrong."""
+        found = re.fullmatch(r"(.+):(\d+)(?::\d+)?", text)
+        if found is None:
+            return f'"{text}" is not FILE:LINE'
+        file, line = Path(found.group(1)).name, int(found.group(2))
+        if not (self.workspace.output / file).is_file():
+            return f"{self.workspace.output.name}/{file} is no generated file"
+        definition = self.index.at(file, line)
+        if definition is None:
+            return f"line {line} of {file} belongs to no operator alone"
+        lines = [f"{self.workspace.output.name}/{file}:{line} is in {definition.name}"]
+        for name in self.index.operators_of(definition):
+            lines += self._origin(name, definition)
+        return lines
+
+    def _origin(self, name: str, definition: Definition) -> Iterator[str]:
+        variant = self.variants[name]
+        operator = variant.operator
+        place = operator.place
+        how = f", the {variant.kind} variant of {variant.base}" if variant.base is not None else ""
+        yield f"  {name}{how}: {self._place(place.file, place.line)}"
+        derivative = next((d for d in self.declared.derivatives if str(d.name) == name), None)
+        if derivative is not None and ("nodes" in definition.file or "jvps" in definition.file):
+            yield f"    derivative: {self._place(derivative.place.file, derivative.place.line)}"
+
+    def _place(self, file: str, line: int) -> str:
+        return f"{file}:{line}"
+
+
+def _line_of(path: Path, function: str) -> int:
+    """The line where a module defines a function; 1 when it is defined in another way."""
+    if not path.is_file():
+        path = path.with_suffix("") / "__init__.py"
+    pattern = re.compile(rf"^(def {function}\b|{function}\s*[:=])")
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+        if pattern.match(line):
+            return number
+    return 1

@@ -1,0 +1,79 @@
+"""``tengen fmt``: declarations in one layout: keys in their order, entries by name.
+
+Comments and the writing of values stay as they are. A comment with a blank line below it heads a
+section; entries are sorted within their section.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from pathlib import Path
+
+from tengen.codegen.diagnostics import DeclarationErrors, Report
+from tengen.codegen.keys import KEYS
+from tengen.codegen.layout import EntryText, Item, read_layout
+from tengen.codegen.read import mechanism_of, read_entries
+from tengen.codegen.workspace import Workspace, add_workspace
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="what to format (default: all)")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file would change")
+    add_workspace(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Format the files; with ``--check`` show what would change. Returns the exit status."""
+    workspace = Workspace.of(options)
+    changed = 0
+    for path in options.files or sorted(workspace.declarations.iterdir()):
+        mechanism = mechanism_of(path)
+        if mechanism is None:
+            if path in options.files:
+                print(f"{path} is no file of declarations", file=sys.stderr)
+                return 2
+            continue
+        before = path.read_text(encoding="utf-8")
+        report = Report()
+        list(read_entries(path, path.name, mechanism, report))
+        try:
+            report.finish()
+        except DeclarationErrors as errors:
+            print(errors, file=sys.stderr)
+            return 1
+        after = formatted(before, mechanism)
+        if after == before:
+            continue
+        changed += 1
+        if options.check:
+            names = f"{path.name} (as it is)", f"{path.name} (formatted)"
+            sys.stdout.writelines(
+                difflib.unified_diff(before.splitlines(True), after.splitlines(True), *names, n=1)
+            )
+        else:
+            path.write_text(after, encoding="utf-8", newline="\n")
+            print(f"formatted {path.name}")
+    if options.check and changed:
+        print(f"\n{changed} file{'s' if changed > 1 else ''} would change. To mend it: tengen fmt")
+    return 1 if options.check and changed else 0
+
+
+def formatted(text: str, mechanism: str) -> str:
+    """The text of a declaration file in the one layout."""
+    layout = read_layout(text, cwrap=mechanism == "cwrap")
+    for section in layout.sections:
+        section.entries.sort(key=lambda entry: entry.function)
+        for entry in section.entries:
+            entry.items = in_order(entry, mechanism)
+    return layout.text()
+
+
+def in_order(entry: EntryText, mechanism: str) -> list[Item]:
+    """The keys of an entry as the tables of keys have them; formulas stay in their order."""
+    if mechanism == "derivatives":
+        return sorted(entry.items, key=lambda item: item.key != "name")
+    order = {key: position for position, key in enumerate(KEYS[mechanism])}
+    return sorted(entry.items, key=lambda item: order.get(item.key, len(order)))

@@ -1,0 +1,24 @@
+"""A scratch copy of the project, and the command in it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Scratch
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def tengen(scratch: Scratch) -> Command:
+    """``tengen("fmt", "--check")`` in the scratch copy."""
+
+    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return scratch.python("-m", "tengen.codegen.cli", *arguments)
+
+    return command
