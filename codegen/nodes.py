@@ -184,7 +184,8 @@ class NodeWriter:
         for name, number in results_used(spec.operator, gradient):
             rewriter.known.add(name)
             kind = f"node.type[{number}]" if takes_tuple(spec.operator) else "node.type"
-            yield f"{name} = unpack_result(node, node._result{number}, {number}, {kind})"
+            constant = "" if number in spec.outputs else ", differentiable=False"
+            yield f"{name} = unpack_result(node, node._result{number}, {number}, {kind}{constant})"
 
     # -- forward mode ------------------------------------------------------------------------
 

@@ -115,11 +115,12 @@ def unpack_result_array(node: SavesResults, array: Any, number: int) -> Any:
     return array
 
 
-def unpack_result(node: SavesResults, array: Any, number: int, kind: Any) -> Any:
-    """A saved result as a Tensor whose history is this Node."""
+def unpack_result(node: SavesResults, array: Any, number: int, kind: Any, differentiable: bool = True) -> Any:
+    """A saved result as a Tensor whose history, if it is ``differentiable``, is this Node."""
     out = kind.wrap(unpack_result_array(node, array, number))
-    out._edge = (node, number)
-    out._requires_grad = True
+    if differentiable:
+        out._edge = (node, number)
+        out._requires_grad = True
     if active and node.extra is not None and node.extra.forward_grads is not None:
         meta_of(out).forward_grad = node.extra.forward_grads.get(number)
     return out
