@@ -9,12 +9,15 @@ from .batching import BatchingWriter
 from .bindings import BindingWriter, exported_name, groups
 from .derive import derive
 from .docs import reference
+from .json_schema import schemas
 from .kernels import FunctionIndex
 from .model import Declarations, OutputFile, TypeClass
 from .nodes import NodeWriter
 from .page import Press, import_lines, lazy_module
 from .rows import operator_row, promotion_table, scalar_type_rows, structure_fields, structures, variable
 from .stubs import StubWriter
+from .symbolic import imports as rule_imports
+from .symbolic import rows as rule_rows
 from .type_files import BackendFiles
 from .variants import VariantWriter
 
@@ -42,12 +45,14 @@ class Renderer:
             *self._tables(),
             self._nodes(),
             self._jvps(),
+            self._batching(),
             self._type_default(),
             *[f for b in self.declared.backends for f in self._backend(b.name)],
-            self._batching(),
             *self._bindings(),
             *self._modules(),
             *self._stubs(),
+            *self._rules(),
+            *schemas(self.declared),
             self.press.page(
                 "operators.md",
                 "operators.md.jinja",
@@ -135,21 +140,21 @@ class Renderer:
         ]
         return self.press.page("jvps.py", "jvps.py.jinja", functions=functions, imports=imports)
 
-    # -- Types -----------------------------------------------------------------------------
-
-    def _type_default(self) -> OutputFile:
     def _batching(self) -> OutputFile:
         writer = BatchingWriter(self.functions)
         rows = writer.rows(self.derived.variants)
         imports = [
             "import tengen.generated.functions as F",
-            "from tengen.func import batching_rules as rules",
+            "from tengen.func import batching_table as rules",
             *import_lines(writer.modules),
         ]
         return self.press.page(
             "batching.py", "batching.py.jinja", rows=rows, functions=writer.made, imports=imports
         )
 
+    # -- Types -----------------------------------------------------------------------------
+
+    def _type_default(self) -> OutputFile:
         writer = VariantWriter(self.derived, self.structures, self.functions)
         methods = sorted((m for v in self.derived.variants for m in writer.methods(v)), key=lambda m: m.name)
         doc = "What no backend computes itself: composites, in-place and out variants."
@@ -236,6 +241,28 @@ class Renderer:
                 exports=sorted(exports),
             )
             for module, exports in sorted(modules.items())
+        ]
+
+    def _rules(self) -> list[OutputFile]:
+        """How operators are written elsewhere, for who asks: one table for each purpose."""
+        variants = self.derived.variants
+        return [
+            self.press.page(
+                "symbolics.py",
+                "rules.py.jinja",
+                summary="How each operator is written as ONNX.",
+                imports=["from tengen.onnx.builder import onnx", *rule_imports(variants, "tengen.onnx")],
+                table="SYMBOLICS",
+                rows=rule_rows(variants),
+            ),
+            self.press.page(
+                "write_backs.py",
+                "rules.py.jinja",
+                summary="Of each view operator: the tensor after a write to the view, made without writing.",
+                imports=rule_imports(variants, "tengen", written=True),
+                table="WRITE_BACKS",
+                rows=rule_rows(variants, written=True),
+            ),
         ]
 
     def _stubs(self) -> list[OutputFile]:
