@@ -18,7 +18,7 @@ from .model import Argument, Batching, Formula, Located, Schema, Variant
 from .names import TensorVocabulary, check_names
 from .nodes import Rewriter, alias, copy_of
 
-_WORDS = ("pointwise", "broadcast", "reduction", "leading")
+_WORDS = ("pointwise", "broadcast", "reduction", "leading", "loss")
 _RULE_KEYS = ("tensors", "dims", "added", "sizes", "fold", "values", "decompose", "refuse")
 _DIMS = frozenset({"int", "int?", "SymInt", "SymInt?", "int[]", "SymInt[]", "int[]?", "int[1]", "int[1]?"})
 
@@ -35,12 +35,11 @@ class BatchingChecker:
     ) -> Batching | None:
         """What ``batching`` says, or what follows from tags; None where nothing does."""
         tensors = tuple(a.name for a in schema.arguments if a.is_tensor_like)
-        if located is not None:
-            return self.rule(schema, located, tensors)
-        if composite:
-            return None
+        rule = None if located is None else self.rule(schema, located, tensors)
+        if composite or (located is not None and "nondeterministic_seeded" not in tags):
+            return rule
         if "nondeterministic_seeded" in tags:
-            return Batching("random", tensors)
+            return Batching("random", tensors, cases=() if rule is None else ((None, rule),))
         if "pointwise" in tags:
             return Batching("pointwise", tensors)
         if "reduction" in tags and any(a.name == "dim" for a in schema.arguments):
@@ -63,9 +62,13 @@ class BatchingChecker:
         word = str(located.value)
         if not known_word(word, located.place, _WORDS, "batching rule", self.report):
             return None
-        if word == "reduction" and not any(a.name == "dim" for a in schema.arguments):
+        needed = {"reduction": "dim", "loss": "reduction"}.get(word)
+        if needed is not None and not any(a.name == needed for a in schema.arguments):
             self.report.error(
-                located.place, "a reduction has an argument dim", length=9, expected="another rule"
+                located.place,
+                f"the rule {word} is for operators with an argument {needed}",
+                length=len(word),
+                expected="another rule",
             )
             return None
         return Batching(word, tensors)
@@ -209,7 +212,11 @@ class BatchingWriter:
             case "pointwise" | "broadcast":
                 return "rules.Pointwise()"
             case "random":
-                return f"rules.Random({tensors}, {_sizes_at(arguments)})"
+                inner = self.row(variant, rule.cases[0][1]) if rule.cases else self._random(arguments)
+                return f"rules.Random({inner})"
+            case "loss":
+                grad = index.get("grad_output")
+                return f"rules.Loss({tensors}, {index['reduction']}, {grad})"
             case "reduction":
                 is_list = "[" in str(arguments[index["dim"]].type)
                 return f"rules.Reduction({tensors[0]}, {index['dim']}, {is_list}, {index.get('keepdim')})"
@@ -233,8 +240,16 @@ class BatchingWriter:
         numbers = None if covered is None else f"frozenset({tuple(index[n] for n in covered)})"
         return f"({numbers}, {self.row(variant, rule)})"
 
+    def _random(self, arguments: Sequence[Argument]) -> str:
+        """How an operator draws for all examples at once: it is given a larger shape, or all their elements."""
+        size = next((i for i, a in enumerate(arguments) if a.name == "size"), None)
+        if size is not None:
+            return f"rules.Sized({size})"
+        return "rules.Pointwise()" if any(a.is_tensor for a in arguments) else "None"
+
     def _function(self, variant: Variant, formula: Formula, helpers: Mapping[str, str]) -> str:
-        rewriter = Rewriter(helpers, self.functions, {})
+        given = {a.name for a in variant.operator.schema.arguments}
+        rewriter = Rewriter(helpers, self.functions - given, {})
         text = ast.unparse(rewriter.visit(copy_of(formula.tree)))
         for module in rewriter.used_helpers:
             self.modules[alias(module)] = f"tengen.formulas.{module}"
@@ -245,6 +260,3 @@ class BatchingWriter:
         return name
 
 
-def _sizes_at(arguments: Sequence[Argument]) -> int | None:
-    """Where the shape of the result is given, of a creation operator."""
-    return next((i for i, a in enumerate(arguments) if a.name == "size"), None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from tengen.function_dispatch import disabled_impl
 from tengen.interception import layers
 from tengen.native.meta.array import MetaArray
 from tengen.tensor import Tensor
@@ -53,6 +54,7 @@ class BatchedTensor(Tensor):
     _bdim: int
     _layer: VmapLevel
     wraps = True
+    __tengen_function__ = disabled_impl  # layers see to it, not function overrides
 
     def __new__(cls, *args: Any, **keywords: Any) -> BatchedTensor:
         raise TypeError("a BatchedTensor is made by vmap alone")
@@ -82,9 +84,17 @@ class BatchedTensor(Tensor):
     def _storage(self) -> Any:
         return self._value._storage
 
+    @_storage.setter
+    def _storage(self, storage: Any) -> None:
+        self._value._storage = storage
+
     @property
     def _meta(self) -> Any:
         return self._value._meta
+
+    @_meta.setter
+    def _meta(self, meta: Any) -> None:
+        self._value._meta = meta
 
     # -- what would need the elements
 

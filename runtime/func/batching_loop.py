@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tengen.func.batched import front, is_of
@@ -27,10 +28,10 @@ class Loop(Rule):
             UserWarning,
             stacklevel=2,
         )
-        return loop(level, operator, arguments)
+        return examples(level, operator, arguments)
 
 
-def loop(level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+def examples(level: VmapLevel, operator: Callable[..., Any], arguments: Arguments) -> Any:
     """The stacked results of the operator on each example."""
     fronted = map_tensors(lambda t: _Examples(front(t)) if is_of(t, level) else t, arguments)
     if level.size == 0:

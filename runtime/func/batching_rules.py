@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tengen.func.batched import BatchedTensor, front, is_of, leading, wrap
+from tengen.native.layout import broadcast_shapes
 from tengen.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -268,9 +269,18 @@ class Leading(Rule):
             given[i] = shifted(given[i], ndim + self.added)
         for i in self.sizes:
             if given[i] is not None:
-                given[i] = (level.size, *given[i])
+                shape = _inferred(given[i], first._array.shape[1:]) if -1 in given[i] else given[i]
+                given[i] = (level.size, *((1,) if single and not shape else shape))
         result = operator(*given)
-        return each(lambda r: r.reshape((level.size,)), result) if single else result
+        return each(lambda r: r.squeeze(1), result) if single else result
+
+
+def _inferred(size: Sequence[int], shape: Sequence[int]) -> Sequence[int]:
+    """``size`` with the -1 in it as what it stands for, where an example of ``shape`` tells."""
+    rest = _count([n for n in size if n != -1])
+    if rest == 0 or list(size).count(-1) != 1:
+        return size
+    return tuple([_count(shape) // rest if n == -1 else n for n in size])
 
 
 def shifted(dim: Any, ndim: int) -> Any:
@@ -309,6 +319,49 @@ class Fold(Rule):
         return each(lambda r: r.reshape((*lead, *r._array.shape[1:])), result) if len(lead) > 1 else result
 
 
+class Loss(Rule):
+    """A loss of elements, with an argument ``reduction``, or its gradient.
+
+    It is computed of the elements, and reduced for each example; a gradient is spread over them first.
+    """
+
+    __slots__ = ("grad", "reduction", "tensors")
+
+    def __init__(self, tensors: Sequence[int], reduction: int, grad: int | None) -> None:
+        self.tensors = tensors
+        self.reduction = reduction
+        self.grad = grad  # of its gradient: the argument that is the result's
+
+    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        given = list(arguments)
+        reduction, given[self.reduction] = given[self.reduction], 0
+        others = [i for i in self.tensors if i != self.grad and given[i] is not None]
+        ndim = max([given[i]._array.ndim for i in others])
+        for i in others:
+            given[i] = padded(leading(given[i], level), ndim)
+        if self.grad is not None:
+            given[self.grad] = self._spread(level, given, others, reduction, ndim)
+            return operator(*given)
+        result = operator(*given)
+        if reduction == 0:
+            return result
+        row = result.reshape((level.size, _count(result._array.shape[1:])))
+        return row.mean(1) if reduction == 1 else row.sum(1)
+
+    def _spread(
+        self, level: VmapLevel, given: Sequence[Any], others: Sequence[int], reduction: int, ndim: int
+    ) -> Any:
+        """The gradient of each element's loss."""
+        assert self.grad is not None
+        grad = leading(given[self.grad], level)
+        if reduction == 0:
+            return padded(grad, ndim)
+        shape = broadcast_shapes(*[tuple(given[i]._array.shape) for i in others])
+        if reduction == 1:
+            grad = grad / _count(shape[1:])
+        return grad.reshape((level.size, *[1] * ndim)).expand(shape)
+
+
 class Physical(Rule):
     """A function of the arguments, those in ``tensors`` as values."""
 
@@ -337,80 +390,6 @@ class Decompose(Rule):
         return self.function(*arguments)
 
 
-class Random(Rule):
-    """Draws random numbers, for each example its own or the same for all, as vmap was told.
-
-    ``size`` is the argument that is the shape of what a creation operator makes.
-    """
-
-    __slots__ = ("size", "tensors")
-
-    draws = True
-
-    def __init__(self, tensors: Sequence[int], size: int | None) -> None:
-        self.tensors = tensors
-        self.size = size
-
-    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
-        check_randomness(level)
-        different = level.randomness == "different"
-        held = level.holds(arguments)
-        if not held and not different:
-            with level.working():
-                return operator(*arguments)
-        if not different and operator.kind != "inplace":
-            raise RuntimeError(
-                "Vmap does not currently support same randomness with a batched tensor input."
-            )
-        return Rule.run(self, level, operator, arguments)
-
-    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
-        from tengen.func.batching_loop import loop
-
-        given = list(arguments)
-        if self.size is not None:
-            given[self.size] = (level.size, *given[self.size])
-            return operator(*given)
-        return loop(level, operator, arguments)
-
-    def write(self, level: VmapLevel, operator: Operator, base: Operator, arguments: Arguments) -> Any:
-        from tengen.func.batching_writes import unbatched
-
-        check_randomness(level)
-        target = arguments[0]
-        if not is_of(target, level):
-            if level.holds(arguments):
-                raise unbatched(operator)
-            if level.randomness == "different":
-                raise RuntimeError(
-                    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will "
-                    "appear like same randomness."
-                )
-            with level.working():
-                return operator(*arguments)
-        with level.working():
-            value = front(target)
-            if level.randomness == "different":
-                operator(value, *map_tensors(lambda t: padded(leading(t, level), target._array.ndim), arguments[1:]))
-            else:
-                if level.holds(arguments[1:]):
-                    raise RuntimeError(
-                        "Vmap does not currently support same randomness with a batched tensor input."
-                    )
-                drawn = operator(value.select(0, 0).clone(), *arguments[1:])
-                value.copy_(drawn)
-        return target
-
-
-def check_randomness(level: VmapLevel) -> None:
-    """RuntimeError where vmap was told that nothing random happens."""
-    if level.randomness == "error":
-        raise RuntimeError(
-            "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-            "'different' randomness flags on vmap or perform the randomness operation out of vmap"
-        )
-
-
 class Refuse(Rule):
     """The operator cannot be batched: RuntimeError with this text."""
 
@@ -435,19 +414,3 @@ class Cases(Rule):
         batched = {i for i, a in enumerate(arguments) if level.holds((a,))}
         rule = next(rule for covered, rule in self.cases if covered is None or batched <= covered)
         return rule.run(level, operator, arguments)
-
-
-__all__ = [
-    "BatchedTensor",
-    "Cases",
-    "Decompose",
-    "Fold",
-    "Leading",
-    "Physical",
-    "Pointwise",
-    "Random",
-    "Reduction",
-    "Refuse",
-    "Rule",
-    "rule_of",
-]

@@ -1,0 +1,348 @@
+"""What batching rules call. Every tensor is a value: its dimension 0 numbers the examples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import tengen
+from tengen.native.dims import wrap_dim
+from tengen.native.layout import broadcast_shapes
+from tengen.scalar_type import default_complex
+
+if TYPE_CHECKING:
+    from tengen.tensor import Tensor
+
+Shape = tuple[int, ...]
+Number = int | float | complex
+
+
+def rows(self: Tensor) -> Tensor:
+    """The elements of each example in one row: (B, n)."""
+    shape = self.shape
+    return self.reshape((shape[0], math.prod(shape[1:])))
+
+
+def dims_of_examples(dims: Sequence[int], ndim: int) -> Shape:
+    """Dimensions of an example that has ``ndim``, as those of the value."""
+    return tuple([wrap_dim(d, ndim) + 1 for d in dims])
+
+
+def with_rank(self: Tensor, ndim: int) -> Tensor:
+    """The value with dimensions of size 1 put before the examples' own, so that these have ``ndim``."""
+    shape = self.shape
+    missing = ndim + 1 - len(shape)
+    return self if missing <= 0 else self.view((shape[0], *[1] * missing, *shape[1:]))
+
+
+def of_one_rank(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The values with as many dimensions as the one that has the most."""
+    ndim = max([t.ndim for t in tensors]) - 1
+    return tuple([with_rank(t, ndim) for t in tensors])
+
+
+def dims_or_all(dims: Sequence[int] | None, ndim: int) -> Shape:
+    """Dimensions of an example that has ``ndim``, or all of them, as those of the value."""
+    return tuple(range(1, ndim + 1)) if dims is None else dims_of_examples(dims, ndim) if ndim else ()
+
+
+def format_of_examples(memory_format: Any) -> Any:
+    """The format in memory of all examples; those that name dimensions are for single ones."""
+    return memory_format if memory_format in (tengen.contiguous_format, tengen.preserve_format) else None
+
+
+# -- shapes and views ---------------------------------------------------------------------
+
+
+def transposed_examples(self: Tensor) -> Tensor:
+    """``t``. RuntimeError for examples with more than two dimensions."""
+    if self.ndim > 3:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim - 1}D")
+    return self.transpose(1, 2) if self.ndim == 3 else tengen.alias(self)
+
+
+def squeezed_examples(self: Tensor) -> Tensor:
+    """``squeeze`` of all dimensions of size 1 but the examples'."""
+    return self.squeeze(tuple([d for d, n in enumerate(self.shape) if d and n == 1]))
+
+
+def joined(tensors: Sequence[Tensor], dim: int) -> Tensor:
+    """``cat``, which leaves out what is ``[0]`` among examples of more dimensions."""
+    kept = [t for t in tensors if t.ndim != 2 or t.shape[1] != 0] or list(tensors)
+    ndim = max([t.ndim for t in kept])
+    dtype = kept[0].dtype
+    for t in tensors:
+        dtype = tengen.promote_types(dtype, t.dtype)
+    return tengen.cat([t.to(dtype) for t in kept], wrap_dim(dim, ndim - 1) + 1)
+
+
+def linspace_each(start: Any, end: Any, steps: int, dtype: Any) -> Tensor:
+    """``linspace`` of one example, from both ends to the middle."""
+    target = dtype or _default_dtype(start, end)
+    at = tengen.arange(steps, dtype=target if target.is_floating_point else tengen.float64)
+    step = (end - start) / max(steps - 1, 1)
+    made = tengen.where(at < steps / 2, start + step * at, end - step * (steps - 1 - at))
+    return (made if steps > 1 else start + step * at).to(target)
+
+
+def logspace_each(start: Any, end: Any, steps: int, base: float, dtype: Any) -> Tensor:
+    """``logspace`` of one example."""
+    target = dtype or _default_dtype(start, end)
+    exponents = linspace_each(start, end, steps, target if target.is_floating_point else tengen.float64)
+    return tengen.pow(base, exponents).to(target)
+
+
+def _default_dtype(*ends: Any) -> Any:
+    """The dtype of a space between ends that may be complex."""
+    if any([isinstance(e, complex) or (isinstance(e, tengen.Tensor) and e.is_complex()) for e in ends]):
+        return default_complex()
+    return tengen.get_default_dtype()
+
+
+def one_hot_each(self: Tensor, num_classes: int) -> Tensor:
+    """``one_hot`` of one example. RuntimeError where the number of classes is to be looked for."""
+    if num_classes < 0:
+        raise RuntimeError(
+            "vmap: one_hot: the number of classes must be given: that of the largest element would make a "
+            "shape that depends on the elements"
+        )
+    return (self.unsqueeze(-1) == tengen.arange(num_classes, device=self.device)).to(tengen.int64)
+
+
+def rolled_examples(self: Tensor, shifts: Sequence[int], dims: Sequence[int]) -> Tensor:
+    """``roll``; without ``dims`` of the flattened examples."""
+    if not dims:
+        return rows(self).roll(shifts, (1,)).reshape(self.shape)
+    return self.roll(shifts, dims_of_examples(dims, self.ndim - 1))
+
+
+def restored_examples(self: Tensor, dim: Any, keepdim: bool, ndim: int) -> Tensor:
+    """A reduction's result with the dimensions of its input, as ``_restore_dims``."""
+    if keepdim or ndim == 0:
+        return self
+    dims = (dim,) if isinstance(dim, int) else dim
+    if not dims:
+        return self.reshape((len(self), *[1] * ndim))
+    at = {wrap_dim(d, ndim) + 1 for d in dims}
+    sizes = iter(self.shape)
+    return self.reshape(tuple([1 if d in at else next(sizes) for d in range(ndim + 1)]))
+
+
+def _extent(size: Sequence[int], stride: Sequence[int], offset: int) -> int:
+    return offset + sum([max(n - 1, 0) * s for n, s in zip(size, stride, strict=True)]) + 1
+
+
+def strided_extent(
+    self_size: Sequence[int],
+    self_stride: Sequence[int],
+    self_offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> int:
+    """How many elements of memory one example needs, for itself and for a view of it."""
+    begin = self_offset if storage_offset is None else storage_offset
+    return max(_extent(self_size, self_stride, self_offset), _extent(size, stride, begin))
+
+
+# -- sorted sequences ---------------------------------------------------------------------
+
+
+def searched_examples(
+    sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor | None
+) -> Tensor:
+    """``searchsorted``; one sequence for each example serves all its values."""
+    if sorted_sequence.ndim > 2:
+        return tengen.searchsorted(
+            sorted_sequence, self, out_int32=out_int32, right=right, side=side, sorter=sorter
+        )
+    found = tengen.searchsorted(
+        sorted_sequence, rows(self), out_int32=out_int32, right=right, side=side, sorter=sorter
+    )
+    return found.reshape(self.shape)
+
+
+def searched_number(
+    sorted_sequence: Tensor, self: Number, out_int32: bool, right: bool, side: str | None, sorter: Tensor | None
+) -> Tensor:
+    """``searchsorted`` of a number in one sequence for each example."""
+    values = sorted_sequence.new_full((len(sorted_sequence), 1), self, dtype=tengen.result_type(sorted_sequence, self))
+    found = tengen.searchsorted(
+        sorted_sequence, values, out_int32=out_int32, right=right, side=side, sorter=sorter
+    )
+    return found.reshape((len(sorted_sequence),))
+
+
+def is_among(elements: Tensor, test_elements: Tensor, invert: bool) -> Tensor:
+    """``isin``: which elements equal one of ``test_elements``."""
+    found = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
+    return found.logical_not() if invert else found
+
+
+# -- indices ------------------------------------------------------------------------------
+
+
+def index_along(index: Tensor, dim: int, shape: Sequence[int]) -> Tensor:
+    """Indices (B, k) for dimension ``dim`` of an example, for each element of a value like ``shape``."""
+    ndim = len(shape)
+    if ndim == 1:
+        return index.reshape((len(index),))
+    at = wrap_dim(dim, ndim - 1) + 1
+    index = index.reshape((len(index), -1) if index.numel() else (len(index), 0))
+    view = index.view((len(index), *[1] * (at - 1), index.shape[1], *[1] * (ndim - 1 - at)))
+    return view.expand((*shape[:at], index.shape[1], *shape[at + 1 :]))
+
+
+def _at_least_1d(self: Tensor) -> Tensor:
+    return self.unsqueeze(1) if self.ndim == 1 else self
+
+
+def index_select_examples(self: Tensor, dim: int, index: Tensor) -> Tensor:
+    """``index_select`` with indices of each example's own."""
+    values = _at_least_1d(self)
+    found = values.gather(wrap_dim(dim, values.ndim - 1) + 1, index_along(index, dim, values.shape))
+    return found.reshape((len(self),)) if self.ndim == 1 else found
+
+
+def _scattered(self: Tensor, dim: int, index: Tensor, source: Any, reduce: str, include_self: bool = True) -> Tensor:
+    """``self`` with ``source`` at indices (B, k) along ``dim``."""
+    values = _at_least_1d(self)
+    places = index_along(index, dim, values.shape)
+    at = wrap_dim(dim, values.ndim - 1) + 1
+    if isinstance(source, (int, float, complex)):
+        made = values.scatter(at, places, source)
+    else:
+        source = source.reshape(places.shape)
+        if reduce == "copy":
+            made = values.scatter(at, places, source)
+        elif reduce == "add":
+            made = values.scatter_add(at, places, source)
+        else:
+            made = values.scatter_reduce(at, places, source, reduce, include_self=include_self)
+    return made.reshape(self.shape)
+
+
+def index_add_examples(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Number) -> Tensor:
+    """``index_add`` with indices of each example's own."""
+    return _scattered(self, dim, index, source if alpha == 1 else source * alpha, "add")
+
+
+def index_copy_examples(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """``index_copy`` with indices of each example's own."""
+    return _scattered(self, dim, index, source, "copy")
+
+
+def index_fill_examples(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """``index_fill`` with indices, and perhaps a value, of each example's own."""
+    if isinstance(value, (int, float, complex)):
+        return _scattered(self, dim, index, value, "copy")
+    places = index_along(index, dim, _at_least_1d(self).shape)
+    shape = (len(self), *[1] * (places.ndim - 1))
+    return _scattered(self, dim, index, value.to(self.dtype).reshape(shape).expand(places.shape), "copy")
+
+
+def index_reduce_examples(
+    self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    """``index_reduce`` with indices of each example's own."""
+    return _scattered(self, dim, index, source, reduce, include_self)
+
+
+def index_select_backward_examples(grad_output: Tensor, self_sizes: Sequence[int], dim: int, index: Tensor) -> Tensor:
+    """The gradient of ``index_select_examples``."""
+    zeros = grad_output.new_zeros((len(grad_output), *self_sizes))
+    return _scattered(zeros, dim, index, grad_output, "add")
+
+
+def take_examples(self: Tensor, index: Tensor) -> Tensor:
+    """``take``."""
+    flat = rows(self)
+    return flat.gather(1, _positions(rows(index), flat.shape[1])).reshape(index.shape)
+
+
+def take_backward_examples(grad_output: Tensor, sizes: Sequence[int], index: Tensor) -> Tensor:
+    """The gradient of ``take_examples``."""
+    zeros = grad_output.new_zeros((len(grad_output), math.prod(sizes)))
+    places = _positions(rows(index), zeros.shape[1])
+    return zeros.scatter_add(1, places, rows(grad_output)).reshape((len(grad_output), *sizes))
+
+
+def put_examples(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    """``put``."""
+    flat = rows(self)
+    places, values = _positions(rows(index), flat.shape[1]), rows(source)
+    made = flat.scatter_add(1, places, values) if accumulate else flat.scatter(1, places, values)
+    return made.reshape(self.shape)
+
+
+def _positions(index: Tensor, count: int) -> Tensor:
+    """Flat indices counted from the front."""
+    return tengen.where(index < 0, index + count, index)
+
+
+def value_selecting_backward_examples(
+    grad_output: Tensor, dim: int, indices: Tensor, sizes: Sequence[int], keepdim: bool
+) -> Tensor:
+    """``_value_selecting_reduction_backward``."""
+    if not sizes:
+        return grad_output.reshape((len(grad_output),))
+    at = wrap_dim(dim, len(sizes)) + 1
+    if not keepdim:
+        grad_output, indices = grad_output.unsqueeze(at), indices.unsqueeze(at)
+    zeros = grad_output.new_zeros((len(grad_output), *sizes))
+    return zeros.scatter(at, indices, grad_output)
+
+
+# -- masks --------------------------------------------------------------------------------
+
+
+def _chosen(self: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """The rows of ``self`` broadcast with a mask that is the same for all examples, and where it is true."""
+    ndim = max(self.ndim - 1, mask.ndim)
+    shape = broadcast_shapes(self.shape[1:], mask.shape)
+    flat = rows(with_rank(self, ndim).expand((len(self), *shape)))
+    return flat, mask.expand(shape).reshape(-1).nonzero().reshape(-1)
+
+
+def masked_select_examples(self: Tensor, mask: Tensor) -> Tensor:
+    """``masked_select`` with one mask for all examples."""
+    flat, places = _chosen(self, mask)
+    return flat.index_select(1, places)
+
+
+def masked_select_backward_examples(grad_output: Tensor, sizes: Sequence[int], mask: Tensor) -> Tensor:
+    """The gradient of ``masked_select_examples``."""
+    shape = broadcast_shapes(tuple(sizes), mask.shape)
+    places = mask.expand(shape).reshape(-1).nonzero().reshape(-1)
+    zeros = grad_output.new_zeros((len(grad_output), math.prod(shape)))
+    return zeros.index_copy(1, places, grad_output).reshape((len(grad_output), *shape))
+
+
+def _order(mask: Tensor) -> Tensor:
+    """For each element where the mask (B, n) is true, the how manieth such it is; elsewhere something valid."""
+    return (mask.cumsum(1) - 1).clamp(min=0)
+
+
+def masked_scatter_examples(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """``masked_scatter``."""
+    self, mask = tengen.broadcast_tensors(*of_one_rank(self, mask))
+    flat, chosen = rows(self), rows(mask)
+    values = rows(source)
+    if flat.shape[1] == 0:
+        return self.clone()
+    if values.shape[1] == 0:
+        values = flat.new_zeros((len(flat), 1))
+    taken = values.gather(1, _order(chosen).clamp(max=values.shape[1] - 1))
+    return tengen.where(chosen, taken, flat).reshape(self.shape)
+
+
+def masked_scatter_backward_examples(grad_output: Tensor, mask: Tensor, sizes: Sequence[int]) -> Tensor:
+    """The gradient of ``masked_scatter_examples`` for its source."""
+    grad_output, mask = tengen.broadcast_tensors(*of_one_rank(grad_output, mask))
+    count = math.prod(sizes)
+    zeros = grad_output.new_zeros((len(grad_output), max(count, 1)))
+    chosen = rows(mask)
+    given = tengen.where(chosen, rows(grad_output), 0)
+    made = zeros.scatter_add(1, _order(chosen).clamp(max=max(count, 1) - 1), given)
+    return made.narrow(1, 0, count).reshape((len(grad_output), *sizes))

@@ -1,0 +1,30 @@
+"""What generated/batching.py makes its table of: every kind of batching rule."""
+
+from __future__ import annotations
+
+from tengen.func.batching_random import Random, Sized
+from tengen.func.batching_rules import (
+    Cases,
+    Decompose,
+    Fold,
+    Leading,
+    Loss,
+    Physical,
+    Pointwise,
+    Reduction,
+    Refuse,
+)
+
+__all__ = [
+    "Cases",
+    "Decompose",
+    "Fold",
+    "Leading",
+    "Loss",
+    "Physical",
+    "Pointwise",
+    "Random",
+    "Reduction",
+    "Refuse",
+    "Sized",
+]
