@@ -580,6 +580,7 @@ class Method:
     returned: str = ""  # the expression returned
     record: Record | None = None
     refused: tuple[tuple[str, str], ...] = ()  # arguments that may not require grad: name, condition
+    arguments: str = ""  # the tuple of them, where the results' Type depends on the thread's mode
     inputs: str = ""  # of a "fallback": whose gradients it cannot compute
     condition: str = ""  # of a "fallback": whether any of them is wanted
     doc: str = ""

@@ -201,6 +201,7 @@ class Specialiser:
             returned=returned,
             record=self._record(operator, node, node.name in self.array_nodes) if node is not None else None,
             refused=() if node is None else refused(node),
+            arguments="" if variant.kind == "view" or operator.factory is not None else _tuple(operator),
             doc=operator.doc,
         )
 
@@ -302,6 +303,11 @@ class Specialiser:
             outputs=node.outputs,
             saves_results=any(s.what == "result" for s in node.saved),
         )
+
+
+def _tuple(operator: Operator) -> str:
+    """The arguments of a Type's method as a tuple."""
+    return "".join(["(", *(f"{parameter_name(a.name)}, " for a in plain_arguments(operator))]).rstrip() + ")"
 
 
 def signature(operator: Operator) -> str:

@@ -85,6 +85,8 @@ class BackendFiles:
     def _imports(self) -> list[str]:
         return [
             f"import {self.backend.namespace} as xp",
+            "from tengen.autograd.grad_mode import grad_mode",
+            "from tengen.autograd.inference_mode import run_in_mode",
             "from tengen.autograd.view import as_view",
             "from tengen.errors import explain",
             "from tengen.generated import return_types",
@@ -103,7 +105,6 @@ class BackendFiles:
         arrays = [lazy_module("_array_nodes", f"{self.stem}_nodes")] if self.specialiser.array_nodes else []
         return [
             "from tengen.autograd.edge import gradient_edge",
-            "from tengen.autograd.grad_mode import grad_mode",
             "from tengen.autograd.node import next_sequence_nr",
             "from tengen.node_support import not_differentiable, record_not_implemented",
             f"from tengen.generated.{self.stem}_types import ({plain})",

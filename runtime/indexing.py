@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tengen.autograd.grad_mode import grad_mode
+from tengen.autograd.inference_mode import check_write
 from tengen.autograd.view import as_view
 from tengen.interception import active
 from tengen.native.index import fitted
@@ -183,6 +184,8 @@ def _recorded(self: Tensor, value: Tensor) -> bool:
 def _write(self: Tensor, key: tuple[Any, ...], value: Tensor) -> bool:
     """Copy the elements of ``value`` to a basic key, when that needs no further check."""
     array = self._array
+    if not self._type.recording:
+        check_write(self)
     if 0 in array.strides:  # an expanded tensor: it depends on the key whether it may be written to
         return False
     target = array[key]

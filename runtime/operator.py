@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tengen.arguments import Parameter, Rejected, bind_arguments, describe_call
+from tengen.autograd.grad_mode import grad_mode
+from tengen.autograd.inference_mode import check_saved, mixes
+from tengen.autograd.inference_mode import use as inference
 from tengen.device import as_device, default_device
 from tengen.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch_bound, state
 from tengen.generated.operators import BY_METHOD, OPERATORS, OVERLOADS
@@ -104,7 +107,10 @@ class Operator:
             kind = self._common_type(tensors)
             if self.same_dtype:
                 self._check_same_dtype(arguments)
-        return getattr(kind, self.method)(*arguments)
+        result = getattr(kind, self.method)(*arguments)
+        if inference.ever and grad_mode.enabled and mixes(arguments):
+            check_saved(result)
+        return result
 
     # -- creation ----------------------------------------------------------------------
 
@@ -230,6 +236,7 @@ def cast_alias(tensor: Tensor, kind: Type) -> Tensor:
     Not an operator: the history sees the tensor itself, and the gradient is cast back to its
     dtype where it arrives.
     """
+    kind = kind.recorded(tensor._type.recording)  # an inference tensor stays one
     if tensor._type is kind:
         return tensor
     from tengen.autograd.edge import gradient_edge

@@ -38,6 +38,7 @@ class Type:
         "dtype",
         "recording",
         "scalar_type",
+        "unsettled",
         "weak",
     )
 
@@ -46,6 +47,8 @@ class Type:
         self.scalar_type = scalar_type
         self.dtype: Any = scalar_type.array_dtype
         self.recording = recording
+        #: Whether it depends on the thread's mode if results are of this Type, or of its twin.
+        self.unsettled = not recording
         #: The classes of Python scalars that an operation with such a tensor does not promote.
         self.weak = _weak(scalar_type)
 
@@ -96,6 +99,8 @@ class Type:
             sibling = self.of(int64)
         elif name == "real_type":
             sibling = self.of(self.scalar_type.to_real())
+        elif name == "twin":
+            sibling = self.recorded(not self.recording)
         elif name.startswith("__"):
             raise AttributeError(name)
         else:

@@ -47,7 +47,7 @@ def execute(
     del values
     task = GraphTask(root, keep_graph, over_tensors, inputs, accumulate)
     before, outer = grad_mode.enabled, current.task
-    grad_mode.enabled = create_graph
+    grad_mode.enabled = create_graph and not grad_mode.inference
     current.task = task
     try:
         run(task, root)

@@ -22,8 +22,10 @@ class GradMode(threading.local):
 
     #: Whether an operator on tensors that require gradients makes a Node.
     enabled: bool = True
-    #: Whether new tensors are inference tensors, which never record.
+    #: Whether new tensors are inference tensors, which never record: then nothing is enabled.
     inference: bool = False
+    #: What was asked for in inference mode, where it has no effect but on ``is_grad_enabled``.
+    asked: bool = False
 
 
 #: The one instance. Generated code holds it and reads ``grad_mode.enabled``.
@@ -31,8 +33,16 @@ grad_mode = GradMode()
 
 
 def is_grad_enabled() -> bool:
-    """Whether operators of this thread record what they do."""
-    return grad_mode.enabled
+    """Whether operators of this thread record what they do; in inference mode, whether that was asked for."""
+    return grad_mode.asked if grad_mode.inference else grad_mode.enabled
+
+
+def switch(enabled: bool) -> None:
+    """Turn recording on or off, as a user asks for it."""
+    if grad_mode.inference:
+        grad_mode.asked = enabled
+    else:
+        grad_mode.enabled = enabled
 
 
 class ContextDecorator:
@@ -112,13 +122,13 @@ class _SwitchGrad(ContextDecorator):
         return made if function is None else made(function)
 
     def __enter__(self) -> None:
-        self.previous = grad_mode.enabled
-        grad_mode.enabled = self.mode and not grad_mode.inference
+        self.previous = is_grad_enabled()
+        switch(self.mode)
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        grad_mode.enabled = self.previous
+        switch(self.previous)
 
 
 class no_grad(_SwitchGrad):  # the user's spelling
@@ -147,22 +157,22 @@ class set_grad_enabled(ContextDecorator):
     """
 
     def __init__(self, mode: bool) -> None:
-        self.previous = grad_mode.enabled
+        self.previous = is_grad_enabled()
         self.mode = mode
-        grad_mode.enabled = bool(mode)
+        switch(bool(mode))
 
     def __call__(self, function: F) -> F:
         # A decorator only says what is to hold inside the function.
-        grad_mode.enabled = self.previous
+        switch(self.previous)
         return super().__call__(function)
 
     def __enter__(self) -> None:
-        grad_mode.enabled = bool(self.mode)
+        switch(bool(self.mode))
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        grad_mode.enabled = self.previous
+        switch(self.previous)
 
     def clone(self) -> set_grad_enabled:
         return type(self)(self.mode)

@@ -9,6 +9,7 @@ from typing import Any
 from tengen.autograd.copy_slices import CopySlices
 from tengen.autograd.edge import Edge, gradient_edge
 from tengen.autograd.grad_mode import grad_mode
+from tengen.autograd.inference_mode import check_write
 from tengen.autograd.input_metadata import broadcasts_to
 from tengen.autograd.linear import (
     BroadcastTo,
@@ -41,6 +42,8 @@ def run_inplace(
     for the original is written over. Raises RuntimeError, with nothing changed, where the write
     is not allowed, or the result's shape or dtype does not go into the tensor.
     """
+    if not tensor._type.recording:
+        check_write(tensor)
     storage = tensor._storage
     if storage is None:
         storage = storage_of(tensor)
@@ -215,6 +218,8 @@ def run_out(op_name: str, functional: Callable[..., Any], args: Sequence[Any], o
     resized, with a warning unless it is empty.
     """
     targets: Sequence[Any] = (outs,) if isinstance(outs, TensorBase) else outs
+    for target in targets:
+        check_write(target)
     if grad_mode.enabled and (requires_grad_in(args) or requires_grad_in(targets)):
         raise RuntimeError(
             f"{op_name}(): functions with out=... arguments don't support automatic differentiation, but one "

@@ -52,6 +52,8 @@ def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
     if storage is None:
         storage = storage_of(source)
     out._storage = storage
+    if not type.recording:
+        return out  # views of inference tensors have no history that would have to be kept up
     base = source._base
     if base is None:
         base = source

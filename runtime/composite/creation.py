@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import tengen
+from tengen.autograd.grad_mode import grad_mode
 from tengen.device import as_device
 from tengen.legacy_type_dispatch import type_of
 from tengen.native.creation import as_number, checked
@@ -25,6 +26,8 @@ Shape = tuple[int, ...]
 def _type(self: Tensor, dtype: DType | None, device: Device | None) -> Type:
     """The Type for a tensor like ``self``, save for what was asked."""
     own: Type = self._type
+    if own.unsettled:
+        own = own.recorded(not grad_mode.inference)
     if device is None:
         return own if dtype is None else own.of(dtype)
     return type_of(own.scalar_type if dtype is None else dtype, as_device(device))

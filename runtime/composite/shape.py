@@ -117,7 +117,7 @@ def _moved(self: Tensor, dtype: Any, device: Any) -> Tensor:
     """The tensor on another device, without its history."""
     from tengen.legacy_type_dispatch import type_of
 
-    kind = type_of(dtype, device, self._type.recording)
+    kind = type_of(dtype, device)
     source = self._type.backend.lib
     array = kind.backend.lib.from_numpy(source.to_numpy(source.cast(self._array, kind.dtype)))
     return kind.wrap(array)
@@ -481,10 +481,12 @@ def _become(self: Tensor, method: str, *args: Any) -> Tensor:
     Raises RuntimeError, with nothing changed, where an in-place operator would not be allowed.
     """
     from tengen.autograd.grad_mode import grad_mode
+    from tengen.autograd.inference_mode import check_write
     from tengen.autograd.variable_type_utils import check_inplace
     from tengen.autograd.view import set_history
     from tengen.storage import storage_of
 
+    check_write(self)
     if grad_mode.enabled and self._requires_grad:
         check_inplace(self)
     view = getattr(self._type, method)(self, *args)
@@ -497,8 +499,10 @@ def _become(self: Tensor, method: str, *args: Any) -> Tensor:
 
 def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Tensor:
     """Another size for ``self``, in its own memory as far as that goes."""
+    from tengen.autograd.inference_mode import check_write
     from tengen.native.layout import contiguous_strides
 
+    check_write(self)
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     shape = tuple(size)
