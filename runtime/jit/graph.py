@@ -137,12 +137,7 @@ class Graph:
 
     def walk(self) -> Iterator[Node]:
         """All nodes, those of bodies behind the node that they are in."""
-        waiting = list(reversed(self.nodes))
-        while waiting:
-            node = waiting.pop()
-            yield node
-            if node.body:
-                waiting.extend(reversed(node.body))
+        return walk(self.nodes)
 
     def inlined(self, keep: Callable[[Node], bool] | None = None) -> Graph:
         """The graph with the nodes that have bodies put out for what they are made of.
@@ -167,9 +162,36 @@ class Graph:
         kept = [c for c in self.constants if id(c.value) in used]
         return Graph(self.inputs, kept, self.nodes, self.outputs)
 
+    def without_dead(self) -> Graph:
+        """The graph without the nodes that no output needs. It must not have any that write."""
+        needed = set(self.outputs)
+        kept = []
+        for node in reversed(self.nodes):
+            if any(v in needed for v in node.outputs):
+                kept.append(node)
+                needed.update(node.inputs)
+                for inner in walk(node.body or ()):
+                    needed.update(inner.inputs)
+        return Graph(self.inputs, self.constants, kept[::-1], self.outputs).pruned_constants()
+
     def names(self) -> Mapping[Value, str]:
         """What each value is called: its own name, else a number; all differ."""
         return named(self)
+
+
+def walk(nodes: Iterable[Node]) -> Iterator[Node]:
+    """The nodes and those of their bodies, in the order of the calls."""
+    waiting = list(nodes)[::-1]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if node.body:
+            waiting.extend(reversed(node.body))
+
+
+def writes(node: Node) -> bool:
+    """Whether the node itself, not what is in its body, changes one of its arguments."""
+    return node.operator.base is not None and node.body is None
 
 
 class _Renaming:

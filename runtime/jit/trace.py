@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tengen.jit.graph import Graph, Node
+from tengen.jit.graph import Graph, Node, writes
 from tengen.jit.interpreter import run_graph
 from tengen.jit.text import code_text
 from tengen.jit.tracer import Tracer, TracerWarning
@@ -195,7 +195,7 @@ def _check(
             f" Nodes:{_listed(random)}\nThis may cause errors in trace checking. To disable trace checking, "
             "pass check_trace=False to tengen.jit.trace()"
         )
-    if any(node.operator.kind in ("inplace", "out") for node in traced.graph.walk()):
+    if any(writes(node) for node in traced.graph.walk()):
         first, second = _copies((args, keywords)), _copies((args, keywords))
     else:
         first = second = (args, keywords)

@@ -21,7 +21,7 @@ from tengen.autograd.linear import (
     Window,
 )
 from tengen.interception import Layer
-from tengen.jit.graph import Constant, Graph, Node, Source, Value
+from tengen.jit.graph import Constant, Graph, Node, Source, Value, walk, writes
 from tengen.operator import Operator, operator
 from tengen.random import Generator, default_generator
 from tengen.storage import storage_of
@@ -67,6 +67,8 @@ class Tracer(Layer):
         self.open_nodes: list[Node | None] = [None]
         self.pending: list[list[Any]] = []
         self.memories: dict[int, object] = {}
+        #: Where operators count as called, if not where the program is.
+        self.place: Source | None = None
 
     # -- tensors and values
 
@@ -134,17 +136,19 @@ class Tracer(Layer):
         if self.frames[-1].muted:
             return proceed(*arguments)
         given = self._given(arguments)
-        node = Node(operator, given, None, user_source())
-        writes = operator.kind in ("inplace", "out")
+        node = Node(operator, given, None, self.place or user_source())
+        direct = operator.kind in ("inplace", "out")
         before = _random_state(arguments)
-        if writes:
+        if direct:
             with self._frame(node, muted=True):
                 result = proceed(*arguments)
         elif operator.decomposes:
             with self._frame(node, muted=False) as frame:
                 result = proceed(*arguments)
                 node.inner = self._values(result)
-            node.body = frame.nodes
+            # An in-place operator that writes nothing changes how self lies in its memory: t_, unsqueeze_.
+            geometry = operator.base is not None and not any(writes(n) for n in walk(frame.nodes))
+            node.body = None if geometry else frame.nodes
         else:
             result = proceed(*arguments)
         node.random = _random_state(arguments) != before
@@ -152,7 +156,7 @@ class Tracer(Layer):
             varies = node.random or any(v.varies for v in node.inputs)
             node.result = self._results(result, varies, node)
             self.frames[-1].nodes.append(node)
-        if writes:
+        if direct:
             for out in self.pending.pop():
                 if node.result is not None:
                     self._name(out._array, node.outputs[0])
@@ -239,7 +243,7 @@ class Tracer(Layer):
             name, arguments = "clone", (value, None)
         else:
             name, arguments = "to.dtype", (value, out.dtype, False, False, None)
-        node = Node(operator(name), arguments, None, user_source())
+        node = Node(operator(name), arguments, None, self.place or user_source())
         node.result = self._results(out, value.varies, node)
         frame.nodes.append(node)
         if muted:

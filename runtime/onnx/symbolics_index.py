@@ -1,0 +1,218 @@
+"""Symbolics of indexing, gathering and scattering."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tengen.onnx.builder import Ref, constant, onnx
+from tengen.onnx.errors import Unsupported
+from tengen.onnx.sizes import dynamic
+from tengen.onnx.symbolics import cast, int_vector, number, shape_of
+from tengen.onnx.symbolics_shape import identity, permuted, reshaped
+from tengen.scalar_type import bool_, int64
+
+
+def _line(self: Ref) -> Ref:
+    """A 0-d value as one with a dimension."""
+    if self.ndim:
+        return self
+    made: Ref = onnx.Unsqueeze(self, [0])
+    return Ref(made.name, made.dtype, (1,), made.data)
+
+
+def gathered(self: Ref, dim: int, index: Ref) -> Ref:
+    """The element at each index along a dimension."""
+    value, where = _line(self), _line(cast(index, int64))
+    made: Ref = onnx.GatherElements(value, where, axis=dim % value.ndim)
+    return made if index.ndim else onnx.Squeeze(made, [0])
+
+
+def scattered(self: Ref, dim: int, index: Ref, src: Any, reduction: str = "none") -> Ref:
+    """The tensor with other elements at each index along a dimension, or these added to it."""
+    value, where = number(_line(self)), _line(cast(index, int64))
+    if not isinstance(src, Ref):
+        source = onnx.Expand(constant(src, value.dtype), shape_of(where))
+    else:
+        source = cast(_line(src), value.dtype)
+        # What the index does not reach is not used.
+        for d, (n, m) in enumerate(zip(source.shape, where.shape, strict=True)):
+            if n != m:
+                source = onnx.Slice(source, [0], [m], [d])
+        source.shape = where.shape
+    if 0 in where.shape:
+        return identity(self)
+    made = onnx.ScatterElements(value, where, source, axis=dim % value.ndim, reduction=reduction)
+    made = cast(made, self.dtype)
+    return made if self.ndim else onnx.Squeeze(made, [0])  # type: ignore[no-any-return]
+
+
+def picked(self: Ref, dim: int, index: Ref) -> Ref:
+    """The slices at indices of a dimension."""
+    if not self.ndim:
+        return identity(self)
+    made: Ref = onnx.Gather(self, _line(index), axis=dim % self.ndim)
+    return made
+
+
+def along(self: Ref, indices: Ref, dim: int | None) -> Ref:
+    """The element at each index along a dimension, all others broadcast."""
+    if dim is None:
+        flat = onnx.Reshape(self, [-1])
+        made: Ref = onnx.Gather(flat, onnx.Reshape(indices, [-1]), axis=0)
+        return made
+    axis = dim % self.ndim
+    if any(n != m for d, (n, m) in enumerate(zip(self.shape, indices.shape, strict=True)) if d != axis):
+        raise Unsupported("take_along_dim that broadcasts")
+    made = onnx.GatherElements(self, indices, axis=axis)
+    return made
+
+
+def taken(self: Ref, index: Ref) -> Ref:
+    """The elements at indices of the flattened tensor."""
+    made: Ref = onnx.Gather(onnx.Reshape(self, [-1]), index, axis=0)
+    return made
+
+
+def embedded(weight: Ref, indices: Ref) -> Ref:
+    """The rows of a table."""
+    made: Ref = onnx.Gather(weight, indices, axis=0)
+    return made
+
+
+def masked(self: Ref, mask: Ref, value: Any) -> Ref:
+    """The tensor with one value where a mask is true."""
+    fill = cast(value, self.dtype)
+    made: Ref = onnx.Where(cast(mask, bool_), fill, self)
+    return made
+
+
+class _Index:
+    """An advanced index: tensors of ints that broadcast, and dimensions that stay."""
+
+    def __init__(self, self_: Ref, indices: Any) -> None:
+        given = [None if i is None else i for i in indices]
+        self.dims = [d for d, i in enumerate(given) if i is not None]
+        for i in given:
+            if i is not None and i.dtype.name in ("bool", "uint8"):
+                raise Unsupported("a mask as an index gives results whose shape depends on elements")
+        self.rest = [d for d in range(self_.ndim) if d not in self.dims]
+        self.adjacent = self.dims == list(range(self.dims[0], self.dims[-1] + 1)) if self.dims else True
+        self.shape = _broadcast([tuple(i.shape) for i in given if i is not None])
+        self.parts = [cast(i, int64) for i in given if i is not None]
+        self.source = self_
+
+    def where(self) -> Ref:
+        """The index as ONNX takes it: one vector for each place."""
+        columns = []
+        for dim, part in zip(self.dims, self.parts, strict=True):
+            size = self.source.shape[dim]
+            # ONNX's GatherND and ScatterND take negative indices too.
+            del size
+            wide = part if tuple(part.shape) == self.shape else onnx.Expand(part, int_vector(self.shape))
+            columns.append(onnx.Unsqueeze(wide, [len(self.shape)]))
+        made: Ref = onnx.Concat(*columns, axis=len(self.shape)) if len(columns) > 1 else columns[0]
+        return made
+
+    @property
+    def leading(self) -> list[int]:
+        """The order of dimensions in which those that are indexed come first."""
+        return [*self.dims, *self.rest]
+
+    def placed(self) -> list[int]:
+        """How the result's dimensions, those of the index first, are to be ordered."""
+        count, rest = len(self.shape), len(self.rest)
+        before = sum(d < self.dims[0] for d in self.rest) if self.adjacent else 0
+        return [*range(count, count + before), *range(count), *range(count + before, count + rest)]
+
+
+def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    ndim = max((len(s) for s in shapes), default=0)
+    wide = [(1,) * (ndim - len(s)) + s for s in shapes]
+    return tuple(next((n for n in column if n != 1), column[0]) for column in zip(*wide, strict=True))
+
+
+def indexed(self: Ref, indices: Any) -> Ref:
+    """The elements at the places that tensors of ints name."""
+    index = _Index(self, indices)
+    if not index.dims:
+        return identity(self)
+    if len(index.dims) == 1:
+        made: Ref = onnx.Gather(self, index.parts[0], axis=index.dims[0])
+        return made
+    turned = permuted(self, index.leading)
+    found = onnx.GatherND(turned, index.where())
+    found.shape = (*index.shape, *[self.shape[d] for d in index.rest])
+    return permuted(found, index.placed())
+
+
+def put(self: Ref, indices: Any, values: Ref, accumulate: bool) -> Ref:
+    """The tensor with other elements at the places that tensors of ints, or a mask, name."""
+    chosen = [i for i in indices if i is not None]
+    if len(chosen) == 1 and chosen[0].dtype is bool_ and not accumulate and not values.ndim:
+        mask = chosen[0]
+        lead = next(d for d, i in enumerate(indices) if i is not None)
+        rest = self.ndim - lead - mask.ndim
+        if rest:
+            mask = onnx.Unsqueeze(mask, list(range(mask.ndim, mask.ndim + rest)))
+        made: Ref = onnx.Where(mask, cast(values, self.dtype), self)
+        return made
+    index = _Index(self, indices)
+    value = number(self)
+    shape = [*index.shape, *[self.shape[d] for d in index.rest]]
+    order = index.placed()
+    source = cast(values, value.dtype)
+    wide = onnx.Expand(source, int_vector([shape[d] for d in order]))
+    wide.shape = tuple(shape[d] for d in order)
+    wide = permuted(wide, [order.index(d) for d in range(len(order))])
+    made = onnx.ScatterND(
+        permuted(value, index.leading), index.where(), wide, reduction="add" if accumulate else "none"
+    )
+    made.shape = tuple(self.shape[d] for d in index.leading)
+    return cast(permuted(made, [index.leading.index(d) for d in range(self.ndim)]), self.dtype)
+
+
+def put_slices(self: Ref, dim: int, index: Ref, source: Any, add: bool) -> Ref:
+    """The tensor with other slices at indices of a dimension, or these added to it."""
+    if not self.ndim:
+        raise Unsupported("of a tensor without dimensions")
+    axis = dim % self.ndim
+    turned = [axis, *[d for d in range(self.ndim) if d != axis]]
+    value = number(self)
+    where = onnx.Unsqueeze(_line(index), [1])
+    slices = source if isinstance(source, Ref) else constant(source, value.dtype)
+    slices = cast(slices, value.dtype)
+    if slices.ndim == self.ndim:
+        slices = permuted(slices, turned)
+    else:
+        count = _line(index).shape[0]
+        slices = onnx.Expand(slices, int_vector([count, *[self.shape[d] for d in turned[1:]]]))
+    made = onnx.ScatterND(permuted(value, turned), where, slices, reduction="add" if add else "none")
+    made.shape = tuple(self.shape[d] for d in turned)
+    return cast(permuted(made, [turned.index(d) for d in range(self.ndim)]), self.dtype)
+
+
+def one_hot(self: Ref, num_classes: int, result: Any) -> Ref:
+    """A 1 in the place that each number names, among zeros."""
+    if num_classes < 0:
+        raise Unsupported("the number of classes would depend on elements")
+    values = constant([0, 1])
+    made: Ref = onnx.OneHot(self, constant(num_classes, int64), values, axis=-1)
+    return made
+
+
+def nonzero(self: Ref) -> Ref:
+    """The places of the elements that are not zero, one a row."""
+    made: Ref = onnx.Transpose(onnx.NonZero(self), perm=[1, 0])
+    return made
+
+
+def chosen(self: Ref, mask: Ref) -> Ref:
+    """The elements where a mask is true."""
+    if dynamic((self.shape, mask.shape)):
+        raise Unsupported("with a dynamic axis")
+    if self.shape != mask.shape:
+        shape = _broadcast([tuple(self.shape), tuple(mask.shape)])
+        self, mask = onnx.Expand(self, int_vector(shape)), onnx.Expand(mask, int_vector(shape))
+    flat = onnx.Reshape(mask, [-1])
+    made: Ref = onnx.Compress(reshaped(self, [-1]), flat)
+    return made

@@ -1,0 +1,210 @@
+"""Symbolics of reductions, scans and sorting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tengen.onnx.builder import Ref, constant, onnx
+from tengen.onnx.errors import Unsupported
+from tengen.onnx.symbolics import cast, int_vector, number, truth
+from tengen.scalar_type import bool_, int32, int64
+
+
+def all_dims(self: Ref, dim: Any) -> list[int]:
+    """The dimensions that ``dim`` names, not negative; all for None and for ()."""
+    if dim is None or dim == ():
+        return list(range(self.ndim))
+    dims = (dim,) if isinstance(dim, int) else dim
+    return [d % self.ndim for d in dims] if self.ndim else []
+
+
+def reduced(operator: str, self: Ref, dim: Any, keepdim: bool) -> Ref:
+    """One of ONNX's reductions with the dimensions as an input; nothing to reduce is the identity."""
+    dims = all_dims(self, dim)
+    if not dims:
+        made: Ref = getattr(onnx, operator)(onnx.Unsqueeze(self, [0]), [0], keepdims=0)
+        return made
+    made = getattr(onnx, operator)(self, int_vector(dims), keepdims=int(keepdim))
+    return made
+
+
+def summed(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
+    """The sum, computed in the result's dtype."""
+    return reduced("ReduceSum", cast(self, result.dtype), dim, keepdim)
+
+
+def product(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
+    """The product, computed in the result's dtype."""
+    return reduced("ReduceProd", cast(self, result.dtype), dim, keepdim)
+
+
+def averaged(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
+    """The mean, computed in the result's dtype."""
+    if 0 in self.shape:
+        raise Unsupported("the mean of nothing is NaN here, and an error in ONNX")
+    return reduced("ReduceMean", cast(self, result.dtype), dim, keepdim)
+
+
+def extreme(self: Ref, dim: Any, keepdim: bool, largest: bool) -> Ref:
+    """The largest or smallest element along dimensions."""
+    found = reduced("ReduceMax" if largest else "ReduceMin", number(self), dim, keepdim)
+    return cast(found, self.dtype)
+
+
+def every(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
+    """Whether all elements are true."""
+    return cast(cast(reduced("ReduceMin", cast(truth(self), int32), dim, keepdim), bool_), result.dtype)
+
+
+def some(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
+    """Whether an element is true."""
+    return cast(cast(reduced("ReduceMax", cast(truth(self), int32), dim, keepdim), bool_), result.dtype)
+
+
+def counted(self: Ref, dim: Any) -> Ref:
+    """How many elements are not zero."""
+    return reduced("ReduceSum", cast(truth(self), int64), dim, False)
+
+
+def position(self: Ref, dim: int | None, keepdim: bool, largest: bool) -> Ref:
+    """Where the largest or smallest element is first; in the flattened tensor for None."""
+    value = number(self)
+    if dim is None or not self.ndim:
+        flat = onnx.Reshape(value, [-1])
+        found = (onnx.ArgMax if largest else onnx.ArgMin)(flat, axis=0, keepdims=0)
+        made: Ref = onnx.Reshape(found, [1] * self.ndim) if keepdim and self.ndim else found
+        return made
+    made = (onnx.ArgMax if largest else onnx.ArgMin)(value, axis=dim % self.ndim, keepdims=int(keepdim))
+    return made
+
+
+def extreme_at(self: Ref, dim: int, keepdim: bool, largest: bool) -> tuple[Ref, Ref]:
+    """The largest or smallest elements along a dimension, and where they are."""
+    where = position(self, dim, keepdim, largest) if self.ndim else constant(0, int64)
+    return extreme(self, dim, keepdim, largest), where
+
+
+def variance(self: Ref, dim: Any, correction: Any, keepdim: bool) -> Ref:
+    """The variance; the sum of squares is divided by the count less ``correction``."""
+    dims = all_dims(self, dim)
+    count = 1
+    for d in dims:
+        count = count * self.shape[d]
+    centred = self - reduced("ReduceMean", self, dims or None, True)
+    total = reduced("ReduceSum", centred * centred, dims or None, keepdim)
+    rest = count - (1 if correction is None else correction)
+    if rest <= 0:
+        raise Unsupported("there are no degrees of freedom")
+    made: Ref = total / constant(rest, self.dtype)
+    return made
+
+
+def deviation(self: Ref, dim: Any, correction: Any, keepdim: bool) -> Ref:
+    """The root of the variance."""
+    made: Ref = onnx.Sqrt(variance(self, dim, correction, keepdim))
+    return made
+
+
+def with_mean(spread: Ref, self: Ref, dim: Any, keepdim: bool) -> tuple[Ref, Ref]:
+    """A variance or deviation, and the mean."""
+    return spread, reduced("ReduceMean", self, dim, keepdim)
+
+
+def log_sum_exp(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
+    """``log(sum(exp(x)))``, without overflow."""
+    value = cast(self, result.dtype)
+    high = reduced("ReduceMax", value, dim, True)
+    finite = onnx.Where(onnx.IsInf(high), constant(0, high.dtype), high)
+    total = onnx.Log(reduced("ReduceSum", onnx.Exp(value - finite), dim, keepdim))
+    rest = finite if keepdim or not self.ndim else onnx.Squeeze(finite, int_vector(all_dims(self, dim)))
+    made: Ref = total + rest
+    return made
+
+
+def vector_norm(self: Ref, order: Any, dim: Any, keepdim: bool, result: Any) -> Ref:
+    """The norm of the elements along dimensions."""
+    value = onnx.Abs(cast(self, result.dtype))
+    if 0 in self.shape:
+        raise Unsupported("of an empty tensor")
+    if order == float("inf"):
+        return reduced("ReduceMax", value, dim, keepdim)
+    if order == -float("inf"):
+        return reduced("ReduceMin", value, dim, keepdim)
+    if order == 0:
+        return reduced("ReduceSum", cast(truth(value), result.dtype), dim, keepdim)
+    if order == 1:
+        return reduced("ReduceSum", value, dim, keepdim)
+    if order == 2:
+        made: Ref = onnx.Sqrt(reduced("ReduceSum", value * value, dim, keepdim))
+        return made
+    made = onnx.Pow(reduced("ReduceSum", onnx.Pow(value, float(order)), dim, keepdim), 1 / order)
+    return made
+
+
+# -- scans and sorting ------------------------------------------------------------------------------
+
+
+def running_sum(self: Ref, dim: int, result: Any) -> Ref:
+    """The sum of the elements up to each one."""
+    value = cast(self, result.dtype)
+    if not self.ndim:
+        return value
+    made: Ref = onnx.CumSum(value, constant(dim % self.ndim, int64))
+    return made
+
+
+def running_product(self: Ref, dim: int, result: Any) -> Ref:
+    """The product of the elements up to each one."""
+    value = cast(self, result.dtype)
+    if not self.ndim:
+        return value
+    made: Ref = onnx.CumProd(value, constant(dim % self.ndim, int64))
+    return made
+
+
+def largest(self: Ref, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Ref, Ref]:
+    """The k largest or smallest elements, and where they are."""
+    if not self.ndim:
+        return self, constant(0, int64)
+    count = constant([k])
+    values, indices = onnx.TopK(
+        self, count, axis=dim % self.ndim, largest=int(largest), sorted=int(sorted), outputs=2
+    )
+    return values, indices
+
+
+def sorted_along(self: Ref, dim: int, descending: bool) -> tuple[Ref, Ref]:
+    """The elements in order, and where they were."""
+    if not self.ndim:
+        return self, constant(0, int64)
+    value = number(self)
+    values, indices = largest(value, self.shape[dim], dim, descending, True)
+    return cast(values, self.dtype), indices
+
+
+def softmax(self: Ref, dim: int, result: Any) -> Ref:
+    """The exponentials as shares of their sum."""
+    value = cast(self, result.dtype)
+    if not self.ndim:
+        made: Ref = onnx.Softmax(onnx.Unsqueeze(value, [0]), axis=0)
+        return onnx.Squeeze(made, [0])  # type: ignore[no-any-return]
+    made = onnx.Softmax(value, axis=dim % self.ndim)
+    return made
+
+
+def log_softmax(self: Ref, dim: int, result: Any) -> Ref:
+    """The logarithm of softmax."""
+    value = cast(self, result.dtype)
+    if not self.ndim:
+        made: Ref = onnx.LogSoftmax(onnx.Unsqueeze(value, [0]), axis=0)
+        return onnx.Squeeze(made, [0])  # type: ignore[no-any-return]
+    made = onnx.LogSoftmax(value, axis=dim % self.ndim)
+    return made
+
+
+def triangle(self: Ref, diagonal: int, upper: bool) -> Ref:
+    """The upper or lower triangle of matrices, zeros elsewhere."""
+    made: Ref = onnx.Trilu(self, constant(np.int64(diagonal), int64), upper=int(upper))
+    return made

@@ -1,0 +1,288 @@
+"""Symbolics of shapes, views, joining and creation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tengen.onnx.builder import Ref, constant, onnx
+from tengen.onnx.errors import Unsupported
+from tengen.onnx.sizes import dynamic
+from tengen.onnx.symbolics import cast, int_vector, number
+from tengen.scalar_type import bool_, dtype, int64
+
+_LAST = np.iinfo(np.int64).max
+
+
+def reshaped(self: Ref, shape: Any) -> Ref:
+    """The elements in another shape."""
+    sizes = list(shape)
+    unknown = [i for i, n in enumerate(sizes) if dynamic(n)]
+    if len(unknown) == 1 and -1 not in sizes and 0 not in sizes:
+        sizes[unknown[0]] = -1  # whatever is left
+    made: Ref = onnx.Reshape(self, int_vector(sizes), allowzero=1 if 0 in sizes else None)
+    return made
+
+
+def as_result(self: Ref, result: Any) -> Ref:
+    """The elements in the shape of the result."""
+    return reshaped(self, result.shape)
+
+
+def expanded(self: Ref, result: Any) -> Ref:
+    """The tensor broadcast to the shape of the result."""
+    made: Ref = onnx.Expand(self, int_vector(result.shape))
+    return made
+
+
+def permuted(self: Ref, dims: Any) -> Ref:
+    """The dimensions in another order."""
+    if not self.ndim:
+        return identity(self)
+    made: Ref = onnx.Transpose(self, perm=[d % self.ndim for d in dims])
+    return made
+
+
+def transposed(self: Ref, dim0: int, dim1: int) -> Ref:
+    """Two dimensions exchanged."""
+    dims = list(range(self.ndim))
+    if dims:
+        a, b = dim0 % self.ndim, dim1 % self.ndim
+        dims[a], dims[b] = b, a
+    return permuted(self, dims)
+
+
+def identity(self: Ref) -> Ref:
+    """The value itself."""
+    made: Ref = onnx.Identity(self)
+    return made
+
+
+def selected(self: Ref, dim: int, index: int) -> Ref:
+    """The slice at one index of a dimension, without it."""
+    made: Ref = onnx.Gather(self, constant(index, int64), axis=dim % self.ndim)
+    return made
+
+
+def sliced(self: Ref, dim: int, start: int | None, end: int | None, step: int) -> Ref:
+    """The indices from start to end of a dimension."""
+    first = 0 if start is None else start
+    last = _LAST if end is None else end
+    made: Ref = onnx.Slice(self, [first], [last], [dim % self.ndim], [step])
+    return made
+
+
+def narrowed(self: Ref, dim: int, start: int, length: int) -> Ref:
+    """So many indices of a dimension, from start on."""
+    size = self.shape[dim]
+    first = start + size if start < 0 else start
+    return sliced(self, dim, first, first + length, 1)
+
+
+def split(self: Ref, dim: int, result: Any) -> tuple[Ref, ...]:
+    """The parts of the results' sizes along a dimension."""
+    axis = dim % self.ndim
+    sizes = [r.shape[axis] for r in result]
+    if len(sizes) == 1:
+        return (identity(self),)
+    made: tuple[Ref, ...] = onnx.Split(self, int_vector(sizes), axis=axis, outputs=len(sizes))
+    return made
+
+
+def unbound(self: Ref, dim: int, result: Any) -> tuple[Ref, ...]:
+    """The slices along a dimension."""
+    return tuple(selected(self, dim, i) for i in range(len(result)))
+
+
+def joined(tensors: Any, dim: int, result: Any) -> Ref:
+    """The tensors one behind the other; empty 1-d ones do not count."""
+    parts = [cast(t, result.dtype) for t in tensors if t.shape != (0,)]
+    if not parts:
+        parts = [cast(tensors[0], result.dtype)]
+    made: Ref = onnx.Concat(*parts, axis=dim % parts[0].ndim) if len(parts) > 1 else identity(parts[0])
+    return made
+
+
+def stacked(tensors: Any, dim: int, result: Any) -> Ref:
+    """The tensors side by side along a new dimension."""
+    axis = dim % result.ndim
+    parts = [onnx.Unsqueeze(cast(t, result.dtype), [axis]) for t in tensors]
+    made: Ref = onnx.Concat(*parts, axis=axis) if len(parts) > 1 else parts[0]
+    return made
+
+
+def flipped(self: Ref, dims: Any) -> Ref:
+    """The order along dimensions reversed."""
+    axes = [d % self.ndim for d in dims]
+    if not axes:
+        return identity(self)
+    count = len(axes)
+    made: Ref = onnx.Slice(self, [-1] * count, [-_LAST] * count, axes, [-1] * count)
+    return made
+
+
+def repeated(self: Ref, repeats: Any) -> Ref:
+    """The tensor as a tile, so many times along each dimension."""
+    lead = len(repeats) - self.ndim
+    value = onnx.Unsqueeze(self, list(range(lead))) if lead > 0 else self
+    made: Ref = onnx.Tile(value, int_vector(repeats)) if repeats else identity(value)
+    return made
+
+
+def rolled(self: Ref, shifts: Any, dims: Any) -> Ref:
+    """The elements moved along dimensions; what falls off comes in at the other end."""
+    if not dims:
+        return reshaped(rolled(onnx.Reshape(self, [-1]), shifts, (0,)), self.shape)
+    for shift, dim in zip(shifts, dims, strict=True):
+        size = self.shape[dim]
+        if dynamic(size):
+            raise Unsupported("roll along a dynamic axis")
+        at = int(-shift % size) if size else 0
+        if at:
+            axis = dim % self.ndim
+            shape = self.shape
+            self = onnx.Concat(sliced(self, dim, at, None, 1), sliced(self, dim, 0, at, 1), axis=axis)
+            self.shape = shape
+    return identity(self)
+
+
+def padded(self: Ref, pad: Any, value: Any, mode: str = "constant") -> Ref:
+    """The last dimensions made larger, or smaller where a number is negative; the last comes first in ``pad``."""
+    count = len(pad) // 2
+    low, high = [0] * self.ndim, [0] * self.ndim
+    for i in range(count):
+        low[self.ndim - 1 - i], high[self.ndim - 1 - i] = pad[2 * i], pad[2 * i + 1]
+    source = cast(self, dtype.registry["uint8"]) if self.dtype is bool_ else self
+    fill = constant(value, source.dtype) if mode == "constant" else None
+    made: Ref = onnx.Pad(source, int_vector([*low, *high]), fill, mode=mode)
+    return cast(made, self.dtype)
+
+
+def filled(shape: Any, value: Any, kind: dtype) -> Ref:
+    """A tensor of a shape that has one value everywhere."""
+    made: Ref = onnx.Expand(constant(value, kind), int_vector(shape))
+    return made
+
+
+def full_result(value: Any, result: Any) -> Ref:
+    """A tensor of the result's shape and dtype that has one value everywhere."""
+    return filled(result.shape, value, result.dtype)
+
+
+def counting(start: Any, end: Any, step: Any, result: Any) -> Ref:
+    """The numbers from start to end."""
+    kind = result.dtype
+    if dynamic((start, end, step)):
+        made: Ref = onnx.Range(constant(start, kind), constant(end, kind), constant(step, kind))
+        return made
+    wide = np.int64 if kind.category == "integral" else np.float64
+    array = start + np.arange(int(result.shape[0]), dtype=wide) * step
+    return constant(array.astype(kind.array_dtype))
+
+
+def even_steps(start: Any, end: Any, steps: int, result: Any) -> Ref:
+    """So many numbers from start to end, both included."""
+    return constant(np.linspace(start, end, int(steps)).astype(result.dtype.array_dtype))
+
+
+def unit_matrix(rows: int, columns: int, result: Any) -> Ref:
+    """Ones on the diagonal."""
+    made: Ref = onnx.EyeLike(filled((rows, columns), 0, result.dtype))
+    return made
+
+
+def diagonal_of(self: Ref, offset: int, dim1: int, dim2: int) -> Ref:
+    """The diagonals of the matrices that two dimensions hold, along a new last dimension."""
+    a, b = dim1 % self.ndim, dim2 % self.ndim
+    if dynamic((self.shape[a], self.shape[b])):
+        raise Unsupported("a diagonal along a dynamic axis")
+    rows, columns = int(self.shape[a]), int(self.shape[b])
+    rest = [d for d in range(self.ndim) if d not in (a, b)]
+    flat = reshaped(permuted(self, [*rest, a, b]), [*[self.shape[d] for d in rest], rows * columns])
+    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    first = max(offset, 0) - min(offset, 0) * columns
+    index = first + (columns + 1) * np.arange(length, dtype=np.int64)
+    made: Ref = onnx.Gather(flat, constant(index), axis=len(rest))
+    return made
+
+
+def windows(self: Ref, dimension: int, size: int, step: int) -> Ref:
+    """The windows of a size along a dimension; their elements are a new last dimension."""
+    if not self.ndim:
+        made: Ref = onnx.Unsqueeze(self, [0])
+        return made
+    axis = dimension % self.ndim
+    if dynamic(self.shape[axis]):
+        raise Unsupported("unfold along a dynamic axis")
+    count = (int(self.shape[axis]) - size) // step + 1
+    index = step * np.arange(count)[:, None] + np.arange(size)
+    found = onnx.Gather(self, constant(index.astype(np.int64)), axis=axis)
+    dims = [d if d <= axis else d + 1 for d in range(self.ndim)]
+    made = onnx.Transpose(found, perm=[*dims, axis + 1])
+    return made
+
+
+def written_slice(self: Ref, src: Ref, dim: int, index: np.ndarray[Any, Any]) -> Ref:
+    """The tensor with other elements at indices of a dimension."""
+    axis = dim % self.ndim
+    if not index.size:
+        return identity(self)
+    value = number(self)
+    turned = [axis, *[d for d in range(self.ndim) if d != axis]]
+    back = [turned.index(d) for d in range(self.ndim)]
+    made: Ref = onnx.ScatterND(
+        onnx.Transpose(value, perm=turned),
+        constant(index.reshape(-1, 1).astype(np.int64)),
+        onnx.Transpose(cast(src, value.dtype), perm=turned),
+    )
+    return cast(onnx.Transpose(made, perm=back), self.dtype)
+
+
+def slice_written(self: Ref, src: Ref, dim: int, start: int | None, end: int | None, step: int) -> Ref:
+    """The tensor with other elements in a slice."""
+    size = self.shape[dim]
+    if dynamic((size, start, end)):
+        raise Unsupported("a write to a slice of a dynamic axis")
+    return written_slice(self, src, dim, np.arange(int(size))[start:end:step])
+
+
+def select_written(self: Ref, src: Ref, dim: int, index: int) -> Ref:
+    """The tensor with other elements at an index of a dimension."""
+    size = self.shape[dim]
+    if dynamic((size, index)):
+        raise Unsupported("a write to an index of a dynamic axis")
+    source = onnx.Unsqueeze(src, [dim % self.ndim])
+    source.shape = self.shape[: dim % self.ndim] + (1,) + self.shape[dim % self.ndim + 1 :]
+    return written_slice(self, source, dim, np.asarray([index % int(size)]))
+
+
+def diagonal_written(self: Ref, src: Ref, offset: int, dim1: int, dim2: int) -> Ref:
+    """The tensor with other elements on the diagonals of two dimensions."""
+    a, b = dim1 % self.ndim, dim2 % self.ndim
+    if dynamic((self.shape[a], self.shape[b])):
+        raise Unsupported("a write to a diagonal of a dynamic axis")
+    rows, columns = int(self.shape[a]), int(self.shape[b])
+    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    if not length:
+        return identity(self)
+    index = np.stack([np.arange(length) - min(offset, 0), np.arange(length) + max(offset, 0)], -1).astype(
+        np.int64
+    )
+    rest = [d for d in range(self.ndim) if d not in (a, b)]
+    turned = [a, b, *rest]
+    value = number(self)
+    source = onnx.Transpose(cast(src, value.dtype), perm=[len(rest), *range(len(rest))])
+    made = onnx.ScatterND(onnx.Transpose(value, perm=turned), constant(index), source)
+    return cast(onnx.Transpose(made, perm=[turned.index(d) for d in range(self.ndim)]), self.dtype)
+
+
+def strided(self: Ref, size: Any, stride: Any, storage_offset: int | None) -> Ref:
+    """What strides show of a tensor whose elements lie one behind the other."""
+    if dynamic((size, stride, self.shape)):
+        raise Unsupported("as_strided with a dynamic axis")
+    index = np.full((), storage_offset or 0, np.int64)
+    for n, s in zip(size, stride, strict=True):
+        index = index[..., None] + np.arange(n) * s
+    made: Ref = onnx.Gather(onnx.Reshape(self, [-1]), constant(np.asarray(index, np.int64)), axis=0)
+    return made
