@@ -120,7 +120,7 @@ class Recorder(Layer):
         record = Record(name, operator, scope)
         if self.shapes:
             record.inputs = tuple([described(value) for value in inputs])
-        if self.stacks:
+        if self.stacks and scope != BACKWARD_FUNCTION:  # a Node is given its operator's
             record.places = places()
         self.records.append(record)
         record.opened = tick()

@@ -74,7 +74,6 @@ def _names(events: Sequence[FunctionEvent]) -> Iterator[dict[str, Any]]:
         return {"ph": "M", "name": name, "ts": 0, "pid": pid, "tid": tid, "args": args}
 
     yield meta("process_name", 0, name="python")
-    yield meta("process_labels", 0, labels="CPU")
     yield meta("process_sort_index", 0, sort_index=pid)
     threads = {event.device_resource_id: event for event in events}
     for tid, event in threads.items():

@@ -15,3 +15,7 @@ def test_readme(follow: Callable[[str], None]) -> None:
 
 def test_architecture(follow: Callable[[str], None]) -> None:
     follow("docs/architecture.md")
+
+
+def test_profiler(follow: Callable[[str], None]) -> None:
+    follow("docs/profiler.md")
