@@ -23,6 +23,7 @@ from tengen.creation import from_numpy as from_numpy
 from tengen.creation import frombuffer as frombuffer
 from tengen.creation import tensor as tensor
 from tengen.device import device as device
+from tengen.function_dispatch import make_overridable as _make_overridable
 from tengen.generated.functions import *
 from tengen.generated.scalar_types import *
 from tengen.interop import from_dlpack as from_dlpack
@@ -78,11 +79,15 @@ if _TYPE_CHECKING:
     from tengen import jit as jit
     from tengen import linalg as linalg
     from tengen import onnx as onnx
+    from tengen import overrides as overrides
+    from tengen import profiler as profiler
     from tengen import random as random
     from tengen import special as special
     from tengen import utils as utils
 
 newaxis = None
+
+_make_overridable(globals(), "result_type")
 
 # Python's names are the scalar types' here, as in PyTorch.
 bool = bool_

@@ -29,6 +29,7 @@ from tengen.autograd.inference_mode import inference_mode, is_inference_mode_ena
 from tengen.autograd.linear import element_count
 from tengen.autograd.node import Node
 from tengen.autograd.variable import Variable
+from tengen.function_dispatch import loosely_overridable
 from tengen.tensor_base import TensorBase
 
 __all__ = [
@@ -100,6 +101,7 @@ def backward(
     execute(edges, grads, keep, create_graph, wanted)
 
 
+@loosely_overridable
 def grad(
     outputs: Any,
     inputs: Any,
@@ -287,7 +289,7 @@ def _zeros_like(tensor: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """``functional``, which is imported when it is first used: it is made of operators."""
-    if name == "functional":
-        return import_module("tengen.autograd.functional")
+    """``functional``, which is made of operators, and the profiler: imported when they are first used."""
+    if name in ("functional", "profiler", "profiler_util"):
+        return import_module(f"tengen.autograd.{name}")
     raise AttributeError(f"module 'tengen.autograd' has no attribute {name!r}")

@@ -240,3 +240,6 @@ def test_importing_tengen_does_not_import_it() -> None:
     program = "import sys, tengen; tengen.ones(2) + 1; print(*[n for n in sys.modules if 'profiler' in n])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+    program = "import tengen; print(tengen.autograd.profiler.profile, tengen.profiler.profile)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.count("profile'") == 2
