@@ -11,7 +11,7 @@ from .derive import derive
 from .docs import reference
 from .json_schema import schemas
 from .kernels import FunctionIndex
-from .model import Declarations, OutputFile, TypeClass
+from .model import Declarations, OutputFile, Place, TypeClass
 from .nodes import NodeWriter
 from .page import Press, import_lines, lazy_module
 from .rows import operator_row, promotion_table, scalar_type_rows, structure_fields, structures, variable
@@ -69,6 +69,7 @@ class Renderer:
             self._promotion(),
             self.press.page("backends.py", "backends.py.jinja", backends=self.declared.backends),
             self._operators(),
+            self._places(),
             self.press.page(
                 "return_types.py",
                 "return_types.py.jinja",
@@ -100,6 +101,18 @@ class Renderer:
             rows=sorted((str(v.name), operator_row(v)) for v in variants),
             overloads=sorted(overloads),
             methods=sorted((v.name.method, str(v.name)) for v in variants),
+        )
+
+    def _places(self) -> OutputFile:
+        def text(place: Place) -> str:
+            return f"{place.file}:{place.line}"
+
+        nodes = self.derived.all_nodes()
+        return self.press.page(
+            "places.py",
+            "places.py.jinja",
+            operators=sorted((str(v.name), text(v.operator.place)) for v in self.derived.variants),
+            nodes=sorted((n.name, str(n.operator.name), text(n.place)) for n in nodes),
         )
 
     # -- derivatives -----------------------------------------------------------------------

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tengen.declared_at import note_operator
+
 if TYPE_CHECKING:
     from tengen.type import Type
 
@@ -33,6 +35,12 @@ def explain(error: Exception, operator: str, *tensors: Any) -> Exception:
     ``tensors`` are the operator's tensor arguments, from which a failed broadcast is told
     as sizes and the dimension at which they differ.
     """
+    explained = _explained(error, operator, tensors)
+    note_operator(explained, operator)
+    return explained
+
+
+def _explained(error: Exception, operator: str, tensors: tuple[Any, ...]) -> Exception:
     text = str(error)
     name = operator.partition(".")[0]
     if text.startswith(f"{name}: "):

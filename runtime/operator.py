@@ -14,6 +14,7 @@ from tengen.arguments import Parameter, Rejected, bind_arguments, describe_call
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.inference_mode import check_saved, mixes
 from tengen.autograd.inference_mode import use as inference
+from tengen.declared_at import note_operator
 from tengen.device import as_device, default_device
 from tengen.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch_bound, state
 from tengen.generated.operators import BY_METHOD, OPERATORS, OVERLOADS
@@ -84,9 +85,13 @@ class Operator:
 
     def __call__(self, *arguments: Any) -> Any:
         """Run on arguments that are complete and in the schema's order."""
-        if active:
-            return self._intercepted(layers(), arguments)
-        return self.proceed(*arguments)
+        try:
+            if active:
+                return self._intercepted(layers(), arguments)
+            return self.proceed(*arguments)
+        except Exception as error:
+            note_operator(error, self.name)
+            raise
 
     def _intercepted(self, layers: tuple[Interceptor, ...], arguments: tuple[Any, ...]) -> Any:
         """Run below the interceptors ``layers``, the newest, which is the last, first."""
@@ -464,4 +469,6 @@ def _no_overload(function: str, arguments: tuple[Any, ...], keywords: dict[str, 
             bind_arguments(chosen.parameters, arguments, plain_keywords(keywords))
         except Rejected as reason:
             rejected.append((chosen, reason))
-    return describe_call(function, arguments, keywords, rejected)
+    error = describe_call(function, arguments, keywords, rejected)
+    note_operator(error, function)
+    return error

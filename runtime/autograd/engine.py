@@ -24,6 +24,8 @@ from tengen.autograd.linear import Copy, add_tensors, apply_linear
 from tengen.autograd.node import GraphRoot, Node
 from tengen.autograd.ownership import is_locals_only
 from tengen.autograd.saved_variable import anomaly
+from tengen.declared_at import note_derivative
+from tengen.function_dispatch import enter_engine, leave_engine
 from tengen.interception import Layer, gradients_are_seen
 
 
@@ -46,14 +48,18 @@ def execute(
     root = GraphRoot(tuple(roots), values)
     del values
     task = GraphTask(root, keep_graph, over_tensors, inputs, accumulate)
-    before, outer = grad_mode.enabled, current.task
+    before, outer, overriding = grad_mode.enabled, current.task, enter_engine()
     grad_mode.enabled = create_graph and not grad_mode.inference
     current.task = task
     try:
         run(task, root)
         task.run_callbacks()
+    except Exception as error:
+        note_derivative(error)
+        raise
     finally:
         grad_mode.enabled, current.task = before, outer
+        leave_engine(overriding)
     return task.captured
 
 

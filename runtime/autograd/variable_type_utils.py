@@ -24,6 +24,7 @@ from tengen.autograd.linear import (
 from tengen.autograd.node import NotImplementedNode, UndefinedGrad
 from tengen.autograd.view import cut_views, differentiable, modified_message, rewrite_views, set_history
 from tengen.interception import active, tell_handed
+from tengen.declared_at import note_operator
 from tengen.promotion import can_cast
 from tengen.storage import storage_of
 from tengen.tensor_base import TensorBase
@@ -42,6 +43,16 @@ def run_inplace(
     for the original is written over. Raises RuntimeError, with nothing changed, where the write
     is not allowed, or the result's shape or dtype does not go into the tensor.
     """
+    try:
+        return _run_inplace(op_name, tensor, functional, args, saves_self)
+    except Exception as error:
+        note_operator(error, op_name)
+        raise
+
+
+def _run_inplace(
+    op_name: str, tensor: Any, functional: Callable[..., Any], args: Sequence[Any], saves_self: bool
+) -> Any:
     if not tensor._type.recording:
         check_write(tensor)
     storage = tensor._storage
