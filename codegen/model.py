@@ -516,6 +516,7 @@ class NodeClass:
     released: tuple[str, ...] = ()  # the slots whose use after backward is an error
     shown: str | None = None  # the name that users see, where it is not the class's
     num_inputs: int | None = 1  # how many gradients it receives; None: as many as the list has
+    constants: tuple[int, ...] = ()  # the saved results that have no gradient
     doc: str = ""
 
 

@@ -144,6 +144,9 @@ class NodeWriter:
             released=released,
             shown=spec.shown,
             num_inputs=number_of_gradients(spec.operator),
+            constants=tuple(
+                s.index for s in spec.saved if s.what == "result" and s.index not in spec.outputs
+            ),
             doc=f"{spec.operator.schema}",
         )
 
@@ -184,8 +187,7 @@ class NodeWriter:
         for name, number in results_used(spec.operator, gradient):
             rewriter.known.add(name)
             kind = f"node.type[{number}]" if takes_tuple(spec.operator) else "node.type"
-            constant = "" if number in spec.outputs else ", differentiable=False"
-            yield f"{name} = unpack_result(node, node._result{number}, {number}, {kind}{constant})"
+            yield f"{name} = unpack_result(node, node._result{number}, {number}, {kind})"
 
     # -- forward mode ------------------------------------------------------------------------
 

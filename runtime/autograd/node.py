@@ -156,6 +156,9 @@ class SavesResults(Node):
 
     __slots__ = ("result_versions",)
 
+    #: The saved results that have no gradient, as indices have none.
+    constants: ClassVar[tuple[int, ...]] = ()
+
     result_versions: dict[int, tuple[tuple[Storage, int], ...]] | None
 
     def __init__(self, next_edges: tuple[Edge | None, ...] = (), shape: Any = (), type: Any = None) -> None:

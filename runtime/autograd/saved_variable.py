@@ -115,10 +115,10 @@ def unpack_result_array(node: SavesResults, array: Any, number: int) -> Any:
     return array
 
 
-def unpack_result(node: SavesResults, array: Any, number: int, kind: Any, differentiable: bool = True) -> Any:
-    """A saved result as a Tensor whose history, if it is ``differentiable``, is this Node."""
+def unpack_result(node: SavesResults, array: Any, number: int, kind: Any) -> Any:
+    """A saved result as a Tensor whose history, if it has a gradient, is this Node."""
     out = kind.wrap(unpack_result_array(node, array, number))
-    if differentiable:
+    if number not in node.constants:
         out._edge = (node, number)
         out._requires_grad = True
     if active and node.extra is not None and node.extra.forward_grads is not None:

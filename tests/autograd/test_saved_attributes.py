@@ -47,6 +47,7 @@ def test_named_results_and_values(m: Any) -> None:
     x = m.tensor([[3.0, 1.0], [2.0, 5.0]], requires_grad=True)
     values, indices = x.sort(1)
     assert values.grad_fn._saved_indices.tolist() == indices.tolist()
+    assert not values.grad_fn._saved_indices.requires_grad
     s = x.sum(1)
     assert s.grad_fn._saved_keepdim is False
     assert s.grad_fn._saved_dim == (1,)
