@@ -187,8 +187,10 @@ class BindingWriter:
         keywords = [f'"{a.name}": {names[a.name]}' for a in arguments if a.kwarg_only] + (
             ['"out": out'] if out else []
         )
-        arguments_text = f'({", ".join(positional)},), {{{", ".join(keywords)}}}'
-        fallback = f'call("{group.function}", {arguments_text}, {_public(group.function, receiver, names.values())})'
+        public = _public(group.function, receiver, names.values())
+        fallback = (
+            f'call("{group.function}", ({", ".join(positional)},), {{{", ".join(keywords)}}}, {public})'
+        )
         guard = "not active" + (" and out is None" if out else "")
         return Binding(
             group.function,

@@ -23,7 +23,7 @@ if not _generating():
     except Exception as _error:
         _broken = _error
 
-_SUBMODULES = frozenset({"func", "jit", "linalg", "nn", "onnx", "profiler", "special", "utils"})
+_SUBMODULES = frozenset({"func", "jit", "linalg", "nn", "onnx", "overrides", "profiler", "special", "utils"})
 
 
 def __getattr__(name: str) -> _Any:

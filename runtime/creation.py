@@ -10,6 +10,7 @@ import numpy as np
 
 from tengen.device import as_device
 from tengen.device import device as Device
+from tengen.function_dispatch import NO_ARGUMENTS, at_level
 from tengen.legacy_type_dispatch import type_of
 from tengen.native.cpu import cast, owned
 from tengen.native.cpu import copy as copy_array
@@ -46,8 +47,10 @@ def tensor(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than tengen.tensor(sourceTensor).",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
+        with at_level(NO_ARGUMENTS):  # a plain tensor, also of one of a subclass
+            return _leaf(_copied(data, dtype, device), requires_grad)
     return _leaf(_copied(data, dtype, device), requires_grad)
 
 

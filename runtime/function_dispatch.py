@@ -12,10 +12,13 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from types import FunctionType, TracebackType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from tengen.interception import active
 
+_F = TypeVar("_F")
+#: CO_VARARGS and CO_VARKEYWORDS: importing inspect for them would take longer than all of this.
+_LOOSE: Final = 0x04 | 0x08
 #: What ``dispatch`` returns when nobody takes over the call.
 UNHANDLED: Final = object()
 
@@ -28,25 +31,27 @@ class _State(threading.local):
 
     level = ENABLED
     modes: tuple[Any, ...] = ()
+    #: While the engine runs, which nothing overrides: what was disabled outside of it.
+    outside: int | None = None
 
 
 state = _State()
 
 #: The class of plain tensors; handed over by ``tengen.bindings``.
 _plain: Any = None
-#: Classes without overrides that are met often.
-_without: set[type] = {bool, int, float, complex, str, bytes, slice, type(None), type(...)}
+#: Classes without overrides that are met often, Tensor among them.
+without_overrides: set[type] = {bool, int, float, complex, str, bytes, slice, type(None), type(...)}
 
 
 def bind(tensor: type) -> None:
     """Hand over Tensor, which is made after this module."""
     global _plain
     _plain = tensor
-    _without.add(tensor)
+    without_overrides.add(tensor)
 
 
-class Overridden(Exception):  # noqa: N818  # no error: a signal from the conversion of arguments to ``call``
-    """An argument that overrides functions was met while arguments were converted."""
+class Overridden(Exception):
+    """No error: an argument that overrides functions was met while arguments were converted."""
 
 
 class at_level:
@@ -67,12 +72,51 @@ class at_level:
         state.level = self.before
 
 
-def disabled_impl(
-    func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (), kwargs: Any = None
-) -> Any:
-    """The ``__tengen_function__`` of classes that take no part: the function with plain results."""
-    with at_level(NO_ARGUMENTS):
-        return func(*args, **(kwargs or {}))
+class users_level:
+    """``with users_level():`` the engine calls what a user wrote: overrides are as outside of it."""
+
+    __slots__ = ("before",)
+
+    def __enter__(self) -> None:
+        self.before = state.level
+        if state.outside is not None:
+            state.level = state.outside
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        state.level = self.before
+
+
+def enter_engine() -> tuple[int, int | None]:
+    """The engine begins: formulas are not overridden. What is returned ``leave_engine`` is given."""
+    before = state.level, state.outside
+    state.level, state.outside = NOTHING, before[0]
+    return before
+
+
+def leave_engine(before: tuple[int, int | None]) -> None:
+    """The engine is done."""
+    state.level, state.outside = before
+
+
+class _DisabledImpl:
+    """The type of ``disabled_impl``: no function, which would be bound to instances."""
+
+    __slots__ = ()
+
+    def __call__(
+        self, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        with at_level(NO_ARGUMENTS):
+            return func(*args, **(kwargs or {}))
+
+    def __repr__(self) -> str:
+        return "<tengen.overrides._disabled_tengen_function_impl>"
+
+
+#: The ``__tengen_function__`` of classes that take no part: functions of them have plain results.
+disabled_impl: Final = _DisabledImpl()
 
 
 # -- who takes over ----------------------------------------------------------------------
@@ -80,7 +124,7 @@ def disabled_impl(
 
 def handler_of(value: Any) -> Any:
     """The ``__tengen_function__`` of an argument; None when it has none, or one that was opted out of."""
-    if value.__class__ in _without or isinstance(value, type):
+    if value.__class__ in without_overrides or isinstance(value, type):
         return None
     found = getattr(value, "__tengen_function__", None)
     return None if found is disabled_impl else found
@@ -99,7 +143,7 @@ def overloaded(arguments: Iterable[Any]) -> list[Any]:
     found: list[Any] = []
     for value in arguments:
         for each in value if isinstance(value, (list, tuple)) else (value,):
-            if each.__class__ not in _without and handler_of(each) is not None:
+            if each.__class__ not in without_overrides and handler_of(each) is not None:
                 _insert(found, each)
     return found
 
@@ -181,11 +225,15 @@ def nobody(public: Any, modes: tuple[Any, ...], asked: list[Any]) -> TypeError:
 
 def public_name(public: Any) -> str:
     """``tengen.add`` and the like, for messages."""
-    name: str = getattr(public, "__qualname__", None) or getattr(public, "__name__", None) or repr(public)
-    return name if name.startswith("tengen.") else f"tengen.{name}"
+    from tengen.overrides import resolve_name
+
+    name: str = resolve_name(public) or getattr(public, "__qualname__", None) or repr(public)
+    return name
 
 
-def dispatch_bound(public: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+def dispatch_bound(
+    public: Any, args: tuple[Any, ...], keywords: Mapping[str, Any], relevant: list[Any] | None = None
+) -> Any:
     """As ``dispatch``, from inside a binding: without the arguments that only its defaults have given."""
     binding = _method(public) if public.__class__ is str else public
     given = getattr(binding, "__kwdefaults__", None) or {}
@@ -198,7 +246,7 @@ def dispatch_bound(public: Any, args: tuple[Any, ...], keywords: Mapping[str, An
                 break
             kept -= 1
         args = args[:kept]
-    return dispatch(public, args, keywords)
+    return dispatch(public, args, keywords, relevant)
 
 
 def _method(name: str) -> Any:
@@ -213,39 +261,60 @@ def overridable(function: Any) -> Any:
     """A function written by hand as users call it: arguments and modes may take it over.
 
     The wrapper tests what the annotations say are tensors, and nothing else, so it is made for the
-    function; with loose arguments it looks at all.
+    function. Where nothing is a tensor only modes take it over.
     """
     code = function.__code__
-    if code.co_flags & 0x0C:  # *args, **kwargs
-        return _loosely_overridable(function)
+    if code.co_flags & _LOOSE:
+        return loosely_overridable(function)
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     positional, keyword = names[: code.co_argcount], names[code.co_argcount :]
-    tests = ["not active", *[t for n in names if (t := _plain_test(n, function.__annotations__.get(n, "")))]]
+    annotations = function.__annotations__
+    tests = [test for n in names if (test := _plain_test(n, annotations.get(n)))]
     given = ", ".join([*positional, *[f"{n}={n}" for n in keyword]])
-    loose = "".join(f"{n}, " for n in positional)
-    named = ", ".join(f'"{n}": {n}' for n in keyword)
-    signature = ", ".join([*positional, *(["*"] if keyword else []), *keyword])
+    loose = "".join([f"{n}, " for n in positional])
+    named = ", ".join([f'"{n}": {n}' for n in keyword])
     source = (
-        f"def {function.__name__}({signature}):\n"
-        f"    if {' and '.join(tests)}:\n"
-        f"        return _function({given})\n"
-        f"    result = _dispatch({function.__name__}, ({loose}), {{{named}}})\n"
-        f"    return _function({given}) if result is _unhandled else result\n"
+        f"def public({', '.join([*positional, *(['*'] if keyword else []), *keyword])}):\n"
+        f"    if {' and '.join(['not active', *tests])}:\n"
+        f"        return function({given})\n"
+        f"    result = dispatch(public, ({loose}), {{{named}}})\n"
+        f"    return function({given}) if result is UNHANDLED else result\n"
     )
     scope: dict[str, Any] = {
+        "__name__": function.__module__,
         "active": active,
         "Tensor": _plain,
-        "_function": function,
-        "_dispatch": dispatch_bound,
-        "_unhandled": UNHANDLED,
+        "function": function,
+        "dispatch": dispatch_bound if tests else _dispatch_to_modes,
+        "UNHANDLED": UNHANDLED,
     }
+    names_taken = scope.keys() & set(names)
+    if names_taken:
+        raise ValueError(f"{function.__name__}(): the wrapper has names of its own: {names_taken}")
     exec(source, scope)
-    made = scope[function.__name__]
+    made = scope["public"]
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     return wraps(function)(made)
 
 
-def _plain_test(name: str, annotation: str) -> str:
+def loosely_overridable(function: _F) -> _F:
+    """As ``overridable``, for functions that take loose arguments or such of many kinds: it looks at all."""
+    run: Any = function
+
+    @wraps(run)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        result = dispatch(public, args, kwargs)
+        return run(*args, **kwargs) if result is UNHANDLED else result
+
+    made: Any = public
+    return made  # type: ignore[no-any-return]
+
+
+def _dispatch_to_modes(public: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+    return dispatch_bound(public, args, keywords, [])
+
+
+def _plain_test(name: str, annotation: Any) -> str:
     """The test that an argument overrides nothing; empty for what is no tensor."""
     kinds = {part.strip() for part in str(annotation).split("|")}
     if "Tensor" not in kinds:
@@ -254,25 +323,19 @@ def _plain_test(name: str, annotation: str) -> str:
     return test if kinds == {"Tensor"} else f"({name} is None or {test})"
 
 
-def _loosely_overridable(function: Any) -> Any:
-    @wraps(function)
-    def public(*args: Any, **kwargs: Any) -> Any:
-        result = dispatch(public, args, kwargs)
-        return function(*args, **kwargs) if result is UNHANDLED else result
-
-    return public
-
-
 def make_overridable(namespace: dict[str, Any], *names: str) -> None:
     """Replace functions of a module that others import from by such that can be taken over.
 
-    These are ``names`` and those written by hand that say, by annotations, that they take tensors.
+    These are those written by hand that take or return tensors, as their annotations say, and ``names``,
+    for which annotations do not say it.
     """
     for name, found in list(namespace.items()):
-        if not isinstance(found, FunctionType) or name.startswith("_"):
-            continue
-        if name in names or (
-            not found.__module__.startswith("tengen.generated.")
-            and any([_plain_test(n, str(a)) for n, a in found.__annotations__.items() if n != "return"])
+        if name in names:
+            namespace[name] = loosely_overridable(found)
+        elif (
+            isinstance(found, FunctionType)
+            and not name.startswith("_")
+            and not found.__module__.startswith("tengen.generated.")
+            and any([_plain_test("", a) for a in found.__annotations__.values()])
         ):
             namespace[name] = overridable(found)

@@ -16,6 +16,7 @@ import numpy as np
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.inference_mode import check_write
 from tengen.autograd.view import as_view
+from tengen.function_dispatch import UNHANDLED, Overridden, dispatch, overrides, state, without_overrides
 from tengen.interception import active
 from tengen.native.index import fitted
 from tengen.storage import storage_of
@@ -39,7 +40,14 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         quick = _quick(self, index)
         if quick is not None:
             return quick
-    view, indices = _apply(self, index)
+    elif state.modes:
+        taken = dispatch("__getitem__", (self, index), {})
+        if taken is not UNHANDLED:
+            return taken  # type: ignore[no-any-return]
+    try:
+        view, indices = _apply(self, index)
+    except Overridden:
+        return dispatch("__getitem__", (self, index), {})  # type: ignore[no-any-return]
     if indices is not None:
         return _run(view, "index.Tensor", indices)
     return _run(self, "alias") if view is self else view
@@ -52,6 +60,10 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     not fit, or where an in-place operator would not be allowed.
     """
     is_tensor = isinstance(value, TensorBase)
+    if (value.__class__ not in without_overrides or (active and state.modes)) and dispatch(
+        "__setitem__", (self, index, value), {}
+    ) is not UNHANDLED:
+        return
     if not is_tensor:
         value = _number(self, value)
     elif value._type.backend is not self._type.backend:
@@ -342,6 +354,8 @@ def _dims_of(key: Any) -> int:
     if key is None or key is ... or key.__class__ is bool:
         return 0
     if isinstance(key, TensorBase):
+        if key.__class__ not in without_overrides and overrides(key):
+            raise Overridden
         return key._array.ndim if key._type.scalar_type.name in _MASKS else 1
     if isinstance(key, np.ndarray):
         return key.ndim if key.dtype.kind == "b" or key.dtype == np.uint8 else 1
@@ -352,6 +366,8 @@ def _integer(key: Any) -> int:
     """An object that stands for an integer, such as NumPy's; IndexError for any other."""
     if not isinstance(key, (np.bool_, float)) and hasattr(key, "__index__"):
         return int(key.__index__())
+    if overrides(key):
+        raise Overridden
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
         f"(got {_class_name(key)})"

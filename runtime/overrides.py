@@ -223,7 +223,9 @@ def _override(name: str, raw: Any) -> Any:
     if not isinstance(raw, FunctionType):
         return None
     known = _special_methods().get(name)
-    return _method(raw) if known is None else _special(name, raw, known)
+    made = _method(raw) if known is None else _special(name, raw, known)
+    made.__name__, made.__qualname__, made.__module__ = name, f"Tensor.{name}", "tengen"
+    return made
 
 
 @cache
@@ -264,17 +266,19 @@ def _special(name: str, raw: FunctionType, known: str) -> Any:
 
 
 def _property(raw: property) -> property:
+    plain: Any = raw  # of which a checker believes that it may lack what it has
+
     def getter(self: Any) -> Any:
         result = dispatch(made.__get__, (self,), {})
-        return raw.fget(self) if result is UNHANDLED else result
+        return plain.fget(self) if result is UNHANDLED else result
 
     def setter(self: Any, value: Any) -> None:
         if dispatch(made.__set__, (self, value), {}) is UNHANDLED:
-            raw.fset(self, value)
+            plain.fset(self, value)
 
     def deleter(self: Any) -> None:
         if dispatch(made.__delete__, (self,), {}) is UNHANDLED:
-            raw.fdel(self)
+            plain.fdel(self)
 
     made = property(getter, raw.fset and setter, raw.fdel and deleter, raw.__doc__)
     return made
@@ -315,7 +319,8 @@ def _overridable_by_name() -> dict[Any, str]:
 def _method_dict() -> Mapping[str, Any]:
     from tengen.tensor_meta import ancestor
 
-    return type.__getattribute__(ancestor(), "__dict__")
+    found: Mapping[str, Any] = vars(ancestor())
+    return found
 
 
 def _is_overridable(function: FunctionType) -> bool:

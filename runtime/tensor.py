@@ -27,7 +27,9 @@ _T = TypeVar("_T", bound="Tensor")
 _new = object.__new__
 
 
-class Tensor(TensorDescription, TensorConversion, TensorCasts, AutogradProperties, TensorMethods, metaclass=TensorMeta):
+class Tensor(
+    TensorDescription, TensorConversion, TensorCasts, AutogradProperties, TensorMethods, metaclass=TensorMeta
+):
     """An n-dimensional array of numbers of one type that gradients can flow through.
 
     ``Tensor(2, 3)`` is uninitialised, ``Tensor([1, 2])`` holds the data, both of the default
@@ -195,7 +197,8 @@ class Tensor(TensorDescription, TensorConversion, TensorCasts, AutogradPropertie
 
         if not (isinstance(cls, builtins.type) and issubclass(cls, Tensor)):
             raise RuntimeError(f"as_subclass(): {cls!r} is no subclass of Tensor")
-        return adopt_view(operator("alias")(self), _new(cls))
+        made: Tensor = adopt_view(operator("alias")(self), _new(cls))
+        return made
 
     @classmethod
     def __tengen_function__(

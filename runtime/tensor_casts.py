@@ -31,7 +31,7 @@ class TensorCasts(TensorBase):
             return _cast(self, args[0], None)
         from tengen.operator import call
 
-        result: Tensor = call("to", (self, *args), keywords)
+        result: Tensor = call("to", (self, *args), keywords, "to")
         return result
 
     def bool(self, memory_format: Any = None) -> Tensor:

@@ -61,13 +61,10 @@ def ancestor() -> Any:
 
 def _with_ancestor(bases: tuple[type, ...], namespace: dict[str, Any]) -> tuple[type, ...]:
     """The bases of a subclass of Tensor: with the ancestor unless it opts out of overrides."""
-    if "__tengen_function__" in namespace:
-        handler = namespace["__tengen_function__"]
-    else:
-        handler = next(
-            (vars(k)["__tengen_function__"] for b in bases for k in b.__mro__ if "__tengen_function__" in vars(k)),
-            None,
-        )
+    inherited = [vars(k) for b in bases for k in b.__mro__]
+    handler = next(
+        (v for d in (namespace, *inherited) if (v := d.get("__tengen_function__")) is not None), None
+    )
     if handler is disabled_impl or any([_made["ancestor"] in b.__mro__ for b in bases]):
         return bases
     tensor = _made["tensor"]

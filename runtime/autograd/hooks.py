@@ -7,6 +7,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from tengen.function_dispatch import users_level
+
 Hook = Callable[..., Any]
 
 
@@ -92,7 +94,8 @@ def add_to(hooks: dict[int, Hook], hook: Hook) -> RemovableHandle:
 def run_hooks(hooks: dict[int, Hook], gradient: Any) -> Any:
     """The gradient (a Tensor or None) as the hooks leave it; each sees what the last returned."""
     for hook in list(hooks.values()):
-        returned = hook(gradient)
+        with users_level():
+            returned = hook(gradient)
         if returned is not None:
             check_hook_result(hook, gradient, returned)
             gradient = returned
@@ -102,7 +105,8 @@ def run_hooks(hooks: dict[int, Hook], gradient: Any) -> Any:
 def run_pre_hooks(hooks: dict[int, Hook], grads: tuple[Any, ...]) -> tuple[Any, ...]:
     """The incoming gradients (Tensors or None) as a Node's own hooks leave them."""
     for hook in list(hooks.values()):
-        returned = hook(grads)
+        with users_level():
+            returned = hook(grads)
         if returned is not None:
             check_hook_results(hook, grads, returned)
             grads = returned
@@ -114,7 +118,8 @@ def run_post_hooks(
 ) -> tuple[Any, ...]:
     """The gradients that a Node gave as its hooks leave them; they also see what came in."""
     for hook in list(hooks.values()):
-        returned = hook(grads, incoming)
+        with users_level():
+            returned = hook(grads, incoming)
         if returned is not None:
             check_hook_results(hook, grads, returned)
             grads = returned
@@ -124,7 +129,8 @@ def run_post_hooks(
 def run_post_accumulate(hooks: dict[int, Hook], leaf: Any) -> None:
     """Call the hooks of a leaf whose gradient was accumulated."""
     for hook in list(hooks.values()):
-        returned = hook(leaf)
+        with users_level():
+            returned = hook(leaf)
         if returned is not None:
             raise TypeError(
                 f"a post accumulate grad hook should return None, but hook {_name(hook)} returned "

@@ -15,6 +15,7 @@ from tengen.autograd.edge import Edge, gradient_edge
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.node import LEAF_SEQUENCE_NR, Node, next_sequence_nr
 from tengen.autograd.saved_variable import FREED, PackedBase, alias
+from tengen.function_dispatch import users_level
 from tengen.interception import active
 from tengen.tensor_base import TensorBase
 
@@ -52,7 +53,8 @@ class Packed(PackedBase):
 
     def tensor(self) -> Any:
         """What the hook makes of the packed value. TypeError when that is no Tensor."""
-        made = self.unpack_hook(self.packed)
+        with users_level():
+            made = self.unpack_hook(self.packed)
         if not isinstance(made, TensorBase):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "

@@ -96,7 +96,7 @@ def _chosen_dim(name: str, dim: int | None, ndim: int) -> int:
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. "
         "Change the call to include dim=X as an argument.",
-        stacklevel=3,
+        stacklevel=4,  # through the wrapper that lets overrides in
     )
     return 0 if ndim in (0, 1, 3) else 1
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import tengen.generated.nn_functions as _generated
+from tengen.function_dispatch import make_overridable as _make_overridable
 from tengen.generated.functions import adaptive_avg_pool1d as adaptive_avg_pool1d
 from tengen.generated.functions import celu_ as celu_
 from tengen.generated.functions import conv1d as conv1d
@@ -92,6 +93,8 @@ from tengen.nn.spatial import max_pool2d as max_pool2d
 from tengen.nn.spatial import max_pool2d_with_indices as max_pool2d_with_indices
 from tengen.nn.spatial import max_pool3d as max_pool3d
 from tengen.nn.spatial import max_pool3d_with_indices as max_pool3d_with_indices
+
+_make_overridable(globals())
 
 if not TYPE_CHECKING:  # a checker would believe that every name exists
 

@@ -21,7 +21,7 @@ def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | 
         reduction = "none" if reduce is False else "mean" if size_average else "sum"
         warnings.warn(
             f"size_average and reduce args will be deprecated, use reduction='{reduction}' instead.",
-            stacklevel=3,
+            stacklevel=4,
         )
     if reduction not in _REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -34,7 +34,7 @@ def _warn_of_broadcast(input: Tensor, target: Tensor) -> None:
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
             "This will likely lead to incorrect results due to broadcasting. "
             "Please ensure they have the same size.",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -125,7 +125,7 @@ def kl_div(
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. "
             "'batchmean' divides only by the batch size, and aligns with the KL div math definition.",
-            stacklevel=2,
+            stacklevel=3,
         )
     return F.kl_div(input, target, number, log_target=log_target)
 
