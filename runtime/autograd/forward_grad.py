@@ -81,10 +81,9 @@ def tangent_of(tensor: Any, level: ForwardLevel) -> Any:
     That of a view of which nothing is known is a view of its base's.
     """
     if wraps(tensor):
-        from tengen.func.batched import wrap
+        from tengen.autograd.forward_batched import tangent_above
 
-        found = tangent_of(tensor._value, level)
-        return None if found is None else wrap(found, tensor._bdim, tensor._layer)
+        return tangent_above(tensor, level)
     meta = tensor._meta
     if meta is not None and meta.forward_grad is not None:
         found = meta.forward_grad.tangents.get(level, _UNKNOWN)
@@ -116,6 +115,15 @@ def levels_of(arguments: Sequence[Any]) -> list[tuple[ForwardLevel, list[Any]]]:
         if any([t is not None for t in tangents]):
             found.append((level, tangents))
     return found
+
+
+def _may_have(tensor: Any, level: ForwardLevel) -> bool:
+    """Whether a tensor or its base has a tangent; asking makes none."""
+    for known in (tensor, tensor._base):
+        meta = None if known is None else known._meta
+        if meta is not None and meta.forward_grad is not None and level in meta.forward_grad.tangents:
+            return True
+    return False
 
 
 def newest_tangent(tensor: Any) -> Any:
@@ -236,10 +244,9 @@ class ForwardLevel(Layer):
             return self._view(primal)
         self._check_dual(primal, tangent)
         if wraps(primal):
-            from tengen.func.batched import front, leading, wrap
+            from tengen.autograd.forward_batched import dual_above
 
-            inner = self.make_dual(front(primal), leading(tangent, primal._layer))
-            return wrap(inner, 0, primal._layer)
+            return dual_above(primal, tangent, self)
         from tengen.formulas.tangents import laid_out
 
         dual = self._view(primal)
@@ -250,10 +257,9 @@ class ForwardLevel(Layer):
     def unpack(self, dual: Any) -> tuple[Any, Any]:
         """A view of the tensor without its tangent, and the tangent, which is None where there is none."""
         if wraps(dual):
-            from tengen.func.batched import wrap
+            from tengen.autograd.forward_batched import unpack_above
 
-            found = self.unpack(dual._value)
-            return tuple([t if t is None else wrap(t, dual._bdim, dual._layer) for t in found])  # type: ignore[return-value]
+            return unpack_above(dual, self)
         tangent = tangent_of(dual, self) if forward_mode.on() else None
         return self._view(dual), tangent
 
@@ -263,7 +269,7 @@ class ForwardLevel(Layer):
             return tensor
         found = levels()
         own = found.index(self)
-        if not any([tangent_of(tensor, level) is not None for level in found[own:]]):
+        if not any([_may_have(tensor, level) for level in found[own:]]):
             return tensor
         out = alias(tensor, gradient_edge(tensor) if tensor._requires_grad else None, tangents=False)
         for level in found[:own]:

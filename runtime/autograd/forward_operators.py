@@ -60,7 +60,9 @@ def run(level: ForwardLevel, operator: Operator, arguments: Arguments, proceed: 
     formula and is not made of operators that have.
     """
     if any([wraps(value) for value in _tensors(arguments)]):
-        return proceed(*_batched(level, arguments))
+        from tengen.autograd.forward_batched import meeting
+
+        return proceed(*meeting(level, arguments))
     tangents = tangents_of(level, arguments)
     if tangents is None:
         result = proceed(*arguments)
@@ -298,32 +300,3 @@ def _written_edge(tensor: Any) -> Any:
     while edge is not None and isinstance(edge[0], LinearBackward):
         edge = edge[0].next_edges[0]
     return edge
-
-
-# -- with vmap -----------------------------------------------------------------------------------
-
-
-def _batched(level: ForwardLevel, arguments: Arguments) -> Arguments:
-    """The operands of a call that vmap is to run: a tangent that is batched makes its primal batched."""
-    return tuple([_raised(level, value) for value in arguments])
-
-
-def _raised(level: ForwardLevel, value: Any) -> Any:
-    if _has_tensors(value):
-        return [_raised(level, v) for v in value]
-    if not isinstance(value, TensorBase) or wraps(value):
-        return value
-    tangent = tangent_of(value, level)
-    if tangent is None or not wraps(tangent):
-        return value
-    return _raise(level, level.unpack(value)[0], tangent)
-
-
-def _raise(level: ForwardLevel, primal: Any, tangent: Any) -> Any:
-    """The dual of a primal of no example and a tangent of many: expanded to as many examples."""
-    if not wraps(tangent):
-        return level.make_dual(primal, tangent)
-    from tengen.func.batched import front, leading, wrap
-
-    layer = tangent._layer
-    return wrap(_raise(level, leading(primal, layer), front(tangent)), 0, layer)

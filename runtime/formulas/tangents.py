@@ -6,50 +6,87 @@ tangent, and what may be done to the one may be done to the other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import tengen
-from tengen.autograd.linear import window_of
+from tengen.autograd.forward_grad import wraps
+from tengen.autograd.linear import Window, window_of
 
 
 def view_like(whole: Any, base: Any, view: Any) -> Any:
     """The view of ``whole``, laid out as ``base`` is, that lies in it as ``view`` does in ``base``."""
+    if wraps(whole):
+        from tengen.func.batched import front, wrap
+
+        return wrap(view_like(front(whole), base, view), 0, whole._layer)
     inner, outer = window_of(view), window_of(base)
     offset = inner.offset - outer.offset * outer.itemsize // inner.itemsize
     if inner.type.scalar_type.is_complex is outer.type.scalar_type.is_complex:
-        return whole.as_strided(inner.shape, inner.strides, offset + whole.storage_offset())
+        return _strided(whole, outer, inner.shape, inner.strides, offset)
     if outer.type.scalar_type.is_complex:
-        parts = tengen.view_as_real(whole)
-        return parts.as_strided(inner.shape, inner.strides, offset + parts.storage_offset())
-    pairs = whole.as_strided(
-        (*inner.shape, 2), (*[2 * s for s in inner.strides], 1), 2 * offset + whole.storage_offset()
-    )
-    return tengen.view_as_complex(pairs)
+        return _strided(tengen.view_as_real(whole), outer, inner.shape, inner.strides, offset, real=True)
+    shape, strides = (*inner.shape, 2), (*[2 * s for s in inner.strides], 1)
+    return tengen.view_as_complex(_strided(whole, outer, shape, strides, 2 * offset))
+
+
+def _strided(
+    whole: Any,
+    outer: Window,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    offset: int,
+    real: bool = False,
+) -> Any:
+    """``whole`` with other dims in place of those of ``outer``, which are its last."""
+    lead = whole.ndim - len(outer.shape) - real
+    shape, strides = (*whole.shape[:lead], *shape), (*whole.stride()[:lead], *strides)
+    return whole.as_strided(shape, strides, offset + whole.storage_offset())
 
 
 def laid_out(tangent: Any, primal: Any, copied: bool = False) -> Any:
     """The tangent laid out as the primal is; a copy where it is not so yet, or ``copied``."""
-    if getattr(tangent, "wraps", False):
-        return tangent.clone() if copied else tangent
+    if wraps(tangent):
+        from tengen.func.batched import front, wrap
+
+        return wrap(laid_out(front(tangent), primal, copied), 0, tangent._layer)
     window = window_of(primal)
-    same = all(
-        n < 2 or s == t
-        for n, s, t in zip(window.shape, window.strides, window_of(tangent).strides, strict=True)
-    )
-    if (same and not copied) or (window.overlaps_itself() and not copied):
+    lead = tangent.ndim - len(window.shape)
+    if not copied and (window.overlaps_itself() or _same_steps(window, tangent.stride()[lead:])):
         return tangent
     if window.overlaps_itself() or primal.is_contiguous():
         return tangent.clone(memory_format=tengen.contiguous_format)
-    memory = tangent.new_empty_strided(window.shape, window.strides)
-    return memory.copy_(tangent)
+    return _memory(tangent, window, tangent.shape[:lead]).copy_(tangent)
+
+
+def _same_steps(window: Window, strides: Sequence[int]) -> bool:
+    """Whether strides lead to the same places as those of a window."""
+    return all(n < 2 or s == t for n, s, t in zip(window.shape, window.strides, strides, strict=True))
+
+
+def _memory(like: Any, window: Window, lead: Sequence[int]) -> Any:
+    """Uninitialised memory laid out as a window is, once for each place of the dims ``lead``."""
+    step = max(1 + sum([(n - 1) * s for n, s in zip(window.shape, window.strides, strict=True)]), 1)
+    strides = list(window.strides)
+    for size in reversed(lead):
+        strides.insert(0, step)
+        step *= size
+    return like.detach().new_empty_strided((*lead, *window.shape), strides)
 
 
 def zeros_for(base: Any, tangent: Any) -> Any:
-    """Zeros laid out as ``base`` is; of as many examples as ``tangent``, when vmap batches that."""
-    if getattr(tangent, "wraps", False):
-        nothing = tangent.reshape(-1)[:0].sum().to(base.dtype)
-        return nothing.expand(base.shape).clone(memory_format=tengen.contiguous_format)
-    zeros = base.detach().new_empty_strided(base.shape, base.stride()).zero_()
+    """Zeros laid out as ``base`` is; for as many examples as ``tangent`` has, when vmap batches that."""
+    layers, sizes = [], []
+    while wraps(tangent):
+        layers.append(tangent._layer)
+        sizes.append(tangent._layer.size)
+        tangent = tangent._value
+    zeros = _memory(base, window_of(base), sizes).zero_()
+    if layers:
+        from tengen.func.batched import wrap
+
+        for layer in reversed(layers):
+            zeros = wrap(zeros, 0, layer)
     return zeros
 
 
@@ -60,7 +97,7 @@ def write(tangent: Any, value: Any) -> None:
 
 def root(tensor: Any) -> Any:
     """The tensor that a tensor is a view of, or itself; of one that wraps another, that one's."""
-    while getattr(tensor, "wraps", False):
+    while wraps(tensor):
         tensor = tensor._value
     return tensor if tensor._base is None else tensor._base
 

@@ -1,0 +1,91 @@
+"""Duals and vmap: the tangents of a tensor that wraps another are the other's.
+
+A tensor may wrap others at several levels of vmap, the newest outermost; so does its tangent, which may
+be of more levels than the tensor is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tengen.autograd.forward_grad import tangent_of, wraps
+from tengen.func.batched import front, leading, rewrap, strip, wrap
+from tengen.tensor_base import TensorBase
+
+if TYPE_CHECKING:
+    from tengen.autograd.forward_grad import ForwardLevel
+
+
+def layers_of(tensor: Any) -> list[Any]:
+    """The levels of vmap that a tensor is of, the outermost, which is the oldest, first."""
+    found = []
+    while wraps(tensor):
+        found.append(tensor._layer)
+        tensor = tensor._value
+    return found[::-1]
+
+
+def below(tensor: Any, layer: Any) -> Any:
+    """A tensor below a level of vmap: with a dimension for its examples in front; newer levels stay."""
+    if wraps(tensor) and tensor._layer.level > layer.level:
+        return wrap(below(tensor._value, layer), tensor._bdim + 1, tensor._layer)
+    return leading(tensor, layer)
+
+
+def above(tensor: Any, bdim: int, layer: Any) -> Any:
+    """A tensor with the dimension ``bdim`` hidden in a level of vmap, below the newer levels that it is of."""
+    if wraps(tensor) and tensor._layer.level > layer.level:
+        place = bdim + (bdim >= tensor._bdim)
+        return wrap(above(tensor._value, place, layer), tensor._bdim - (tensor._bdim > place), tensor._layer)
+    return wrap(tensor, bdim, layer)
+
+
+def tangent_above(tensor: Any, level: ForwardLevel) -> Any:
+    """The tangent of a tensor that wraps another: what the other's is at this tensor's level of vmap."""
+    found = tangent_of(tensor._value, level)
+    return None if found is None else above(found, tensor._bdim, tensor._layer)
+
+
+def dual_above(primal: Any, tangent: Any, level: ForwardLevel) -> Any:
+    """The dual of a tensor that wraps another: it wraps the other's dual."""
+    layer = primal._layer
+    return wrap(level.make_dual(front(primal), below(tangent, layer)), 0, layer)
+
+
+def unpack_above(dual: Any, level: ForwardLevel) -> tuple[Any, Any]:
+    """What ``level.unpack`` returns for a tensor that wraps another."""
+    primal, tangent = level.unpack(dual._value)
+    at = dual._bdim, dual._layer
+    return wrap(primal, *at), None if tangent is None else above(tangent, *at)
+
+
+def meeting(level: ForwardLevel, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands of a call that vmap is to run.
+
+    Where one is of no example of a level of vmap, its tangent is, and another operand is, it is expanded
+    to as many examples: below that level its tangent has to be found.
+    """
+    present = {id(layer) for value in arguments for layer in _layers_in(value)}
+    return tuple([_raised(level, value, present) for value in arguments])
+
+
+def _layers_in(value: Any) -> list[Any]:
+    if value.__class__ in (list, tuple):
+        return [layer for v in value for layer in _layers_in(v)]
+    return layers_of(value) if isinstance(value, TensorBase) else []
+
+
+def _raised(level: ForwardLevel, value: Any, present: set[int]) -> Any:
+    if value.__class__ in (list, tuple):
+        raised = [_raised(level, v, present) for v in value]
+        return raised if any([a is not b for a, b in zip(raised, value, strict=True)]) else value
+    tangent = tangent_of(value, level) if isinstance(value, TensorBase) else None
+    if tangent is None:
+        return value
+    own = layers_of(value)
+    others = [layer for layer in layers_of(tangent) if layer not in own]
+    if not any([id(layer) in present for layer in others]):
+        return value
+    all_layers = sorted([*own, *others], key=lambda layer: layer.level)
+    primal = level.unpack(value)[0]
+    return rewrap(level.make_dual(strip(primal, all_layers), strip(tangent, all_layers)), all_layers)
