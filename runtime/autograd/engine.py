@@ -26,7 +26,6 @@ from tengen.autograd.ownership import is_locals_only
 from tengen.autograd.saved_variable import anomaly
 from tengen.declared_at import note_derivative
 from tengen.function_dispatch import enter_engine, leave_engine
-from tengen.function_dispatch import enter_engine, leave_engine
 from tengen.interception import Layer, gradients_are_seen
 
 
