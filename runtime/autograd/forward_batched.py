@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tengen.autograd.forward_grad import tangent_of, wraps
+from tengen.formulas.tangents import moved
 from tengen.func.batched import front, leading, rewrap, strip, wrap
 from tengen.tensor_base import TensorBase
 
@@ -33,7 +34,7 @@ def below(tensor: Any, layer: Any) -> Any:
 
 
 def above(tensor: Any, bdim: int, layer: Any) -> Any:
-    """A tensor with the dimension ``bdim`` hidden in a level of vmap, below the newer levels that it is of."""
+    """A tensor with its dimension ``bdim`` hidden in a level of vmap, below the newer levels."""
     if wraps(tensor) and tensor._layer.level > layer.level:
         place = bdim + (bdim >= tensor._bdim)
         return wrap(above(tensor._value, place, layer), tensor._bdim - (tensor._bdim > place), tensor._layer)
@@ -50,6 +51,14 @@ def dual_above(primal: Any, tangent: Any, level: ForwardLevel) -> Any:
     """The dual of a tensor that wraps another: it wraps the other's dual."""
     layer = primal._layer
     return wrap(level.make_dual(front(primal), below(tangent, layer)), 0, layer)
+
+
+def set_above(tensor: Any, tangent: Any, level: ForwardLevel) -> None:
+    """Make ``tangent`` that of a tensor that wraps another: of the other."""
+    if tangent is not None:
+        with level.masked():
+            tangent = moved(below(tangent, tensor._layer), 0, tensor._bdim)
+    level.set(tensor._value, tangent)
 
 
 def unpack_above(dual: Any, level: ForwardLevel) -> tuple[Any, Any]:

@@ -218,7 +218,12 @@ class ForwardLevel(Layer):
     # -- the tangents
 
     def set(self, tensor: Any, tangent: Any) -> None:
-        """Make ``tangent`` that of a tensor; None, that it has none. Not for one that wraps another."""
+        """Make ``tangent`` that of a tensor; None, that it has none."""
+        if wraps(tensor):
+            from tengen.autograd.forward_batched import set_above
+
+            set_above(tensor, tangent, self)
+            return
         meta = meta_of(tensor)
         found: ForwardGrad | None = meta.forward_grad
         if found is None:

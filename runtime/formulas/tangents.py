@@ -105,3 +105,8 @@ def root(tensor: Any) -> Any:
 def same_memory(a: Any, b: Any) -> bool:
     """Whether one of two tensors is a view of the other, or both are of one base."""
     return root(a) is root(b)
+
+
+def moved(tensor: Any, source: int, destination: int) -> Any:
+    """The tensor with a dimension moved."""
+    return tensor if source == destination else tensor.movedim(source, destination)
