@@ -19,7 +19,8 @@ from .names import TensorVocabulary, check_names
 from .nodes import Rewriter, alias, copy_of
 
 _WORDS = ("pointwise", "broadcast", "reduction", "leading", "loss")
-_RULE_KEYS = ("tensors", "dims", "added", "sizes", "fold", "values", "decompose", "refuse")
+_RULE_KEYS = ("tensors", "dims", "added", "sizes", "fold", "values", "decompose", "become", "refuse")
+_RULES = _RULE_KEYS[4:]
 _DIMS = frozenset({"int", "int?", "SymInt", "SymInt?", "int[]", "SymInt[]", "int[]?", "int[1]", "int[1]?"})
 
 
@@ -108,7 +109,7 @@ class BatchingChecker:
                 return None
         if "tensors" in fields:
             tensors = self.arguments(fields["tensors"], [n for n in tensors], "Tensor argument")
-        kinds = [key for key in ("fold", "values", "decompose", "refuse") if key in fields]
+        kinds = [key for key in _RULES if key in fields]
         if len(kinds) > 1:
             self.report.error(
                 fields[kinds[1]].key or fields[kinds[1]].place,
@@ -232,7 +233,9 @@ class BatchingWriter:
                 return f"rules.Cases([{', '.join(self._case(variant, c, r, index) for c, r in rule.cases)}])"
         assert rule.formula is not None
         name = self._function(variant, rule.formula, rule.helpers)
-        return f"rules.Physical({tensors}, {name})" if rule.kind == "values" else f"rules.Decompose({name})"
+        if rule.kind == "values":
+            return f"rules.Physical({tensors}, {name})"
+        return f"rules.{'Become' if rule.kind == 'become' else 'Decompose'}({name})"
 
     def _case(
         self, variant: Variant, covered: tuple[str, ...] | None, rule: Batching, index: Mapping[str, int]

@@ -271,6 +271,19 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
+class Rule:
+    """What an operator becomes elsewhere, as in ONNX: an expression, or a function by its name.
+
+    Functions are written "module.function", below the package of the rule.
+    """
+
+    formula: Formula
+    function: str | None = None
+    calls: Mapping[str, str] = field(default_factory=dict)  # functions that an expression names
+    takes_result: bool = False  # whether the function has a last argument ``result``
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """A call's arguments as written, e.g. ``[3, 4], dim=1``; ``raises`` for bad input.
 
@@ -287,8 +300,8 @@ class Sample:
 class Batching:
     """How an operator is run for many examples at once; declarations/README.md has the kinds."""
 
-    #: "pointwise" | "broadcast" | "reduction" | "leading" | "random" | "fold" | "values" | "decompose" |
-    #: "refuse" | "cases"
+    #: "pointwise" | "broadcast" | "reduction" | "leading" | "loss" | "random" | "fold" | "values" |
+    #: "decompose" | "become" | "refuse" | "cases"
     kind: str
     tensors: tuple[str, ...]  # the arguments that are given with the examples in front
     dims: tuple[str, ...] = ()

@@ -25,6 +25,9 @@ if not _generating():
 
 _SUBMODULES = frozenset({"func", "jit", "linalg", "nn", "onnx", "overrides", "profiler", "special", "utils"})
 
+#: Functions of submodules that have a name here too.
+_LAZY = {"vmap": "func"}
+
 
 def __getattr__(name: str) -> _Any:
     """Submodules that are imported when they are first used; what a process that generates left out."""
@@ -33,6 +36,8 @@ def __getattr__(name: str) -> _Any:
         raise ImportError(f"{reason} ({type(_broken).__name__}: {_broken})") from _broken
     if name in _SUBMODULES:
         return _import_module(f"tengen.{name}")
+    if name in _LAZY:
+        return getattr(_import_module(f"tengen.{_LAZY[name]}"), name)
     if _generating() and not name.startswith("__"):
         return getattr(_import_module("tengen.namespace"), name)
     raise AttributeError(f"module 'tengen' has no attribute {name!r}")

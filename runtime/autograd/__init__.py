@@ -94,6 +94,7 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         for t in targets:
             _check_differentiated(t)
+    _refuse_wrapped("backward", roots)
             if isinstance(t, TensorBase):
                 t.retain_grad()  # type: ignore[attr-defined]  # of Tensor
         wanted = [_edge(t) for t in targets]
@@ -128,8 +129,6 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
             "allow_unused=False."
         )
-    if is_grads_batched:
-        raise NotImplementedError("grad(): is_grads_batched=True needs vmap, which is not there yet")
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
@@ -153,9 +152,14 @@ def grad(
         _check_differentiated(t)
     keep = create_graph if retain_graph is None else retain_graph
     unused_allowed = materialize_grads if allow_unused is None else allow_unused
+    if is_grads_batched:
+        options = retain_graph, create_graph, True, allow_unused, False, materialize_grads
+        found = _grad_of_many(_tensors("outputs", outputs), targets, grad_outputs, options)
+        return tuple(found) if keys is None else dict(zip(keys, found, strict=True))
     wanted = [_edge(t) for t in targets]
     found = execute(edges, grads, keep, create_graph, wanted, accumulate=False)
     for index, value in enumerate(found):
+    _refuse_wrapped("grad", roots)
         if value is None and not unused_allowed:
             raise RuntimeError(
                 f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
@@ -175,6 +179,36 @@ def _tensors(name: str, given: Any) -> Sequence[Any]:
     except TypeError:
         raise TypeError(
             f"{name} must be a Tensor or a sequence of Tensors, but got {type(given).__name__}: it is not "
+def _grad_of_many(
+    roots: Sequence[Any], targets: Sequence[Any], grad_outputs: Any, options: tuple[Any, ...]
+) -> list[Any]:
+    """The gradients for each of many ``grad_outputs``, which their first dimension numbers."""
+    from tengen.func.vmap import vmap
+
+    given = _grads_for(roots, grad_outputs)
+    for index, (root, gradient) in enumerate(zip(roots, given, strict=True)):
+        if isinstance(gradient, TensorBase):
+            shape, found = _metadata(root)[0], gradient._array.shape
+            if found[1:] != shape or not found:
+                raise RuntimeError(
+                    "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the "
+                    "batch dimension. The sizes of the remaining dimensions are expected to match the shape of "
+                    f"corresponding output, but a mismatch was detected: grad_output[{index}] has a shape of "
+                    f"{list(found)} and output[{index}] has a shape of {list(shape)}."
+                )
+    missing: list[int] = []
+
+    def for_one(*gradients: Any) -> list[Any]:
+        found = grad(roots, targets, gradients, *options)
+        missing[:] = [i for i, value in enumerate(found) if value is None]
+        return [value for value in found if value is not None]
+
+    results: list[Any] = vmap(for_one, in_dims=tuple([None if g is None else 0 for g in given]))(*given)
+    for index in missing:
+        results.insert(index, None)
+    return results
+
+
             "iterable"
         ) from None
     for index, t in enumerate(found):
@@ -192,6 +226,15 @@ def _grads_for(roots: Sequence[Any], given: Any) -> Sequence[Any]:
         grads = tuple(given)
     except TypeError:
         raise TypeError(
+def _refuse_wrapped(function: str, roots: Sequence[Any]) -> None:
+    """RuntimeError where a transform has made one of the tensors: the graph is that of what it wraps."""
+    if any([isinstance(root, TensorBase) and root.wraps for root in roots]):
+        raise RuntimeError(
+            f"{function}() called inside a functorch transform. This is not supported, please use functorch.grad "
+            f"or functorch.vjp instead or call {function}() outside of functorch transforms."
+        )
+
+
             f"gradients must be a Tensor, None or a sequence of them, but got {type(given).__name__}: it is "
             "not iterable"
         ) from None

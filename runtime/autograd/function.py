@@ -106,6 +106,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         separate = cls.setup_context is not Function.setup_context
         if separate or kwargs:
             args = _bound(cls.forward, args, kwargs, separate)
+        if active and _of_examples(args):
+            from tengen.func.custom_function import apply_batched
+
+            return apply_batched(cls, args)
         recording = grad_mode.enabled
         node = cls._node_cls(args, recording)
         recording = recording and any(node.needs_input_grad)
@@ -162,6 +166,19 @@ def _bound(
     if defaults:
         bound.apply_defaults()
     return bound.args if defaults else bound.args[1:]
+
+
+def _of_examples(args: Any) -> bool:
+    """Whether vmap wraps one of the arguments, or of what is in lists, tuples and dicts among them."""
+    for value in args:
+        if isinstance(value, TensorBase):
+            if value.wraps:
+                return True
+        elif isinstance(value, (list, tuple, dict)) and _of_examples(
+            value.values() if isinstance(value, dict) else value
+        ):
+            return True
+    return False
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:

@@ -100,7 +100,8 @@ def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
             "linalg.tensorinv: Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             f"prod(self.shape[:ind]), but got {prod(columns)} != {prod(rows)}"
         )
-    return linalg_inv(self.reshape((prod(rows), prod(columns)))).reshape((*columns, *rows))
+    inverse: Tensor = tengen.linalg.inv(self.reshape((prod(rows), prod(columns))))
+    return inverse.reshape((*columns, *rows))
 
 
 def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
@@ -114,7 +115,8 @@ def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None =
             "linalg.tensorsolve: Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
             f"prod(self.shape[:other.ndim]), but got {prod(columns)} != {prod(other.shape)}"
         )
-    return linalg_solve(self.reshape((prod(rows), prod(columns))), other.reshape(-1)).reshape(columns)
+    solution: Tensor = tengen.linalg.solve(self.reshape((prod(rows), prod(columns))), other.reshape(-1))
+    return solution.reshape(columns)
 
 
 # ------------------------------------------------------------------------- decompositions

@@ -79,18 +79,26 @@ def joined(tensors: Sequence[Tensor], dim: int) -> Tensor:
 
 def linspace_each(start: Any, end: Any, steps: int, dtype: Any) -> Tensor:
     """``linspace`` of one example, from both ends to the middle."""
-    target = dtype or _default_dtype(start, end)
-    at = tengen.arange(steps, dtype=target if target.is_floating_point else tengen.float64)
-    step = (end - start) / max(steps - 1, 1)
-    made = tengen.where(at < steps / 2, start + step * at, end - step * (steps - 1 - at))
-    return (made if steps > 1 else start + step * at).to(target)
+    return _space(start, end, steps).to(dtype or _default_dtype(start, end))
 
 
 def logspace_each(start: Any, end: Any, steps: int, base: float, dtype: Any) -> Tensor:
     """``logspace`` of one example."""
-    target = dtype or _default_dtype(start, end)
-    exponents = linspace_each(start, end, steps, target if target.is_floating_point else tengen.float64)
-    return tengen.pow(base, exponents).to(target)
+    return tengen.pow(base, _space(start, end, steps)).to(dtype or _default_dtype(start, end))
+
+
+def _space(start: Any, end: Any, steps: int) -> Tensor:
+    """The numbers in double precision, as if the ends were Python's."""
+    start, end = [e.to(_double(e)) if isinstance(e, tengen.Tensor) else e for e in (start, end)]
+    at = tengen.arange(steps, dtype=tengen.float64)
+    if steps < 2:
+        return start + 0 * at
+    step = (end - start) / (steps - 1)
+    return tengen.where(at < steps / 2, start + step * at, end - step * (steps - 1 - at))
+
+
+def _double(end: Tensor) -> Any:
+    return tengen.complex128 if end.is_complex() else tengen.float64
 
 
 def _default_dtype(*ends: Any) -> Any:
@@ -208,7 +216,8 @@ def index_select_examples(self: Tensor, dim: int, index: Tensor) -> Tensor:
 def _scattered(self: Tensor, dim: int, index: Tensor, source: Any, reduce: str, include_self: bool = True) -> Tensor:
     """``self`` with ``source`` at indices (B, k) along ``dim``."""
     values = _at_least_1d(self)
-    places = index_along(index, dim, values.shape)
+    count = values.shape[wrap_dim(dim, values.ndim - 1) + 1]
+    places = index_along(_positions(index, count), dim, values.shape)
     at = wrap_dim(dim, values.ndim - 1) + 1
     if isinstance(source, (int, float, complex)):
         made = values.scatter(at, places, source)

@@ -7,11 +7,11 @@ of the shape that the function sees. The VmapLevel that made it, a layer, runs o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tengen.function_dispatch import disabled_impl
 from tengen.interception import layers
+from tengen.memory_format import contiguous_format
 from tengen.native.meta.array import MetaArray
 from tengen.tensor import Tensor
 
@@ -129,6 +129,12 @@ class BatchedTensor(Tensor):
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise NotImplementedError("Cannot access storage of BatchedTensor")
 
+    def is_contiguous(self, memory_format: Any = contiguous_format) -> bool:
+        """Whether the elements of an example stand in memory in the order of the indices, without gaps."""
+        if memory_format is contiguous_format:
+            return bool(self._array.is_contiguous)
+        return super().is_contiguous(memory_format)
+
     # -- autograd
 
     @property
@@ -233,21 +239,3 @@ def vmap_levels() -> list[VmapLevel]:
     from tengen.func.level import VmapLevel
 
     return [found for found in layers() if isinstance(found, VmapLevel)]
-
-
-def strip(tensor: Any, levels: Sequence[VmapLevel]) -> Any:
-    """The tensor below the levels, with a dimension for each of them in front, the outermost's first.
-
-    Where it is of no example of a level it is expanded, a view. Levels that are not listed stay.
-    """
-    for layer in reversed(levels):
-        tensor = leading(tensor, layer)
-        # What is below has the dimensions of the inner levels in front already, behind this one's.
-    return tensor
-
-
-def rewrap(value: Any, levels: Sequence[VmapLevel]) -> Any:
-    """The inverse of ``strip``: the first dimensions of ``value`` are those of the levels."""
-    for layer in levels:
-        value = wrap(value, 0, layer)
-    return value

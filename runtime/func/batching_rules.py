@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tengen.func.batched import BatchedTensor, front, is_of, leading, wrap
+from tengen.func.batched import BatchedTensor, front, is_of, leading, replace_value, wrap
 from tengen.native.layout import broadcast_shapes
 from tengen.tensor import Tensor
 
@@ -272,7 +272,7 @@ class Leading(Rule):
                 shape = _inferred(given[i], first._array.shape[1:]) if -1 in given[i] else given[i]
                 given[i] = (level.size, *((1,) if single and not shape else shape))
         result = operator(*given)
-        return each(lambda r: r.squeeze(1), result) if single else result
+        return each(lambda r: r.squeeze(1) if r._array.ndim > 1 else r, result) if single else result
 
 
 def _inferred(size: Sequence[int], shape: Sequence[int]) -> Sequence[int]:
@@ -388,6 +388,17 @@ class Decompose(Rule):
 
     def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
         return self.function(*arguments)
+
+
+class Become(Decompose):
+    """An in-place operator after which ``self`` is the view of itself that the function gives."""
+
+    __slots__ = ()
+
+    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        view = self.function(*arguments)
+        replace_value(arguments[0], view._value, view._bdim)
+        return arguments[0]
 
 
 class Refuse(Rule):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tengen.func.batching_random import Random, Sized
 from tengen.func.batching_rules import (
+    Become,
     Cases,
     Decompose,
     Fold,
@@ -16,6 +17,7 @@ from tengen.func.batching_rules import (
 )
 
 __all__ = [
+    "Become",
     "Cases",
     "Decompose",
     "Fold",
