@@ -5,20 +5,27 @@ from __future__ import annotations
 import functools
 import threading
 import weakref
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tengen.autograd.edge import gradient_edge
 from tengen.autograd.graph_task import GraphTask, current
 from tengen.autograd.hooks import RemovableHandle
 from tengen.autograd.node import Node
 from tengen.autograd.saved_variable_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+from tengen.storage import storage_of
+from tengen.tensor_base import TensorBase
+
+if TYPE_CHECKING:
+    from tengen.autograd.allow_mutation import AllowMutation
 
 __all__ = [
     "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
+    "increment_version",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
@@ -36,12 +43,47 @@ class GradientEdge(NamedTuple):
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:
     """The edge along which the gradient of ``tensor`` comes. RuntimeError when it requires none."""
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(f"get_gradient_edge(): expected a Tensor, but got {type(tensor).__name__}")
     edge = gradient_edge(tensor)
     if edge is None:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
     return GradientEdge(*edge)
+
+
+def increment_version(tensor: Any) -> None:
+    """Count a write that autograd cannot see, to one Tensor or to several.
+
+    Whoever has saved one of them for its derivative then says so in the backward pass. Raises
+    RuntimeError for what is no Tensor, and for inference tensors, which do not count.
+    """
+    tensors: Iterable[Any] = (tensor,) if isinstance(tensor, TensorBase) else tensor
+    message = "increment_version expects a Tensor or an iterable of Tensors, but got "
+    try:
+        found = list(tensors)
+    except TypeError:
+        raise RuntimeError(message + type(tensor).__name__) from None
+    for one in found:
+        if not isinstance(one, TensorBase):
+            raise RuntimeError(message + f"an element of type {type(one).__name__}")
+        if not one._type.recording:
+            raise RuntimeError("Inference tensors do not track version counter.")
+    for one in found:
+        storage_of(one).version += 1
+
+
+def allow_mutation_on_saved_tensors() -> AllowMutation:
+    """Inside, tensors that were saved for backward may be written to: they are copied before.
+
+    ``with allow_mutation_on_saved_tensors() as context: ...``. The backward pass must be in the
+    context too; ``context.clear()`` forgets what was saved so far. RuntimeError for a context in
+    a context.
+    """
+    from tengen.autograd.allow_mutation import AllowMutation
+
+    return AllowMutation()
 
 
 class MultiHandle(RemovableHandle):
@@ -124,3 +166,12 @@ class _All:
             complete = not missing
         if complete:
             self.fn(grads)
+
+
+def __getattr__(name: str) -> Any:
+    """``draw``, which is imported when it is first used."""
+    if name == "draw":
+        from tengen.autograd.graph_drawing import draw
+
+        return draw
+    raise AttributeError(f"module 'tengen.autograd.graph' has no attribute {name!r}")
