@@ -11,12 +11,13 @@ import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .diagnostics import DeclarationErrors
-from .load import load
-from .model import OutputFile
-from .render import Renderer
-from .write import Status, compare, foreign, write
+from .cache import Cache
+
+if TYPE_CHECKING:
+    from .model import OutputFile
+    from .write import Status
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -56,6 +57,9 @@ def output_dir() -> Path:
 
 def generate(declarations: Path | None = None) -> list[OutputFile]:
     """Every generated file, in memory. Raises DeclarationErrors with all mistakes found."""
+    from .load import load  # late: where nothing has changed, nothing of this is needed
+    from .render import Renderer
+
     declared = load(declarations or declarations_dir(), runtime_dir())
     return Renderer(declared, runtime_dir(), templates_dir()).files()
 
@@ -77,14 +81,23 @@ def run(options: argparse.Namespace) -> int:
     if options.declarations and not options.declarations.is_dir():
         print(f"{options.declarations} is no folder of declarations", file=sys.stderr)
         return 1
+    cache = cache_of(options, output)
+    if cache.unchanged():
+        return _unchanged(options, output)
     gc.disable()  # the process is short, and what it makes lives to its end
+    from .diagnostics import DeclarationErrors
+    from .write import compare, foreign, write
+
     try:
         files = generate(options.declarations)
     except DeclarationErrors as errors:
         print(errors, file=sys.stderr)
         return 1
     if options.check:
-        return _report(compare(files, output), options)
+        answer = _report(compare(files, output), options)
+        if answer == 0:
+            cache.remember()
+        return answer
     strangers = foreign(files, output) if options.output else []
     if strangers:
         print(
@@ -94,9 +107,29 @@ def run(options: argparse.Namespace) -> int:
         )
         return 1
     done = [s for s in write(files, output) if s.state != "same"]
+    cache.remember()
     for status in done:
         print(f"{'removed' if status.state == 'orphan' else 'wrote'} {output.name}/{status.path}")
     print(f"{len(files)} files, {len(done)} changed")
+    return 0
+
+
+def cache_of(options: argparse.Namespace, output: Path) -> Cache:
+    """What is known of the last run. It is kept in the project's .cache/, which is not committed."""
+    declarations: Path = options.declarations or declarations_dir()
+    inputs = [declarations, templates_dir(), runtime_dir(), _PACKAGE]
+    inputs += sorted((declarations.parent / "tests").glob("references*.py"))  # named by samples
+    return Cache(output.resolve().parent / ".cache" / "generated.json", inputs, output.resolve())
+
+
+def _unchanged(options: argparse.Namespace, output: Path) -> int:
+    """The command where there is nothing to do."""
+    files = sorted(p.name for p in output.iterdir() if p.is_file())
+    if options.check:
+        for name in files:
+            print(f"{'same':>14}  {name}")
+    else:
+        print(f"{len(files)} files, 0 changed")
     return 0
 
 
