@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tengen.autograd.forward_grad import tangent_of, wraps
 from tengen.formulas.tangents import moved
-from tengen.func.batched import front, leading, rewrap, strip, wrap
+from tengen.func.batched import front, leading, wrap
 from tengen.tensor_base import TensorBase
 
 if TYPE_CHECKING:
@@ -96,5 +96,10 @@ def _raised(level: ForwardLevel, value: Any, present: set[int]) -> Any:
     if not any([id(layer) in present for layer in others]):
         return value
     all_layers = sorted([*own, *others], key=lambda layer: layer.level)
-    primal = level.unpack(value)[0]
-    return rewrap(level.make_dual(strip(primal, all_layers), strip(tangent, all_layers)), all_layers)
+    dual, tangent = level.unpack(value)
+    for layer in reversed(all_layers):
+        dual, tangent = below(dual, layer), below(tangent, layer)
+    dual = level.make_dual(dual, tangent)
+    for layer in all_layers:
+        dual = wrap(dual, 0, layer)
+    return dual
