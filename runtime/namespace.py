@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 import tengen.bindings as _bindings  # noqa: F401
 from tengen.autograd import enable_grad as enable_grad
 from tengen.autograd import inference_mode as inference_mode
+from tengen.autograd import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from tengen.autograd import is_anomaly_enabled as is_anomaly_enabled
 from tengen.autograd import is_grad_enabled as is_grad_enabled
 from tengen.autograd import is_inference_mode_enabled as is_inference_mode_enabled
 from tengen.autograd import no_grad as no_grad
@@ -42,6 +44,7 @@ from tengen.promotion import promote_types as promote_types
 from tengen.promotion import result_type as result_type
 from tengen.queries import is_complex as is_complex
 from tengen.queries import is_floating_point as is_floating_point
+from tengen.queries import is_inference as is_inference
 from tengen.queries import is_nonzero as is_nonzero
 from tengen.queries import is_same_size as is_same_size
 from tengen.queries import is_storage as is_storage

@@ -31,6 +31,11 @@ def is_complex(input: Tensor) -> bool:
     return _tensor("is_complex", input).is_complex()
 
 
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in inference mode."""
+    return _tensor("is_inference", input).is_inference()
+
+
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not zero. RuntimeError when there is not exactly one."""
     return _tensor("is_nonzero", input).is_nonzero()

@@ -21,7 +21,14 @@ from tengen.autograd.anomaly_mode import (
 from tengen.autograd.edge import Edge, gradient_edge
 from tengen.autograd.engine import execute
 from tengen.autograd.function import Function
-from tengen.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from tengen.autograd.grad_mode import (
+    enable_grad,
+    is_grad_enabled,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 from tengen.autograd.gradcheck import gradcheck, gradgradcheck
 from tengen.autograd.graph import GradientEdge
 from tengen.autograd.hooks import RemovableHandle
@@ -52,9 +59,11 @@ __all__ = [
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_multithreading_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
 

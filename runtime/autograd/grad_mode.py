@@ -26,6 +26,8 @@ class GradMode(threading.local):
     inference: bool = False
     #: What was asked for in inference mode, where it has no effect but on ``is_grad_enabled``.
     asked: bool = False
+    #: What ``set_multithreading_enabled`` was told.
+    multithreading: bool = True
 
 
 #: The one instance. Generated code holds it and reads ``grad_mode.enabled``.
@@ -43,6 +45,30 @@ def switch(enabled: bool) -> None:
         grad_mode.asked = enabled
     else:
         grad_mode.enabled = enabled
+
+
+class set_multithreading_enabled:  # the user's spelling
+    """Whether a backward pass may use several threads: kept for programs that set it.
+
+    Here a backward pass runs in the thread that calls it. ``set_multithreading_enabled(False)`` or
+    ``with set_multithreading_enabled(False): ...``.
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.previous = grad_mode.multithreading
+        self.mode = mode
+        grad_mode.multithreading = bool(mode)
+
+    def __enter__(self) -> None:
+        grad_mode.multithreading = bool(self.mode)
+
+    def __exit__(self, *_: object) -> None:
+        grad_mode.multithreading = self.previous
+
+
+def is_multithreading_enabled() -> bool:
+    """What ``set_multithreading_enabled`` has set in this thread; True at first."""
+    return grad_mode.multithreading
 
 
 class ContextDecorator:
@@ -179,3 +205,12 @@ class set_grad_enabled(ContextDecorator):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(mode={self.mode})"
+
+
+def __getattr__(name: str) -> Any:
+    """PyTorch has ``inference_mode`` here too; ours is a module of its own, which needs this one."""
+    if name == "inference_mode":
+        from tengen.autograd.inference_mode import inference_mode
+
+        return inference_mode
+    raise AttributeError(f"module 'tengen.autograd.grad_mode' has no attribute {name!r}")

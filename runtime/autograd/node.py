@@ -131,6 +131,33 @@ class Node:
             extra.pre_hooks = {}
         return add_to(extra.pre_hooks, hook)
 
+    def __call__(self, *grads: Any) -> Any:
+        """The gradients of the inputs, for these of the results: Tensors, or None. No hook runs.
+
+        One gradient, or a tuple of several. TypeError for another number of gradients.
+        """
+        from tengen.tensor_base import TensorBase
+
+        several = self.type.__class__ is tuple
+        count = len(self.type) if several else 1
+        if len(grads) != count:
+            raise TypeError(f"{self.name()} takes {count} gradients, but {len(grads)} were given")
+        for index, grad in enumerate(grads):
+            if grad is not None and not isinstance(grad, TensorBase):
+                raise TypeError(
+                    f"argument {index} of {self.name()} must be a Tensor, not {type(grad).__name__}"
+                )
+        if not self.runs_undefined and all([grad is None for grad in grads]):
+            results: tuple[Any, ...] = (None,) * len(self.next_edges)
+        else:
+            results = tuple(self.apply_graph(grads if several else grads[0]))
+        return results[0] if len(results) == 1 else results
+
+    @property
+    def requires_grad(self) -> bool:
+        """Always True: who is in a graph has a gradient to pass on."""
+        return True
+
     def _sequence_nr(self) -> int:
         return self.sequence_nr
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -34,8 +35,22 @@ class Variable(metaclass=_VariableMeta):
 
     _execution_engine: ClassVar[ExecutionEngine] = ExecutionEngine()
 
-    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
-        """A leaf with the memory of ``data``. TypeError for what is no Tensor."""
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Any:
+        """A leaf with the memory of ``data``, or without elements. TypeError for what is no Tensor.
+
+        ``volatile`` has no effect, as in PyTorch, and a warning.
+        """
+        if volatile:
+            warnings.warn(
+                "volatile was removed (Variable.volatile is always False); use `with tengen.no_grad():` "
+                "instead",
+                UserWarning,
+                stacklevel=2,
+            )
+        if data is None:
+            from tengen.tensor import Tensor
+
+            data = Tensor()
         if not isinstance(data, TensorBase):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         made: Any = data._type.wrap(data._array)

@@ -1,0 +1,107 @@
+"""Saved tensors that may be written to: they are copied just before, for the backward pass."""
+
+from __future__ import annotations
+
+import functools
+import re
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tengen.autograd.saved_variable_hooks import saved_tensors_hooks
+from tengen.interception import Layer
+from tengen.tensor_base import TensorBase
+
+
+class _Handle:
+    """Stands for a saved tensor in a Node: the tensor, and after a write to its memory a copy of it."""
+
+    __slots__ = ("__weakref__", "tensor")
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+
+class AllowMutation(Layer):
+    """``allow_mutation_on_saved_tensors()``: the context, and who sees the operators inside."""
+
+    _open = False
+
+    def __init__(self) -> None:
+        #: What Nodes have saved, by the address of the memory that it is in.
+        self._handles: dict[int, weakref.WeakSet[_Handle]] = {}
+        self._alive: weakref.WeakSet[_Handle] = weakref.WeakSet()
+        self._hooks = saved_tensors_hooks(self._pack, self._unpack)
+
+    def __enter__(self) -> AllowMutation:
+        global _entered
+        if _entered:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        self._hooks.__enter__()
+        self.enter()
+        _entered = self._open = True
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        global _entered
+        _entered = self._open = False
+        self.leave()
+        self._hooks.__exit__(*error)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all that was saved so far: a backward pass through it is an error from now on."""
+        self._handles.clear()
+        self._alive.clear()
+
+    def _pack(self, tensor: Any) -> _Handle:
+        handle = _Handle(tensor.detach())
+        self._handles.setdefault(_address(tensor), weakref.WeakSet()).add(handle)
+        self._alive.add(handle)
+        return handle
+
+    def _unpack(self, handle: _Handle) -> Any:
+        if not self._open or handle not in self._alive:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the "
+                "graph was originally recorded."
+            )
+        return handle.tensor
+
+    def __call__(self, operator: Any, arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> Any:
+        """Run the operator, after what it will write to was copied where that is saved."""
+        for position in _written(operator):
+            self._preserve(arguments[position])
+        return proceed(*arguments)
+
+    def _preserve(self, written: Any) -> None:
+        if not isinstance(written, TensorBase):
+            for tensor in written or ():
+                self._preserve(tensor)
+            return
+        for handle in self._handles.pop(_address(written), ()):
+            kind = handle.tensor._type
+            handle.tensor = kind.wrap(kind.backend.lib.copy(handle.tensor._array))
+
+
+_entered = False
+
+
+def _address(tensor: Any) -> int:
+    """Where the memory of a tensor, which its views share, begins."""
+    lib = tensor._type.backend.lib
+    address: int = lib.data_ptr(lib.root(tensor._array))
+    return address
+
+
+def _written(operator: Any) -> Iterable[int]:
+    """The positions of the arguments that an operator writes to."""
+    if operator.kind == "out":
+        return (len(operator.parameters) - 1,)
+    return _written_by_schema(operator.schema, tuple([p.name for p in operator.parameters]))
+
+
+@functools.cache
+def _written_by_schema(schema: str, names: tuple[str, ...]) -> tuple[int, ...]:
+    arguments = schema.partition(" -> ")[0]
+    return tuple([names.index(name) for name in re.findall(r"\(\w!\)\S* (\w+)", arguments) if name in names])
