@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tengen.function_dispatch import users_level
+from tengen.tensor_base import TensorBase
 
 Hook = Callable[..., Any]
 
@@ -131,9 +132,10 @@ def run_post_accumulate(hooks: dict[int, Hook], leaf: Any) -> None:
     for hook in list(hooks.values()):
         with users_level():
             returned = hook(leaf)
-        if returned is not None:
-            raise TypeError(
-                f"a post accumulate grad hook should return None, but hook {_name(hook)} returned "
+        if returned is not None and returned is not leaf:  # PyTorch does not mind the leaf itself
+            kind = RuntimeError if isinstance(returned, TensorBase) else TypeError
+            raise kind(
+                f"Tensor post accumulate grad hooks should return None, but hook {_name(hook)} returned "
                 f"'{type(returned).__name__}'"
             )
 
