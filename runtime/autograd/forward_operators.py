@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tengen.autograd.forward_grad import ForwardLevel, tangent_of, wraps
+from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.hooks import extra_of
 from tengen.autograd.linear import BroadcastTo, Cast, Copy, LinearBackward, apply_linear
 from tengen.autograd.node import SavesResults
@@ -255,8 +256,9 @@ def _inplace(
         raise not_implemented(operator)
     with level.masked():
         primals = [_before(level, a, target) for a in arguments]
+        kept = [_kept(t, tangents[0]) for t in tangents] if grad_mode.enabled else tangents
         result = proceed(*arguments)
-        found = _evaluate(rule, primals, tangents, [level.plain(target)])
+        found = _evaluate(rule, primals, kept, [level.plain(target)])
         _write(level, target, _fitted(found, target))
     edge = _written_edge(target)
     if edge is not None:
@@ -271,6 +273,16 @@ def _before(level: ForwardLevel, value: Any, target: Any) -> Any:
         shares = value is target or (value._storage is not None and value._storage is target._storage)
         return apply_linear(Copy(found._type), found) if shares else found
     return [_before(level, v, target) for v in value] if _has_tensors(value) else value
+
+
+def _kept(tangent: Any, written: Any) -> Any:
+    """A tangent that the formula may save: what shares memory with the one that is written is copied."""
+    if written is None or tangent is None:
+        return tangent
+    if not isinstance(tangent, TensorBase):
+        return [_kept(t, written) for t in tangent]
+    shares = tangent is written or (tangent._storage is not None and tangent._storage is written._storage)
+    return apply_linear(Copy(tangent._type), tangent) if shares else tangent
 
 
 def _write(level: ForwardLevel, target: Any, value: Any) -> None:
