@@ -13,6 +13,7 @@ from .keys import KEYS
 from .model import Kernel, Located, Operator, OperatorName, Place
 from .samples import SampleChecker
 from .signatures import check_autogen, check_signature
+from .symbolic import SymbolicChecker
 from .tables import CATEGORIES
 
 VARIANTS = ("function", "method")
@@ -45,9 +46,9 @@ class OperatorChecker:
         self.report = report
         self.kernel_checker = KernelChecker(sources, report)
         self.sample_checker = SampleChecker(sources, report, self.scalar_types)
-        self.understood: dict[tuple[object, tuple[str, ...]], frozenset[str]] = {}  # texts of dtypes
         self.symbolic_checker = SymbolicChecker(sources, report)
         self.batching_checker = BatchingChecker(sources, report)
+        self.understood: dict[tuple[object, tuple[str, ...]], frozenset[str]] = {}  # texts of dtypes
 
     def operator(self, declared: Declared) -> Operator:
         """The operator of an entry; mistakes are reported and left out."""
@@ -85,10 +86,10 @@ class OperatorChecker:
             determined=samples.determined(schema, fields.get("determined")),
             tolerance=samples.tolerance(fields.get("tolerance")),
             differs=samples.differs(fields.get("differs")),
-            doc=" ".join(fields["doc"].value.split()) if "doc" in fields else "",
             symbolic=self.symbolic_checker.symbolic(schema, fields.get("symbolic")),
             write_back=self.symbolic_checker.write_back(schema, fields.get("write_back")),
             batching=self.batching_checker.batching(schema, fields.get("batching"), tags, composite),
+            doc=" ".join(fields["doc"].value.split()) if "doc" in fields else "",
             accepted={key: value for key, value in fields.items() if key not in _UNDERSTOOD},
         )
 

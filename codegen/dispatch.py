@@ -37,6 +37,7 @@ class Sources:
     native: FunctionIndex
     composite: FunctionIndex
     formulas: FunctionIndex
+    symbolics: FunctionIndex
     operators: OperatorTable
     errors: frozenset[str]  # classes of exceptions that the runtime defines
     references: frozenset[str] | None  # functions of tests/references.py, where there are tests

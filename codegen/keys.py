@@ -45,6 +45,8 @@ _COMMON = (
     Key("reference", ("scalar",), "an independent computation over NumPy arrays"),
     Key("determined", _LIST, "what tests look at where the results are not unique"),
     Key("tolerance", _MAP, "the tolerance of the generated tests, by dtype"),
+    Key("symbolic", _STR, "the operator in ONNX"),
+    Key("write_back", _STR, "of a view: the tensor after a write to the view"),
     Key("differs", _MAP, "where it does not do as PyTorch does, and why"),
     Key("structured", _BOOL),
     Key("structured_delegate", _STR),
@@ -83,9 +85,9 @@ KEYS: dict[str, dict[str, Key]] = {
         Key("result", ("scalar",), "the forward-mode formula of the output"),
         Key("backward_derivatives", _MAP, "the derivative entry of the backward operator"),
         Key("backward_dispatch", _MAP, "the backward kernels, where cname does not give them"),
+        Key("backward_batching", ("str", "map"), "what vmap does to the backward operator"),
         *_COMMON,
     ),
-        Key("backward_batching", ("str", "map"), "what vmap does to the backward operator"),
 }
 
 # Keys of a derivatives entry that are no names of arguments or results.

@@ -53,6 +53,7 @@ def load_reporting(declarations_dir: Path, runtime_dir: Path, report: Report) ->
         native=native,
         composite=FunctionIndex(runtime_dir / "composite"),
         formulas=FunctionIndex(runtime_dir / "formulas"),
+        symbolics=FunctionIndex(runtime_dir / "onnx", "symbolics*.py"),
         operators=_operator_table(unique.values(), report.unread, runtime_dir),
         errors=classes_of(runtime_dir / "errors.py"),
         references=_references(declarations_dir),

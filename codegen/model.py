@@ -341,6 +341,8 @@ class Operator:
     determined: tuple[Formula, ...] = ()  # expressions of results that are not unique themselves
     tolerance: Mapping[str, float] = field(default_factory=dict)
     differs: Mapping[str, str] = field(default_factory=dict)  # reasons, by ScalarType or aspect
+    symbolic: Rule | None = None  # over ONNX's operators
+    write_back: Rule | None = None  # of a view: the tensor after a write to the view
     doc: str = ""
     accepted: Mapping[str, Located] = field(default_factory=dict)  # PyTorch's keys without effect here
     batching: Batching | None = None  # what vmap does to it; None: by its parts, or example by example

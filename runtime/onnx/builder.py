@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import onnx as library
 from onnx import TensorProto, helper, numpy_helper
 from onnx.defs import OpSchema, SchemaError, get_schema
 from onnx.shape_inference import infer_node_outputs
@@ -43,31 +42,40 @@ class Ref:
         return len(self.shape)
 
     def __add__(self, other: Any) -> Ref:
-        return onnx.Add(self, other)
+        made: Ref = onnx.Add(self, other)
+        return made
 
     def __radd__(self, other: Any) -> Ref:
-        return onnx.Add(constant(other, self.dtype), self)
+        made: Ref = onnx.Add(constant(other, self.dtype), self)
+        return made
 
     def __sub__(self, other: Any) -> Ref:
-        return onnx.Sub(self, other)
+        made: Ref = onnx.Sub(self, other)
+        return made
 
     def __rsub__(self, other: Any) -> Ref:
-        return onnx.Sub(constant(other, self.dtype), self)
+        made: Ref = onnx.Sub(constant(other, self.dtype), self)
+        return made
 
     def __mul__(self, other: Any) -> Ref:
-        return onnx.Mul(self, other)
+        made: Ref = onnx.Mul(self, other)
+        return made
 
     def __rmul__(self, other: Any) -> Ref:
-        return onnx.Mul(constant(other, self.dtype), self)
+        made: Ref = onnx.Mul(constant(other, self.dtype), self)
+        return made
 
     def __truediv__(self, other: Any) -> Ref:
-        return onnx.Div(self, other)
+        made: Ref = onnx.Div(self, other)
+        return made
 
     def __rtruediv__(self, other: Any) -> Ref:
-        return onnx.Div(constant(other, self.dtype), self)
+        made: Ref = onnx.Div(constant(other, self.dtype), self)
+        return made
 
     def __neg__(self) -> Ref:
-        return onnx.Neg(self)
+        made: Ref = onnx.Neg(self)
+        return made
 
 
 class Onnx:
@@ -158,7 +166,9 @@ class Builder:
             return value
         if dynamic(value):
             made = self.size(value)
-            return made if dtype is None or dtype is int64 else self.emit("Cast", (made,), {"to": dtype}, 1)
+            if dtype is not None and dtype is not int64:
+                made = self.emit("Cast", (made,), {"to": dtype}, 1)
+            return made
         if isinstance(value, np.ndarray):
             array = value
         elif dtype is None:
@@ -218,7 +228,7 @@ class Builder:
         node = helper.make_node(operator, names, results, name=self.fresh(), doc_string=self.place, **given)
         made = self._typed(schema, node, [r for r in refs if r is not None])
         self.nodes.append(node)
-        self.versions.add(schema.since_version)
+        self.versions.add(_oldest(schema, refs, made))
         return made[0] if outputs == 1 else tuple(made)
 
     def _refs(self, inputs: Sequence[Any]) -> list[Ref | None]:
@@ -258,6 +268,36 @@ class Builder:
         return made
 
 
+def _oldest(schema: OpSchema, refs: Sequence[Ref | None], results: Sequence[Ref]) -> int:
+    """The oldest version of an operator that means the same: later ones only take more dtypes."""
+    while schema.since_version > 1:
+        try:
+            before = get_schema(schema.name, schema.since_version - 1, "")
+        except SchemaError:
+            break
+        if _signature(before) != _signature(schema):
+            break
+        if not (_takes(before.inputs, refs) and _takes(before.outputs, results)):
+            break
+        schema = before
+    return int(schema.since_version)
+
+
+def _signature(schema: OpSchema) -> Any:
+    values = [[(v.name, v.option) for v in part] for part in (schema.inputs, schema.outputs)]
+    return values, {(a.name, a.type, a.required, str(a.default_value)) for a in schema.attributes.values()}
+
+
+def _takes(parameters: Sequence[Any], refs: Sequence[Ref | None]) -> bool:
+    """Whether values of these dtypes are allowed there; the last parameter may stand for several."""
+    for number, ref in enumerate(refs):
+        if ref is not None:
+            name = TensorProto.DataType.Name(element_type(ref.dtype)).lower()
+            if f"tensor({name})" not in parameters[min(number, len(parameters) - 1)].types:
+                return False
+    return True
+
+
 def _type_proto(ref: Ref) -> Any:
     shape = None if ref.shape is None else [None if dynamic(n) or n is None else int(n) for n in ref.shape]
     return helper.make_tensor_type_proto(element_type(ref.dtype), shape)
@@ -283,16 +323,3 @@ def _attribute(operator: str, key: str, value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
     return value
-
-
-__all__ = [
-    "Builder",
-    "OnnxExporterError",
-    "Ref",
-    "TensorProto",
-    "Unsupported",
-    "constant",
-    "current",
-    "library",
-    "onnx",
-]

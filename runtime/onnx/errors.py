@@ -10,7 +10,7 @@ class OnnxExporterError(RuntimeError):
 
 
 class UnsupportedOperatorError(OnnxExporterError):
-    """An operator that has no symbolic, or one that does not cover this call; the text says where it was called."""
+    """An operator without a symbolic, or whose symbolic does not cover the call; it says where that is."""
 
     __module__ = "tengen.onnx"
 

@@ -51,11 +51,13 @@ def export(
 
     The function is traced for ``args``, a tuple of arguments (or one tensor). Tensors that it uses
     otherwise are initialisers; those in ``parameters`` have names, and with ``export_params=False``
-    are inputs instead. ``dynamic_axes`` names, by input, the axes whose size may vary: ``{"x": {0: "batch"}}``;
-    axes of one name have one size. A traced function is exported as it is, and takes none.
+    are inputs instead. ``dynamic_axes`` names, by input, the axes whose size may vary:
+    ``{"x": {0: "batch"}}``; axes of one name have one size. A traced function is exported as it is, and
+    takes none.
 
-    The operators are those of ``opset_version``, by default the newest one that the onnx package has; by
-    default the model then asks for the oldest opset in which they are the same.
+    The operators are those of ``opset_version``, by default of the newest opset that the onnx package has.
+    The model then asks for the oldest opset in which they mean the same, so that runtimes which do not
+    know the newest one run it.
 
     Raises UnsupportedOperatorError, naming the operator and where it was called, for one that has no
     symbolic, or whose symbolic does not cover the call; OnnxExporterError for what else cannot be exported.
@@ -64,11 +66,11 @@ def export(
     newest = onnx_opset_version()
     if opset_version is not None and not OLDEST_OPSET <= opset_version <= newest:
         raise ValueError(f"opset_version must be from {OLDEST_OPSET} to {newest}, but is {opset_version}")
-    graph, example = _graph(model, args, dict(kwargs or {}), parameters, dynamic_axes, input_names)
+    graph = _graph(model, args, dict(kwargs or {}), parameters, dynamic_axes, input_names)
     exporter = _Exporter(graph, opset_version or newest, export_params, input_names, output_names)
     exporter.run()
-    name = model_name or getattr(model, "name", None) or getattr(model, "__name__", type(model).__name__)
-    proto = exporter.model(name, dynamic_axes or {}, opset_version)
+    called = model.name if isinstance(model, TracedFunction) else getattr(model, "__name__", None)
+    proto = exporter.model(model_name or called or type(model).__name__, dynamic_axes or {}, opset_version)
     onnx.checker.check_model(proto, full_check=True)
     if f is not None:
         data = proto.SerializeToString()
@@ -101,17 +103,17 @@ def _graph(
     parameters: Mapping[str, Tensor] | None,
     dynamic_axes: DynamicAxes | None,
     input_names: Sequence[str] | None,
-) -> tuple[Graph, list[Tensor]]:
-    """The graph without writes, and the tensors it was made for."""
+) -> Graph:
+    """The graph without writes."""
     if isinstance(model, TracedFunction):
         if dynamic_axes:
             raise OnnxExporterError("a traced function has fixed sizes: export the function itself")
         tensors = [leaf for leaf in tree_flatten((args, keywords))[0] if isinstance(leaf, Tensor)]
-        return functionalized(model.graph, tensors, keeps).without_dead(), tensors
+        return functionalized(model.graph, tensors, keeps).without_dead()
     traced = _traced(model, args, keywords, parameters)
     if not dynamic_axes:
         return traced
-    return _dynamic(model, args, keywords, parameters, dynamic_axes, input_names, traced[0])
+    return _dynamic(model, args, keywords, parameters, dynamic_axes, input_names, traced)
 
 
 def _traced(
@@ -119,12 +121,12 @@ def _traced(
     args: tuple[Any, ...],
     keywords: dict[str, Any],
     parameters: Mapping[str, Tensor] | None,
-) -> tuple[Graph, list[Tensor]]:
+) -> Graph:
     tensors = [leaf for leaf in tree_flatten((args, keywords))[0] if isinstance(leaf, Tensor)]
     copies = [t.detach().clone() for t in tensors]
     name = getattr(model, "__name__", type(model).__name__)
     traced = record(model, args, keywords, name, parameters)
-    return functionalized(traced.graph, copies, keeps).without_dead(), tensors
+    return functionalized(traced.graph, copies, keeps).without_dead()
 
 
 def _dynamic(
@@ -135,7 +137,7 @@ def _dynamic(
     dynamic_axes: DynamicAxes,
     input_names: Sequence[str] | None,
     graph: Graph,
-) -> tuple[Graph, list[Tensor]]:
+) -> Graph:
     """The graph with Sizes where an int follows from a dynamic axis.
 
     The function is traced for other sizes, too: with each axis changed alone, and with all changed. What
@@ -157,7 +159,7 @@ def _dynamic(
         given, words = tree_unflatten(changed, structure)
         made.append(_traced(model, given, words, parameters))
     axes: list[Axis] = [(names[inputs[0][0]], inputs[0][1]) for inputs in groups.values()]
-    return _fitted([g for g, _ in made], Fit(axes, runs)), made[0][1]
+    return _fitted(made, Fit(axes, runs))
 
 
 def _groups(
@@ -220,8 +222,8 @@ def _fitted(graphs: list[Graph], fit: Fit) -> Graph:
                 except ValueError as error:
                     parameter = node.operator.parameters[position].name
                     raise OnnxExporterError(
-                        f"{what}: {parameter} {error} for sizes {fit.sizes} of the dynamic axes, and it is not "
-                        "known how it follows from them"
+                        f"{what}: {parameter} {error} for sizes {fit.sizes} of the dynamic axes, and it is "
+                        "not known how it follows from them"
                     ) from None
         node.arguments = tuple(arguments)
         for values in zip(*[n.outputs for n in nodes], strict=True):
@@ -244,9 +246,8 @@ def _check_constants(constants: tuple[Any, ...]) -> None:
     first = constants[0].tensor
     for other in constants[1:]:
         tensor = other.tensor
-        if tensor is not first and not (
-            tensor.shape == first.shape and np.array_equal(_array(tensor), _array(first))
-        ):
+        same = tensor is first or np.array_equal(_array(tensor), _array(first), equal_nan=True)
+        if not same or tensor.dtype is not first.dtype:
             raise OnnxExporterError(
                 "the function makes a tensor with other elements for other sizes of the dynamic axes, by no "
                 "operator; its graph for one size would be wrong for another"
@@ -353,7 +354,7 @@ class _Exporter:
                 self.refs[value] = self._as(ref, value)
         except Unsupported as error:
             raise UnsupportedOperatorError(
-                f"ONNX export: {operator.name}, called at {_place(node)}, cannot be exported as it is called: {error}"
+                f"ONNX export: {operator.name}, as it is called at {_place(node)}, cannot be exported: {error}"
             ) from error
 
     def _as(self, made: Any, value: Value) -> Ref:
@@ -412,12 +413,14 @@ class _Exporter:
             shapes[wanted] = [_dimension(n, labels) for n in value.shape]
             for axis, label in _named_axes(wanted, dynamic_axes.get(wanted, {})):
                 shapes[wanted][axis] = label
-        infos = [
+        inputs, outputs = [
             [helper.make_tensor_value_info(n, element_type(v.dtype), shapes[n]) for n, v in part]
             for part in (self.inputs, self.outputs)
         ]
         builder = self.builder
-        made = helper.make_graph(builder.nodes, name, *infos, initializer=builder.initializers)
+        used = {n for node in builder.nodes for n in node.input}
+        kept = [i for i in builder.initializers if i.name in used]
+        made = helper.make_graph(builder.nodes, name, inputs, outputs, initializer=kept)
         imports = [helper.make_opsetid("", opset or max(OLDEST_OPSET, *builder.versions))]
         version = helper.find_min_ir_version_for(imports)
         return helper.make_model(

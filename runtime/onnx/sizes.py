@@ -50,7 +50,7 @@ class Size(int):
         return self + -other if isinstance(other, int) else NotImplemented
 
     def __rsub__(self, other: Any) -> int:
-        return -self + other
+        return other + -self if isinstance(other, int) else NotImplemented
 
     __radd__ = __add__
     __rmul__ = __mul__

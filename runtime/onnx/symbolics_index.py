@@ -43,7 +43,7 @@ def scattered(self: Ref, dim: int, index: Ref, src: Any, reduction: str = "none"
         return identity(self)
     made = onnx.ScatterElements(value, where, source, axis=dim % value.ndim, reduction=reduction)
     made = cast(made, self.dtype)
-    return made if self.ndim else onnx.Squeeze(made, [0])  # type: ignore[no-any-return]
+    return made if self.ndim else onnx.Squeeze(made, [0])
 
 
 def picked(self: Ref, dim: int, index: Ref) -> Ref:
@@ -202,6 +202,8 @@ def one_hot(self: Ref, num_classes: int, result: Any) -> Ref:
 
 def nonzero(self: Ref) -> Ref:
     """The places of the elements that are not zero, one a row."""
+    if not self.ndim:
+        raise Unsupported("of a tensor without dimensions")
     made: Ref = onnx.Transpose(onnx.NonZero(self), perm=[1, 0])
     return made
 

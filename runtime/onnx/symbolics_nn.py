@@ -10,7 +10,7 @@ import numpy as np
 from tengen.onnx.builder import Ref, constant, onnx
 from tengen.onnx.errors import Unsupported
 from tengen.onnx.sizes import dynamic
-from tengen.onnx.symbolics import cast, scaled, shape_of
+from tengen.onnx.symbolics import cast, int_vector, scaled, shape_of
 from tengen.onnx.symbolics_reduction import reduced
 from tengen.onnx.symbolics_shape import filled, reshaped, transposed
 from tengen.scalar_type import bool_, float32, int64
@@ -18,15 +18,17 @@ from tengen.scalar_type import bool_, float32, int64
 # -- products ---------------------------------------------------------------------------------------
 
 
-def product_of(self: Ref, other: Ref) -> Ref:
-    """The matrix product."""
+def product_of(self: Ref, other: Ref, result: Any) -> Ref:
+    """The matrix product; a sum of nothing is 0."""
+    if self.shape[-1] == 0 or 0 in result.shape:
+        return filled(result.shape, 0, result.dtype)
     made: Ref = onnx.MatMul(self, other)
     return made
 
 
 def mixed(self: Ref, a: Ref, b: Ref, beta: Any, alpha: Any, result: Any) -> Ref:
     """``beta * self + alpha * a @ b``; with ``beta == 0`` what is in ``self`` does not matter."""
-    total = scaled(onnx.MatMul(a, b), alpha)
+    total = scaled(product_of(a, b, result), alpha)
     if beta == 0:
         made: Ref = total
         return made
@@ -62,7 +64,7 @@ def _batched(input: Ref, dims: int) -> tuple[Ref, bool]:
 
 
 def _single(made: Ref, alone: bool) -> Ref:
-    return onnx.Squeeze(made, [0]) if alone else made  # type: ignore[no-any-return]
+    return onnx.Squeeze(made, [0]) if alone else made
 
 
 def convolved(
@@ -151,8 +153,16 @@ def max_pooled(
     x, alone = _batched(self, dims)
     more = _ceiling(self, kernel, steps, pads, gaps, result) if ceil_mode else [0] * dims
     behind = [p + m for p, m in zip(pads, more, strict=True)]
+    if any(p >= k for p, k in zip(behind, kernel, strict=True)):
+        x, pads, behind = _walled(x, pads, behind), [0] * dims, [0] * dims
     made = onnx.MaxPool(x, kernel_shape=kernel, strides=steps, pads=[*pads, *behind], dilations=gaps)
     return _single(made, alone)
+
+
+def _walled(x: Ref, low: list[int], high: list[int]) -> Ref:
+    """The picture with the smallest number around it, for more padding than a runtime's pooling takes."""
+    made: Ref = onnx.Pad(x, int_vector([0, 0, *low, 0, 0, *high]), constant(-math.inf, x.dtype))
+    return Ref(made.name, made.dtype, x.shape)
 
 
 def max_pooled_at(
@@ -310,7 +320,7 @@ def group_normalized(input: Ref, num_groups: int, weight: Ref | None, bias: Ref 
 def elu(self: Ref, alpha: float, scale: float, input_scale: float) -> Ref:
     """``scale * (x or alpha * (exp(input_scale * x) - 1))``."""
     if input_scale == 1:
-        return scaled(onnx.Elu(self, alpha=float(alpha)), scale)  # type: ignore[no-any-return]
+        return scaled(onnx.Elu(self, alpha=float(alpha)), scale)
     low = (onnx.Exp(self * input_scale) - 1) * alpha
     made: Ref = scaled(onnx.Where(onnx.Greater(self, 0), self, low), scale)
     return made
@@ -346,18 +356,11 @@ def thresholded(self: Ref, threshold: Any, value: Any) -> Ref:
 def prelu(self: Ref, weight: Ref) -> Ref:
     """The input where positive, else ``weight * input``, a weight for each channel."""
     slope = weight
-    if weight.ndim and weight.shape != (1,) and self.ndim > 1:
-        slope = onnx.Reshape(weight, [-1, *[1] * (self.ndim - 2)])
-    made: Ref = (
-        onnx.Where(onnx.Greater(self, 0), self, self * (onnx.Reshape(slope, [1]) if not self.ndim else slope))
-        if self.ndim
-        else onnx.Squeeze(
-            onnx.Where(  # fmt: skip
-                onnx.Greater(self, 0), self, self * onnx.Reshape(weight, [1])
-            ),
-            [0],
-        )
-    )
+    if weight.ndim:
+        slope = onnx.Reshape(weight, [-1, *[1] * (self.ndim - 2)] if self.ndim > 1 else [-1])
+    if not self.ndim:
+        slope = onnx.Squeeze(slope, [0]) if weight.ndim else slope
+    made: Ref = onnx.Where(onnx.Greater(self, 0), self, self * slope)
     return made
 
 
@@ -373,8 +376,8 @@ def without_dropout(input: Ref, train: bool) -> Ref:
 
 
 def attention(
-    query: Ref, key: Ref, value: Ref, mask: Ref | None, dropout_p: float, is_causal: bool, scale: float | None,
-    enable_gqa: bool,
+    query: Ref, key: Ref, value: Ref, mask: Ref | None, dropout_p: float, is_causal: bool,
+    scale: float | None, enable_gqa: bool,
 ) -> Ref:  # fmt: skip
     """``softmax(query @ key.T * scale + mask) @ value``."""
     if dropout_p:
@@ -431,7 +434,7 @@ def negative_log_likelihood(
         made: Ref = onnx.NegativeLogLikelihoodLoss(
             x, y, weight, reduction=words[reduction], ignore_index=ignore_index
         )
-        return onnx.Squeeze(made, [0]) if reduction == 0 else made  # type: ignore[no-any-return]
+        return onnx.Squeeze(made, [0]) if reduction == 0 else made
     made = onnx.NegativeLogLikelihoodLoss(
         self, target, weight, reduction=words[reduction], ignore_index=ignore_index
     )

@@ -54,13 +54,20 @@ def extreme(self: Ref, dim: Any, keepdim: bool, largest: bool) -> Ref:
 
 
 def every(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
-    """Whether all elements are true."""
-    return cast(cast(reduced("ReduceMin", cast(truth(self), int32), dim, keepdim), bool_), result.dtype)
+    """Whether all elements are true, also where there are none. Of the dimensions (), each for itself."""
+    found = truth(self)
+    if dim != ():
+        found = cast(reduced("ReduceMin", cast(found, int32), dim, keepdim), bool_)
+    return cast(found, result.dtype)
 
 
 def some(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
     """Whether an element is true."""
-    return cast(cast(reduced("ReduceMax", cast(truth(self), int32), dim, keepdim), bool_), result.dtype)
+    none = onnx.Not(truth(self))
+    none.shape = self.shape
+    if dim != ():
+        none = cast(reduced("ReduceMin", cast(none, int32), dim, keepdim), bool_)
+    return cast(onnx.Not(none), result.dtype)
 
 
 def counted(self: Ref, dim: Any) -> Ref:
@@ -164,7 +171,7 @@ def running_product(self: Ref, dim: int, result: Any) -> Ref:
     return made
 
 
-def largest(self: Ref, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Ref, Ref]:
+def top_elements(self: Ref, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Ref, Ref]:
     """The k largest or smallest elements, and where they are."""
     if not self.ndim:
         return self, constant(0, int64)
@@ -180,7 +187,7 @@ def sorted_along(self: Ref, dim: int, descending: bool) -> tuple[Ref, Ref]:
     if not self.ndim:
         return self, constant(0, int64)
     value = number(self)
-    values, indices = largest(value, self.shape[dim], dim, descending, True)
+    values, indices = top_elements(value, self.shape[dim], dim, descending, True)
     return cast(values, self.dtype), indices
 
 

@@ -114,7 +114,7 @@ def stacked(tensors: Any, dim: int, result: Any) -> Ref:
 
 def flipped(self: Ref, dims: Any) -> Ref:
     """The order along dimensions reversed."""
-    axes = [d % self.ndim for d in dims]
+    axes = [d % self.ndim for d in dims] if self.ndim else []
     if not axes:
         return identity(self)
     count = len(axes)
@@ -147,13 +147,21 @@ def rolled(self: Ref, shifts: Any, dims: Any) -> Ref:
     return identity(self)
 
 
-def padded(self: Ref, pad: Any, value: Any, mode: str = "constant") -> Ref:
-    """The last dimensions made larger, or smaller where a number is negative; the last comes first in ``pad``."""
+def padded(self: Ref, pad: Any, value: Any, result: Any, mode: str = "constant") -> Ref:
+    """The last dimensions made larger, or smaller for negative numbers; the last comes first in ``pad``."""
+    if not pad:
+        return identity(self)
+    if 0 in self.shape:
+        return full_result(value, result)
     count = len(pad) // 2
     low, high = [0] * self.ndim, [0] * self.ndim
     for i in range(count):
         low[self.ndim - 1 - i], high[self.ndim - 1 - i] = pad[2 * i], pad[2 * i + 1]
+    kept = [d for d in range(self.ndim) if low[d] < 0 or high[d] < 0]
     source = cast(self, dtype.registry["uint8"]) if self.dtype is bool_ else self
+    for d in kept:
+        source = onnx.Slice(source, [max(0, -low[d])], [-max(0, -high[d]) or _LAST], [d])
+    low, high = [max(0, n) for n in low], [max(0, n) for n in high]
     fill = constant(value, source.dtype) if mode == "constant" else None
     made: Ref = onnx.Pad(source, int_vector([*low, *high]), fill, mode=mode)
     return cast(made, self.dtype)
@@ -253,7 +261,7 @@ def select_written(self: Ref, src: Ref, dim: int, index: int) -> Ref:
     if dynamic((size, index)):
         raise Unsupported("a write to an index of a dynamic axis")
     source = onnx.Unsqueeze(src, [dim % self.ndim])
-    source.shape = self.shape[: dim % self.ndim] + (1,) + self.shape[dim % self.ndim + 1 :]
+    source.shape = tuple(1 if d == dim % self.ndim else n for d, n in enumerate(self.shape))
     return written_slice(self, source, dim, np.asarray([index % int(size)]))
 
 
