@@ -19,3 +19,7 @@ def test_architecture(follow: Callable[[str], None]) -> None:
 
 def test_profiler(follow: Callable[[str], None]) -> None:
     follow("docs/profiler.md")
+
+
+def test_graph_drawing(follow: Callable[[str], None]) -> None:
+    follow("docs/graph-drawing.md")
