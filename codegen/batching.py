@@ -37,9 +37,11 @@ class BatchingChecker:
         """What ``batching`` says, or what follows from tags; None where nothing does."""
         tensors = tuple(a.name for a in schema.arguments if a.is_tensor_like)
         rule = None if located is None else self.rule(schema, located, tensors)
-        if composite or (located is not None and "nondeterministic_seeded" not in tags):
+        if "nondeterministic_seeded" not in tags and (located is not None or composite):
             return rule
         if "nondeterministic_seeded" in tags:
+            if composite and rule is None:
+                return None  # its parts draw
             return Batching("random", tensors, cases=() if rule is None else ((None, rule),))
         if "pointwise" in tags:
             return Batching("pointwise", tensors)

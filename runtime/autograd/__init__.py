@@ -95,6 +95,7 @@ def backward(
         grad_tensors = grad_variables
     roots = _tensors("tensors", tensors)
     grads = _make_grads(roots, _grads_for(roots, grad_tensors))
+    _refuse_wrapped("backward", roots)
     edges = _root_edges(roots)
     wanted: list[Edge] | None = None
     if inputs is not None:
@@ -103,7 +104,6 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         for t in targets:
             _check_differentiated(t)
-    _refuse_wrapped("backward", roots)
             if isinstance(t, TensorBase):
                 t.retain_grad()  # type: ignore[attr-defined]  # of Tensor
         wanted = [_edge(t) for t in targets]
@@ -153,22 +153,22 @@ def grad(
     if not targets:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if materialize_grads and any(isinstance(t, GradientEdge) for t in targets):
+    if is_grads_batched:
+        options = retain_graph, create_graph, True, allow_unused, False, materialize_grads
+        found = _grad_of_many(_tensors("outputs", outputs), targets, grad_outputs, options)
+        return tuple(found) if keys is None else dict(zip(keys, found, strict=True))
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     roots = _tensors("outputs", outputs)
     grads = _make_grads(roots, _grads_for(roots, grad_outputs))
+    _refuse_wrapped("grad", roots)
     edges = _root_edges(roots)
     for t in targets:
         _check_differentiated(t)
     keep = create_graph if retain_graph is None else retain_graph
     unused_allowed = materialize_grads if allow_unused is None else allow_unused
-    if is_grads_batched:
-        options = retain_graph, create_graph, True, allow_unused, False, materialize_grads
-        found = _grad_of_many(_tensors("outputs", outputs), targets, grad_outputs, options)
-        return tuple(found) if keys is None else dict(zip(keys, found, strict=True))
     wanted = [_edge(t) for t in targets]
     found = execute(edges, grads, keep, create_graph, wanted, accumulate=False)
     for index, value in enumerate(found):
-    _refuse_wrapped("grad", roots)
         if value is None and not unused_allowed:
             raise RuntimeError(
                 f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
