@@ -54,6 +54,10 @@ NO_TYPES = ABSENT.replace(
         "set_default_tensor_type", "Tensor.storage",
     ]),
 )  # fmt: skip
+GRADCHECK = """
+x = m.tensor([1.0, 3.0, 2.0], dtype=m.float64, requires_grad=True)
+check = m.autograd.gradcheck
+"""
 SUBCLASS = """
 class Special(m.Tensor):
     pass
@@ -214,6 +218,8 @@ CLAIMS = [
         ["Conv2DBackward0", "LinearBackward0", 1],
         ["ConvolutionBackward0", "AddmmBackward0", 2],
     ),
+    Claim("Gradcheck", GRADCHECK + "check(lambda x: (x.argmax(), x * 2), x)", True, IndexError),
+    Claim("Gradcheck", GRADCHECK + "check(lambda x: (x * 2, None), x)", TypeError, AttributeError),
     Claim("Texts", TEXT, "add: The size of tensor a ", "The size of tensor a "),
     Claim("Texts", "m.tensor([1j, 2]).sort()", NotImplementedError, RuntimeError),
     Claim("Divisions by zero", "(m.tensor(1.0) / 0).item()", float("inf"), float("inf")),
