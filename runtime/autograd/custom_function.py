@@ -23,7 +23,7 @@ def wrap_outputs(
     """
     inputs = {id(a): a for a in arguments if isinstance(a, TensorBase)}
     dirty = _dirty(node, outputs)
-    fixed = {id(t) for t in node.non_differentiable if isinstance(t, TensorBase)}
+    fixed = _fixed(node)
     count = sum([isinstance(out, TensorBase) for out in outputs])
     node.shape = tuple([o._array.shape if isinstance(o, TensorBase) else () for o in outputs])
     node.type = tuple([o._type if isinstance(o, TensorBase) else None for o in outputs])
@@ -36,6 +36,17 @@ def wrap_outputs(
             out = _result(out, edge, inputs, written, count)
         made.append(out)
     return tuple(made)
+
+
+def _fixed(node: PyNode) -> set[int]:
+    """The ids of what was marked as not differentiable."""
+    for index, tensor in enumerate(node.non_differentiable):
+        if not isinstance(tensor, TensorBase):
+            raise RuntimeError(
+                f"mark_non_differentiable only accepts variable arguments, but argument {index} is of type "
+                + type(tensor).__name__
+            )
+    return {id(t) for t in node.non_differentiable}
 
 
 def _dirty(node: PyNode, outputs: tuple[Any, ...]) -> set[int]:

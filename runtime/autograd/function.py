@@ -48,6 +48,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     #: Whether ``func.vmap`` may derive a rule from the methods themselves.
     generate_vmap_rule: ClassVar[bool] = False
+    #: Whether what was saved is let go as soon as ``backward`` has asked for it, which it may do once.
+    clear_saved_tensors_on_access: ClassVar[bool] = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(

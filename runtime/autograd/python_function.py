@@ -12,6 +12,11 @@ from tengen.autograd.saved_variable_hooks import pack_slot, state
 from tengen.function_dispatch import users_level
 from tengen.tensor_base import TensorBase
 
+_CLEARED = (
+    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+    "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+)
+
 
 class FunctionCtx:
     """What ``forward`` and ``setup_context`` tell about a call; ``backward`` is given it again.
@@ -65,6 +70,8 @@ class PyNode(FunctionCtx, Node):
     runs_undefined = True
     #: Whether ``jvp`` runs.
     in_jvp = False
+    #: Whether what was saved was let go when it was asked for.
+    cleared = False
 
     #: What was saved: Tensors, of results aliases without history, with their versions.
     _tensors: Any
@@ -91,19 +98,23 @@ class PyNode(FunctionCtx, Node):
         """What ``save_for_backward`` was given, with the history it had.
 
         In ``jvp`` what ``save_for_forward`` was given. Raises RuntimeError when it was freed, or one of
-        the Tensors was written to since.
+        the Tensors was written to since; and the second time, where the Function says
+        ``clear_saved_tensors_on_access``.
         """
         if self.in_jvp:
             return self.saved_for_forward
         if self._tensors is FREED:
-            raise RuntimeError(BACKWARD_TWICE)
+            raise RuntimeError(_CLEARED if self.cleared else BACKWARD_TWICE)
         saved = zip(self._tensors, self._tensors_version, self._tensors_edges, strict=True)
-        return tuple(
+        found = tuple(
             [
                 None if t is None else unpack_tensor(t, v, (self, e) if isinstance(e, int) else e)
                 for t, v, e in saved
             ]
         )
+        if self._forward_cls.clear_saved_tensors_on_access:
+            self._tensors, self.cleared = FREED, True
+        return found
 
     def keep(self, outputs: dict[int, int]) -> None:
         """Save what ``save_for_backward`` was given; ``outputs`` has the number of each result by its id."""

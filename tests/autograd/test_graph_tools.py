@@ -154,7 +154,7 @@ def test_gradients_at_edges(m: Any) -> None:
     with pytest.raises((AttributeError, TypeError)):
         graph.get_gradient_edge(3)
     with pytest.raises(RuntimeError, match="materialize_grads cannot be used when the given input is a Grad"):
-        m.autograd.grad(y.sum(), leaf, materialize_grads=True)
+        m.autograd.grad((x * 2).sum(), edge, materialize_grads=True)
 
 
 def test_an_edge_keeps_the_graph(m: Any) -> None:
