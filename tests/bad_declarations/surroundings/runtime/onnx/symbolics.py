@@ -1,0 +1,5 @@
+"""What symbolics call."""
+
+
+def scaled(value, factor):
+    return value * factor
