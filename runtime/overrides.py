@@ -207,8 +207,11 @@ def make_ancestor(tensor: Any) -> Any:
 
 
 def refresh(ancestor: Any, name: str) -> None:
-    """Follow an assignment to an attribute of Tensor."""
-    made = _override(name, Tensor.__dict__[name])
+    """Follow an assignment to an attribute of Tensor, or its end."""
+    if name in vars(ancestor):
+        delattr(ancestor, name)
+    raw = next((vars(k)[name] for k in Tensor.__mro__ if name in vars(k)), None)
+    made = _override(name, raw)
     if made is not None:
         setattr(ancestor, name, made)
 
@@ -218,10 +221,13 @@ def _override(name: str, raw: Any) -> Any:
     special = name.startswith("__") and name.endswith("__")
     if name in _NOT_OVERRIDABLE or (name.startswith("_") and not special and not isinstance(raw, property)):
         return None
+    return _made_of(name, raw) if isinstance(raw, (FunctionType, property)) else None
+
+
+@cache  # handlers compare functions: what was assigned to Tensor for a while is the same again afterwards
+def _made_of(name: str, raw: Any) -> Any:
     if isinstance(raw, property):
         return _property(raw)
-    if not isinstance(raw, FunctionType):
-        return None
     known = _special_methods().get(name)
     made = _method(raw) if known is None else _special(name, raw, known)
     made.__name__, made.__qualname__, made.__module__ = name, f"Tensor.{name}", "tengen"

@@ -8,6 +8,7 @@ it, and calls it with arguments that may be overridden again.
 
 from __future__ import annotations
 
+import sys
 from types import FunctionType
 from typing import Any
 
@@ -27,6 +28,7 @@ class TensorMeta(type):
     """The metaclass of Tensor."""
 
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
+        namespace.setdefault("__module__", sys._getframe(1).f_globals.get("__name__", "builtins"))
         if _made["tensor"] is not None and not options.pop("is_ancestor", False):
             bases = _with_ancestor(bases, namespace)
         return super().__new__(mcls, name, bases, namespace, **options)
@@ -43,6 +45,14 @@ class TensorMeta(type):
 
     def __setattr__(cls, name: str, value: Any) -> None:
         super().__setattr__(name, value)
+        cls._changed(name)
+
+    def __delattr__(cls, name: str) -> None:
+        super().__delattr__(name)
+        cls._changed(name)
+
+    def _changed(cls, name: str) -> None:
+        """Subclasses of Tensor follow when somebody gives it another method."""
         if cls is _made["tensor"] and _made["ancestor"] is not None:
             from tengen.overrides import refresh
 

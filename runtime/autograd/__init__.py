@@ -67,6 +67,7 @@ __all__ = [
 ]
 
 
+@loosely_overridable
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -94,8 +95,8 @@ def backward(
             )
         grad_tensors = grad_variables
     roots = _tensors("tensors", tensors)
-    grads = _make_grads(roots, _grads_for(roots, grad_tensors))
     _refuse_wrapped("backward", roots)
+    grads = _make_grads(roots, _grads_for(roots, grad_tensors))
     edges = _root_edges(roots)
     wanted: list[Edge] | None = None
     if inputs is not None:
@@ -152,15 +153,15 @@ def grad(
     targets = _tensors("inputs", inputs)
     if not targets:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    if materialize_grads and any(isinstance(t, GradientEdge) for t in targets):
     if is_grads_batched:
         options = retain_graph, create_graph, True, allow_unused, False, materialize_grads
         found = _grad_of_many(_tensors("outputs", outputs), targets, grad_outputs, options)
         return tuple(found) if keys is None else dict(zip(keys, found, strict=True))
+    if materialize_grads and any(isinstance(t, GradientEdge) for t in targets):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     roots = _tensors("outputs", outputs)
-    grads = _make_grads(roots, _grads_for(roots, grad_outputs))
     _refuse_wrapped("grad", roots)
+    grads = _make_grads(roots, _grads_for(roots, grad_outputs))
     edges = _root_edges(roots)
     for t in targets:
         _check_differentiated(t)
@@ -179,15 +180,6 @@ def grad(
     return tuple(found) if keys is None else dict(zip(keys, found, strict=True))
 
 
-def _tensors(name: str, given: Any) -> Sequence[Any]:
-    """One tensor or several as a sequence; TypeError for anything else."""
-    if isinstance(given, TensorBase | GradientEdge):
-        return (given,)
-    try:
-        found = tuple(given)
-    except TypeError:
-        raise TypeError(
-            f"{name} must be a Tensor or a sequence of Tensors, but got {type(given).__name__}: it is not "
 def _grad_of_many(
     roots: Sequence[Any], targets: Sequence[Any], grad_outputs: Any, options: tuple[Any, ...]
 ) -> list[Any]:
@@ -218,12 +210,30 @@ def _grad_of_many(
     return results
 
 
+def _tensors(name: str, given: Any) -> Sequence[Any]:
+    """One tensor or several as a sequence; TypeError for anything else."""
+    if isinstance(given, TensorBase | GradientEdge):
+        return (given,)
+    try:
+        found = tuple(given)
+    except TypeError:
+        raise TypeError(
+            f"{name} must be a Tensor or a sequence of Tensors, but got {type(given).__name__}: it is not "
             "iterable"
         ) from None
     for index, t in enumerate(found):
         if not isinstance(t, TensorBase | GradientEdge):
             raise TypeError(f"element {index} of {name} must be a Tensor, but got {type(t).__name__}")
     return found
+
+
+def _refuse_wrapped(function: str, roots: Sequence[Any]) -> None:
+    """RuntimeError where a transform has made one of the tensors: the graph is that of what it wraps."""
+    if any([isinstance(root, TensorBase) and root.wraps for root in roots]):
+        raise RuntimeError(
+            f"{function}() called inside a functorch transform. This is not supported, please use functorch.grad "
+            f"or functorch.vjp instead or call {function}() outside of functorch transforms."
+        )
 
 
 def _grads_for(roots: Sequence[Any], given: Any) -> Sequence[Any]:
@@ -235,15 +245,6 @@ def _grads_for(roots: Sequence[Any], given: Any) -> Sequence[Any]:
         grads = tuple(given)
     except TypeError:
         raise TypeError(
-def _refuse_wrapped(function: str, roots: Sequence[Any]) -> None:
-    """RuntimeError where a transform has made one of the tensors: the graph is that of what it wraps."""
-    if any([isinstance(root, TensorBase) and root.wraps for root in roots]):
-        raise RuntimeError(
-            f"{function}() called inside a functorch transform. This is not supported, please use functorch.grad "
-            f"or functorch.vjp instead or call {function}() outside of functorch transforms."
-        )
-
-
             f"gradients must be a Tensor, None or a sequence of them, but got {type(given).__name__}: it is "
             "not iterable"
         ) from None
