@@ -29,6 +29,7 @@ def differentiate(
             for other, _ in duals[position:]:
                 masks.enter_context(other.masked())
             node.saved_for_forward = tuple([None if t is None else level.plain(t) for t in saved])
+            versions = [_version(t) for t in given]
             node.in_jvp = True
             try:
                 found = node._forward_cls.jvp(node, *given)
@@ -38,7 +39,11 @@ def differentiate(
             _check(node, results, found := found if isinstance(found, tuple) else (found,))
             for result, tangent in zip(results, found, strict=True):
                 if tangent is not None:
-                    _set(node, level, result, tangent, arguments, given)
+                    if any([result is t for t in node.dirty_tensors]):
+                        _check_written(result, tangent, arguments, given, versions)
+                    else:
+                        tangent = _owned(result, tangent, arguments, given)
+                    level.set(result, tangent)
     _share_with_saved(node, results)
 
 
@@ -80,29 +85,44 @@ def _check(node: Any, results: Sequence[Any], found: tuple[Any, ...]) -> None:
             )
 
 
-def _set(
-    node: Any, level: ForwardLevel, result: Any, tangent: Any, arguments: Sequence[Any], given: Sequence[Any]
+def _version(tensor: Any) -> int:
+    """How often a tensor was written to."""
+    version: int = getattr(getattr(tensor, "_storage", None), "version", 0)
+    return version
+
+
+def _check_written(
+    result: Any, tangent: Any, arguments: Sequence[Any], given: Sequence[Any], versions: Sequence[int]
 ) -> None:
-    """Give one result its tangent."""
-    dirty = any([result is t for t in node.dirty_tensors])
-    if dirty:
-        before = next(t for a, t in zip(arguments, given, strict=True) if a is result)
-        if tangent is not before and before is not None:
-            raise RuntimeError(
-                "An inplace custom Function is not returning the forward mode gradients as-is. If the "
-                "forward is modifying an input inplace, then the jvp function must modify the gradient "
-                "inplace and return it as-is."
-            )
-    elif any([isinstance(a, TensorBase) and same_memory(a, result) for a in arguments]):
+    """Raise RuntimeError unless the tangent of an input that was written to was written to as well."""
+    position = next(i for i, a in enumerate(arguments) if a is result)
+    if given[position] is None:
+        return
+    if _version(given[position]) == versions[position]:
+        raise RuntimeError(
+            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward "
+            "is modifying an input inplace, then the jvp function must modify the corresponding gradient "
+            "inplace."
+        )
+    if tangent is not given[position]:
+        raise RuntimeError(
+            "An inplace custom Function is not returning the forward mode gradients as-is. If the forward "
+            "is modifying an input inplace, then the jvp function must modify the gradient inplace and "
+            "return it as-is."
+        )
+
+
+def _owned(result: Any, tangent: Any, arguments: Sequence[Any], given: Sequence[Any]) -> Any:
+    """The tangent of a result: a view if the result is one, in memory of its own if not."""
+    if any([isinstance(a, TensorBase) and same_memory(a, result) for a in arguments]):
         if tangent._base is None:
             raise RuntimeError(
                 "A custom Function's forward is returning a view (or an input as-is) but the jvp is not "
                 "returning a view."
             )
-    else:
-        used = any([root(tangent) is root(t) for t in given if isinstance(t, TensorBase)])
-        tangent = laid_out(tangent, result, copied=used)
-    level.set(result, tangent)
+        return tangent
+    used = any([root(tangent) is root(t) for t in given if isinstance(t, TensorBase)])
+    return laid_out(tangent, result, copied=used)
 
 
 def _share_with_saved(node: Any, results: Sequence[Any]) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import declared
-import numpy as np
 from declared import COMPLEX, REAL, calls, determined, flat, operators, run
-from numeric import directions
 from samples import Buffer, Call, Random
 
 import tengen
@@ -133,33 +131,3 @@ def _smooth(call: Call, kind: Any) -> bool:
         return False
     results = function(*inputs)
     return bool(results) and all(r.dtype in (REAL, COMPLEX) for r in results)
-
-
-def tangents(call: Call, kind: Any, rng: np.random.Generator) -> list[Any]:
-    """A random tangent for each differentiable argument: None where it is no float tensor."""
-    spec = NODES.get(str(call.operator.name))
-    names = [a.name for a in (call.arguments if spec is None else spec.inputs) if a.is_tensor_like]
-    made: list[Any] = []
-    for a, v, value in zip(call.arguments, call.tensors(kind), call.values, strict=True):
-        if a.name in names:
-            made.append(_tangent(v, hermitian(value), rng))
-    return made
-
-
-def _tangent(value: Any, symmetric: bool, rng: np.random.Generator) -> Any:
-    if isinstance(value, list):
-        return [_tangent(t, symmetric, rng) for t in value]
-    if not inexact(value):
-        return None
-    tangent = directions([value], rng)[0]
-    return (tangent + tangent.mH) / 2 if symmetric else tangent
-
-
-def kept_tangents(operator: Any, tangent: Any) -> Sequence[Any]:
-    """The tangents of the differentiable results."""
-    spec = NODES.get(str(operator.name))
-    if len(operator.schema.returns) > 1:
-        found = [tangent[i] for i in (spec.outputs if spec is not None else range(len(tangent)))]
-    else:
-        found = list(tangent) if isinstance(tangent, (list, tuple)) else [tangent]
-    return [t for t in found if t is None or inexact(t)]

@@ -1,33 +1,19 @@
-"""Each operator's derivatives: reverse, reverse again, and forward mode, against differences."""
+"""Each operator's gradient, and its gradient's, against differences."""
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Sequence
 from typing import Any
 
 import declared
-import numpy as np
 import pytest
-from declared import calls, determined, operators, run
-from differentiable import (
-    NODES,
-    as_function,
-    cases,
-    differentiable_results,
-    kept_tangents,
-    kinds,
-    recorded,
-    tangents,
-)
-from numeric import assert_close, check_gradient, check_second_gradient, difference, directions, inner
+from declared import calls, operators, run
+from differentiable import NODES, as_function, cases, differentiable_results, kinds, recorded
+from numeric import check_gradient, check_second_gradient
 
 import tengen
-from tengen.generated.jvps import JVPS
 
 OPERATORS = operators()
 DIFFERENTIABLE = [n for n in OPERATORS if recorded(n)]
-FORWARD = [n for n in JVPS if n in OPERATORS and declared.deterministic(OPERATORS[n])]
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
@@ -69,41 +55,6 @@ def test_results_record_their_node(name: str) -> None:
         assert all(r.requires_grad for r in function(*leaves)), str(call)
         with tengen.no_grad():
             assert not any(r.requires_grad for r in function(*leaves)), str(call)
-
-
-@pytest.mark.parametrize("name", FORWARD)
-def test_forward_mode(name: str) -> None:
-    """The declared tangent against differences."""
-    for call in calls(name):
-        for kind in kinds(call):
-            if not call.hand_picked:
-                check_tangent(call, kind)
-
-
-def check_tangent(call: Any, kind: Any) -> None:
-    """One call's tangent along a random direction."""
-    name, operator = str(call.operator.name), call.operator
-    function, inputs = as_function(call, kind)
-    rng = np.random.default_rng(zlib.crc32(name.encode()))
-    along = tangents(call, kind, rng)
-    moving = list(declared.tensors_in(along))
-    if not any(t.numel() for t in inputs) or len(moving) != len(inputs):
-        return
-    values = call.tensors(kind)
-    result = run(name, values)
-    raw = list(result) if len(operator.schema.returns) > 1 else [result]
-    kept = kept_tangents(operator, JVPS[name](*values, *along, *raw))
-    if operator.determined:
-        kept = moved(operator, declared.flat(result), kept)
-    expected = difference(function, inputs, moving)
-    v = directions(expected, rng)
-    assert len(kept) == len(expected), f"{call}: {len(kept)} tangents of {len(expected)} results"
-    assert_close(inner(v, kept), inner(v, expected), 1e-4, f"{call} in {kind}: tangent")
-
-
-def moved(operator: Any, results: list[Any], along: Sequence[Any]) -> list[Any]:
-    """How what is determined of the results moves along their tangents."""
-    return difference(lambda *r: determined(operator, list(r)), results, along)
 
 
 def test_every_result_is_looked_at() -> None:

@@ -12,18 +12,20 @@ from typing import Any
 import declared
 import numpy as np
 import pytest
-from declared import operators
-from differentiable import NODES, as_function, cases, recorded, seed
+from declared import operators, run
+from differentiable import as_function, cases, inexact, recorded, seed
 from numeric import assert_close, difference, directions, inner, leaves
 
 import tengen
 from tengen.autograd.forward_grad import ForwardLevel
-from tengen.generated.jvps import JVPS
+from tengen.generated.operators import OPERATORS as TABLE
+from tengen.operator import operator
 
 Function = Callable[..., Sequence[Any]]
 
 OPERATORS = operators()
 DIFFERENTIABLE = [n for n in OPERATORS if recorded(n)]
+INPLACE = [n for n in TABLE if operator(n).kind == "inplace" and operator(n).base in DIFFERENTIABLE]
 #: Made of an operator that has no derivative in either mode, or cutting the history off on purpose.
 WITHOUT = ("derivative for", "Trying to use forward AD with")
 
@@ -104,7 +106,35 @@ def gradient_of(function: Function, inputs: Sequence[Any], rng: np.random.Genera
     return gradient
 
 
-def test_every_differentiable_operator_has_a_forward_formula() -> None:
-    """An operator with a gradient has a formula of its tangent too."""
-    without = [n for n, spec in NODES.items() if declared.implemented(spec) and n not in JVPS]
-    assert not without
+@pytest.mark.parametrize("name", INPLACE)
+def test_tangent_in_place(name: str) -> None:
+    """An in-place variant makes of the tangent what the operator makes of it, where it writes as much."""
+    base = str(operator(name).base)
+    for call, kind in cases(base):
+        function, inputs = as_function(call, kind)
+        if constant(function, inputs):
+            continue
+        values = call.tensors(kind)
+        with ForwardLevel() as level:
+            duals = [dual_of(level, v) for v in values]
+            expected = run(base, duals)
+            target = duals[0]
+            if (expected.shape, expected.dtype) != (target.shape, target.dtype):
+                continue
+            written = target * 1
+            result = run(name, [written, *duals[1:]])
+            assert result is written
+            found, wanted = level.unpack(written)[1], level.unpack(expected)[1]
+            np.testing.assert_allclose(written.numpy(), expected.numpy(), rtol=1e-12)
+            np.testing.assert_allclose(
+                found.numpy(), wanted.numpy(), rtol=1e-9, atol=1e-12, err_msg=str(call)
+            )
+
+
+def dual_of(level: ForwardLevel, value: Any) -> Any:
+    """A dual of a tensor, or of each of a list."""
+    if isinstance(value, list):
+        return [dual_of(level, v) for v in value]
+    if not inexact(value):
+        return value
+    return level.make_dual(value, tengen.linspace(-1, 1, value.numel()).to(value.dtype).reshape(value.shape))

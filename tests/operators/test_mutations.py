@@ -72,14 +72,14 @@ MUTATIONS = [
         "- name: atan2\n",
         "self_t * other_p - other_t",
         "self_t * other_p + other_t",
-        "test_derivatives.py::test_forward_mode[atan2]",
+        "test_forward_mode.py::test_tangent[atan2]",
     ),
     Mutation(
         "a tangent of the wrong kind",
         "- name: tanh\n",
         "result: auto_element_wise",
         "result: auto_linear",
-        "test_derivatives.py::test_forward_mode[tanh]",
+        "test_forward_mode.py::test_tangent[tanh]",
     ),
     Mutation(
         "an argument without its gradient",
