@@ -97,7 +97,7 @@ def tangent_of(tensor: Any, level: ForwardLevel) -> Any:
         return None
     from tengen.formulas.tangents import view_like
 
-    with level.masked():
+    with level.masked(), _Awake(level):
         found = view_like(whole, base, tensor)
     level.set(tensor, found)
     return found
@@ -147,8 +147,32 @@ def share_tangents(
             continue
         found = tangent_of(source, level)
         if found is not None:
-            with level.masked():
+            with level.masked(), _Awake(level):
                 level.set(target, found if map is None else apply_linear(map, found))
+
+
+class _Awake:
+    """While it is entered, the levels older than one see all, though they be masked.
+
+    For what is computed from its tangents late, when they already hand on what they see: the tangents
+    have tangents of theirs all the same.
+    """
+
+    __slots__ = ("depths", "level")
+
+    def __init__(self, level: ForwardLevel) -> None:
+        self.level = level
+
+    def __enter__(self) -> None:
+        found = levels()
+        older = found[: found.index(self.level)]
+        self.depths = [(each, each.depth) for each in older]
+        for each in older:
+            each.depth = 0
+
+    def __exit__(self, *error: object) -> None:
+        for each, depth in self.depths:
+            each.depth = depth
 
 
 class _Masked:
