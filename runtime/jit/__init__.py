@@ -6,5 +6,6 @@ from tengen.jit.graph import Node as Node
 from tengen.jit.graph import Source as Source
 from tengen.jit.graph import Value as Value
 from tengen.jit.trace import TracedFunction as TracedFunction
+from tengen.jit.trace import TracingCheckError as TracingCheckError
 from tengen.jit.trace import trace as trace
 from tengen.jit.tracer import TracerWarning as TracerWarning

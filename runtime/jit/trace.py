@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,12 @@ from tengen.jit.text import code_text
 from tengen.jit.tracer import Tracer, TracerWarning
 from tengen.tensor import Tensor
 from tengen.utils.pytree import TreeSpec, tree_flatten, tree_unflatten
+
+
+class TracingCheckError(Exception):
+    """The function calls other operators each time it is called."""
+
+    __module__ = "tengen.jit"
 
 
 class TracedFunction:
@@ -90,7 +97,7 @@ def trace(
     ``parameters`` have names there. With ``check_trace`` the graph is run, for the examples and for
     each of ``check_inputs``, and its results are compared with the function's: a difference of more than
     ``check_tolerance`` is a TracerWarning, as are random operators and tensors whose elements become
-    Python's.
+    Python's. The function is traced once more for the examples: TracingCheckError when the graph differs.
 
     Raises RuntimeError for an input without tensors, and for results that are not tensors or containers
     of tensors.
@@ -102,6 +109,7 @@ def trace(
     if check_trace:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Converting a tensor", TracerWarning)
+            _check_graph(func, traced, args, keywords, parameters)
             for given in (args, *map(_as_arguments, check_inputs or ())):
                 _check(func, traced, given, keywords, check_tolerance)
     return traced
@@ -178,6 +186,26 @@ def _below(name: str, value: Any) -> list[str]:
 
 
 # -- checks -----------------------------------------------------------------------------------------
+
+
+def _check_graph(
+    func: Callable[..., Any],
+    traced: TracedFunction,
+    args: tuple[Any, ...],
+    keywords: dict[str, Any],
+    parameters: Mapping[str, Tensor] | None,
+) -> None:
+    """Trace again: TracingCheckError when that gives another graph."""
+    if any(writes(node) for node in traced.graph.walk()):
+        args, keywords = _copies((args, keywords))
+    again = record(func, args, keywords, traced.name, parameters).graph
+    first, second = str(traced.graph), str(again)
+    if first == second:
+        return
+    lines = difflib.unified_diff(first.splitlines(), second.splitlines(), "first", "second", lineterm="")
+    raise TracingCheckError(
+        "Tracing failed sanity checks!\nERROR: Graphs differed across invocations!\n" + "\n".join(lines)
+    )
 
 
 def _check(
