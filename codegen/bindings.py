@@ -424,7 +424,8 @@ def _public(function: str, receiver: str, parameters: Iterable[str] = ()) -> str
     """What a binding calls itself on the second path: the function, or the method's name."""
     if receiver == "self":
         return f'"{function}"'
-    return f'globals()["{function}"]' if function in parameters else function
+    # Where a parameter, or the Type, has the name of the function.
+    return f'globals()["{function}"]' if function in (*parameters, "t") else function
 
 
 def _but_refused(operator: Operator, text: str) -> str:

@@ -256,6 +256,9 @@ def _method(name: str) -> Any:
 
 # -- functions written by hand -----------------------------------------------------------------
 
+#: Those that arguments can take over.
+overridable_functions: set[Any] = set()
+
 
 def overridable(function: Any) -> Any:
     """A function written by hand as users call it: arguments and modes may take it over.
@@ -294,6 +297,8 @@ def overridable(function: Any) -> Any:
     exec(source, scope)
     made = scope["public"]
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    if tests:
+        overridable_functions.add(made)
     return wraps(function)(made)
 
 
@@ -307,6 +312,7 @@ def loosely_overridable(function: _F) -> _F:
         return run(*args, **kwargs) if result is UNHANDLED else result
 
     made: Any = public
+    overridable_functions.add(made)
     return made  # type: ignore[no-any-return]
 
 

@@ -22,6 +22,7 @@ from tengen.function_dispatch import (
     handler_of,
     nobody,
     overloaded,
+    overridable_functions,
     state,
 )
 from tengen.function_dispatch import disabled_impl as _disabled_tengen_function_impl  # noqa: F401
@@ -330,8 +331,7 @@ def _method_dict() -> Mapping[str, Any]:
 
 
 def _is_overridable(function: FunctionType) -> bool:
-    wrapper = getattr(function, "__wrapped__", None) is not None
-    return wrapper or function.__module__.startswith("tengen.generated.")
+    return function in overridable_functions or function.__module__.startswith("tengen.generated.")
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
