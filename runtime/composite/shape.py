@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import tengen
 import tengen.generated.functions as F
+from tengen.interception import active
 from tengen.native.dims import wrap_dim, wrap_dims
 from tengen.native.layout import broadcast_shapes, infer_size, view_strides
 from tengen.native.shape import wants_contiguous
@@ -109,6 +110,8 @@ def to(
             return self
     elif not (wanted.is_floating_point or wanted.is_complex):
         self = self.detach()  # no gradient flows through integers
+    if active:
+        return F._to_copy(self, dtype=dtype, memory_format=memory_format)
     result: Tensor = kind._to_copy(self, dtype, None, None, None, False, memory_format)
     return result
 
@@ -418,11 +421,11 @@ def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         )
     turns = k % 4
     if turns == 1:
-        return transpose_(self.flip((second,)), first, second)
+        return self.flip((second,)).transpose_(first, second)
     if turns == 2:
         return self.flip((first, second))
     if turns == 3:
-        return transpose_(self.flip((first,)), first, second)
+        return self.flip((first,)).transpose_(first, second)
     return self.clone(memory_format=tengen.contiguous_format)
 
 
@@ -505,6 +508,11 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
     check_write(self)
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    if active:
+        from tengen.autograd.forward_grad import newest_tangent
+
+        if newest_tangent(self) is not None:
+            raise RuntimeError("cannot resize variables that has a forward grad")
     shape = tuple(size)
     for n in shape:
         if n < 0:
