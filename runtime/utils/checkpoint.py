@@ -17,13 +17,23 @@ from tengen.autograd.saved_variable import alias, unpack_tensor
 from tengen.autograd.saved_variable_hooks import Packed, saved_tensors_hooks, state
 from tengen.random import fork_rng, get_rng_state, set_rng_state
 from tengen.tensor_base import TensorBase
+from tengen.utils.checkpoint_debug import OperatorLog, explained
+from tengen.utils.selective_checkpoint import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "noop_context_fn",
+    "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
 ]
 
@@ -57,6 +67,20 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
         _early_stop = before
 
 
+_debug: bool | None = None
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Inside, whether checkpoints are debugged, whatever their ``debug`` says; None: as they say."""
+    global _debug
+    before, _debug = _debug, enabled
+    try:
+        yield
+    finally:
+        _debug = before
+
+
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
@@ -77,8 +101,9 @@ def checkpoint(
     recording, and in full, by a backward pass of its own. The state of the default random
     generator is the same in the second run, unless ``preserve_rng_state`` is False.
 
-    ``context_fn`` gives a context for each of the two runs; ``debug`` is accepted for PyTorch's
-    sake. Raises ValueError for options that do not go together, and in the backward pass
+    ``context_fn`` gives a context for each of the two runs, as ``create_selective_checkpoint_contexts``
+    does, which keeps some results; with ``debug`` the error of runs that differ lists the operators of
+    both. Raises ValueError for options that do not go together, and in the backward pass
     CheckpointError when the runs differ, RuntimeError when the reentrant kind is differentiated
     by ``autograd.grad``, or for given ``inputs``.
     """
@@ -101,13 +126,18 @@ def checkpoint(
         if context_fn is not noop_context_fn or debug:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
-    forward, again = context_fn()
+    logs: tuple[OperatorLog, OperatorLog] | None = None
+    if debug if _debug is None else _debug:
+        if context_fn is not noop_context_fn:
+            raise ValueError("debug=True is incompatible with non-default context_fn")
+        logs = OperatorLog(), OperatorLog()
+    forward, again = logs or context_fn()
     rng = get_rng_state() if preserve_rng_state else None
     if not is_grad_enabled():
         with forward:
             return function(*args, **kwargs)
     stops = early_stop if _early_stop is None else _early_stop
-    frame = _Frame(function, args, kwargs, again, rng, stops, determinism_check == "default")
+    frame = _Frame(function, args, kwargs, again, rng, stops, determinism_check == "default", logs)
     with saved_tensors_hooks(frame.pack, frame.unpack), forward:
         return function(*args, **kwargs)
 
@@ -150,6 +180,7 @@ class _Frame:
         rng: Any,
         early_stop: bool,
         checked: bool,
+        logs: tuple[OperatorLog, OperatorLog] | None = None,
     ) -> None:
         self.function = function
         self.args = [_Input(a) if isinstance(a, TensorBase) else a for a in args]
@@ -158,6 +189,7 @@ class _Frame:
         self.rng = rng
         self.early_stop = early_stop
         self.checked = checked
+        self.logs = logs
         #: What was saved in the first run, in order: who stands for it, and what it was like.
         self.holders: list[weakref.ref[_Holder]] = []
         self.metadata: list[tuple[Any, ...]] = []
@@ -178,7 +210,12 @@ class _Frame:
         task = current.task
         values = None if task is None else self.found.get(task)
         if values is None or holder not in values:
-            values = self._recompute()
+            try:
+                values = self._recompute()
+            except CheckpointError as error:
+                if self.logs is None:
+                    raise
+                raise CheckpointError(explained(error, *self.logs)) from None
             if task is not None:
                 self.found[task] = values
         return values[holder]
