@@ -58,10 +58,17 @@ GRADCHECK = """
 x = m.tensor([1.0, 3.0, 2.0], dtype=m.float64, requires_grad=True)
 check = m.autograd.gradcheck
 """
-SUBCLASS = """
-class Special(m.Tensor):
-    pass
-type(m.ones(2).as_subclass(Special) + 1).__name__
+OVERRIDES = """
+import importlib
+overrides = importlib.import_module(m.__name__ + ".overrides")
+seen = []
+def handler(cls, func, types, args=(), kwargs=None):
+    seen.append((func.__name__, args, kwargs))
+    return func
+PROTOCOL = f"__{m.__name__}_function__"
+Foreign = type("Foreign", (), {PROTOCOL: classmethod(handler)})
+Mode = type("Mode", (getattr(overrides, m.__name__.capitalize() + "FunctionMode"),), {PROTOCOL: handler})
+x = m.ones(2).as_subclass(type(m.Tensor)("Special", (m.Tensor,), {PROTOCOL: classmethod(handler)}))
 """
 HALF = """
 rng = np.random.default_rng(0)
@@ -156,7 +163,23 @@ CLAIMS = [
         "Tensor8",
         "Tensor8",
     ),
-    Claim("Subclasses", SUBCLASS, "Tensor", "Special"),
+    Claim(
+        "Function overrides",
+        OVERRIDES + "[(x == x).__name__, (x ** 2).__name__]",
+        ["eq", "pow"],
+        ["__eq__", "pow"],
+    ),
+    Claim("Function overrides", OVERRIDES + "(x ** 2) is m.Tensor.pow", True, False),
+    Claim("Function overrides", OVERRIDES + "m.exp(Foreign())\nseen[0][2]", {}, None),
+    Claim(
+        "Function overrides",
+        OVERRIDES + "m.nn.functional.relu(Foreign())\nseen[0][2]",
+        {},
+        {"inplace": False},
+    ),
+    Claim("Function overrides", OVERRIDES + "y = m.ones(2)\nwith Mode():\n    y.ndim\nlen(seen)", 0, 1),
+    Claim("Function overrides", OVERRIDES + "m.exp(Foreign).__name__", TypeError, "exp"),
+    Claim("Function overrides", "hasattr(m.Tensor, '__torch_dispatch__')", False, True),
     Claim(
         "Memory formats",
         "m.ones(2, 3, 4, 5).contiguous(memory_format=m.channels_last).stride()",

@@ -23,3 +23,11 @@ def test_profiler(follow: Callable[[str], None]) -> None:
 
 def test_graph_drawing(follow: Callable[[str], None]) -> None:
     follow("docs/graph-drawing.md")
+
+
+def test_extending(follow: Callable[[str], None]) -> None:
+    follow("docs/extending.md")
+
+
+def test_autograd(follow: Callable[[str], None]) -> None:
+    follow("docs/autograd.md")
