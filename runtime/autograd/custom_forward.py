@@ -9,8 +9,7 @@ from typing import Any
 from tengen.autograd.forward_grad import ForwardLevel
 from tengen.autograd.saved_variable import FREED
 from tengen.autograd.view import differentiable
-from tengen.formulas.tangents import laid_out, root, same_memory
-from tengen.node_support import zero_tangent
+from tengen.tangents import laid_out, root, same_memory, zero_tangent
 from tengen.tensor_base import TensorBase
 
 

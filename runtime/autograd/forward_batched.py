@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tengen.autograd.forward_grad import tangent_of, wraps
-from tengen.formulas.tangents import moved
 from tengen.func.batched import front, leading, wrap
+from tengen.tangents import moved
 from tengen.tensor_base import TensorBase
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ What transforms are made of::
 A tensor that wraps another (``wraps``, of vmap) has no tangent itself: it is the wrapped tensor's. The
 tangent of a tensor that wraps none may be one that does. ``tangent_of`` looks through. No operator is
 named here: forward formulas are generated, and what else is computed with tangents is in
-``tengen.formulas.tangents``.
+``tengen.forward_operators`` and ``tengen.tangents``.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def tangent_of(tensor: Any, level: ForwardLevel) -> Any:
     whole = tangent_of(base, level)
     if whole is None:
         return None
-    from tengen.formulas.tangents import view_like
+    from tengen.tangents import view_like
 
     with level.masked(), _Awake(level):
         found = view_like(whole, base, tensor)
@@ -207,7 +207,7 @@ class ForwardLevel(Layer):
         """Run an operator, and its forward formula if an operand has a tangent."""
         if self.depth or not self._held or not forward_mode.on():
             return proceed(*arguments)
-        from tengen.autograd.forward_operators import run
+        from tengen.forward_operators import run
 
         return run(self, operator, arguments, proceed)
 
@@ -276,7 +276,7 @@ class ForwardLevel(Layer):
             from tengen.autograd.forward_batched import dual_above
 
             return dual_above(primal, tangent, self)
-        from tengen.formulas.tangents import laid_out
+        from tengen.tangents import laid_out
 
         dual = self._view(primal)
         with self.masked():

@@ -12,6 +12,7 @@ from typing import Any
 import tengen
 from tengen.autograd.forward_grad import wraps
 from tengen.autograd.linear import Window, window_of
+from tengen.node_support import zero_tangent as zero_tangent
 
 
 def view_like(whole: Any, base: Any, view: Any) -> Any:

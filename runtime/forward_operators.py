@@ -11,11 +11,10 @@ from tengen.autograd.hooks import extra_of
 from tengen.autograd.linear import BroadcastTo, Cast, Copy, LinearBackward, apply_linear
 from tengen.autograd.node import SavesResults
 from tengen.autograd.view import differentiable
-from tengen.formulas.tangents import laid_out, root, write, zeros_for
 from tengen.generated.jvps import JVPS
-from tengen.node_support import zero_tangent
 from tengen.operator import Operator
 from tengen.operator import operator as operator_named
+from tengen.tangents import laid_out, root, write, zero_tangent, zeros_for
 from tengen.tensor_base import TensorBase
 
 Arguments = tuple[Any, ...]
