@@ -17,6 +17,7 @@ Blocks of other languages are for reading only.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from conftest import Scratch
 
 PROJECT = Path(__file__).resolve().parents[2]
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
 _FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 
