@@ -132,10 +132,10 @@ MUTATIONS = [
     ),
     Mutation(
         "a view that does not say so",
-        "- func: transpose.int(",
-        "(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
-        "(Tensor self, int dim0, int dim1) -> Tensor",
-        "test_variants.py::test_results_have_their_own_memory[transpose.int]",
+        "- func: unfold(",
+        "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+        "(Tensor self, int dimension, int size, int step) -> Tensor",
+        "test_variants.py::test_results_have_their_own_memory[unfold]",
     ),
     Mutation(
         "a copy that is called a view",
