@@ -24,20 +24,28 @@ def _table(*keys: Key) -> dict[str, Key]:
 
 _STR, _BOOL, _LIST, _MAP, _WORDS = ("str",), ("bool",), ("list",), ("map",), ("str", "list")
 
-_COMMON = (
+_DTYPES = Key("dtypes", ("str", "list", "map"), "the scalar types it computes in")
+_RESULT = Key("result", _STR, "the dtype of the result")
+# What an operator is. The order of these tables is that of the keys in formatted declarations.
+_WHAT = (
     Key("variants", _WORDS, "whether it is a function, a method or both"),
-    Key("dispatch", _MAP, "the kernel for each backend, or the composite"),
-    Key("tags", _WORDS, "what is true of the operator; see tags.yaml"),
-    Key("autogen", _WORDS, "the in-place and out variants to derive"),
     Key("python_module", _STR, "the submodule that gets the function"),
-    Key("dtypes", ("str", "list", "map"), "the scalar types it computes in"),
+    Key("autogen", _WORDS, "the in-place and out variants to derive"),
+    Key("tags", _WORDS, "what is true of the operator; see tags.yaml"),
+    Key("dispatch", _MAP, "the kernel for each backend, or the composite"),
+)
+_TYPES = (
     Key("promote", ("str", "map"), "the kind of type promotion, and of which arguments"),
     Key("refuse", _MAP, "the categories of operands that are an error, and its text"),
     Key("same_dtype", _WORDS, "the Tensor arguments that must have one dtype"),
     Key("opmath", _BOOL, "whether float16 and bfloat16 are computed in float32"),
+)
+_MORE = (
     Key("operators", _MAP, "Python's special methods that call it"),
     Key("factory", _MAP, "how a creation operator finds its dtype"),
     Key("batching", ("str", "map"), "what vmap does to it"),
+    Key("symbolic", _STR, "the operator in ONNX"),
+    Key("write_back", _STR, "of a view: the tensor after a write to the view"),
     Key("doc", _STR, "the docstring"),
     Key("domain", _MAP, "where random sample values come from"),
     Key("samples", _LIST, "calls for the generated tests"),
@@ -45,8 +53,6 @@ _COMMON = (
     Key("reference", ("scalar",), "an independent computation over NumPy arrays"),
     Key("determined", _LIST, "what tests look at where the results are not unique"),
     Key("tolerance", _MAP, "the tolerance of the generated tests, by dtype"),
-    Key("symbolic", _STR, "the operator in ONNX"),
-    Key("write_back", _STR, "of a view: the tensor after a write to the view"),
     Key("differs", _MAP, "where it does not do as PyTorch does, and why"),
     Key("structured", _BOOL),
     Key("structured_delegate", _STR),
@@ -63,18 +69,16 @@ _COMMON = (
 )
 
 KEYS: dict[str, dict[str, Key]] = {
-    "native": _table(
-        Key("func", _STR, "the schema"),
-        Key("result", _STR, "the dtype of the result"),
-        *_COMMON,
-    ),
+    "native": _table(Key("func", _STR, "the schema"), *_WHAT, _DTYPES, *_TYPES, _RESULT, *_MORE),
     "cwrap": _table(
         Key("name", _STR, "the schema"),
         Key("cname", _STR, "the function to call: module:function"),
         Key("types", _WORDS, "the scalar types it computes in, as dtypes"),
         Key("backends", _WORDS, "the backends it is bound for"),
-        Key("result", _STR, "the dtype of the result"),
-        *(key for key in _COMMON if key.name != "dtypes"),
+        *_WHAT,
+        *_TYPES,
+        _RESULT,
+        *_MORE,
     ),
     "nn": _table(
         Key("name", _STR, "the schema of the operator that users call"),
@@ -82,11 +86,14 @@ KEYS: dict[str, dict[str, Key]] = {
         Key("buffers", _WORDS, "further results of the forward kernel, for the backward kernel"),
         Key("gradients", _WORDS, "the inputs that have a gradient"),
         Key("unsaved", _WORDS, "optional inputs whose values the backward kernel does without"),
+        *_WHAT,
+        Key("backward_dispatch", _MAP, "the backward kernels, where cname does not give them"),
+        _DTYPES,
+        *_TYPES,
         Key("result", ("scalar",), "the forward-mode formula of the output"),
         Key("backward_derivatives", _MAP, "the derivative entry of the backward operator"),
-        Key("backward_dispatch", _MAP, "the backward kernels, where cname does not give them"),
         Key("backward_batching", ("str", "map"), "what vmap does to the backward operator"),
-        *_COMMON,
+        *_MORE,
     ),
 }
 

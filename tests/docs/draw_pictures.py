@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/autograd.md: ``python tests/docs/draw_pictures.py``, where ``dot`` is installed."""
+"""Draws the pictures of docs/autograd.md: ``python tests/docs/draw_pictures.py``, with ``dot`` installed."""
 
 from __future__ import annotations
 
