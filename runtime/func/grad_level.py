@@ -36,19 +36,29 @@ _BACKWARD_INSIDE = (
 )
 
 
+class Run:
+    """The run of a function: what the level and its inputs share, that do not hold one another."""
+
+    __slots__ = ("live",)
+
+    def __init__(self) -> None:
+        #: Whether the function still runs.
+        self.live = False
+
+
 class LevelInput(AccumulateGrad):
     """The Node of an input of a level: passes on to where the input comes from, if that is anywhere."""
 
-    __slots__ = ("level",)
+    __slots__ = ("run",)
 
-    def __init__(self, variable: Any, meta: AutogradMeta, edge: Edge | None, level: GradLevel) -> None:
+    def __init__(self, variable: Any, meta: AutogradMeta, edge: Edge | None, run: Run) -> None:
         super().__init__(variable, meta)
         self.next_edges = (edge,)
         self.sequence_nr = next_sequence_nr()
-        self.level = level
+        self.run = run
 
     def apply(self, grad: Any) -> tuple[Any, ...]:
-        if self.level.live:
+        if self.run.live:
             raise RuntimeError(_BACKWARD_INSIDE)
         return (grad,)
 
@@ -64,8 +74,7 @@ class GradLevel:
     def __init__(self) -> None:
         #: What has a Node with a lower number was there before.
         self.start = next_sequence_nr()
-        #: Whether the function still runs.
-        self.live = False
+        self.run = Run()
         #: The levels of vmap around the call.
         self.batches = vmap_levels() if active else []
         #: The Nodes of the inputs.
@@ -77,11 +86,11 @@ class GradLevel:
     def __enter__(self) -> GradLevel:
         self._before = grad_mode.enabled, grad_mode.inference
         grad_mode.enabled, grad_mode.inference = True, False
-        self.live = True
+        self.run.live = True
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.live = False
+        self.run.live = False
         grad_mode.enabled, grad_mode.inference = self._before
 
     @property
@@ -117,7 +126,7 @@ class GradLevel:
             share_tangents(value, leaf)
         leaf._requires_grad = True
         meta = meta_of(leaf)
-        node = LevelInput(leaf, meta, edge, self)
+        node = LevelInput(leaf, meta, edge, self.run)
         meta.accumulator = weakref.ref(node)
         self.inputs.append(node)
         return leaf
@@ -164,7 +173,7 @@ class GradLevel:
             node = found.pop()
             if node.sequence_nr == LEAF_SEQUENCE_NR:
                 return True
-            if isinstance(node, LevelInput) and node.level.live and node.level is not self:
+            if isinstance(node, LevelInput) and node.run.live and node.run is not self.run:
                 return True
             for edge in node.next_edges:
                 if edge is not None and edge[0] not in seen:
@@ -197,7 +206,7 @@ class GradLevel:
         return out
 
     def _owns(self, edge: Edge | None) -> bool:
-        return edge is not None and isinstance(edge[0], LevelInput) and edge[0].level is self
+        return edge is not None and isinstance(edge[0], LevelInput) and edge[0].run is self.run
 
     def _is_inside(self, node: Node) -> bool:
         """Whether a history that ends at ``node`` is none outside."""
