@@ -147,6 +147,25 @@ m.save(m.ones(2), file)
 file.getvalue()[:2]
 """
 
+DUAL = """
+import threading
+ad = m.autograd.forward_ad
+def tangent(x):
+    t = ad.unpack_dual(x).tangent
+    return None if t is None else t.tolist()
+def threaded(function):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(function()))
+    thread.start()
+    thread.join()
+    return found[0]
+leaf = m.tensor([1.0, 2.0], requires_grad=True)
+with ad.dual_level():
+    x = ad.make_dual(leaf, m.ones(2))
+    found = {}
+found
+"""
+
 CLAIMS = [
     Claim("Not there", NOT_THERE, False, True),
     Claim("Devices", "m.device('cuda').type", RuntimeError, "cuda"),
@@ -241,6 +260,16 @@ CLAIMS = [
         ["Conv2DBackward0", "LinearBackward0", 1],
         ["ConvolutionBackward0", "AddmmBackward0", 2],
     ),
+    Claim("Forward mode", DUAL.format("threaded(lambda: tangent(x))"), None, [1.0, 1.0]),
+    Claim("Forward mode", DUAL.format("tangent((x * 1).mul_(x * 1))"), [2.0, 4.0], [2.0, 4.0]),
+    Claim("Forward mode", DUAL.format("y = x * 1\n    found = tangent(y.mul_(y))"), [2.0, 4.0], [2.0, 6.0]),
+    Claim(
+        "Forward mode",
+        DUAL.format("(x * x).sum().backward()\n    found = tangent(leaf.grad)"),
+        [2.0, 2.0],
+        None,
+    ),
+    Claim("Forward mode", DUAL.format("ad.make_dual(1.0, x)"), TypeError, AttributeError),
     Claim("Gradcheck", GRADCHECK + "check(lambda x: (x.argmax(), x * 2), x)", True, IndexError),
     Claim("Gradcheck", GRADCHECK + "check(lambda x: (x * 2, None), x)", TypeError, AttributeError),
     Claim("Texts", TEXT, "add: The size of tensor a ", "The size of tensor a "),
