@@ -16,7 +16,8 @@ from .fields import known_word, length_of_scalar, words
 from .formula import parse_formula
 from .model import Argument, Batching, Formula, Located, Schema, Variant
 from .names import TensorVocabulary, check_names
-from .nodes import Rewriter, alias, copy_of
+from .nodes import Rewriter, copy_of
+from .specialise import alias
 
 _WORDS = ("pointwise", "broadcast", "reduction", "leading", "loss")
 _RULE_KEYS = ("tensors", "dims", "added", "sizes", "fold", "values", "decompose", "become", "refuse")
@@ -87,7 +88,9 @@ class BatchingChecker:
             else:
                 names = tuple(word.strip() for word in key.split(","))
                 for name in names:
-                    if not known_word(name, at, (*tensors, "else", *_RULE_KEYS), "Tensor argument", self.report):
+                    if not known_word(
+                        name, at, (*tensors, "else", *_RULE_KEYS), "Tensor argument", self.report
+                    ):
                         return None
                 rule = self.rule(schema, value, names)
                 covered = names
@@ -107,7 +110,9 @@ class BatchingChecker:
     def mapping(self, schema: Schema, located: Located, tensors: tuple[str, ...]) -> Batching | None:
         fields: Mapping[str, Located] = located.value
         for key, value in fields.items():
-            if not known_word(key, value.key or value.place, _RULE_KEYS, "part of a batching rule", self.report):
+            if not known_word(
+                key, value.key or value.place, _RULE_KEYS, "part of a batching rule", self.report
+            ):
                 return None
         if "tensors" in fields:
             tensors = self.arguments(fields["tensors"], [n for n in tensors], "Tensor argument")
@@ -246,7 +251,7 @@ class BatchingWriter:
         return f"({numbers}, {self.row(variant, rule)})"
 
     def _random(self, arguments: Sequence[Argument]) -> str:
-        """How an operator draws for all examples at once: it is given a larger shape, or all their elements."""
+        """How an operator draws for all examples: it is told a larger shape, or given all their elements."""
         size = next((i for i, a in enumerate(arguments) if a.name == "size"), None)
         if size is not None:
             return f"rules.Sized({size})"
@@ -263,5 +268,3 @@ class BatchingWriter:
         parameters = ", ".join(a.name for a in variant.operator.schema.arguments)
         self.made.append(BatchingFunction(name, parameters, text, str(variant.name)))
         return name
-
-

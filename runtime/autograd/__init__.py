@@ -193,9 +193,9 @@ def _grad_of_many(
             if found[1:] != shape or not found:
                 raise RuntimeError(
                     "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the "
-                    "batch dimension. The sizes of the remaining dimensions are expected to match the shape of "
-                    f"corresponding output, but a mismatch was detected: grad_output[{index}] has a shape of "
-                    f"{list(found)} and output[{index}] has a shape of {list(shape)}."
+                    "batch dimension. The sizes of the remaining dimensions are expected to match the shape "
+                    f"of corresponding output, but a mismatch was detected: grad_output[{index}] has a "
+                    f"shape of {list(found)} and output[{index}] has a shape of {list(shape)}."
                 )
     missing: list[int] = []
 

@@ -158,9 +158,9 @@ class ShapeMap(LinearMap):
     def batched(self, count: int) -> LinearMap:
         return type(self)(self.type, self.source, self.target, (count, *self.lead))
 
-    def _filled(self, shape: Shape, other: Shape) -> Shape:
-        """The shape of arrays of ``shape`` whose dimensions are as many as those of ``other`` have."""
-        return (*self.lead, *[1] * (len(other) - len(shape)), *shape)
+    def _behind_lead(self, part: int | None, count: int) -> tuple[Any, ...]:
+        """The key that takes, or adds, so many dimensions of size 1 behind those of ``lead``."""
+        return (*[slice(None)] * len(self.lead), *[part] * count, ...)
 
 
 class SumTo(ShapeMap):
@@ -174,7 +174,9 @@ class SumTo(ShapeMap):
         lib = self.type.backend.lib
         if not self.lead:
             return lib.sum_to(array, self.target)
-        return lib.sum_to(array, self._filled(self.target, self.source)).reshape((*self.lead, *self.target))
+        missing = len(self.source) - len(self.target)
+        summed = lib.sum_to(array, (*self.lead, *[1] * missing, *self.target))
+        return summed[self._behind_lead(0, missing)]
 
     def adjoint(self) -> LinearMap:
         return BroadcastTo(self.type, self.target, self.source, self.lead)
@@ -189,7 +191,7 @@ class BroadcastTo(ShapeMap):
 
     def __call__(self, array: Any) -> Any:
         if self.lead:
-            array = array.reshape(self._filled(self.source, self.target))
+            array = array[self._behind_lead(None, len(self.target) - len(self.source))]
         return self.type.backend.lib.broadcast_to(array, (*self.lead, *self.target))
 
     def adjoint(self) -> LinearMap:

@@ -92,7 +92,8 @@ def _space(start: Any, end: Any, steps: int) -> Tensor:
     start, end = [e.to(_double(e)) if isinstance(e, tengen.Tensor) else e for e in (start, end)]
     at = tengen.arange(steps, dtype=tengen.float64)
     if steps < 2:
-        return start + 0 * at
+        one: Tensor = start + 0 * at
+        return one
     step = (end - start) / (steps - 1)
     return tengen.where(at < steps / 2, start + step * at, end - step * (steps - 1 - at))
 
@@ -158,7 +159,12 @@ def strided_extent(
 
 
 def searched_examples(
-    sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor | None
+    sorted_sequence: Tensor,
+    self: Tensor,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
 ) -> Tensor:
     """``searchsorted``; one sequence for each example serves all its values."""
     if sorted_sequence.ndim > 2:
@@ -172,10 +178,17 @@ def searched_examples(
 
 
 def searched_number(
-    sorted_sequence: Tensor, self: Number, out_int32: bool, right: bool, side: str | None, sorter: Tensor | None
+    sorted_sequence: Tensor,
+    self: Number,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
 ) -> Tensor:
     """``searchsorted`` of a number in one sequence for each example."""
-    values = sorted_sequence.new_full((len(sorted_sequence), 1), self, dtype=tengen.result_type(sorted_sequence, self))
+    values = sorted_sequence.new_full(
+        (len(sorted_sequence), 1), self, dtype=tengen.result_type(sorted_sequence, self)
+    )
     found = tengen.searchsorted(
         sorted_sequence, values, out_int32=out_int32, right=right, side=side, sorter=sorter
     )
@@ -213,7 +226,9 @@ def index_select_examples(self: Tensor, dim: int, index: Tensor) -> Tensor:
     return found.reshape((len(self),)) if self.ndim == 1 else found
 
 
-def _scattered(self: Tensor, dim: int, index: Tensor, source: Any, reduce: str, include_self: bool = True) -> Tensor:
+def _scattered(
+    self: Tensor, dim: int, index: Tensor, source: Any, reduce: str, include_self: bool = True
+) -> Tensor:
     """``self`` with ``source`` at indices (B, k) along ``dim``."""
     values = _at_least_1d(self)
     count = values.shape[wrap_dim(dim, values.ndim - 1) + 1]
@@ -258,7 +273,9 @@ def index_reduce_examples(
     return _scattered(self, dim, index, source, reduce, include_self)
 
 
-def index_select_backward_examples(grad_output: Tensor, self_sizes: Sequence[int], dim: int, index: Tensor) -> Tensor:
+def index_select_backward_examples(
+    grad_output: Tensor, self_sizes: Sequence[int], dim: int, index: Tensor
+) -> Tensor:
     """The gradient of ``index_select_examples``."""
     zeros = grad_output.new_zeros((len(grad_output), *self_sizes))
     return _scattered(zeros, dim, index, grad_output, "add")
@@ -329,13 +346,13 @@ def masked_select_backward_examples(grad_output: Tensor, sizes: Sequence[int], m
 
 
 def _order(mask: Tensor) -> Tensor:
-    """For each element where the mask (B, n) is true, the how manieth such it is; elsewhere something valid."""
+    """For each element where the mask (B, n) is true, how many such precede it; elsewhere something valid."""
     return (mask.cumsum(1) - 1).clamp(min=0)
 
 
 def masked_scatter_examples(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """``masked_scatter``."""
-    self, mask = tengen.broadcast_tensors(*of_one_rank(self, mask))
+    self, mask = tengen.broadcast_tensors(of_one_rank(self, mask))
     flat, chosen = rows(self), rows(mask)
     values = rows(source)
     if flat.shape[1] == 0:
@@ -348,7 +365,7 @@ def masked_scatter_examples(self: Tensor, mask: Tensor, source: Tensor) -> Tenso
 
 def masked_scatter_backward_examples(grad_output: Tensor, mask: Tensor, sizes: Sequence[int]) -> Tensor:
     """The gradient of ``masked_scatter_examples`` for its source."""
-    grad_output, mask = tengen.broadcast_tensors(*of_one_rank(grad_output, mask))
+    grad_output, mask = tengen.broadcast_tensors(of_one_rank(grad_output, mask))
     count = math.prod(sizes)
     zeros = grad_output.new_zeros((len(grad_output), max(count, 1)))
     chosen = rows(mask)

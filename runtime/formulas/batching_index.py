@@ -55,8 +55,8 @@ def _integers(indices: Indices, own: Sequence[bool]) -> list[Tensor | None]:
             made.append(index)
         elif is_own:
             raise RuntimeError(
-                "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch "
-                "over indexing with a boolean mask."
+                "vmap: We do not support batching operators that can support dynamic shape. Attempting to "
+                "batch over indexing with a boolean mask."
             )
         else:
             made += list(index.nonzero().unbind(1)) if index.ndim else [index.nonzero().reshape(-1)]

@@ -283,9 +283,9 @@ def group_norm_backward_each(
     if output_mask[0]:
         scale = _by_channel(weight, input.ndim)
         grad = grad_out if scale is None else grad_out * scale
-        flat = [t.reshape((count * N, *t.shape[2:])) for t in (grad, input, mean, rstd)]
+        g, x, m, r = [t.reshape((count * N, *t.shape[2:])) for t in (grad, input, mean, rstd)]
         grad_input = F.native_group_norm_backward(
-            *flat, None, count * N, C, HxW, group, (True, False, False)
+            g, x, m, r, None, count * N, C, HxW, group, (True, False, False)
         )[0]
         grad_input = grad_input.reshape(input.shape)
     if output_mask[1]:

@@ -73,11 +73,11 @@ class BatchedTensor(Tensor):
         return found
 
     @property
-    def _edge(self) -> Any:
+    def _edge(self) -> Any:  # type: ignore[override]
         return self._value._edge
 
     @property
-    def _base(self) -> Any:
+    def _base(self) -> Any:  # type: ignore[override]
         return self._value._base
 
     @property
@@ -202,9 +202,7 @@ def refresh(tensor: BatchedTensor) -> None:
     array = value._array
     shape = tuple(array.shape)
     steps: tuple[int, ...] = value._type.backend.lib.strides(array)
-    tensor._array = MetaArray(
-        shape[:bdim] + shape[bdim + 1 :], array.dtype, steps[:bdim] + steps[bdim + 1 :]
-    )
+    tensor._array = MetaArray(shape[:bdim] + shape[bdim + 1 :], array.dtype, steps[:bdim] + steps[bdim + 1 :])
 
 
 def replace_value(tensor: BatchedTensor, value: Any, bdim: int = 0) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tengen.func.batched import BatchedTensor, front, is_of, leading, replace_value, wrap
+from tengen.func.batched import front, is_of, leading, replace_value, wrap
 from tengen.native.layout import broadcast_shapes
 from tengen.tensor import Tensor
 
@@ -122,7 +122,7 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def padded(value: Any, ndim: int) -> Any:
-    """A leading value whose examples have ``ndim`` dimensions, with dimensions of size 1 put before theirs."""
+    """A leading value with dimensions of size 1 put before the examples' own, so that these have ``ndim``."""
     shape = value._array.shape
     missing = ndim + 1 - len(shape)
     return value if missing <= 0 else value.view((shape[0], *[1] * missing, *shape[1:]))
@@ -178,10 +178,14 @@ def promoted(level: VmapLevel, operator: Operator, arguments: Arguments) -> Argu
         value = arguments[i]
         values += value if value.__class__ in (list, tuple) else [] if value is None else [value]
     common = common_dtype(values, operator.promote)
-    return map_tensors(
-        lambda t: wrap(t._value.to(common), t._bdim, level) if is_of(t, level) and t._array.ndim == 0 else t,
-        arguments,
-    )
+
+    def cast(tensor: Any) -> Any:
+        if is_of(tensor, level) and tensor._array.ndim == 0:
+            return wrap(tensor._value.to(common), tensor._bdim, level)
+        return tensor
+
+    taking = set(operator.promoted)
+    return [map_tensors(cast, (a,))[0] if i in taking else a for i, a in enumerate(arguments)]
 
 
 # -- dimensions --------------------------------------------------------------------------

@@ -74,8 +74,8 @@ def _check(function: type[Function]) -> None:
     has_rule = function.vmap is not Function.vmap
     if function.setup_context is Function.setup_context:
         raise RuntimeError(
-            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
-            "must override the setup_context staticmethod."
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, "
+            "...), it must override the setup_context staticmethod."
         )
     if function.generate_vmap_rule and has_rule:
         raise RuntimeError(
@@ -85,8 +85,8 @@ def _check(function: type[Function]) -> None:
         )
     if not function.generate_vmap_rule and not has_rule:
         raise RuntimeError(
-            f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement "
-            "the vmap staticmethod or set generate_vmap_rule=True."
+            f"You tried to vmap over {name}, but it does not have vmap support. Please override and "
+            "implement the vmap staticmethod or set generate_vmap_rule=True."
         )
 
 

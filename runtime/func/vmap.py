@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tengen.func.batched import BatchedTensor, is_of, vmap_levels, wrap
+from tengen.func.batched import is_of, vmap_levels, wrap
 from tengen.func.level import VmapLevel
-from tengen.generated.functions import cat, stack
+from tengen.generated.functions import cat
 from tengen.tensor_base import TensorBase
 from tengen.utils.pytree import (
     TreeSpec,
@@ -35,7 +35,7 @@ def vmap(
 
     Arguments and results may be trees of containers. ``in_dims`` says which dimension of each argument is
     that of the examples: an int for all, or a tree that is a prefix of the tuple of arguments; None for
-    what is the same for all examples. Keyword arguments have their examples in dimension 0. ``out_dims``
+    what is the same for all examples, as keyword arguments always are. ``out_dims``
     says where the dimension is in the results, and is None for a result that does not depend on the
     example. ``func`` may do whatever does not depend on the elements: control flow that asks for them,
     ``item`` and operators whose results' shapes depend on them raise RuntimeError.
@@ -47,7 +47,9 @@ def vmap(
     over, or with different numbers of examples, and for a result that is no tensor.
     """
     if randomness not in _RANDOMNESS:
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+        raise RuntimeError(
+            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+        )
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
@@ -105,13 +107,14 @@ class _Call:
         """The leaves of the arguments, the dimension of each, their structure, the number of examples."""
         if not isinstance(self.in_dims, (int, tuple)):
             raise ValueError(
-                f"vmap({self.name}, in_dims={self.in_dims}, ...)(<inputs>): expected `in_dims` to be int or a "
-                f"(potentially nested) tuple matching the structure of inputs, got: {type(self.in_dims)}."
+                f"vmap({self.name}, in_dims={self.in_dims}, ...)(<inputs>): expected `in_dims` to be int "
+                "or a (potentially nested) tuple matching the structure of inputs, got: "
+                f"{type(self.in_dims)}."
             )
         if not args and not kwargs:
             raise ValueError(
-                f"vmap({self.name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying "
-                "to vmap over a function with no inputs. The latter is unsupported."
+                f"vmap({self.name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are "
+                "trying to vmap over a function with no inputs. The latter is unsupported."
             )
         positional, positional_spec = tree_flatten(args)
         dims = _broadcast_to_and_flatten(self.in_dims, positional_spec)
@@ -121,7 +124,7 @@ class _Call:
                 f"structure {tree_structure(self.in_dims)} but inputs has structure {positional_spec}."
             )
         flat, spec = tree_flatten((args, kwargs))
-        dims = dims + [0 if isinstance(leaf, TensorBase) else None for leaf in flat[len(positional) :]]
+        dims = dims + [None] * (len(flat) - len(positional))
         dims = [self._checked(leaf, dim) for leaf, dim in zip(flat, dims, strict=True)]
         return flat, dims, spec, _size(flat, dims)
 
@@ -136,10 +139,11 @@ class _Call:
             )
         if not isinstance(leaf, TensorBase):
             raise ValueError(
-                f"{self._with_dims()}: Got in_dim={dim} for an input but the input is of type {type(leaf)}. We "
-                "cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
+                f"{self._with_dims()}: Got in_dim={dim} for an input but the input is of type "
+                f"{type(leaf)}. We cannot vmap over non-Tensor arguments, please use None as the "
+                "respective in_dim"
             )
-        ndim = leaf._array.ndim
+        ndim: int = leaf._array.ndim
         if not -ndim <= dim < ndim:
             raise ValueError(
                 f"{self._with_dims()}: Got in_dim={dim} for some input, but that input is a Tensor of "
@@ -174,20 +178,21 @@ class _Call:
         dims = _broadcast_to_and_flatten(out_dims, spec)
         if dims is None:
             raise ValueError(
-                f"vmap({self.name}, ..., out_dims={self.out_dims})(<inputs>): out_dims is not compatible with "
-                f"the structure of `outputs`. out_dims has structure {tree_structure(self.out_dims)} but outputs "
-                f"has structure {spec}."
+                f"vmap({self.name}, ..., out_dims={self.out_dims})(<inputs>): out_dims is not compatible "
+                f"with the structure of `outputs`. out_dims has structure {tree_structure(self.out_dims)} "
+                f"but outputs has structure {spec}."
             )
         if any([d is not None and not isinstance(d, int) for d in dims]):
             raise ValueError(
-                f"vmap({self.name}, ..., out_dims={self.out_dims}): `out_dims` must be an int, None or a python "
-                "collection of ints representing where in the outputs the vmapped dimension should appear."
+                f"vmap({self.name}, ..., out_dims={self.out_dims}): `out_dims` must be an int, None or a "
+                "python collection of ints representing where in the outputs the vmapped dimension should "
+                "appear."
             )
         for leaf, dim in zip(leaves, dims, strict=True):
             if dim is not None and not isinstance(leaf, TensorBase):
                 raise ValueError(
-                    f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type {type(leaf)}. Did "
-                    "you mean to set out_dims= to None for output?"
+                    f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type "
+                    f"{type(leaf)}. Did you mean to set out_dims= to None for output?"
                 )
         return dims
 
@@ -196,7 +201,8 @@ class _Call:
         if dim is None:
             if is_of(result, level):
                 raise ValueError(
-                    f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when out_dim is None"
+                    f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when out_dim is "
+                    "None"
                 )
             return result
         from tengen.func.batched import leading
