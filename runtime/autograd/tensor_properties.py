@@ -253,6 +253,7 @@ class AutogradProperties(TensorBase):
         self._requires_grad = False
         if self._meta is not None:
             self._meta.retains_grad = False
+            self._meta.forward_grad = None
         return self
 
     # -- memory --------------------------------------------------------------------------

@@ -83,6 +83,7 @@ def test_dual_and_unpacked(m: ModuleType, ad: Any) -> None:
         assert tangent(ad, found.primal) is None and tangent(ad, found.primal[0]) is None
         assert tangent(ad, x) is None
         assert tangent(ad, dual.detach()) is None and tangent(ad, dual.data) is None
+        assert tangent(ad, (dual * 1).detach_()) is None
         dual.mul_(2)
         assert x.tolist() == [2.0, 4.0] and t.tolist() == [6.0, 8.0]
 
