@@ -14,7 +14,7 @@ from typing import Any
 
 from tengen.arguments import Rejected, bind_arguments
 from tengen.autograd.grad_mode import no_grad
-from tengen.generated.operators import OVERLOADS
+from tengen.generated.operators import OPERATORS, OVERLOADS
 from tengen.jit.graph import Graph, Node, Value, replaced, values_in, walk, writes
 from tengen.jit.tracer import Tracer, TracerWarning
 from tengen.operator import Operator
@@ -220,12 +220,13 @@ def _functional(node: Node, arguments: tuple[Any, ...]) -> Operator:
     """The operator that computes what the node writes; RuntimeError where there is none."""
     base = node.operator.base
     assert base is not None
-    # An in-place operator may name the function alone: transpose_, of transpose.int.
-    for name in (base, *OVERLOADS.get(base, ())):
+    if base in OPERATORS:
+        return find_operator(base)
+    for name in OVERLOADS.get(base, ()):  # an in-place operator may name the function alone: transpose_
+        found = find_operator(name)
         try:
-            found = find_operator(name)
             bind_arguments(found.parameters, arguments, {})
-        except (KeyError, Rejected):
+        except Rejected:
             continue
         return found
     raise RuntimeError(

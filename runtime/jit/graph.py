@@ -162,6 +162,14 @@ class Graph:
         kept = [c for c in self.constants if id(c.value) in used]
         return Graph(self.inputs, kept, self.nodes, self.outputs)
 
+    def without_bodies(self) -> Graph:
+        """The graph with every node as one call, whatever it is made of."""
+        nodes = [
+            Node(n.operator, n.arguments, n.result, n.source, random=n.random) if n.body is not None else n
+            for n in self.nodes
+        ]
+        return Graph(self.inputs, self.constants, nodes, self.outputs).pruned_constants()
+
     def without_dead(self) -> Graph:
         """The graph without the nodes that no output needs. It must not have any that write."""
         needed = set(self.outputs)

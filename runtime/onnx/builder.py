@@ -198,7 +198,8 @@ class Builder:
         return total
 
     def _reshaped(self, scalar: Ref) -> Ref:
-        return self.emit("Unsqueeze", (scalar, self.constant([0])), {}, 1)
+        made: Ref = self.emit("Unsqueeze", (scalar, self.constant([0])), {}, 1)
+        return made
 
     def _axis(self, axis: Axis) -> Ref:
         if axis not in self.sizes:
@@ -228,7 +229,7 @@ class Builder:
         node = helper.make_node(operator, names, results, name=self.fresh(), doc_string=self.place, **given)
         made = self._typed(schema, node, [r for r in refs if r is not None])
         self.nodes.append(node)
-        self.versions.add(_oldest(schema, refs, made))
+        self.versions.add(_oldest(schema, set(given), refs, made))
         return made[0] if outputs == 1 else tuple(made)
 
     def _refs(self, inputs: Sequence[Any]) -> list[Ref | None]:
@@ -268,14 +269,17 @@ class Builder:
         return made
 
 
-def _oldest(schema: OpSchema, refs: Sequence[Ref | None], results: Sequence[Ref]) -> int:
-    """The oldest version of an operator that means the same: later ones only take more dtypes."""
+def _oldest(schema: OpSchema, given: set[str], refs: Sequence[Ref | None], results: Sequence[Ref]) -> int:
+    """The oldest version that means the same: later ones take more dtypes, or attributes that are not set."""
     while schema.since_version > 1:
         try:
             before = get_schema(schema.name, schema.since_version - 1, "")
         except SchemaError:
             break
-        if _signature(before) != _signature(schema):
+        if _values(before) != _values(schema):
+            break
+        kept, all_ = _attributes(before), _attributes(schema)
+        if not kept <= all_ or any(name in given or required for name, _, required, _ in all_ - kept):
             break
         if not (_takes(before.inputs, refs) and _takes(before.outputs, results)):
             break
@@ -283,9 +287,12 @@ def _oldest(schema: OpSchema, refs: Sequence[Ref | None], results: Sequence[Ref]
     return int(schema.since_version)
 
 
-def _signature(schema: OpSchema) -> Any:
-    values = [[(v.name, v.option) for v in part] for part in (schema.inputs, schema.outputs)]
-    return values, {(a.name, a.type, a.required, str(a.default_value)) for a in schema.attributes.values()}
+def _values(schema: OpSchema) -> list[Any]:
+    return [[(v.name, v.option) for v in part] for part in (schema.inputs, schema.outputs)]
+
+
+def _attributes(schema: OpSchema) -> set[tuple[str, Any, bool, str]]:
+    return {(a.name, a.type, a.required, str(a.default_value)) for a in schema.attributes.values()}
 
 
 def _takes(parameters: Sequence[Any], refs: Sequence[Ref | None]) -> bool:

@@ -109,7 +109,7 @@ def _graph(
         if dynamic_axes:
             raise OnnxExporterError("a traced function has fixed sizes: export the function itself")
         tensors = [leaf for leaf in tree_flatten((args, keywords))[0] if isinstance(leaf, Tensor)]
-        return functionalized(model.graph, tensors, keeps).without_dead()
+        return functionalized(model.graph, tensors, keeps).without_bodies().without_dead()
     traced = _traced(model, args, keywords, parameters)
     if not dynamic_axes:
         return traced
@@ -126,7 +126,7 @@ def _traced(
     copies = [t.detach().clone() for t in tensors]
     name = getattr(model, "__name__", type(model).__name__)
     traced = record(model, args, keywords, name, parameters)
-    return functionalized(traced.graph, copies, keeps).without_dead()
+    return functionalized(traced.graph, copies, keeps).without_bodies().without_dead()
 
 
 def _dynamic(
@@ -353,9 +353,8 @@ class _Exporter:
             for value, ref in zip(node.outputs, refs, strict=False):
                 self.refs[value] = self._as(ref, value)
         except Unsupported as error:
-            raise UnsupportedOperatorError(
-                f"ONNX export: {operator.name}, as it is called at {_place(node)}, cannot be exported: {error}"
-            ) from error
+            called = f"{operator.name}, as it is called at {_place(node)}"
+            raise UnsupportedOperatorError(f"ONNX export: {called}, cannot be exported: {error}") from error
 
     def _as(self, made: Any, value: Value) -> Ref:
         """A result in the dtype that the operator gives, and its shape, which is known."""

@@ -300,7 +300,7 @@ def rms_normalized(input: Ref, normalized_shape: Any, weight: Ref | None, eps: f
 def group_normalized(input: Ref, num_groups: int, weight: Ref | None, bias: Ref | None, eps: float) -> Ref:
     """Groups of channels normalised, then scaled and shifted by channel."""
     grouped = reshaped(input, [input.shape[0], num_groups, -1])
-    grouped = Ref(grouped.name, grouped.dtype, (input.shape[0], num_groups, None))  # type: ignore[arg-type]
+    grouped = Ref(grouped.name, grouped.dtype, (input.shape[0], num_groups, None))
     centred = grouped - reduced("ReduceMean", grouped, [2], True)
     spread = reduced("ReduceMean", centred * centred, [2], True) + eps
     out = onnx.Reshape(centred / onnx.Sqrt(spread), shape_of(input) if not dynamic(tuple(input.shape))
@@ -320,7 +320,8 @@ def group_normalized(input: Ref, num_groups: int, weight: Ref | None, bias: Ref 
 def elu(self: Ref, alpha: float, scale: float, input_scale: float) -> Ref:
     """``scale * (x or alpha * (exp(input_scale * x) - 1))``."""
     if input_scale == 1:
-        return scaled(onnx.Elu(self, alpha=float(alpha)), scale)
+        plain: Ref = scaled(onnx.Elu(self, alpha=float(alpha)), scale)
+        return plain
     low = (onnx.Exp(self * input_scale) - 1) * alpha
     made: Ref = scaled(onnx.Where(onnx.Greater(self, 0), self, low), scale)
     return made

@@ -8,7 +8,7 @@ import numpy as np
 
 from tengen.onnx.builder import Ref, constant, onnx
 from tengen.onnx.errors import Unsupported
-from tengen.onnx.sizes import dynamic
+from tengen.onnx.sizes import dynamic, terms_of
 from tengen.onnx.symbolics import cast, int_vector, number
 from tengen.scalar_type import bool_, dtype, int64
 
@@ -18,10 +18,19 @@ _LAST = np.iinfo(np.int64).max
 def reshaped(self: Ref, shape: Any) -> Ref:
     """The elements in another shape."""
     sizes = list(shape)
-    unknown = [i for i, n in enumerate(sizes) if dynamic(n)]
-    if len(unknown) == 1 and -1 not in sizes and 0 not in sizes:
-        sizes[unknown[0]] = -1  # whatever is left
-    made: Ref = onnx.Reshape(self, int_vector(sizes), allowzero=1 if 0 in sizes else None)
+    if -1 not in sizes and 0 not in sizes:
+        unknown = [i for i, n in enumerate(sizes) if dynamic(n)]
+        if len(unknown) > 1 and self.shape is not None:
+            # 0 stands for the size that the dimension has.
+            same = [i for i in unknown if i < self.ndim and terms_of(self.shape[i]) == terms_of(sizes[i])]
+            if len(unknown) - len(same) <= 1:
+                sizes = [0 if i in same else n for i, n in enumerate(sizes)]
+                unknown = [i for i in unknown if i not in same]
+        if len(unknown) == 1:
+            sizes[unknown[0]] = -1  # whatever is left
+        made: Ref = onnx.Reshape(self, int_vector(sizes))
+        return made
+    made = onnx.Reshape(self, int_vector(sizes), allowzero=1 if 0 in sizes else None)
     return made
 
 

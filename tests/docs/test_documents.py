@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 
 def test_add_an_operator(follow: Callable[[str], None]) -> None:
     follow("docs/add-an-operator.md")
@@ -19,6 +21,11 @@ def test_architecture(follow: Callable[[str], None]) -> None:
 
 def test_profiler(follow: Callable[[str], None]) -> None:
     follow("docs/profiler.md")
+
+
+def test_export(follow: Callable[[str], None]) -> None:
+    pytest.importorskip("onnxruntime")
+    follow("docs/export.md")
 
 
 def test_graph_drawing(follow: Callable[[str], None]) -> None:
