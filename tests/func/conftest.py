@@ -1,12 +1,21 @@
-"""What tests of transforms that run in tengen and in torch share: the module as a fixture."""
+"""What tests of transforms that run in tengen and in torch share: the module as a fixture.
+
+These tests import their neighbour by name.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+HERE = str(Path(__file__).resolve().parent)
+if HERE not in sys.path:
+    sys.path.insert(0, HERE)
 
 HAVE_TORCH = importlib.util.find_spec("torch") is not None
 TORCH = pytest.param(
