@@ -44,6 +44,7 @@ def linear_each(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 def linear_input_backward_each(grad_output: Tensor, weight: Tensor) -> Tensor:
     """``linear_input_backward`` of one example."""
+    weight = weight.conj()
     if weight.ndim == 1:
         return grad_output.unsqueeze(-1) * weight
     return linear_each(grad_output, weight.t(), None)
@@ -51,7 +52,7 @@ def linear_input_backward_each(grad_output: Tensor, weight: Tensor) -> Tensor:
 
 def linear_weight_backward_each(grad_output: Tensor, input: Tensor) -> Tensor:
     """``linear_weight_backward`` of one example."""
-    flat = input.reshape((math.prod(input.shape[:-1]), input.shape[-1]))
+    flat = input.reshape((math.prod(input.shape[:-1]), input.shape[-1])).conj()
     if grad_output.ndim < input.ndim:
         return flat.t().mv(grad_output.reshape((len(flat),)))
     return grad_output.reshape((len(flat), grad_output.shape[-1])).t().mm(flat)

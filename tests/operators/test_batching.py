@@ -17,6 +17,7 @@ from declared import (
     has_values,
     operators,
     run,
+    tensors_in,
     variants,
     working_dtypes,
     writes,
@@ -134,7 +135,7 @@ def test_all_at_once_is_one_by_one(name: str) -> None:
     operator = operators()[name]
     strided = "needs_exact_strides" in operator.tags
     for call in calls(name):
-        for kind in working_dtypes(call)[:1]:
+        for kind in working_dtypes(call):
             values = call.tensors(kind)
             for slots in choices(values):
                 columns = [examples(t) for t in at(values, slots)]
@@ -148,12 +149,12 @@ def test_all_at_once_is_one_by_one(name: str) -> None:
 
 def test_most_operators_have_a_rule() -> None:
     """Few that have kernels of their own are run for one example after the other."""
-    own = [v for v in variants().values() if v.kind in ("functional", "view") and tensors_of(v.operator)]
+    own = [v for v in variants().values() if v.kind in ("functional", "view") and takes_tensors(v.operator)]
     without = [str(v.name) for v in own if v.operator.batching is None and not explicit(v.operator)]
     assert len(own) > 400 and len(without) <= len(own) // 100, without
 
 
-def tensors_of(operator: Operator) -> bool:
+def takes_tensors(operator: Operator) -> bool:
     return any(a.is_tensor_like for a in operator.schema.arguments)
 
 
@@ -265,3 +266,46 @@ def test_random_numbers_are_drawn_as_vmap_was_told(name: str) -> None:
     if any(not np.array_equal(a.numpy(), b.numpy()) for a, b in zip(alone, again, strict=True)):
         with pytest.raises(RuntimeError, match="randomness error mode"):
             tengen.vmap(function)(marker, *given)
+
+
+def differentiable(values: Sequence[Any]) -> list[Any]:
+    return [t for t in tensors_in(values) if t.is_floating_point() or t.is_complex()]
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_gradients_of_many(name: str) -> None:
+    """``is_grads_batched``: what backward formulas call has rules too."""
+    operator = operators()[name]
+    for call in calls(name)[:2]:
+        for kind in working_dtypes(call)[:2]:
+            values = call.tensors(kind)
+            inputs = [t.requires_grad_() for t in differentiable(values)]
+            try:
+                found = determined(operator, run(name, values))
+            except Exception:
+                continue  # it has no such derivative
+            outputs = [t for t in found if t.requires_grad]
+            if not inputs or not outputs:
+                continue
+            each = [random_like(t, seed) for seed, t in enumerate(outputs)]
+
+            def gradients(grads: Any, many: bool, outputs: Any = outputs, inputs: Any = inputs) -> Any:
+                return tengen.autograd.grad(
+                    outputs, inputs, grads, retain_graph=True, allow_unused=True, is_grads_batched=many
+                )
+
+            try:
+                wanted = [gradients([g[i].clone() for g in each], False) for i in range(EXAMPLES)]
+            except Exception:
+                continue
+            for got, parts in zip(gradients(each, True), zip(*wanted, strict=True), strict=True):
+                if got is None or parts[0] is None:
+                    assert got is None and parts[0] is None, str(call)
+                else:
+                    agree([got], [tengen.stack(list(parts))], str(call))
+
+
+def random_like(tensor: Any, seed: int) -> Any:
+    """Gradients for a tensor, one for each example."""
+    generator = tengen.Generator().manual_seed(seed)
+    return tengen.randn(EXAMPLES, *tensor.shape, dtype=tensor.dtype, generator=generator)
