@@ -21,24 +21,24 @@ def differentiate(
     Raises RuntimeError where it returns something else than a tangent for each differentiable result and
     None for each other one, or, of what was written to or is a view, a tangent that is not.
     """
-    saved = node.saved_for_forward
+    saved = node.ctx.saved_for_forward
     for position, (level, tangents) in enumerate(duals):
         given = _materialized(node, arguments, tangents)
         with ExitStack() as masks:
             for other, _ in duals[position:]:
                 masks.enter_context(other.masked())
-            node.saved_for_forward = tuple([None if t is None else level.plain(t) for t in saved])
+            node.ctx.saved_for_forward = tuple([None if t is None else level.plain(t) for t in saved])
             versions = [_version(t) for t in given]
             node.in_jvp = True
             try:
-                found = node._forward_cls.jvp(node, *given)
+                found = node._forward_cls.jvp(node.ctx, *given)
             finally:
                 node.in_jvp = False
-                node.saved_for_forward = saved
+                node.ctx.saved_for_forward = saved
             _check(node, results, found := found if isinstance(found, tuple) else (found,))
             for result, tangent in zip(results, found, strict=True):
                 if tangent is not None:
-                    if any([result is t for t in node.dirty_tensors]):
+                    if any([result is t for t in node.ctx.dirty_tensors]):
                         _check_written(result, tangent, arguments, given, versions)
                     else:
                         tangent = _owned(result, tangent, arguments, given)
@@ -48,7 +48,7 @@ def differentiate(
 
 def _materialized(node: Any, arguments: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
     """The tangents as ``jvp`` is given them: zeros for None, unless the Function does without."""
-    if not node.materialize_grads:
+    if not node.ctx.materialize_grads:
         return list(tangents)
     return [
         zero_tangent(a) if t is None and isinstance(a, TensorBase) else t
@@ -63,7 +63,7 @@ def _check(node: Any, results: Sequence[Any], found: tuple[Any, ...]) -> None:
             "Function's jvp returned an invalid number of forward gradients (expected "
             f"{len(results)} but got {len(found)})"
         )
-    fixed = {id(t) for t in node.non_differentiable}
+    fixed = {id(t) for t in node.ctx.non_differentiable}
     for index, (result, tangent) in enumerate(zip(results, found, strict=True)):
         if tangent is None:
             continue

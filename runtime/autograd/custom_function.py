@@ -40,24 +40,24 @@ def wrap_outputs(
 
 def _fixed(node: PyNode) -> set[int]:
     """The ids of what was marked as not differentiable."""
-    for index, tensor in enumerate(node.non_differentiable):
+    for index, tensor in enumerate(node.ctx.non_differentiable):
         if not isinstance(tensor, TensorBase):
             raise RuntimeError(
                 f"mark_non_differentiable only accepts variable arguments, but argument {index} is of type "
                 + type(tensor).__name__
             )
-    return {id(t) for t in node.non_differentiable}
+    return {id(t) for t in node.ctx.non_differentiable}
 
 
 def _dirty(node: PyNode, outputs: tuple[Any, ...]) -> set[int]:
     """The ids of the inputs that were marked as dirty."""
-    for index, tensor in enumerate(node.dirty_tensors):
+    for index, tensor in enumerate(node.ctx.dirty_tensors):
         if not isinstance(tensor, TensorBase):
             raise RuntimeError(
                 f"mark_dirty can only accept variables, but argument {index} is of type "
                 + type(tensor).__name__
             )
-    dirty = {id(t) for t in node.dirty_tensors}
+    dirty = {id(t) for t in node.ctx.dirty_tensors}
     if not dirty <= {id(out) for out in outputs}:
         raise RuntimeError(
             "Some elements marked as dirty during the forward method were not returned as output. The inputs "

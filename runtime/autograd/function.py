@@ -114,6 +114,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             return apply_batched(cls, args)
         recording = grad_mode.enabled
         node = cls._node_cls(args, recording)
+        ctx = node.ctx
         recording = recording and any(node.needs_input_grad)
         if anomaly.enabled:
             remember([node])
@@ -125,9 +126,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         try:
             if separate:
                 given = cls.forward(*args)
-                cls.setup_context(node, args, given)
+                cls.setup_context(ctx, args, given)
             else:
-                given = cls.forward(node, *args)
+                given = cls.forward(ctx, *args)
             several = isinstance(given, tuple)
             outputs: tuple[Any, ...] = given if several else (given,)
             made = wrap_outputs(node, args, outputs, recording)
@@ -142,7 +143,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             from tengen.autograd.custom_forward import differentiate
 
             differentiate(node, args, made, duals)
-        node.to_save = node.saved_for_forward = node.dirty_tensors = node.non_differentiable = ()
+        ctx.to_save = ctx.saved_for_forward = ctx.dirty_tensors = ctx.non_differentiable = ()
         return made if several else made[0]
 
     @classmethod

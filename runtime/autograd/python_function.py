@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, ClassVar
 
 from tengen.autograd.edge import Edge, gradient_edge
@@ -60,18 +61,50 @@ class FunctionCtx:
         self.materialize_grads = value
 
 
-class PyNode(FunctionCtx, Node):
+class Context(FunctionCtx):
+    """The ``ctx`` of one call: any attributes that the user sets, and those of the call's Node.
+
+    It is not the Node, whose own attributes a user's would overwrite (``ctx.shape``, ``ctx.keep``).
+    """
+
+    def __init__(self, node: PyNode) -> None:
+        self.__node = weakref.ref(node)  # the Node has the context: otherwise they were a cycle
+        self.materialize_grads = True
+        self.to_save = self.saved_for_forward = self.dirty_tensors = self.non_differentiable = ()
+
+    def __getattr__(self, name: str) -> Any:
+        """What the user did not set: ``saved_tensors``, ``needs_input_grad``, ``next_functions`` ..."""
+        node = None if name.startswith("__") or name in _INTERNAL else self.__node()
+        if node is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return getattr(node, name)
+
+
+#: What the engine keeps in a Node, and is none of the user's business.
+_INTERNAL = frozenset(Node.__slots__)
+
+
+class PyNode(Node):
     """The Node of one call of a Function: it calls the Function's ``backward``, or ``vjp``."""
 
-    __slots__ = ("_inputs", "_tensors", "_tensors_edges", "_tensors_version")
+    __slots__ = (
+        "_inputs",
+        "_tensors",
+        "_tensors_edges",
+        "_tensors_version",
+        "cleared",
+        "ctx",
+        "in_jvp",
+        "needs_input_grad",
+    )
 
     #: The Function; each has a class of Nodes of its own.
     _forward_cls: ClassVar[Any]
     runs_undefined = True
     #: Whether ``jvp`` runs.
-    in_jvp = False
+    in_jvp: bool
     #: Whether what was saved was let go when it was asked for.
-    cleared = False
+    cleared: bool
 
     #: What was saved: Tensors, of results aliases without history, with their versions.
     _tensors: Any
@@ -82,6 +115,8 @@ class PyNode(FunctionCtx, Node):
     _inputs: tuple[bool, ...]
     #: Which arguments of ``forward`` required gradients.
     needs_input_grad: tuple[bool, ...]
+    #: What the user's methods are given.
+    ctx: Context
 
     def __init__(self, arguments: tuple[Any, ...], recording: bool) -> None:
         self._inputs = tuple([isinstance(a, TensorBase) for a in arguments])
@@ -90,8 +125,16 @@ class PyNode(FunctionCtx, Node):
         # Tuples of their own: an input written to is found among them by its edge.
         super().__init__(tuple([None if e is None else (e[0], e[1]) for e in edges]))
         self._tensors = self._tensors_version = self._tensors_edges = ()
-        self.materialize_grads = True
-        self.to_save = self.saved_for_forward = self.dirty_tensors = self.non_differentiable = ()
+        self.in_jvp = self.cleared = False
+        self.ctx = Context(self)
+
+    def __getattr__(self, name: str) -> Any:
+        """What the user has set on ``ctx``."""
+        if name != "ctx" and not name.startswith("__"):
+            found = vars(self.ctx)
+            if name in found:
+                return found[name]
+        raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
@@ -102,7 +145,7 @@ class PyNode(FunctionCtx, Node):
         ``clear_saved_tensors_on_access``.
         """
         if self.in_jvp:
-            return self.saved_for_forward
+            return self.ctx.saved_for_forward
         if self._tensors is FREED:
             raise RuntimeError(_CLEARED if self.cleared else BACKWARD_TWICE)
         saved = zip(self._tensors, self._tensors_version, self._tensors_edges, strict=True)
@@ -120,7 +163,7 @@ class PyNode(FunctionCtx, Node):
         """Save what ``save_for_backward`` was given; ``outputs`` has the number of each result by its id."""
         tensors: list[Any] = []
         edges: list[Edge | int | None] = []
-        for index, tensor in enumerate(self.to_save):
+        for index, tensor in enumerate(self.ctx.to_save):
             if tensor is None:
                 tensors.append(None)
                 edges.append(None)
@@ -142,7 +185,7 @@ class PyNode(FunctionCtx, Node):
         self._tensors_version = tuple(
             [0 if t is None or t._storage is None else t._storage.version for t in tensors]
         )
-        self.to_save = ()
+        self.ctx.to_save = ()
         if state.stack:
             pack_slot(self, "_tensors", state.stack[-1])
 
@@ -150,10 +193,10 @@ class PyNode(FunctionCtx, Node):
         self._tensors = FREED
 
     def apply_graph(self, grad: Any) -> tuple[Any, ...]:
-        if self.materialize_grads:
+        if self.ctx.materialize_grads:
             grad = tuple([self._zeros(i) if g is None else g for i, g in enumerate(grad)])
         with users_level():
-            given = self._forward_cls._user_backward()(self, *grad)
+            given = self._forward_cls._user_backward()(self.ctx, *grad)
         return self._gradients(given if isinstance(given, tuple) else (given,))
 
     def _zeros(self, number: int) -> Any:

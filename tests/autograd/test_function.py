@@ -349,3 +349,38 @@ def test_no_cycle() -> None:
         assert node() is None
     finally:
         gc.enable()
+
+
+def test_any_attribute_may_be_set_on_ctx(m: Any) -> None:
+    """Whatever the Node calls its own."""
+    names = [
+        "shape",
+        "type",
+        "extra",
+        "next_edges",
+        "sequence_nr",
+        "keep",
+        "wrap",
+        "release",
+        "ctx",
+        "x",
+    ]
+
+    def forward(ctx: Any, x: Any) -> Any:
+        for name in names:
+            assert not hasattr(ctx, name) or callable(getattr(ctx, name)) or name == "ctx"
+            setattr(ctx, name, f"my {name}")
+        ctx.save_for_backward(x)
+        return x * 2, x * 3
+
+    def backward(ctx: Any, g: Any, h: Any) -> Any:
+        assert [getattr(ctx, name) for name in names] == [f"my {name}" for name in names]
+        assert ctx.saved_tensors[0].tolist() == [1.0, 2.0] and ctx.needs_input_grad == (True,)
+        assert ctx.next_functions[0][0].name().endswith("AccumulateGrad") and ctx.name() == "GBackward"
+        return g * 2 + h * 3
+
+    x = leaf(m, 1.0, 2.0)
+    y, z = make(m, forward, backward).apply(x)
+    assert y.grad_fn.x == "my x" and not hasattr(y.grad_fn, "nothing")
+    (g,) = m.autograd.grad(y.sum() + z.sum(), x)
+    assert g.tolist() == [5.0, 5.0]
