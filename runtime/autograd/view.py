@@ -77,7 +77,8 @@ def adopt_view(view: Any, handle: Any) -> Any:
     """Make ``handle``, new and of any class, the view that ``view`` is, which nobody else has."""
     for name in ("_array", "_type", "_requires_grad", "_edge", "_storage", "_base", "_meta"):
         setattr(handle, name, getattr(view, name))
-    handle._storage.views.append(_ref(handle))
+    if handle._base is not None and handle._storage.views is not None:  # else nothing looks for its views
+        handle._storage.views.append(_ref(handle))
     return handle
 
 

@@ -191,6 +191,18 @@ def test_writes_through_a_view_of_a_subclass_reach_the_history(lib: Any) -> None
     assert x.grad.tolist() == [2, 10, 10]
 
 
+def test_without_recording(lib: Any) -> None:
+    kind = lib.subclass()
+    s = lib.ones(2).as_subclass(kind)
+    with lib.inference_mode():
+        assert type(lib.ones(2).as_subclass(kind) + 1) is kind and type(s[0] * 2) is kind
+    with lib.no_grad():
+        made = s * 2
+    assert type(made) is kind and not made.requires_grad
+    with pytest.raises(RuntimeError, match="no_grad"):
+        made.mul_(lib.ones(2, requires_grad=True))
+
+
 def test_classes_with_slots_and_init(lib: Any) -> None:
     kind = lib.subclass(name="Slotted", __slots__=("unit",))
     s = lib.ones(2).as_subclass(kind)
