@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tengen.autograd.edge import Edge
+from tengen.autograd.graph_task import current
 from tengen.autograd.input_metadata import fit_array, fit_tensor
 from tengen.autograd.linear import Erase, Gather, Pair, Scatter, add_tensors, apply_linear
 from tengen.autograd.node import Node
@@ -65,7 +66,10 @@ class CopySlices(Node):
         return (base, *others)
 
     def release(self) -> None:
-        self.fn.release()
+        task = current.task
+        # Under create_graph what it saved of its result has it as history: then its own turn may come.
+        if task is None or not task.has_to_run(self.fn):
+            self.fn.release()
 
     def _at_number(self, part: Any) -> tuple[Any, ...]:
         return tuple([part if i == self.number else None for i in range(len(self.fn.type))])

@@ -41,6 +41,7 @@ class GraphTask:
 
     __slots__ = (
         "__weakref__",
+        "_runs",
         "callbacks",
         "captured",
         "keep_graph",
@@ -66,6 +67,7 @@ class GraphTask:
         #: The Nodes that lead to ``inputs``; None when everything runs.
         self.needed: set[Node] | None = None
         self.captured: list[Any] = []
+        self._runs: frozenset[Any] | None = None
         #: What is to be called when the pass is done.
         self.callbacks: list[Callable[[], Any]] = []
         if inputs is None:
@@ -87,6 +89,12 @@ class GraphTask:
         """Of each Node, whether this pass runs it, or captures the gradient that arrives there."""
         found = {node.node if node.__class__ is Capture else node for node in self.order}
         return [node in found for node in nodes]
+
+    def has_to_run(self, node: Node) -> bool:
+        """Whether a Node is among those that this pass runs; they are looked up once they are asked for."""
+        if self._runs is None:
+            self._runs = frozenset(self.order)
+        return node in self._runs
 
     def _restrict(self, order: list[Node], inputs: Sequence[Edge], accumulate: bool) -> None:
         """Keep of ``order`` what leads to the inputs, and note what is captured where."""

@@ -196,7 +196,7 @@ def _new_edge(op_name: str, tensor: Any, result: Any, args: Sequence[Any], own_e
         result = apply_linear(Identity(kind), result)
     edge: Edge = result._edge
     if edge[0].__class__ is NotImplementedNode:
-        edge[0].made_by(op_name)  # type: ignore[attr-defined]  # of that class
+        edge[0].made_by(op_name)
     return edge
 
 
