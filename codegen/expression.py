@@ -16,42 +16,37 @@ from typing import Any
 
 from .model import Primitive
 
-#: Python's operators as primitives.
-BINARY: Mapping[type[ast.operator], str] = {
-    ast.Add: "add",
-    ast.Sub: "subtract",
-    ast.Mult: "multiply",
-    ast.Div: "divide",
-    ast.Pow: "power",
-    ast.Mod: "remainder",
-    ast.FloorDiv: "floor_divide",
-    ast.BitAnd: "bitwise_and",
-    ast.BitOr: "bitwise_or",
-    ast.BitXor: "bitwise_xor",
-}
-UNARY: Mapping[type[ast.unaryop], str] = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
-COMPARE: Mapping[type[ast.cmpop], str] = {
-    ast.Eq: "equal",
-    ast.NotEq: "not_equal",
-    ast.Lt: "less",
-    ast.LtE: "less_equal",
-    ast.Gt: "greater",
-    ast.GtE: "greater_equal",
+#: Python's operators, by the symbol that a primitive may have.
+SYMBOLS: Mapping[str, type[ast.operator | ast.unaryop | ast.cmpop]] = {
+    "+": ast.Add,
+    "-": ast.Sub,
+    "*": ast.Mult,
+    "/": ast.Div,
+    "**": ast.Pow,
+    "%": ast.Mod,
+    "//": ast.FloorDiv,
+    "&": ast.BitAnd,
+    "|": ast.BitOr,
+    "^": ast.BitXor,
+    "-x": ast.USub,
+    "+x": ast.UAdd,
+    "~x": ast.Invert,
+    "==": ast.Eq,
+    "!=": ast.NotEq,
+    "<": ast.Lt,
+    "<=": ast.LtE,
+    ">": ast.Gt,
+    ">=": ast.GtE,
 }
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "equal": operator.eq,
-    "not_equal": operator.ne,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
 }
 _CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
-_SYMBOLS: dict[str, type[ast.AST]] = {
-    **{name: kind for kind, name in BINARY.items()},
-    **{name: kind for kind, name in UNARY.items()},
-    **{name: kind for kind, name in COMPARE.items()},
-}
 
 
 class Underivable(Exception):
@@ -84,6 +79,7 @@ class Graph:
         #: By operator: the positions where it takes a Python number.
         self.numbers = numbers
         self.by_operator = {p.operator: p.name for p in primitives.values() if p.operator is not None}
+        self.by_symbol = {SYMBOLS[p.symbol]: p.name for p in primitives.values() if p.symbol is not None}
         self._made: dict[Any, Node] = {}
         self.zero, self.one = self.number(0), self.number(1)
 
@@ -111,9 +107,7 @@ class Graph:
     def apply(self, name: str, *parts: Node) -> Node:
         """The primitive ``name`` of these operands."""
         rule: Callable[..., Node | None] | None = getattr(self, f"_{name}", None)
-        found = self._compared(name, *parts) if name in _COMPARISONS else None
-        if rule is not None:
-            found = rule(*parts)
+        found = rule(*parts) if rule is not None else self._compared(name, parts)
         return found if found is not None else self._node(name, parts)
 
     def add(self, a: Node, b: Node) -> Node:
@@ -282,8 +276,12 @@ class Graph:
         outcomes = (a, self.number(decisive))
         return self.choice(text, *(outcomes[::-1] if decisive else outcomes))
 
-    def _compared(self, name: str, a: Node, b: Node) -> Node | None:
-        return self.number(_COMPARISONS[name](a.value, b.value)) if a.is_number and b.is_number else None
+    def _compared(self, name: str, parts: Sequence[Node]) -> Node | None:
+        """What a comparison of numbers says."""
+        symbol = self.primitives[name].symbol
+        if symbol not in _COMPARISONS or not all(part.is_number for part in parts):
+            return None
+        return self.number(_COMPARISONS[symbol](*[part.value for part in parts]))
 
     def _selects(self, node: Node) -> bool:
         """Whether it is a choice between parts of which one is a number."""
@@ -311,12 +309,12 @@ class Graph:
                 return self.number(value)
             case ast.Name(name) if name in names:
                 return names[name]
-            case ast.BinOp(left, op, right) if type(op) in BINARY:
-                return self._known(BINARY[type(op)], [left, right], names)
-            case ast.UnaryOp(op, operand) if type(op) in UNARY:
-                return self._known(UNARY[type(op)], [operand], names)
-            case ast.Compare(left, [op], [right]) if type(op) in COMPARE:
-                return self._known(COMPARE[type(op)], [left, right], names)
+            case ast.BinOp(left, op, right) if type(op) in self.by_symbol:
+                return self._known(self.by_symbol[type(op)], [left, right], names)
+            case ast.UnaryOp(op, operand) if type(op) in self.by_symbol:
+                return self._known(self.by_symbol[type(op)], [operand], names)
+            case ast.Compare(left, [op], [right]) if type(op) in self.by_symbol:
+                return self._known(self.by_symbol[type(op)], [left, right], names)
             case ast.IfExp(test, body, orelse):
                 if any(
                     isinstance(n, ast.Name) and n.id in names and names[n.id].tensor for n in ast.walk(test)
@@ -337,8 +335,6 @@ class Graph:
         return name if name in self.primitives else self.by_operator.get(name)
 
     def _known(self, name: str, arguments: Iterable[ast.expr], names: Mapping[str, Node]) -> Node:
-        if name not in self.primitives:
-            raise Underivable(f"{name} is no primitive")
         parts = [self.read(a, names) for a in arguments]
         if len(parts) != self.primitives[name].arguments:
             raise Underivable(f"{name} takes {self.primitives[name].arguments} operands")
@@ -360,14 +356,14 @@ class Graph:
         parts = [self.write(p, named) for p in node.parts]
         if node.kind == "choice":
             return ast.IfExp(ast.parse(node.value, mode="eval").body, *parts)
-        symbol: Any = _SYMBOLS.get(node.kind)
-        if symbol is not None:
+        primitive = self.primitives[node.kind]
+        if primitive.symbol is not None:
+            symbol: Any = SYMBOLS[primitive.symbol]
             if issubclass(symbol, ast.unaryop):
                 return ast.UnaryOp(symbol(), parts[0])
             if issubclass(symbol, ast.cmpop):
                 return ast.Compare(parts[0], [symbol()], [parts[1]])
             return ast.BinOp(parts[0], symbol(), parts[1])
-        primitive = self.primitives[node.kind]
         function = primitive.operator if node.tensor else primitive.helper and primitive.helper.split(".")[-1]
         if function is None:
             raise Underivable(f"{node.kind} is no function of {'Tensors' if node.tensor else 'numbers'}")

@@ -412,6 +412,7 @@ class Primitive:
     name: str  # "arctan2", of the array namespace
     arguments: int
     operator: str | None = None  # the same function over Tensors: "atan2"
+    symbol: str | None = None  # the same in Python: "+", "-x"
     helper: str | None = None  # the same of Python numbers: "module.function", below tengen.formulas
     #: By each argument, in x, y, z and result; None where nothing flows, to a condition or from one.
     derivative: tuple[Formula | None, ...] | None = None

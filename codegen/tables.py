@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .diagnostics import Report
+from .expression import SYMBOLS
 from .fields import check_keys, known_word, length_of_scalar, require_keys, words
 from .formula import parse_formula, place_of
 from .kernels import FunctionIndex
@@ -64,6 +65,7 @@ _POINTWISE_KEYS = {
     for key in (
         Key("arguments", ("number",), "how many arguments it takes"),
         Key("operator", ("str",), "the operator over Tensors that is the same function"),
+        Key("symbol", ("str",), "the operator of Python that is the same"),
         Key("helper", ("str",), "the same function of Python numbers, below runtime/formulas"),
         Key("derivative", ("list",), "its derivative by each argument, in x, y, z and result"),
         Key("real", ("bool",), "whether these are derivatives for real arguments only"),
@@ -153,10 +155,16 @@ def _primitive(name: str, row: Located, report: Report) -> Primitive | None:
         name=name,
         arguments=count,
         operator=fields["operator"].value if "operator" in fields else None,
+        symbol=fields["symbol"].value if known_symbol(fields.get("symbol"), report) else None,
         helper=fields["helper"].value if "helper" in fields else None,
         derivative=None if partials is None else tuple(partials),
         real="real" in fields and fields["real"].value,
     )
+
+
+def known_symbol(located: Located | None, report: Report) -> bool:
+    """Whether a symbol is given, and one of Python's; another is reported."""
+    return located is not None and known_word(str(located.value), located.place, SYMBOLS, "symbol", report)
 
 
 def _check_operands(formula: Formula | None, count: int, report: Report) -> None:

@@ -19,6 +19,7 @@ import yaml
 
 from tengen.codegen.commands.format import in_order
 from tengen.codegen.diagnostics import DeclarationErrors, Diagnostic
+from tengen.codegen.dispatch import COMPOSITES
 from tengen.codegen.layout import EntryText, FileText, Item, Section, read_layout
 from tengen.codegen.load import load
 from tengen.codegen.model import Declarations, Operator, Place, Schema, walk
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--composite", action="store_true", help="the kernel is an expression over Tensors, made of operators"
     )
-    parser.add_argument("--backend", default="CPU", help="whose kernel it is (default: CPU)")
+    parser.add_argument("--backend", help="whose kernel it is (default: the first that is declared)")
     parser.add_argument("--tags", help="its tags (default: pointwise, where the kernel is that)")
     parser.add_argument("--variants", help="function, method or both (default: both where it takes a self)")
     parser.add_argument("--dtypes", help="the scalar types that it computes in")
@@ -93,7 +94,7 @@ def entry_fields(
     """The keys of the entry and their values."""
     pointwise = not options.composite and is_pointwise(options.kernel, declared)
     takes_self = bool(schema.positional) and schema.positional[0].name == "self"
-    key = "CompositeImplicitAutograd" if options.composite else options.backend
+    key = COMPOSITES[0] if options.composite else options.backend or declared.backends[0].name
     fields: dict[str, str | Sequence[str]] = {"func": str(schema)}
     fields["variants"] = options.variants or ("function, method" if takes_self else "function")
     tags = options.tags or ("[pointwise]" if pointwise else "")
