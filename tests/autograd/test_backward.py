@@ -248,8 +248,8 @@ def test_what_grad_refuses() -> None:
         tg.autograd.grad(3, x)
     with pytest.warns(FutureWarning, match="only_inputs argument is deprecated"):
         tg.autograd.grad(x.sum(), x, only_inputs=False)
-    with pytest.raises(NotImplementedError, match="is_grads_batched"):
-        tg.autograd.grad(x * 2, x, tg.ones(3, 2), is_grads_batched=True)
+    with pytest.raises(RuntimeError, match="is_grads_batched=True"):
+        tg.autograd.grad(x * 2, x, tg.ones(3, 4), is_grads_batched=True)
 
 
 def test_a_given_gradient_is_cast() -> None:

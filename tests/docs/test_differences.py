@@ -43,7 +43,7 @@ any(map(has, NAMES))
 NOT_THERE = ABSENT.replace(
     "NAMES",
     repr([
-        "nn.Module", "optim", "func", "vmap", "fft", "compile", "jit", "fx", "distributed", "amp",
+        "nn.Module", "optim", "fft", "compile", "jit", "fx", "distributed", "amp",
         "utils.data", "sparse_coo_tensor", "quantize_per_tensor", "Tensor.rename", "ops",
     ]),
 )  # fmt: skip
