@@ -266,6 +266,30 @@ def bind_arguments(
     return bound
 
 
+#: What ``bind_positional`` says where ``bind_arguments`` must decide.
+UNDECIDED: list[Any] = []
+
+
+def bind_positional(parameters: Sequence[Parameter], arguments: tuple[Any, ...]) -> list[Any] | None:
+    """As ``bind_arguments``, for calls without keywords, and None where they do not fit."""
+    given = len(arguments)
+    if given > len(parameters):
+        return UNDECIDED
+    bound: list[Any] = []
+    try:
+        for p, value in zip(parameters, arguments, strict=False):
+            if p.variadic or p.kwarg_only:
+                return UNDECIDED
+            bound.append(p.convert(value))
+    except Mismatch:
+        return None
+    for p in parameters[given:]:
+        if p.required:
+            return None
+        bound.append(p.default)
+    return bound
+
+
 def _loose(parameter: Parameter, values: tuple[Any, ...]) -> bool:
     """Whether these are the elements of the list that the parameter takes."""
     if parameter.type == "Tensor[]":

@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tengen.arguments import Parameter, Rejected, bind_arguments, describe_call
+from tengen.arguments import (
+    UNDECIDED,
+    Parameter,
+    Rejected,
+    bind_arguments,
+    bind_positional,
+    describe_call,
+)
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.inference_mode import check_saved, mixes
 from tengen.autograd.inference_mode import use as inference
@@ -410,10 +417,17 @@ def _taken_over(
         return UNHANDLED, _overload(function, arguments, keywords)
 
 
+_overloads: dict[tuple[str, bool], list[Operator]] = {}
+
+
 def _candidates(function: str, keywords: dict[str, Any]) -> list[Operator]:
     """The overloads that can be meant: those with ``out`` only when one is given."""
     out = keywords.get("out") is not None
-    return [o for o in map(operator, OVERLOADS[function]) if o.out is out]
+    found = _overloads.get((function, out))
+    if found is None:
+        found = [o for o in map(operator, OVERLOADS[function]) if o.out is out]
+        _overloads[function, out] = found
+    return found
 
 
 def _overload(
@@ -421,6 +435,13 @@ def _overload(
 ) -> tuple[Operator, list[Any]] | None:
     """The first overload that takes the arguments, and these converted."""
     candidates = _candidates(function, keywords)
+    if not keywords:
+        for chosen in candidates:
+            bound = bind_positional(chosen.parameters, arguments)
+            if bound is UNDECIDED:
+                break
+            if bound is not None:
+                return chosen, bound
     keywords = plain_keywords(keywords)
     candidates = [o for o in candidates if o.names.issuperset(keywords)]
     for chosen in candidates:
