@@ -166,6 +166,26 @@ with ad.dual_level():
 found
 """
 
+FUNC = """
+import importlib
+func = importlib.import_module(m.__name__ + ".func")
+x = m.tensor([1.0, 2.0])
+def writes(captured):
+    def f(z):
+        captured.add_(1)
+        return (captured * z).sum()
+    return f
+def hooked(z):
+    with m.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        return (z * z).sum()
+def makes(z):
+    return (z * m.ones(2, requires_grad=True)).sum()
+calls = []
+def counts(z):
+    calls.append(1)
+    return z * z
+"""
+
 CLAIMS = [
     Claim("Not there", NOT_THERE, False, True),
     Claim("Devices", "m.device('cuda').type", RuntimeError, "cuda"),
@@ -270,6 +290,31 @@ CLAIMS = [
         None,
     ),
     Claim("Forward mode", DUAL.format("ad.make_dual(1.0, x)"), TypeError, AttributeError),
+    Claim(
+        "Transforms of functions", FUNC + "func.grad(writes(m.ones(2)))(x).tolist()", [2.0, 2.0], RuntimeError
+    ),
+    Claim("Transforms of functions", FUNC + "func.grad(hooked)(x).tolist()", [2.0, 4.0], RuntimeError),
+    Claim("Transforms of functions", FUNC + "func.grad(makes)(x).requires_grad", True, False),
+    Claim("Transforms of functions", FUNC + "func.linearize(counts, x)\nlen(calls)", 1, 2),
+    Claim(
+        "Transforms of functions",
+        FUNC + "func.jvp(lambda x: func.linearize(counts, x)[1](x), (x,), (m.ones(2),))[1].tolist()",
+        [4.0, 8.0],
+        RuntimeError,
+    ),
+    Claim(
+        "Transforms of functions",
+        FUNC + "func.jacfwd(lambda x, y: x * 3, argnums=(1, -2))(x, x)[1].tolist()",
+        [[3.0, 0.0], [0.0, 3.0]],
+        [[0.0, 0.0], [0.0, 0.0]],
+    ),
+    Claim(
+        "Transforms of functions",
+        FUNC + "func.jvp(lambda x: x * 2, (x.requires_grad_(),), (m.ones(2),))[1].requires_grad",
+        False,
+        True,
+    ),
+    Claim("Transforms of functions", FUNC + "hasattr(func, 'functional_call')", False, True),
     Claim("Gradcheck", GRADCHECK + "check(lambda x: (x.argmax(), x * 2), x)", True, IndexError),
     Claim("Gradcheck", GRADCHECK + "check(lambda x: (x * 2, None), x)", TypeError, AttributeError),
     Claim("Texts", TEXT, "add: The size of tensor a ", "The size of tensor a "),
