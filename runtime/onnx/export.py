@@ -379,8 +379,7 @@ class _Exporter:
             value = arguments[i]
             part += list(value) if isinstance(value, tuple) else [] if value is None else [value]
         standing = [
-            tengen.empty((1,) * min(v.ndim, 1), dtype=v.dtype, device="meta") if isinstance(v, Ref) else v
-            for v in part
+            tengen.empty((1,) * min(v.ndim, 1), dtype=v.dtype) if isinstance(v, Ref) else v for v in part
         ]
         common = common_dtype(standing, operator.promote)
         for i in operator.promoted:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tengen.onnx.builder import Ref, constant, onnx
 from tengen.onnx.errors import Unsupported
+from tengen.promotion import promote_types
 from tengen.scalar_type import bool_, dtype, int32, int64
 
 
@@ -287,4 +288,41 @@ def rounded(self: Ref, decimals: int) -> Ref:
         made: Ref = onnx.Round(self * factor) / factor
         return made
     made = onnx.Round(self / factor) * factor
+    return made
+
+
+def negative(self: Ref) -> Ref:
+    """Whether the sign is a minus, of zeros too."""
+    made: Ref = onnx.Less(number(self), 0)
+    if self.dtype.is_floating_point:
+        made = onnx.Or(made, onnx.Less(onnx.Reciprocal(self), 0))
+    return made
+
+
+def with_sign(self: Ref, other: Any) -> Ref:
+    """The absolute value with another one's sign."""
+    size = onnx.Abs(self)
+    made: Ref = onnx.Where(negative(constant(other, self.dtype)), -size, size)
+    return made
+
+
+def angle(self: Ref, result: Any) -> Ref:
+    """pi for negative numbers, 0 for others, NaN for NaN."""
+    value = cast(self, result.dtype)
+    turned = onnx.Where(onnx.Less(value, 0), constant(math.pi, result.dtype), constant(0, result.dtype))
+    made: Ref = onnx.Where(onnx.IsNaN(value), value, turned)
+    return made
+
+
+def among(element: Any, test_elements: Any, invert: bool) -> Ref:
+    """Whether each element is one of some."""
+    kind = (element if isinstance(element, Ref) else test_elements).dtype
+    if isinstance(element, Ref) and isinstance(test_elements, Ref):
+        kind = promote_types(element.dtype, test_elements.dtype)
+    values, tests = number(cast(element, kind)), number(cast(test_elements, kind))
+    same = onnx.Equal(onnx.Unsqueeze(values, [-1]), onnx.Reshape(tests, [-1]))
+    if isinstance(test_elements, Ref) and 0 in test_elements.shape:
+        raise Unsupported("there is nothing to look among")
+    found = cast(onnx.ReduceMax(cast(same, int32), [-1], keepdims=0), bool_)
+    made: Ref = onnx.Not(found) if invert else found
     return made

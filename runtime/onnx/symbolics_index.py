@@ -218,3 +218,12 @@ def chosen(self: Ref, mask: Ref) -> Ref:
     flat = onnx.Reshape(mask, [-1])
     made: Ref = onnx.Compress(reshaped(self, [-1]), flat)
     return made
+
+
+def scatter_reduced(
+    self: Ref, dim: int, index: Ref, src: Ref, reduction: str | None, include_self: bool
+) -> Ref:
+    """The tensor with other elements at each index along a dimension worked into it."""
+    if reduction is None or not include_self:
+        raise Unsupported("the mean, or without self")
+    return scattered(self, dim, index, src, reduction)

@@ -447,3 +447,41 @@ def einsum(equation: str, tensors: Any, result: Any) -> Ref:
     parts = [cast(t, result.dtype) for t in tensors]
     made: Ref = onnx.Einsum(*parts, equation=equation.replace(" ", ""))
     return made
+
+
+def cross_entropy_of_bits(self: Ref, target: Ref, weight: Ref | None, reduction: int) -> Ref:
+    """``-(t log(p) + (1 - t) log(1 - p))``, where no logarithm is below -100."""
+    yes = onnx.Max(onnx.Log(self), constant(-100.0, self.dtype))
+    no = onnx.Max(onnx.Log(1 - self), constant(-100.0, self.dtype))
+    loss = -(target * yes + (1 - target) * no)
+    return finished(loss if weight is None else loss * weight, reduction)
+
+
+def cross_entropy_of_logits(
+    self: Ref, target: Ref, weight: Ref | None, pos_weight: Ref | None, reduction: int
+) -> Ref:
+    """The same of ``p = sigmoid(self)``, without overflow."""
+    factor = 1 if pos_weight is None else (pos_weight - 1) * target + 1
+    loss = (1 - target) * self + scaled(onnx.Softplus(-self), factor)
+    return finished(loss if weight is None else loss * weight, reduction)
+
+
+def weight_gradient(grad_output: Ref, input: Ref, result: Any) -> Ref:
+    """The gradient of a linear layer's weight."""
+    if result.ndim != 2:
+        raise Unsupported("of a weight that is no matrix")
+    rows, columns = result.shape
+    a, b = onnx.Reshape(grad_output, [-1, rows]), onnx.Reshape(input, [-1, columns])
+    made: Ref = onnx.Gemm(a, b, transA=1)
+    return made
+
+
+def layer_normalized_with_moments(
+    input: Ref, normalized_shape: Any, weight: Ref | None, bias: Ref | None, eps: float
+) -> tuple[Ref, Ref, Ref]:
+    """The last dimensions normalised, their mean, and the reciprocal of their deviation."""
+    scale = weight if weight is not None else filled(normalized_shape, 1.0, input.dtype)
+    made: tuple[Ref, Ref, Ref] = onnx.LayerNormalization(
+        input, scale, bias, axis=-len(normalized_shape), epsilon=eps, outputs=3
+    )
+    return made

@@ -9,6 +9,7 @@ import numpy as np
 from tengen.onnx.builder import Ref, constant, onnx
 from tengen.onnx.errors import Unsupported
 from tengen.onnx.symbolics import cast, int_vector, number, truth
+from tengen.promotion import promote_types
 from tengen.scalar_type import bool_, int32, int64
 
 
@@ -215,3 +216,43 @@ def triangle(self: Ref, diagonal: int, upper: bool) -> Ref:
     """The upper or lower triangle of matrices, zeros elsewhere."""
     made: Ref = onnx.Trilu(self, constant(np.int64(diagonal), int64), upper=int(upper))
     return made
+
+
+def summed_without_nan(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
+    """The sum of what is a number."""
+    value = cast(self, result.dtype)
+    if value.dtype.is_floating_point:
+        value = onnx.Where(onnx.IsNaN(value), constant(0, value.dtype), value)
+        value.shape = self.shape
+    return reduced("ReduceSum", value, dim, keepdim)
+
+
+def kth_element(self: Ref, k: int, dim: int, keepdim: bool) -> tuple[Ref, Ref]:
+    """The k-th smallest element along a dimension, and where it is."""
+    if not self.ndim:
+        return self, constant(0, int64)
+    axis = dim % self.ndim
+    values, indices = top_elements(number(self), k, dim, False, True)
+    last = constant([k - 1]) if keepdim else constant(k - 1, int64)
+    return cast(onnx.Gather(values, last, axis=axis), self.dtype), onnx.Gather(indices, last, axis=axis)
+
+
+def places_in_order(sequence: Ref, value: Any, right: bool, side: str | None, sorter: Ref | None) -> Ref:
+    """How many elements of a sorted sequence stand before each value."""
+    if sorter is not None:
+        sequence = onnx.GatherElements(sequence, sorter, axis=-1)
+    after = right or side == "right"
+    kind = sequence.dtype if not isinstance(value, Ref) else promote_types(sequence.dtype, value.dtype)
+    row = cast(sequence, kind)
+    if sequence.ndim > 1:
+        row = onnx.Unsqueeze(row, [-2])
+    given = onnx.Unsqueeze(cast(value, kind), [-1])
+    before = (onnx.LessOrEqual if after else onnx.Less)(number(row), number(given))
+    made: Ref = onnx.ReduceSum(cast(before, int64), [-1], keepdims=0)
+    return made
+
+
+def triangle_places(row: int, col: int, offset: int, upper: bool, result: Any) -> Ref:
+    """The rows and columns of a triangle's elements."""
+    places = np.triu_indices(row, offset, col) if upper else np.tril_indices(row, offset, col)
+    return constant(np.stack(places).astype(result.dtype.array_dtype))

@@ -22,6 +22,7 @@ from declared import (  # noqa: E402
     calls,
     dtypes_of,
     flat,
+    has_values,
     operators,
     variants,
 )
@@ -103,7 +104,7 @@ def test_onnxruntime_gives_the_same(name: str) -> None:
 def compare(call: Call, kind: Any, found: list[Any], expected: list[Any]) -> None:
     assert len(found) == len(expected)
     for a, b in zip(found, expected, strict=True):
-        array = b.detach().numpy()
+        array = b.detach().numpy() if has_values(call.operator) else np.zeros_like(b.numpy())
         assert a.dtype == array.dtype, (str(call), kind)
         assert a.shape == array.shape, (str(call), kind)
         rtol, atol = TOLERANCES.get(kind.name, (1e-7, 1e-7))
