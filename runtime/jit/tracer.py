@@ -20,7 +20,7 @@ from tengen.autograd.linear import (
     SumTo,
     Window,
 )
-from tengen.interception import Layer
+from tengen.interception import Layer, layers
 from tengen.jit.graph import Constant, Graph, Node, Source, Value, walk, writes
 from tengen.operator import Operator, operator
 from tengen.random import Generator, default_generator
@@ -133,7 +133,7 @@ class Tracer(Layer):
 
     def __call__(self, operator: Operator, arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> Any:
         """Run the operator and record it."""
-        if self.frames[-1].muted:
+        if self.frames[-1].muted or self._is_above(arguments):
             return proceed(*arguments)
         given = self._given(arguments)
         node = Node(operator, given, None, self.place or user_source())
@@ -161,6 +161,19 @@ class Tracer(Layer):
                 if node.result is not None:
                     self._name(out._array, node.outputs[0])
         return result
+
+    def _is_above(self, arguments: tuple[Any, ...]) -> bool:
+        """Whether a tensor wraps values of this level, for a layer that was entered later.
+
+        That layer has handed the operator on undivided: it is recorded by its parts, on the values.
+        """
+        owners = [
+            owner for t in self._tensors(arguments) if (owner := getattr(t, "_layer", None)) is not None
+        ]
+        if not owners:
+            return False
+        entered = layers()
+        return any(owner in entered[entered.index(self) + 1 :] for owner in owners)
 
     @contextmanager
     def _frame(self, node: Node, muted: bool) -> Iterator[_Frame]:

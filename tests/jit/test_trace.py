@@ -416,6 +416,36 @@ def test_tracing_a_function_transform() -> None:
     assert "cos" in [n.operator.name for n in traced.graph.walk()]
 
 
+def test_composites_under_vmap_are_recorded_by_their_parts() -> None:
+    func = pytest.importorskip("tengen.func")
+    if not hasattr(func, "vmap"):
+        pytest.skip("there are no transforms")
+
+    def f(a: Any) -> Any:
+        return a.softmax(0) @ a + F.layer_norm(a, (3,)).flatten().sum()
+
+    traced = tengen.jit.trace(func.vmap(f), (tengen.randn(4, 3),))
+    x = tengen.randn(4, 3)
+    assert bool(traced(x).isclose(func.vmap(f)(x)).all())
+    inside = func.vmap(lambda a: tengen.jit.trace(lambda b: b.exp().flatten(), (a,), check_trace=False)(a))
+    assert bool(inside(x).isclose(x.exp()).all())
+
+
+def test_hessians_and_forward_mode_are_recorded() -> None:
+    func = pytest.importorskip("tengen.func")
+    if not hasattr(func, "hessian"):
+        pytest.skip("there are no transforms")
+
+    def f(x: Any) -> Any:
+        return (x.sin() * x).sum()
+
+    x, y = tengen.randn(3), tengen.randn(3)
+    assert bool(tengen.jit.trace(func.hessian(f), (x,))(y).isclose(func.hessian(f)(y)).all())
+    pushed = tengen.jit.trace(lambda x, v: func.jvp(f, (x,), (v,)), (x, y))
+    for found, expected in zip(pushed(y, x), func.jvp(f, (y,), (x,)), strict=True):
+        assert bool(found.isclose(expected))
+
+
 def test_a_traced_function_under_transforms() -> None:
     func = pytest.importorskip("tengen.func")
     if not hasattr(func, "vmap"):
