@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from .expression import Graph, Node, Underivable, postorder
+from .expression import Graph, Known, Node, Underivable, postorder
 from .model import Declarations, Derivative, Formula, Kernel, Located, Operator, Primitive, Shared
 
 _OPERANDS = ("x", "y", "z")
@@ -24,14 +25,14 @@ _POINTWISE = "pointwise"
 def differentiate(declared: Declarations) -> tuple[Derivative, ...]:
     """The derivatives of the operators that have no entry and need none."""
     having = {str(d.name) for d in declared.derivatives}
-    numbers = numbers_taken(declared.operators)
+    language = Language.of(declared)
     found = []
     for operator in declared.operators:
         name = operator.name
         if str(name) in having or name.inplace or not needs_derivative(operator):
             continue
         try:
-            found.append(derivative_of(operator, declared.primitives, numbers))
+            found.append(derivative_of(operator, language))
         except Underivable:
             continue
     return tuple(found)
@@ -68,17 +69,50 @@ def numbers_taken(operators: Iterable[Operator]) -> dict[str, frozenset[int]]:
     return {name: frozenset(found) for name, found in taken.items()}
 
 
-def derivative_of(
-    operator: Operator, primitives: Mapping[str, Primitive], numbers: Mapping[str, frozenset[int]]
-) -> Derivative:
-    """The derivative of an operator whose kernel is an expression. Raises Underivable when there is none.
+@dataclass(frozen=True, slots=True)
+class Language:
+    """What derivatives are made of."""
 
-    ``numbers`` says which operators take Python numbers where, as ``numbers_taken`` has it.
-    """
+    primitives: Mapping[str, Primitive]
+    numbers: Mapping[str, frozenset[int]]
+    operators: Mapping[str, Known]
+
+    @staticmethod
+    def of(declared: Declarations) -> Language:
+        """That of a set of declarations."""
+        return Language(declared.primitives, numbers_taken(declared.operators), known_operators(declared))
+
+    def graph(self, operator: Operator) -> Graph:
+        """An empty graph for the kernel of an operator; only composites are made of operators."""
+        listed = operator.dtypes.values()  # a composite lists none: it takes what its parts take
+        complex_ = not listed or any("Complex" in t for types in listed for t in types)
+        composite = _EXPLICIT in operator.kernels
+        return Graph(self.primitives, self.numbers, self.operators if composite else {}, not complex_)
+
+
+def known_operators(declared: Declarations) -> dict[str, Known]:
+    """The pointwise operators with one overload whose gradients are declared, each by one formula."""
+    entries = {str(d.name): d for d in declared.derivatives}
+    overloads: dict[str, list[Operator]] = {}
+    for operator in declared.operators:
+        overloads.setdefault(operator.name.function, []).append(operator)
+    found = {}
+    for function, (first, *others) in overloads.items():
+        entry = entries.get(str(first.name))
+        if others or entry is None or _POINTWISE not in first.tags or first.name.inplace:
+            continue
+        gradients = {names[0]: formula for names, formula in entry.gradients.items() if len(names) == 1}
+        if len(gradients) == len(entry.gradients) and gradients:
+            found[function] = Known(tuple(a.name for a in first.schema.arguments), gradients)
+    return found
+
+
+def derivative_of(operator: Operator, language: Language) -> Derivative:
+    """The derivative of an operator whose kernel is an expression. Raises Underivable when there is none."""
     kernel = kernel_of(operator)
     best: Plan | None = None
     for with_result in (False, True):
-        plan = Plan(operator, kernel, Graph(primitives, numbers), with_result)
+        plan = Plan(operator, kernel, language.graph(operator), with_result)
         if best is None or plan.cost < best.cost:
             best = plan
     assert best is not None
@@ -131,23 +165,49 @@ class Plan:
             return
         if not node.parts:
             return
+        if node.kind == "call":
+            yield from self._of_call(node, leading)
+            return
         primitive = graph.primitives[node.kind]
         if primitive.derivative is None:
             raise Underivable(f"no derivative is declared for the primitive {primitive.name}")
-        if primitive.real and self._complex():
+        if primitive.real and not graph.real:
             raise Underivable(f"{primitive.name} has no derivative for complex numbers")
         names = {**dict(zip(_OPERANDS, node.parts, strict=False)), "result": node}
         for part, formula in zip(node.parts, primitive.derivative, strict=True):
             if formula is not None and part in leading:
                 yield part, graph.read(formula.tree, names)
 
-    def _complex(self) -> bool:
-        return any("Complex" in t for types in self.operator.dtypes.values() for t in types)
+    def _of_call(self, node: Node, leading: set[Node]) -> Iterable[tuple[Node, Node]]:
+        """The same of a call of an operator, whose gradient of 1 is its derivative."""
+        known = self.graph.operators[node.value]
+        names = dict(zip(known.arguments, node.parts, strict=True))
+        names |= {"result": node, "grad": self.graph.name("grad_of_call", True)}
+        for argument, part in zip(known.arguments, node.parts, strict=True):
+            if part in leading and argument in known.gradients:
+                gradient = self.graph.read(known.gradients[argument].tree, names)
+                yield part, self._factor(gradient, names["grad"], node.value)
+
+    def _factor(self, gradient: Node, grad: Node, function: str) -> Node:
+        """The derivative in a gradient that is ``grad`` times it, or its conjugate."""
+        graph = self.graph
+        found, sign = gradient, graph.one
+        if found.kind == "negative":
+            found, sign = found.parts[0], graph.number(-1)
+        if found is grad:
+            return sign
+        if found.kind == "multiply" and grad in found.parts:
+            other = found.parts[0] if found.parts[1] is grad else found.parts[1]
+            return graph.multiply(sign, graph.apply("conj", other))
+        if found.kind == "divide" and found.parts[0] is grad:
+            return graph.apply("divide", sign, graph.apply("conj", found.parts[1]))
+        if graph.real:
+            return graph.substitute(gradient, {grad: graph.one})
+        raise Underivable(f"the derivative of {function} is none for complex numbers")
 
     def _gradient(self, partial: Node) -> Node:
         graph = self.graph
-        factor = graph.apply("conj", partial) if self._complex() else partial
-        return graph.multiply(self.grad, factor)
+        return graph.multiply(self.grad, graph.apply("conj", partial))
 
     # -- what it costs -------------------------------------------------------------------------
 

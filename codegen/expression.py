@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .model import Primitive
+from .model import Formula, Primitive
 
 #: Python's operators, by the symbol that a primitive may have.
 SYMBOLS: Mapping[str, type[ast.operator | ast.unaryop | ast.cmpop]] = {
@@ -58,7 +58,8 @@ class Node:
     """One value of an expression. Equal nodes of a Graph are one object.
 
     ``kind`` is "number" (``value``), "name" (``value``; ``tensor`` says of what), "choice" (``a if
-    condition else b``, about plain values: the condition's text in ``value``), or a primitive's name.
+    condition else b``, about plain values: the condition's text in ``value``), "call" (of the function
+    ``value``, a pointwise operator that has a derivative of its own), or a primitive's name.
     """
 
     kind: str
@@ -71,13 +72,31 @@ class Node:
         return self.kind == "number"
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A pointwise operator of Tensors: its arguments, and the formulas of their gradients."""
+
+    arguments: tuple[str, ...]
+    gradients: Mapping[str, Formula]
+
+
 class Graph:
     """Makes Nodes, each once, and simplifies as it does."""
 
-    def __init__(self, primitives: Mapping[str, Primitive], numbers: Mapping[str, frozenset[int]]) -> None:
+    def __init__(
+        self,
+        primitives: Mapping[str, Primitive],
+        numbers: Mapping[str, frozenset[int]],
+        operators: Mapping[str, Known],
+        real: bool,
+    ) -> None:
         self.primitives = primitives
+        #: Whether no number is complex.
+        self.real = real
         #: By operator: the positions where it takes a Python number.
         self.numbers = numbers
+        #: Pointwise operators that are no primitives, by function.
+        self.operators = operators
         self.by_operator = {p.operator: p.name for p in primitives.values() if p.operator is not None}
         self.by_symbol = {SYMBOLS[p.symbol]: p.name for p in primitives.values() if p.symbol is not None}
         self._made: dict[Any, Node] = {}
@@ -232,6 +251,8 @@ class Graph:
         return self.apply("square", a.parts[0]) if a.kind == "negative" else None
 
     def _conj(self, a: Node) -> Node | None:
+        if self.real:
+            return a
         if a.is_number and not isinstance(a.value, complex):
             return a
         if a.kind == "conj":
@@ -278,7 +299,7 @@ class Graph:
 
     def _compared(self, name: str, parts: Sequence[Node]) -> Node | None:
         """What a comparison of numbers says."""
-        symbol = self.primitives[name].symbol
+        symbol = self.primitives[name].symbol or ""
         if symbol not in _COMPARISONS or not all(part.is_number for part in parts):
             return None
         return self.number(_COMPARISONS[symbol](*[part.value for part in parts]))
@@ -299,6 +320,23 @@ class Graph:
     def choice(self, condition: str, a: Node, b: Node) -> Node:
         """``a if condition else b``, where the condition is about plain values."""
         return a if a is b else self._node("choice", (a, b), condition)
+
+    def substitute(self, root: Node, values: Mapping[Node, Node]) -> Node:
+        """The value of an expression with other nodes in some places."""
+        made = dict(values)
+        for node in postorder([root]):
+            if node in made:
+                continue
+            parts = [made[part] for part in node.parts]
+            if not parts:
+                made[node] = node
+            elif node.kind == "choice":
+                made[node] = self.choice(node.value, *parts)
+            elif node.kind == "call":
+                made[node] = self._node("call", tuple(parts), node.value)
+            else:
+                made[node] = self.apply(node.kind, *parts)
+        return made[root]
 
     # -- reading -----------------------------------------------------------------------------
 
@@ -329,10 +367,20 @@ class Graph:
                 return self._known(str(self._primitive(name)), arguments, names)
             case ast.Call(ast.Attribute(inner, name), arguments, []) if self._primitive(name) is not None:
                 return self._known(str(self._primitive(name)), [inner, *arguments], names)
+            case ast.Call(ast.Name(name), arguments, []) if name in self.operators:
+                return self._called(name, arguments, names)
+            case ast.Call(ast.Attribute(inner, name), arguments, []) if name in self.operators:
+                return self._called(name, [inner, *arguments], names)
         raise Underivable(f'"{ast.unparse(tree)}" is no expression of primitives')
 
     def _primitive(self, name: str) -> str | None:
         return name if name in self.primitives else self.by_operator.get(name)
+
+    def _called(self, name: str, arguments: Sequence[ast.expr], names: Mapping[str, Node]) -> Node:
+        parts = tuple([self.read(a, names) for a in arguments])
+        if len(parts) != len(self.operators[name].arguments):
+            raise Underivable(f"{name} is called without some of its arguments")
+        return self._node("call", parts, name)
 
     def _known(self, name: str, arguments: Iterable[ast.expr], names: Mapping[str, Node]) -> Node:
         parts = [self.read(a, names) for a in arguments]
@@ -356,6 +404,10 @@ class Graph:
         parts = [self.write(p, named) for p in node.parts]
         if node.kind == "choice":
             return ast.IfExp(ast.parse(node.value, mode="eval").body, *parts)
+        if node.kind == "call":
+            return ast.Call(
+                ast.Name(node.value, ast.Load()), self._as_tensors(node.value, node.parts, parts), []
+            )
         primitive = self.primitives[node.kind]
         if primitive.symbol is not None:
             symbol: Any = SYMBOLS[primitive.symbol]

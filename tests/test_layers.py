@@ -104,7 +104,7 @@ def test_kernels_see_arrays_only() -> None:
 def test_autograd_names_no_operator() -> None:
     """What it computes with tangents by operators is in two modules beside it."""
     core = ("autograd", "func", "interception", "promotion", "size", "storage", "tensor", "tensor_base")
-    core += ("declared_at", "forward_operators", "function_dispatch", "tangents")
+    core += ("declared_at", "forward_operators", "function_dispatch", "legacy_type_dispatch", "tangents")
     assert not offenders("runtime/autograd", tuple(f"tengen.{name}" for name in core), ("tengen",))
 
 
@@ -113,7 +113,9 @@ def test_generated_code_does_without_the_generator() -> None:
 
 
 def test_the_runtime_does_without_the_generator() -> None:
-    assert not offenders("runtime", (), ("tengen.codegen", "tengen.templates", "yaml", "jinja2"))
+    """But for what tests operators by their declarations: it is no part of what users run."""
+    found = offenders("runtime", (), ("tengen.codegen", "tengen.templates", "yaml", "jinja2"))
+    assert not [f for f in found if not f.startswith("runtime/testing/")]
 
 
 def test_relative_imports_are_understood() -> None:
@@ -205,7 +207,7 @@ def test_nothing_lists_operators() -> None:
 
 
 #: Calls in autograd that look like an operator's and are none, of what is no Tensor; and those of
-#: ``save_on_cpu``, which does what a user's hook would do.
+#: ``save_on_cpu`` and ``allow_mutation_on_saved_tensors``, which do what a user's hook would do.
 OTHERS = {
     "math.prod",
     "memory.view",
@@ -214,6 +216,7 @@ OTHERS = {
     "self.clone",
     "layer.linear",
     "map.adjoint",
+    "tensor.detach",
     "tensor.to",
     "packed[1].to",
 }

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tengen.codegen.derive import Derived, derive, saved_values
 from tengen.codegen.diagnostics import DeclarationErrors, suggestion
-from tengen.codegen.differentiate import derivative_of, numbers_taken
+from tengen.codegen.differentiate import Language, derivative_of
 from tengen.codegen.expression import Underivable
 from tengen.codegen.model import Declarations, Derivative, Kernel, NodeSpec, Operator, ScalarType, Variant
 from tengen.codegen.where import Definition, Index
@@ -170,8 +170,7 @@ class Explainer:
         elif "CompositeImplicitAutograd" in operator.kernels:
             yield row("derivative", "that of the operators it is made of")
         try:
-            numbers = numbers_taken(self.declared.operators)
-            derived = derivative_of(operator, self.declared.primitives, numbers)
+            derived = derivative_of(operator, Language.of(self.declared))
         except Underivable as reason:
             if written is None and "CompositeImplicitAutograd" not in operator.kernels:
                 yield row("derivative", f"none: no entry, and none can be derived: {reason}")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tengen.codegen.derive import derive
-from tengen.codegen.differentiate import derivative_of, numbers_taken
+from tengen.codegen.differentiate import Language, derivative_of
 from tengen.codegen.expression import Underivable
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.load import load
@@ -26,17 +26,19 @@ def formula(text: str) -> Formula:
     return Formula(Located(text, Place("test.yaml", 1, 1)), ast.parse(text, mode="eval").body)
 
 
-def derivative(declared: Declarations, arguments: str, kernel: str, complex: bool = False) -> Derivative:
+def derivative(
+    declared: Declarations, arguments: str, kernel: str, complex: bool = False, key: str = "CPU"
+) -> Derivative:
     types = frozenset({"Float", "Double", *(["ComplexDouble"] if complex else [])})
     operator = Operator(
         parse_schema(f"f({arguments}) -> Tensor"),
         Place("test.yaml", 1, 1),
         "native_functions",
-        kernels={"CPU": Kernel(formula(kernel))},
+        kernels={key: Kernel(formula(kernel))},
         tags=frozenset({"pointwise"}),
         dtypes={"CPU": types},
     )
-    return derivative_of(operator, declared.primitives, numbers_taken(declared.operators))
+    return derivative_of(operator, Language.of(declared))
 
 
 def texts(found: Derivative) -> dict[str, str]:
@@ -95,6 +97,19 @@ def test_gradients_are_conjugate_where_numbers_may_be_complex(declared: Declarat
     one = derivative(declared, "Tensor self, Scalar a", "self / a", complex=True)
     assert texts(one)["self"] == "grad / conj_number(a)"
     assert one.helpers["conj_number"] == "pointwise.conj_number"
+
+
+def test_operators_that_are_no_primitives_have_their_declared_derivative(declared: Declarations) -> None:
+    found = derivative(declared, ONE, "self * self.sigmoid()", key="CompositeExplicitAutograd")
+    assert [(s.name, s.formula.text) for s in found.shared] == [("grad_part0", "sigmoid(self)")]
+    assert texts(found) == {"self": "grad * (grad_part0 + self * ((1 - grad_part0) * grad_part0))"}
+
+
+def test_composites_may_be_of_complex_numbers(declared: Declarations) -> None:
+    found = derivative(declared, ONE, "self * self.tanh()", complex=True, key="CompositeExplicitAutograd")
+    assert texts(found) == {"self": "grad * conj(grad_part0 + self * (1 - square(grad_part0)))"}
+    with pytest.raises(Underivable, match="abs has no derivative for complex numbers"):
+        derivative(declared, ONE, "self * self.abs()", complex=True, key="CompositeExplicitAutograd")
 
 
 def test_forward_mode(declared: Declarations) -> None:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import declared
 import numpy as np
 import pytest
-from declared import calls, operators
-from differentiable import as_function, inputs_of, kinds, seed
 
 import tengen
 from tengen.autograd.input_metadata import fit_tensor
-from tengen.codegen.differentiate import derivative_of, numbers_taken
+from tengen.codegen.differentiate import Language, derivative_of
 from tengen.codegen.expression import Underivable
 from tengen.codegen.model import Derivative, Formula
 from tengen.formulas import pointwise
+from tengen.testing import declared
+from tengen.testing.declared import calls, operators
+from tengen.testing.differentiable import as_function, inputs_of, kinds, seed
 
 DECLARATIONS = declared.declarations()
-NUMBERS = numbers_taken(DECLARATIONS.operators)
+LANGUAGE = Language.of(DECLARATIONS)
 DECLARED = {str(d.name): d for d in DECLARATIONS.derivatives}
 
 
@@ -31,7 +31,7 @@ def derivable(name: str) -> Derivative | None:
     if not written or any("not_implemented" in text for text in written):
         return None
     try:
-        return derivative_of(operators()[name], DECLARATIONS.primitives, NUMBERS)
+        return derivative_of(operators()[name], LANGUAGE)
     except Underivable:
         return None
 
