@@ -23,7 +23,9 @@ if not _generating():
     except Exception as _error:
         _broken = _error
 
-_SUBMODULES = frozenset({"func", "jit", "linalg", "nn", "onnx", "overrides", "profiler", "special", "utils"})
+_SUBMODULES = frozenset(
+    {"func", "jit", "linalg", "nn", "onnx", "overrides", "profiler", "special", "testing", "utils"}
+)
 
 #: Functions of submodules that have a name here too.
 _LAZY = {"vmap": "func"}

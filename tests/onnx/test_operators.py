@@ -18,7 +18,11 @@ sys.path[:0] = [
 pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
 
-from declared import (  # noqa: E402
+import tengen  # noqa: E402
+from tengen.generated.symbolics import SYMBOLICS  # noqa: E402
+from tengen.onnx import UnsupportedOperatorError, export  # noqa: E402
+from tengen.operator import operator as find_operator  # noqa: E402
+from tengen.testing.declared import (  # noqa: E402
     calls,
     dtypes_of,
     flat,
@@ -26,12 +30,7 @@ from declared import (  # noqa: E402
     operators,
     variants,
 )
-from samples import Call  # noqa: E402
-
-import tengen  # noqa: E402
-from tengen.generated.symbolics import SYMBOLICS  # noqa: E402
-from tengen.onnx import UnsupportedOperatorError, export  # noqa: E402
-from tengen.operator import operator as find_operator  # noqa: E402
+from tengen.testing.samples import Call  # noqa: E402
 from tengen.utils.pytree import tree_leaves  # noqa: E402
 
 NAMES = sorted(name for name in operators() if name in SYMBOLICS)

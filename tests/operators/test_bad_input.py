@@ -5,13 +5,13 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-import declared
 import pytest
-from declared import REAL, bad_calls, calls, declared_operators, operators, run, working_dtypes
-from samples import Call
 
 import tengen
 from tengen.operator import OVERLOADS, call
+from tengen.testing import declared
+from tengen.testing.declared import REAL, bad_calls, calls, declared_operators, operators, run, working_dtypes
+from tengen.testing.samples import Call
 
 OPERATORS = operators()
 WITH_ERRORS = {n: o for n, o in declared_operators().items() if bad_calls(o)}

@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from declared import (
+
+import tengen
+from tengen.codegen.model import Operator
+from tengen.operator import operator as find_operator
+from tengen.testing.declared import (
     calls,
     determined,
     deterministic,
@@ -22,10 +26,6 @@ from declared import (
     working_dtypes,
     writes,
 )
-
-import tengen
-from tengen.codegen.model import Operator
-from tengen.operator import operator as find_operator
 
 #: Where a tensor stands among the arguments: its number, and that in a list.
 Slot = tuple[int, int | None]

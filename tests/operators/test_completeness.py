@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import declared
 import pytest
-from declared import calls, declared_operators, flat, operators, run, working_dtypes
-from differentiable import inexact
 
 import tengen
+from tengen.testing import declared
+from tengen.testing.declared import calls, declared_operators, flat, operators, run, working_dtypes
+from tengen.testing.differentiable import inexact
 
 OPERATORS = declared_operators()
 OWN = {n: o for n, o in OPERATORS.items() if not declared.composite(o)}

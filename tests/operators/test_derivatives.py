@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import declared
 import pytest
-from declared import calls, operators, run
-from differentiable import NODES, as_function, cases, differentiable_results, kinds, recorded
-from numeric import check_gradient, check_second_gradient
 
 import tengen
+from tengen.testing import declared
+from tengen.testing.declared import calls, operators, run
+from tengen.testing.differentiable import as_function, cases, differentiable_results, kinds, nodes, recorded
+from tengen.testing.numeric import check_gradient, check_second_gradient
 
 OPERATORS = operators()
 DIFFERENTIABLE = [n for n in OPERATORS if recorded(n)]
@@ -46,7 +46,7 @@ class what_is_implemented:
         return self.composite and isinstance(error, RuntimeError) and missing
 
 
-@pytest.mark.parametrize("name", [n for n in DIFFERENTIABLE if n in NODES])
+@pytest.mark.parametrize("name", [n for n in DIFFERENTIABLE if n in nodes()])
 def test_results_record_their_node(name: str) -> None:
     """A result that depends on a leaf has the Node of its declaration; under no_grad it has none."""
     for call, kind in cases(name)[:2]:
@@ -59,7 +59,7 @@ def test_results_record_their_node(name: str) -> None:
 
 def test_every_result_is_looked_at() -> None:
     """The tests above see results: an operator with derivatives has a case, or says why not."""
-    unseen = [n for n in DIFFERENTIABLE if n in NODES and not cases(n) and not excused(n)]
+    unseen = [n for n in DIFFERENTIABLE if n in nodes() and not cases(n) and not excused(n)]
     assert not unseen
 
 

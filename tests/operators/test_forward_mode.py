@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import declared
 import numpy as np
 import pytest
-from declared import operators, run
-from differentiable import as_function, cases, inexact, recorded, seed
-from numeric import assert_close, difference, directions, inner, leaves
 
 import tengen
 from tengen.autograd.forward_grad import ForwardLevel
 from tengen.generated.operators import OPERATORS as TABLE
 from tengen.operator import operator
+from tengen.testing import declared
+from tengen.testing.declared import operators, run
+from tengen.testing.differentiable import as_function, cases, inexact, recorded, seed
+from tengen.testing.numeric import assert_close, difference, directions, inner, leaves
 
 Function = Callable[..., Sequence[Any]]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import declared
 import pytest
-from declared import calls, flat, operators, run, working_dtypes
-from differentiable import NODES, inexact
-from samples import Call
 
 import tengen
+from tengen.testing import declared
+from tengen.testing.declared import calls, flat, operators, run, working_dtypes
+from tengen.testing.differentiable import inexact, nodes
+from tengen.testing.samples import Call
 
 META = {n: o for n, o in operators().items() if declared.runs_on_meta(o)}
 
@@ -52,7 +52,7 @@ def test_shape_dtype_and_strides(name: str) -> None:
                     assert (m.stride(), m.storage_offset()) == (e.stride(), e.storage_offset()), str(call)
 
 
-@pytest.mark.parametrize("name", [n for n in NODES if n in META and declared.implemented(NODES[n])])
+@pytest.mark.parametrize("name", [n for n in nodes() if n in META and declared.implemented(nodes()[n])])
 def test_backward_on_meta(name: str) -> None:
     """A backward pass runs without data, and gives gradients of the inputs' shapes."""
     if not declared.deterministic(META[name]):

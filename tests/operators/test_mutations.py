@@ -12,10 +12,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
-from declared import ONLY
 
 from tengen.codegen.gen import generate
 from tengen.codegen.write import write
+from tengen.testing.declared import ONLY
 
 if TYPE_CHECKING:
     from conftest import Scratch

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compare import close
-from declared import calls, operators, working_dtypes
 
 import tengen
+from tengen.testing.closeness import close
+from tengen.testing.declared import calls, operators, working_dtypes
 
 #: The declared operator of each special method.
 SPECIAL = {method: name for name, o in operators().items() for method in o.operators}

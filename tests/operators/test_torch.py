@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import declared
 import pytest
-from compare import close, tolerance
-from declared import (
+from test_bad_input import bad_dtypes
+
+from tengen.scalar_type import named
+from tengen.testing import declared
+from tengen.testing.closeness import close, tolerance
+from tengen.testing.declared import (
     aliases,
     bad_calls,
     calls,
@@ -18,10 +21,7 @@ from declared import (
     run,
     working_dtypes,
 )
-from samples import Call, strided
-from test_bad_input import bad_dtypes
-
-from tengen.scalar_type import named
+from tengen.testing.samples import Call, strided
 
 torch = pytest.importorskip("torch")
 side = pytest.importorskip("torch_side")

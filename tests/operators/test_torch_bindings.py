@@ -7,14 +7,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import declared
 import pytest
 import yaml
-from declared import declared_operators
 
 import tengen
 from tengen.codegen.model import Operator, Schema
 from tengen.codegen.schema import parse_schema
+from tengen.testing import declared
+from tengen.testing.declared import declared_operators
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torchgen")

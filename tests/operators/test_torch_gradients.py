@@ -6,16 +6,16 @@ import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import declared
 import numpy as np
 import pytest
-from compare import close, tolerance
-from declared import calls, determined, operators, run
-from differentiable import all_inputs, hermitian, inputs_of
-from samples import Call
 
 import tengen
 from tengen.scalar_type import named
+from tengen.testing import declared
+from tengen.testing.closeness import close, tolerance
+from tengen.testing.declared import calls, determined, operators, run
+from tengen.testing.differentiable import all_inputs, hermitian, inputs_of
+from tengen.testing.samples import Call
 
 torch = pytest.importorskip("torch")
 side = pytest.importorskip("torch_side")

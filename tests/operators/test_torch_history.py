@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import declared
 import pytest
-from declared import calls, operators, run, working_dtypes
-from samples import Call
 
 import tengen
 from tengen.scalar_type import dtype
+from tengen.testing import declared
+from tengen.testing.declared import calls, operators, run, working_dtypes
+from tengen.testing.samples import Call
 
 torch = pytest.importorskip("torch")
 side = pytest.importorskip("torch_side")

@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import declared
 import numpy as np
 import pytest
-from compare import close, tolerance
-from declared import calls, operators, run, variants
-from samples import Random
 
 import tengen
 from tengen.codegen.model import Operator
 from tengen.scalar_type import named
+from tengen.testing import declared
+from tengen.testing.closeness import close, tolerance
+from tengen.testing.declared import calls, operators, run, variants
+from tengen.testing.samples import Random
 
 torch = pytest.importorskip("torch")
 side = pytest.importorskip("torch_side")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import declared
 import numpy as np
 import pytest
-from compare import close, tolerance
-from declared import calls, operators, run
-from differentiable import recorded
-from samples import Array
 
 import tengen
 from tengen.codegen.model import Operator
 from tengen.scalar_type import dtype
+from tengen.testing import declared
+from tengen.testing.closeness import close, tolerance
+from tengen.testing.declared import calls, operators, run
+from tengen.testing.differentiable import recorded
+from tengen.testing.samples import Array
 
 torch = pytest.importorskip("torch")
 side = pytest.importorskip("torch_side")

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import declared
 import numpy as np
 import pytest
 import scipy
 import scipy.special
-from compare import TOLERANCE, close, tolerance
-from declared import COMPLEX, REAL, calls, determined, flat, operators, run, working_dtypes
-from samples import Buffer, Call, Random, strided
 
 import tengen
 from tengen.codegen.specialise import result_kind
 from tengen.promotion import common_dtype
+from tengen.testing import declared
+from tengen.testing.closeness import TOLERANCE, close, tolerance
+from tengen.testing.declared import COMPLEX, REAL, calls, determined, flat, operators, run, working_dtypes
+from tengen.testing.samples import Buffer, Call, Random, strided
 
 OPERATORS = operators()
 DETERMINISTIC = {n: o for n, o in OPERATORS.items() if declared.deterministic(o)}

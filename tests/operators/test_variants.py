@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-import declared
 import numpy as np
 import pytest
-from compare import close
-from declared import REAL, aliases, calls, flat, has_values, operators, run, variants, working_dtypes
 
 import tengen
 from tengen.codegen.model import Argument, Operator
+from tengen.testing import declared
+from tengen.testing.closeness import close
+from tengen.testing.declared import (
+    REAL,
+    aliases,
+    calls,
+    flat,
+    has_values,
+    operators,
+    run,
+    variants,
+    working_dtypes,
+)
 
 OPERATORS = operators()
 DETERMINISTIC = {n: o for n, o in OPERATORS.items() if declared.deterministic(o)}

@@ -1,6 +1,6 @@
 """The declared operators, and what their declarations say of them.
 
-Everything here follows from the declarations: a test that uses it covers an operator that was
+Everything here follows from the declarations: a check that uses it covers an operator that was
 added by an edit of YAML without a line of Python.
 """
 
@@ -11,11 +11,8 @@ import functools
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from importlib import import_module
-from pathlib import Path
+from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
-
-from samples import Call, CallMaker, backward_call, plain
 
 import tengen
 from tengen.codegen.annotations import default_value
@@ -24,8 +21,10 @@ from tengen.codegen.formula import result_names
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.load import load
 from tengen.codegen.model import Argument, Declarations, Located, NodeSpec, Operator, Sample, Variant
+from tengen.generated.backends import BACKENDS
 from tengen.operator import operator as find_operator
 from tengen.scalar_type import dtype, named
+from tengen.testing.samples import Call, CallMaker, backward_call, plain
 
 REAL, COMPLEX = tengen.float64, tengen.complex128
 
@@ -70,9 +69,15 @@ def operators() -> dict[str, Operator]:
 # -- what is said of an operator -------------------------------------------------------------
 
 
-def dtypes_of(operator: Operator, backend: str = "CPU") -> list[dtype]:
+@functools.cache
+def main_backend() -> str:
+    """The backend that is checked: the first one whose tensors have data."""
+    return next(name for name, backend in BACKENDS.items() if backend["data"])
+
+
+def dtypes_of(operator: Operator) -> list[dtype]:
     """The scalar types that an operator computes in; none for a composite."""
-    listed = operator.dtypes.get(backend)
+    listed = operator.dtypes.get(main_backend())
     return [named(s.dtype) for s in declarations().scalar_types if listed is not None and s.name in listed]
 
 
@@ -230,9 +235,12 @@ def determined(operator: Operator, result: Any) -> list[Any]:
 
 @functools.cache
 def reference_functions() -> dict[str, Any]:
-    """The functions of tests/references*.py."""
+    """The functions of tests/references*.py, beside the declarations."""
     found: dict[str, Any] = {}
-    for path in sorted(Path(__file__).resolve().parent.parent.glob("references*.py")):
-        names = vars(import_module(path.stem)).items()
-        found |= {n: f for n, f in names if getattr(f, "__module__", "") == path.stem}
+    for path in sorted((declarations_dir().parent / "tests").glob("references*.py")):
+        spec = spec_from_file_location(path.stem, path)
+        assert spec is not None and spec.loader is not None
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found |= {n: f for n, f in vars(module).items() if getattr(f, "__module__", "") == path.stem}
     return found

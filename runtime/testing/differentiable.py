@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import declared
-from declared import COMPLEX, REAL, calls, determined, flat, operators, run
-from samples import Buffer, Call, Random
-
 import tengen
-
-NODES = declared.derived().nodes
+from tengen.codegen.model import NodeSpec
+from tengen.testing import declared
+from tengen.testing.declared import COMPLEX, REAL, calls, determined, flat, operators, run
+from tengen.testing.samples import Buffer, Call, Random
 
 Function = Callable[..., list[Any]]
+
+
+def nodes() -> Mapping[str, NodeSpec]:
+    """The Nodes of the operators that have a derivative, by the operators' full names."""
+    return declared.derived().nodes
 
 
 def recorded(name: str) -> bool:
@@ -26,8 +29,8 @@ def recorded(name: str) -> bool:
         or operator.factory is not None
     ):
         return False
-    if name in NODES:
-        return bool(declared.implemented(NODES[name]))
+    if name in nodes():
+        return bool(declared.implemented(nodes()[name]))
     return declared.composite(operator)
 
 
@@ -67,7 +70,7 @@ def all_inputs(call: Call, values: list[Any]) -> list[tuple[int, int | None]]:
 def inputs_of(call: Call, values: list[Any]) -> list[tuple[int, int | None]]:
     """Those of them for which a gradient is declared; all of a composite."""
     name = str(call.operator.name)
-    spec = NODES.get(name) or NODES.get(name.removesuffix("_forward"))
+    spec = nodes().get(name) or nodes().get(name.removesuffix("_forward"))
     if spec is None:
         return all_inputs(call, values)
     names = declared.implemented(spec)
@@ -79,7 +82,7 @@ def differentiable_results(operator: Any, result: Any) -> list[Any]:
     results = flat(result)
     if operator.determined:
         return determined(operator, results)
-    spec = NODES.get(str(operator.name))
+    spec = nodes().get(str(operator.name))
     several = spec is not None and len(operator.schema.returns) > 1
     kept = spec.outputs if spec is not None and several else range(len(results))
     return [results[k] for k in kept if inexact(results[k])]
@@ -103,7 +106,8 @@ def as_function(call: Call, kind: Any) -> tuple[Function, list[Any]]:
             else:
                 given[i][j] = p
         if call.operator.name.inplace:
-            given[0] = given[0].clone()  # a leaf cannot be written to
+            written: Any = given[0]
+            given[0] = written.clone()  # a leaf cannot be written to
         return differentiable_results(call.operator, run(str(call.operator.name), given))
 
     return function, inputs
