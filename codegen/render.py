@@ -11,7 +11,7 @@ from .derive import derive
 from .docs import reference
 from .json_schema import schemas
 from .kernels import FunctionIndex
-from .model import Declarations, OutputFile, Place, TypeClass
+from .model import Declarations, Method, OutputFile, Place, TypeClass
 from .nodes import NodeWriter
 from .page import Press, import_lines, lazy_module
 from .rows import operator_row, promotion_table, scalar_type_rows, structure_fields, structures, variable
@@ -29,6 +29,7 @@ class Renderer:
         self.declared = declared
         self.derived = derive(declared)
         self.native = FunctionIndex(runtime / "native")
+        self.variadic = FunctionIndex(runtime, "variadic.py")
         self.press = Press(templates)
         self.groups = groups(self.derived.variants)
         self.structures = structures(self.derived.variants)
@@ -169,7 +170,10 @@ class Renderer:
 
     def _type_default(self) -> OutputFile:
         writer = VariantWriter(self.derived, self.structures, self.functions)
-        methods = sorted((m for v in self.derived.variants for m in writer.methods(v)), key=lambda m: m.name)
+        found = {m.name: m for v in self.derived.variants for m in writer.methods(v)}
+        for name in (v.name for v in self.derived.variants):
+            found.setdefault(name.method, Method(name.method, str(name), "", "", "absent", ""))
+        methods = [found[name] for name in sorted(found)]
         doc = "What no backend computes itself: composites, in-place and out variants."
         return self.press.page(
             "type_default.py",
@@ -186,7 +190,7 @@ class Renderer:
                 "from tengen.node_support import run_not_implemented",
                 "from tengen.operator import operator",
                 "from tengen.tensor import Tensor",
-                "from tengen.type import Type",
+                "from tengen.type import Absent, Type",
                 *import_lines(writer.modules),
                 "",
                 lazy_module("_nodes", "nodes"),
@@ -235,9 +239,9 @@ class Renderer:
         ]
 
     def _top_level(self) -> list[str]:
-        """The functions of ``tengen`` itself."""
-        plain = (n for n in self.functions if self.groups[n].python_module is None)
-        return sorted(n for n in plain if not n.startswith("_"))
+        """The functions of ``tengen`` itself, less those that ``tengen.variadic`` has."""
+        plain = {n for n in self.functions if self.groups[n].python_module is None and not n.startswith("_")}
+        return sorted(plain.difference(self.variadic.functions))
 
     def _modules(self) -> list[OutputFile]:
         """``nn_functions.py`` and the like: functions under the names of their submodule."""
@@ -296,5 +300,10 @@ class Renderer:
                 stubs=sorted(writer.methods(), key=lambda s: s.name),
                 class_name="TensorMethods",
                 names=[],
+            ),
+            self.press.page(
+                "return_types.pyi",
+                "return_types.pyi.jinja",
+                structures=sorted(structure_fields(self.derived.variants, self.structures).items()),
             ),
         ]

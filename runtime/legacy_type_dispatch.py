@@ -6,11 +6,11 @@ tensor of that backend is made.
 
 from __future__ import annotations
 
-import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tengen.autograd.grad_mode import grad_mode
+from tengen.autograd.inference_mode import use as inference
 from tengen.device import device
 from tengen.generated.backends import BACKENDS
 from tengen.scalar_type import dtype
@@ -92,25 +92,15 @@ def _make(backend_name: str, scalar_type: dtype, recording: bool) -> Type:
     module = import_module(row["variable_types"] if recording else row["types"])
     name = f"{'Variable' if recording else ''}{backend_name}{scalar_type.type_name}Type"
     made: Type = getattr(module, name)(owner, scalar_type, recording)
-    with _lock:  # two threads may come here at once; setdefault keeps the singleton single
-        made.unsettled = not recording or _inference > 0
+    with inference.lock:  # two threads may come here at once; setdefault keeps the singleton single
+        made.unsettled = not recording or inference.count > 0
         return _matrix.setdefault((backend_name, scalar_type, recording), made)
 
 
-# -- inference mode ----------------------------------------------------------------------------
+def _unsettle(inside: bool) -> None:
+    """While a thread is in inference mode, Types that record look at the mode before they make a result."""
+    for kind in _matrix.values():
+        kind.unsettled = not kind.recording or inside
 
-_lock = threading.Lock()
-_inference = 0  # how often inference mode is entered, in all threads
 
-
-def count_inference(step: int) -> None:
-    """One more, or one less, ``with inference_mode():`` is being run.
-
-    While any is, Types that record look at their thread's mode before they make a result.
-    """
-    global _inference
-    with _lock:
-        _inference += step
-        if _inference == (step > 0):
-            for kind in _matrix.values():
-                kind.unsettled = not kind.recording or _inference > 0
+inference.tell = _unsettle

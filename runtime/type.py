@@ -6,6 +6,7 @@ classes derive from this one; ``x.log10()`` ends in ``x._type.log10(x)``.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from tengen.errors import unsupported
@@ -33,7 +34,7 @@ class Type:
     """The operators of tensors of one backend and scalar type."""
 
     __slots__ = (
-        "__dict__",  # for the siblings that __getattr__ remembers
+        "__dict__",  # for the siblings
         "backend",
         "dtype",
         "recording",
@@ -91,26 +92,31 @@ class Type:
             return self
         return get_type(self.backend.name, self.scalar_type, recording)
 
-    def __getattr__(self, name: str) -> Any:
-        """Siblings, made when first asked for; else the operator is not there for this Type."""
-        if name == "bool_type":
-            sibling = self.of(bool_)
-        elif name == "int64_type":
-            sibling = self.of(int64)
-        elif name == "real_type":
-            sibling = self.of(self.scalar_type.to_real())
-        elif name == "twin":
-            sibling = self.recorded(not self.recording)
-        elif name.startswith("__"):
-            raise AttributeError(name)
-        else:
-            raise unsupported(self, name)
-        setattr(self, name, sibling)
-        return sibling
+    # Siblings are made when they are first asked for. No `__getattr__`: it would slow all access down.
+
+    @cached_property
+    def bool_type(self) -> Type:
+        """The Type of truth values."""
+        return self.of(bool_)
+
+    @cached_property
+    def int64_type(self) -> Type:
+        """The Type of indices."""
+        return self.of(int64)
+
+    @cached_property
+    def real_type(self) -> Type:
+        """The Type of absolute values."""
+        return self.of(self.scalar_type.to_real())
+
+    @cached_property
+    def twin(self) -> Type:
+        """The Type that records where this one does not, and the other way round."""
+        return self.recorded(not self.recording)
 
 
 class Absent:
-    """Stands in a Type class for an operator that its mother has and it has not."""
+    """Stands in a Type class for an operator that it has not: whoever asks for it is told."""
 
     __slots__ = ("name",)
 

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tengen.autograd.saved_variable import alias
 from tengen.autograd.saved_variable_hooks import saved_tensors_hooks
 from tengen.interception import Layer
 from tengen.tensor_base import TensorBase
@@ -55,7 +56,7 @@ class AllowMutation(Layer):
         self._alive.clear()
 
     def _pack(self, tensor: Any) -> _Handle:
-        handle = _Handle(tensor.detach())
+        handle = _Handle(alias(tensor, None))
         self._handles.setdefault(_address(tensor), weakref.WeakSet()).add(handle)
         self._alive.add(handle)
         return handle

@@ -8,6 +8,7 @@ come into the mode or results out of it, they call their twin of the other kind
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
@@ -27,12 +28,26 @@ _WRITTEN = (
 
 
 class Use:
-    """Whether inference mode has ever been entered: until then nothing need look for its tensors."""
+    """How inference mode is used, by all threads."""
 
-    __slots__ = ("ever",)
+    __slots__ = ("count", "ever", "lock", "tell")
 
     def __init__(self) -> None:
+        self.lock = threading.Lock()
+        #: How often it is entered at present.
+        self.count = 0
+        #: Whether it has ever been entered: until then nothing need look for its tensors.
         self.ever = False
+        #: Called when the first enters it, and when the last has left.
+        self.tell: Callable[[bool], None] = bool
+
+    def change(self, step: int) -> None:
+        """One more, or one less, ``with inference_mode():`` is being run."""
+        with self.lock:
+            self.ever = True
+            self.count += step
+            if self.count == (step > 0):
+                self.tell(self.count > 0)
 
 
 use = Use()
@@ -67,12 +82,9 @@ class inference_mode(ContextDecorator):  # the user's spelling
         self.mode = mode
 
     def __enter__(self) -> None:
-        from tengen.legacy_type_dispatch import count_inference
-
         self.previous = grad_mode.inference, grad_mode.enabled, grad_mode.asked
         if self.mode:
-            use.ever = True
-            count_inference(1)
+            use.change(1)
         grad_mode.inference = self.mode
         grad_mode.enabled = not self.mode
         grad_mode.asked = False
@@ -80,11 +92,9 @@ class inference_mode(ContextDecorator):  # the user's spelling
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        from tengen.legacy_type_dispatch import count_inference
-
         grad_mode.inference, grad_mode.enabled, grad_mode.asked = self.previous
         if self.mode:
-            count_inference(-1)
+            use.change(-1)
 
     def clone(self) -> inference_mode:
         cloned: inference_mode = type(self)(self.mode)
