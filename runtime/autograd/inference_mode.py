@@ -39,7 +39,7 @@ class Use:
         #: Whether it has ever been entered: until then nothing need look for its tensors.
         self.ever = False
         #: Called when the first enters it, and when the last has left.
-        self.tell: Callable[[bool], None] = bool
+        self.tell: Callable[[bool], object] = bool
 
     def change(self, step: int) -> None:
         """One more, or one less, ``with inference_mode():`` is being run."""

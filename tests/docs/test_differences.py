@@ -273,6 +273,25 @@ CLAIMS = [
     Claim("Expanded memory", "m.zeros(1).expand(3).copy_(m.ones(3))", RuntimeError, RuntimeError),
     Claim("Saved tensors detached in place", DETACHED, [8.0, 8.0], RuntimeError),
     Claim("Backward twice", TWICE, [0.0, 2.0, 2.0], RuntimeError),
+    Claim(
+        "Complex derivatives",
+        "m.nn.functional.silu(m.ones(2, dtype=m.complex64, requires_grad=True)).requires_grad",
+        True,
+        RuntimeError,
+    ),
+    Claim(
+        "Inference tensors",
+        "with m.inference_mode():\n    x = m.ones(2, requires_grad=True)\n(x + 1).requires_grad",
+        False,
+        True,
+    ),
+    Claim(
+        "Inference tensors",
+        "with m.inference_mode():\n    i = m.tensor([0])\n"
+        "m.ones(2, requires_grad=True).index_select(0, i).requires_grad",
+        True,
+        RuntimeError,
+    ),
     Claim("Gradients own their memory", TWO_GRADS, [False, False], [True, True]),
     Claim(
         "Nodes",
