@@ -105,15 +105,14 @@ class Renderer:
         )
 
     def _places(self) -> OutputFile:
-        def text(place: Place) -> str:
-            return f"{place.file}:{place.line}"
-
         nodes = self.derived.all_nodes()
         return self.press.page(
             "places.py",
             "places.py.jinja",
-            operators=sorted((str(v.name), text(v.operator.place)) for v in self.derived.variants),
-            nodes=sorted((n.name, str(n.operator.name), text(n.place)) for n in nodes),
+            operators=sorted(
+                (str(v.name), v.operator.place.file, str(v.base or v.name)) for v in self.derived.variants
+            ),
+            nodes=sorted((n.name, str(n.operator.name), n.place.file) for n in nodes),
         )
 
     # -- derivatives -----------------------------------------------------------------------

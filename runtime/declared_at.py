@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import re
+from importlib import resources
 from types import TracebackType
 from typing import Any
 
 _MARK = "declared in "
+#: The beginning of an entry.
+_ENTRY = re.compile(r'^(?:- |  )(?:func|name): *["\']?([\w.]+)')
 
 
 def note_operator(error: BaseException, name: str) -> None:
@@ -14,9 +19,10 @@ def note_operator(error: BaseException, name: str) -> None:
     from tengen.generated.places import OPERATORS
 
     full = name if name in OPERATORS else next(iter(OVERLOADS.get(name, ())), name)
-    place = OPERATORS.get(full)
-    if place is not None:
-        _note(error, f"{full} is {_MARK}{place}")
+    found = OPERATORS.get(full)
+    if found is not None:
+        file, entry = found
+        _note(error, f"{full} is {_MARK}{place(file, entry)}")
 
 
 def note_derivative(error: BaseException) -> None:
@@ -32,7 +38,35 @@ def note_derivative(error: BaseException) -> None:
         trace = trace.tb_next
     found = NODES.get(type(node).__name__) if node is not None else None
     if found is not None:
-        _note(error, f"the derivative of {found[0]} is {_MARK}{found[1]}", "the derivative of ")
+        name, file = found
+        _note(error, f"the derivative of {name} is {_MARK}{place(file, name)}", "the derivative of ")
+
+
+def place(file: str, entry: str) -> str:
+    """``FILE:LINE`` of an entry; the file alone where the entry is not found in it."""
+    lines = _lines(file.rpartition("/")[2])
+    stem, dot, overload = entry.partition(".")
+    # An operator may be declared in place only; what nn.yaml declares is two operators with one entry.
+    kin = (f"{stem}_{dot}{overload}", stem.removesuffix("_backward"), stem.removesuffix("_forward"))
+    for name in (entry, *kin):
+        if name in lines:
+            return f"{file}:{lines[name]}"
+    return file
+
+
+@functools.cache
+def _lines(file: str) -> dict[str, int]:
+    """The line where each entry of a file of declarations begins."""
+    try:
+        text = (resources.files("tengen.declarations") / file).read_text(encoding="utf-8")
+    except (OSError, ModuleNotFoundError):
+        return {}
+    found: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        entry = _ENTRY.match(line)
+        if entry is not None:
+            found.setdefault(entry[1], number)
+    return found
 
 
 def _note(error: BaseException, text: str, kind: str = "") -> None:

@@ -59,3 +59,13 @@ def test_the_text_of_the_error_is_what_it_was() -> None:
     with pytest.raises(RuntimeError) as raised:
         tengen.ones(3) * tengen.ones(4)
     assert "declared" not in str(raised.value)
+
+
+def test_every_entry_is_found() -> None:
+    from tengen.declared_at import place
+    from tengen.generated.places import NODES, OPERATORS
+
+    places = [place(file, entry) for file, entry in OPERATORS.values()]
+    places += [place(file, name) for name, file in NODES.values()]
+    assert len(places) > 1000
+    assert not [p for p in places if ":" not in p]
