@@ -7,7 +7,7 @@ straight to the Type. Anything else (Python numbers that promote, mixed types, k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .annotations import annotation, default, parameter_name, return_annotation
@@ -33,6 +33,8 @@ _BINARY = frozenset(
 )
 _NUMBERS = frozenset({"Scalar", "int", "SymInt", "float", "bool"})
 _MODULE_PREFIX = {"linalg": "linalg_", "special": "special_"}
+#: NumPy's words for arguments, which bindings take too.
+NUMPY_WORDS = {"dim": "axis", "keepdim": "keepdims"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,6 +433,13 @@ def _public(function: str, receiver: str, parameters: Iterable[str] = ()) -> str
 def _but_refused(operator: Operator, text: str) -> str:
     """The rest of a test for numbers where those of Python's bools are an error."""
     return f" and {text}.__class__ is not bool" if "bool" in operator.refuse else ""
+
+
+def makes_leaf(operators: Sequence[Operator]) -> bool:
+    """Whether a function makes tensors that may be asked to be leaves: it takes ``requires_grad=``."""
+    return any(o.factory is not None for o in operators) or (
+        bool(operators) and all(map(_makes_new, operators))
+    )
 
 
 def _makes_new(operator: Operator) -> bool:

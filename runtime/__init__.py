@@ -5,9 +5,9 @@ The names are PyTorch's, and so is what they do; docs/differences.md says where 
 
 from __future__ import annotations
 
+import typing as _typing
 import warnings as _warnings
 from importlib import import_module as _import_module
-from typing import Any as _Any
 
 from tengen.generating import generating as _generating
 
@@ -31,7 +31,7 @@ _SUBMODULES = frozenset(
 _LAZY = {"vmap": "func"}
 
 
-def __getattr__(name: str) -> _Any:
+def _attribute(name: str) -> _typing.Any:
     """Submodules that are imported when they are first used; what a process that generates left out."""
     if _broken is not None:
         reason = "the generated code does not load; `python -m tengen.codegen.gen` makes it anew"
@@ -43,3 +43,7 @@ def __getattr__(name: str) -> _Any:
     if _generating() and not name.startswith("__"):
         return getattr(_import_module("tengen.namespace"), name)
     raise AttributeError(f"module 'tengen' has no attribute {name!r}")
+
+
+if not _typing.TYPE_CHECKING:  # a checker would believe that every name exists
+    __getattr__ = _attribute

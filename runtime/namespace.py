@@ -1,6 +1,5 @@
 """What ``tengen`` has: the names that users write."""
 # ruff: noqa: F403, F405
-# What tengen.variadic has takes the place of the operators of the same names.
 
 from __future__ import annotations
 
@@ -68,25 +67,27 @@ from tengen.serialization import save as save
 from tengen.size import Size as Size
 from tengen.storage import UntypedStorage as UntypedStorage
 from tengen.tensor import Tensor as Tensor
-from tengen.variadic import block_diag as block_diag  # type: ignore[assignment]
-from tengen.variadic import broadcast_tensors as broadcast_tensors  # type: ignore[assignment]
-from tengen.variadic import cartesian_prod as cartesian_prod  # type: ignore[assignment]
-from tengen.variadic import chain_matmul as chain_matmul  # type: ignore[assignment]
-from tengen.variadic import einsum as einsum  # type: ignore[assignment]
-from tengen.variadic import meshgrid as meshgrid  # type: ignore[no-redef]
-from tengen.variadic import tensordot as tensordot  # type: ignore[assignment]
+from tengen.variadic import block_diag as block_diag
+from tengen.variadic import broadcast_tensors as broadcast_tensors
+from tengen.variadic import cartesian_prod as cartesian_prod
+from tengen.variadic import chain_matmul as chain_matmul
+from tengen.variadic import einsum as einsum
+from tengen.variadic import meshgrid as meshgrid
+from tengen.variadic import tensordot as tensordot
 
 if _TYPE_CHECKING:
     from tengen import autograd as autograd
     from tengen import func as func
     from tengen import jit as jit
     from tengen import linalg as linalg
+    from tengen import nn as nn
     from tengen import onnx as onnx
     from tengen import overrides as overrides
     from tengen import profiler as profiler
     from tengen import random as random
     from tengen import special as special
     from tengen import utils as utils
+    from tengen.func import vmap as vmap
 
 newaxis = None
 

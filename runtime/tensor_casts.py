@@ -22,18 +22,19 @@ class TensorCasts(TensorBase):
 
     __slots__ = ()
 
-    def to(self, *args: Any, **keywords: Any) -> Tensor:
-        """The tensor with another dtype or on another device; itself if it is that already.
+    if not TYPE_CHECKING:  # whose stub is generated: the overloads of ``TensorMethods``
 
-        ``to(dtype)``, ``to(device, dtype)`` or ``to(other)``, where ``other`` is a tensor; then
-        ``non_blocking``, ``copy`` and ``memory_format``. ``copy=True`` always makes a copy.
-        """
-        if len(args) == 1 and not keywords and args[0].__class__ is _types.dtype:
-            return _cast(self, args[0], None, "to")
-        from tengen.operator import call
+        def to(self, *args, **keywords) -> Tensor:
+            """The tensor with another dtype or on another device; itself if it is that already.
 
-        result: Tensor = call("to", (self, *args), keywords, "to")
-        return result
+            ``to(dtype)``, ``to(device, dtype)`` or ``to(other)``, where ``other`` is a tensor; then
+            ``non_blocking``, ``copy`` and ``memory_format``. ``copy=True`` always makes a copy.
+            """
+            if len(args) == 1 and not keywords and args[0].__class__ is _types.dtype:
+                return _cast(self, args[0], None, "to")
+            from tengen.operator import call
+
+            return call("to", (self, *args), keywords, "to")
 
     def bool(self, memory_format: Any = None) -> Tensor:
         """``self`` as bool: whether each element is not zero."""

@@ -84,17 +84,17 @@ def _paired_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[tuple[int, ...], tupl
     return tuple(range(-dims, 0)), tuple(range(dims))
 
 
-def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+def chain_matmul(*matrices: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
     """The product of one or more matrices in the order that costs the fewest multiplications."""
     return _call("chain_matmul", _loose(matrices), out)
 
 
-def block_diag(*tensors: Tensor) -> Tensor:
+def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     """The matrices along the diagonal of one, zeros elsewhere; vectors count as rows."""
     return _call("block_diag", _loose(tensors), None)
 
 
-def cartesian_prod(*tensors: Tensor) -> Tensor:
+def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     """Each way to take one element from each of the vectors, as rows."""
     return _call("cartesian_prod", _loose(tensors), None)
 
@@ -107,12 +107,12 @@ def _call(name: str, tensors: Sequence[Any], out: Tensor | None) -> Tensor:
     return result
 
 
-def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The tensors expanded to the shape that all broadcast to."""
     return tuple(operator("broadcast_tensors")(_loose(tensors)))
 
 
-def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """For each vector a tensor of the grid that they span, varying along the vector's own dimension.
 
     ``indexing="xy"`` exchanges the first two dimensions.
