@@ -43,8 +43,8 @@ any(map(has, NAMES))
 NOT_THERE = ABSENT.replace(
     "NAMES",
     repr([
-        "nn.Module", "optim", "fft", "compile", "jit", "fx", "distributed", "amp",
-        "utils.data", "sparse_coo_tensor", "quantize_per_tensor", "Tensor.rename", "ops",
+        "nn.Module", "optim", "fft", "compile", "jit.script", "fx", "distributed", "amp",
+        "utils.data", "sparse_coo_tensor", "quantize_per_tensor", "Tensor.rename",
     ]),
 )  # fmt: skip
 NO_TYPES = ABSENT.replace(
