@@ -37,6 +37,43 @@ def in_turn(rivals: Mapping[str, Rival], rounds: int = 15, calls: int = 1) -> di
     return {name: statistics.median(found) for name, found in times.items()}
 
 
+def calibrated(
+    rivals: Mapping[str, Rival], seconds: float, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, float]:
+    """The median seconds of one call of each rival, from about ``seconds`` of running all of them.
+
+    Calls are timed in batches of half a millisecond at least: long against the clock's own cost,
+    and short enough that most batches run undisturbed on a busy machine.
+    """
+    calls: dict[str, int] = {}
+    turn = 0.0
+    for name, rival in rivals.items():
+        rival()
+        once = min(_timed(rival, 1, clock) for _ in range(3))
+        calls[name] = max(1, round(5e-4 / max(once, 1e-7)))
+        turn += once * calls[name]
+    rounds = max(5, min(400, int(seconds / turn)))
+    times: dict[str, list[float]] = {name: [] for name in rivals}
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for name, rival in rivals.items():
+                times[name].append(_timed(rival, calls[name], clock) / calls[name])
+            gc.collect(0)
+    finally:
+        if collecting:
+            gc.enable()
+    return {name: statistics.median(found) for name, found in times.items()}
+
+
+def _timed(rival: Rival, calls: int, clock: Callable[[], float]) -> float:
+    start = clock()
+    for _ in range(calls):
+        rival()
+    return clock() - start
+
+
 def processes_in_turn(commands: Mapping[str, Sequence[str]], rounds: int = 7) -> dict[str, float]:
     """The median seconds of whole processes; each runs once before it is counted.
 

@@ -1,0 +1,14 @@
+"""What is timed: the rows of the table in README.md, by subject."""
+
+from __future__ import annotations
+
+from .kernels import KERNELS
+from .large import LARGE
+from .overhead import OVERHEAD
+from .small import SMALL
+from .training import TRAINING
+from .workload import Workload
+
+WORKLOADS: tuple[Workload, ...] = (*OVERHEAD, *SMALL, *TRAINING, *LARGE, *KERNELS)
+
+__all__ = ["WORKLOADS", "Workload"]
