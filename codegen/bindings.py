@@ -58,6 +58,7 @@ class Binding:
     doc: str
     guard: str = "not active"
     requires_grad: bool = False  # a factory: takes requires_grad=
+    words: tuple[tuple[str, str, str], ...] = ()  # what may be given by another word, that, the default
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,18 +172,9 @@ class BindingWriter:
     def _flat(self, group: Group, operators: tuple[Operator, ...], receiver: str) -> Binding:
         """``def add(self, other, *, alpha=1)``."""
         first, *arguments = operators[0].schema.arguments
-        parameters = [receiver]
-        star = False
-        for a in arguments:
-            if a.kwarg_only and not star:
-                parameters.append("*")
-                star = True
-            text = default(a)
-            name = parameter_name(a.name)
-            parameters.append(name if text is None else f"{name}={text}")
         out = bool(group.outs) and receiver != "self"
-        if out:
-            parameters += ([] if star else ["*"]) + ["out=None"]
+        words = _words(arguments)
+        parameters = [receiver, *_parameters(arguments, words, out)]
         names = {a.name: parameter_name(a.name) for a in arguments} | {first.name: receiver}
         attempts = tuple(self._attempt(o, names, o.schema.arguments, receiver) for o in operators)
         positional = [receiver] + [names[a.name] for a in arguments if not a.kwarg_only]
@@ -203,20 +195,14 @@ class BindingWriter:
             fallback,
             group.doc,
             guard,
+            words=words,
         )
 
     def _joining(self, group: Group, operator: Operator) -> Binding:
         """``def cat(tensors, dim=0, *, out=None)``: the tensors of the list have one Type, most often."""
         arguments = operator.schema.arguments
-        parameters: list[str] = []
-        for a in arguments:
-            if a.kwarg_only and "*" not in parameters:
-                parameters.append("*")
-            text = default(a)
-            name = parameter_name(a.name)
-            parameters.append(name if text is None else f"{name}={text}")
-        if group.outs:
-            parameters += ([] if "*" in parameters else ["*"]) + ["out=None"]
+        words = _words(arguments)
+        parameters = _parameters(arguments, words, bool(group.outs))
         names = {a.name: parameter_name(a.name) for a in arguments}
         tensors = names[arguments[0].name]
         attempt = self._attempt(operator, names, arguments, tensors)
@@ -234,6 +220,7 @@ class BindingWriter:
             f'call("{group.function}", ({positional}), {{{", ".join(keywords)}}}, {public})',
             group.doc,
             f"not active{out} and (t := one_type({tensors})) is not None",
+            words=words,
         )
 
     def _open(
@@ -415,6 +402,33 @@ class BindingWriter:
     def _returns(self, operators: tuple[Operator, ...]) -> str:
         texts = {return_annotation(o.schema.returns, self.structures.get(str(o.name))) for o in operators}
         return texts.pop() if len(texts) == 1 else "Any"
+
+
+def _words(arguments: Sequence[Argument]) -> tuple[tuple[str, str, str], ...]:
+    """The arguments that NumPy has other words for: name, word and default."""
+    taken = {a.name for a in arguments}
+    return tuple(
+        (a.name, word, default(a) or "MISSING")
+        for a in arguments
+        if (word := NUMPY_WORDS.get(a.name)) is not None and word not in taken
+    )
+
+
+def _parameters(arguments: Sequence[Argument], words: Sequence[tuple[str, str, str]], out: bool) -> list[str]:
+    """The parameters of a binding. What comes after one that may be given by another word has a default."""
+    parameters: list[str] = []
+    may_be_missing = False
+    for a in arguments:
+        if a.kwarg_only and "*" not in parameters:
+            parameters.append("*")
+        text = default(a)
+        may_be_missing = may_be_missing or any(name == a.name for name, _, _ in words)
+        if text is None and may_be_missing and not a.kwarg_only:
+            text = "MISSING"
+        name = parameter_name(a.name)
+        parameters.append(name if text is None else f"{name}={text}")
+    more = [f"{word}=MISSING" for _, word, _ in words] + (["out=None"] if out else [])
+    return parameters + (["*"] if more and "*" not in parameters else []) + more
 
 
 def takes_numbers(operator: Operator) -> bool:

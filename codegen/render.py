@@ -11,7 +11,7 @@ from .derive import derive
 from .docs import reference
 from .json_schema import schemas
 from .kernels import FunctionIndex
-from .model import Declarations, Method, OutputFile, Place, TypeClass
+from .model import Declarations, Method, OutputFile, TypeClass
 from .nodes import NodeWriter
 from .page import Press, import_lines, lazy_module
 from .rows import operator_row, promotion_table, scalar_type_rows, structure_fields, structures, variable
@@ -210,12 +210,13 @@ class Renderer:
     def _bindings(self) -> list[OutputFile]:
         writer = BindingWriter(self.groups, self.structures)
         common = ["from tengen.generated import return_types", "from tengen.interception import active"]
+        words = "from tengen.words import MISSING, worded"
         return [
             self.press.page(
                 "tensor_methods.py",
                 "bindings.py.jinja",
                 summary="The methods of Tensor.",
-                imports=[*common, "from tengen.tensor_base import TensorBase"],
+                imports=[*common, "from tengen.tensor_base import TensorBase", words],
                 bindings=sorted(writer.methods(), key=lambda b: b.name),
                 class_name="TensorMethods",
                 special=writer.special_methods(),
@@ -229,6 +230,7 @@ class Renderer:
                     *common,
                     "from tengen.operator import call, make, one_type",
                     "from tengen.tensor import Tensor",
+                    words,
                 ],
                 bindings=sorted(writer.functions(), key=lambda b: b.name),
                 class_name="",

@@ -15,6 +15,7 @@ from tengen.device import device as Device
 from tengen.function_dispatch import Overridden, overrides
 from tengen.scalar_type import dtype
 from tengen.tensor import Tensor
+from tengen.words import MISSING
 
 Number = bool | int | float | complex
 
@@ -253,6 +254,8 @@ def bind_arguments(
         try:
             bound.append(p.with_numbers(value) if numbers else p.convert(value))
         except Mismatch:
+            if value is MISSING:
+                raise Rejected(f"missing required argument '{p.name}' (pos {position + 1})") from None
             where = f"argument '{_shown(p)}' (position {position + 1})"
             raise Rejected(f"{where} must be {_named(p.type)}, not {_came(value)}") from None
     if given > positional:
