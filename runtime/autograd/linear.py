@@ -199,7 +199,7 @@ class BroadcastTo(ShapeMap):
 
 
 class Cast(LinearMap):
-    """Converts to another Type of the same backend; complex to real takes the real part."""
+    """Converts to another Type, also of another backend; complex to real takes the real part."""
 
     __slots__ = ("source", "target")
 
@@ -210,7 +210,10 @@ class Cast(LinearMap):
         self.target = target
 
     def __call__(self, array: Any) -> Any:
-        return self.target.backend.lib.cast(array, self.target.dtype)
+        lib, source = self.target.backend.lib, self.source.backend.lib
+        if lib is not source:
+            array = lib.from_numpy(source.to_numpy(array))
+        return lib.cast(array, self.target.dtype)
 
     def result_type(self) -> Any:
         return self.target

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import tengen
 import tengen.generated.functions as F
+from tengen.autograd.linear import Cast, apply_linear
 from tengen.interception import active
 from tengen.native.dims import wrap_dim, wrap_dims
 from tengen.native.layout import broadcast_shapes, infer_size, view_strides
@@ -102,14 +103,14 @@ def to(
 ) -> Tensor:
     """``self`` as another dtype, on another device; itself where nothing changes and no copy is asked for."""
     kind = self._type
-    if device is not None and device.type != kind.backend.device.type:
-        return _moved(self, kind.scalar_type if dtype is None else dtype, device)
     wanted = kind.scalar_type if dtype is None else dtype
-    if wanted is kind.scalar_type:
-        if not copy:
-            return self
-    elif not (wanted.is_floating_point or wanted.is_complex):
+    moved = device is not None and device.type != kind.backend.device.type
+    if wanted is kind.scalar_type and not moved and not copy:
+        return self
+    if wanted is not kind.scalar_type and not (wanted.is_floating_point or wanted.is_complex):
         self = self.detach()  # no gradient flows through integers
+    if moved:
+        return _moved(self, wanted, device)
     if active:
         return F._to_copy(self, dtype=dtype, memory_format=memory_format)
     result: Tensor = kind._to_copy(self, dtype, None, None, None, False, memory_format)
@@ -117,13 +118,11 @@ def to(
 
 
 def _moved(self: Tensor, dtype: Any, device: Any) -> Tensor:
-    """The tensor on another device, without its history."""
+    """The tensor on another device."""
     from tengen.legacy_type_dispatch import type_of
 
-    kind = type_of(dtype, device)
-    source = self._type.backend.lib
-    array = kind.backend.lib.from_numpy(source.to_numpy(source.cast(self._array, kind.dtype)))
-    return kind.wrap(array)
+    moved: Tensor = apply_linear(Cast(self._type, type_of(dtype, device)), self)
+    return moved
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
