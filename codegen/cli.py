@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -31,7 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found.add_arguments(command)
             command.set_defaults(run=found.run)
     options = parser.parse_args(given)
-    status: int = options.run(options)
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # who read has read enough: `tengen explain mul | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     return status
 
 

@@ -185,57 +185,78 @@ class Graph:
         if a.kind == "subtract":
             return self.apply("subtract", a.parts[1], a.parts[0])
         if a.kind in ("multiply", "divide") and a.parts[0].is_number:
-            return self.apply(a.kind, self.number(-a.parts[0].value), a.parts[1])
+            number, over, under = self._factors(a)
+            return self._product(-number, over, under)
         return None
 
     def _positive(self, a: Node) -> Node:
         return a
 
     def _multiply(self, a: Node, b: Node) -> Node | None:
-        if a.is_number and b.is_number:
-            return self.number(a.value * b.value)
-        if self.zero in (a, b):
-            return self.zero
-        if self.one in (a, b):
-            return b if a is self.one else a
         for one, other in ((a, b), (b, a)):
-            if one.is_number and one.value == -1:
-                return self.apply("negative", other)
-            if one.kind == "negative":
-                return self.apply("negative", self.multiply(one.parts[0], other))
             if self._selects(one):  # so that what is not chosen cannot make a NaN of a zero
                 return self._chosen(one, partial(self.multiply, other))
-            if one.kind == "reciprocal":
-                return self.apply("divide", other, one.parts[0])
-            if one.kind == "divide" and one.parts[0] is self.one:
-                return self.apply("divide", other, one.parts[1])
-        if b.is_number:
-            a, b = b, a
-        if a.is_number and b.kind == "multiply" and b.parts[0].is_number:
-            return self.multiply(self.number(a.value * b.parts[0].value), b.parts[1])
-        return self.apply("square", a) if a is b else self._node("multiply", (a, b))
+        number, over, under = self._factors(a)
+        more, over_too, under_too = self._factors(b)
+        return self._product(number * more, over + over_too, under + under_too)
 
     def _divide(self, a: Node, b: Node) -> Node | None:
-        if a is self.zero:
-            return self.zero
-        if b is self.one:
-            return a
-        if b.is_number and a.is_number and b.value:
-            return self.number(a.value / b.value)
-        if a.kind == "negative":
-            return self.apply("negative", self.apply("divide", a.parts[0], b))
-        if b.kind == "negative":
-            return self.apply("negative", self.apply("divide", a, b.parts[0]))
-        if b.kind == "reciprocal":
-            return self.multiply(a, b.parts[0])
         if self._selects(a):
             return self._chosen(a, lambda part: self.apply("divide", part, b))
-        return self.apply("reciprocal", b) if a is self.one else None
+        if b is self.zero:
+            return None
+        number, over, under = self._factors(a)
+        divisor, below, above = self._factors(b)
+        return self._product(number / divisor, over + above, under + below)
 
     def _reciprocal(self, a: Node) -> Node | None:
-        if a.kind == "reciprocal":
-            return a.parts[0]
-        return self.number(1 / a.value) if a.is_number and a.value else None
+        return None if a is self.zero else self.apply("divide", self.one, a)
+
+    def _factors(self, node: Node) -> tuple[Any, list[Node], list[Node]]:
+        """A number, and what it is multiplied with and divided by."""
+        match node.kind:
+            case "number":
+                return node.value, [], []
+            case "negative":
+                number, over, under = self._factors(node.parts[0])
+                return -number, over, under
+            case "reciprocal" if node.parts[0] is not self.zero:
+                number, over, under = self._factors(node.parts[0])
+                return 1 / number, under, over
+            case "multiply" | "divide" if node.parts[1] is not self.zero:
+                number, over, under = self._factors(node.parts[0])
+                more, over_too, under_too = self._factors(node.parts[1])
+                if node.kind == "multiply":
+                    return number * more, over + over_too, under + under_too
+                return number / more, over + under_too, under + over_too
+        return 1, [node], []
+
+    def _product(self, number: Any, over: list[Node], under: list[Node]) -> Node:
+        """The product of a number and nodes, divided by nodes."""
+        if number == 0:
+            return self.zero
+        if number == -1 and (over or under):
+            return self._node("negative", (self._product(1, over, under),))
+        top = self._times(over)
+        if top is None or number != 1:
+            coefficient = self.number(number)
+            top = coefficient if top is None else self._node("multiply", (coefficient, top))
+        below = self._times(under)
+        if below is None:
+            return top
+        return self._node("reciprocal", (below,)) if top is self.one else self._node("divide", (top, below))
+
+    def _times(self, nodes: list[Node]) -> Node | None:
+        """The product of nodes, with squares where one comes twice in a row."""
+        result: Node | None = None
+        waiting = list(nodes)
+        while waiting:
+            node = waiting.pop(0)
+            if node in waiting:
+                waiting.remove(node)
+                node = self.apply("square", node)
+            result = node if result is None else self._node("multiply", (result, node))
+        return result
 
     def _power(self, a: Node, b: Node) -> Node | None:
         if b.is_number:
@@ -247,7 +268,7 @@ class Graph:
         if a.is_number:
             return self.number(a.value * a.value)
         if a.kind == "reciprocal":
-            return self.apply("reciprocal", self.apply("square", a.parts[0]))
+            return self._node("reciprocal", (self.apply("square", a.parts[0]),))
         return self.apply("square", a.parts[0]) if a.kind == "negative" else None
 
     def _conj(self, a: Node) -> Node | None:
