@@ -379,6 +379,9 @@ def make(
     """As ``call``, for functions that make tensors: with ``requires_grad`` a leaf."""
     if not requires_grad:
         return call(function, arguments, keywords, public)
+    if requires_grad is not True:
+        name = type(requires_grad).__name__
+        raise TypeError(f"{function}(): argument 'requires_grad' must be bool, not {name}")
     result = dispatch_bound(public, arguments, {**keywords, "requires_grad": requires_grad})
     if result is UNHANDLED:
         result = call(function, arguments, keywords).requires_grad_()

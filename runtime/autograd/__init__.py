@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from tengen.autograd import forward_ad, function, graph
 from tengen.autograd.anomaly_mode import (
@@ -38,6 +38,11 @@ from tengen.autograd.node import Node
 from tengen.autograd.variable import Variable
 from tengen.function_dispatch import loosely_overridable
 from tengen.tensor_base import TensorBase
+
+if TYPE_CHECKING:
+    from tengen.tensor import Tensor
+
+_Key = TypeVar("_Key")
 
 __all__ = [
     "Function",
@@ -113,6 +118,30 @@ def backward(
 
 
 @loosely_overridable
+@overload
+def grad(
+    outputs: Any,
+    inputs: Mapping[_Key, Any],
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> dict[_Key, Tensor]: ...
+@overload
+def grad(
+    outputs: Any,
+    inputs: TensorBase | GradientEdge | Sequence[Any],
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...]: ...
 def grad(
     outputs: Any,
     inputs: Any,
@@ -231,8 +260,8 @@ def _refuse_wrapped(function: str, roots: Sequence[Any]) -> None:
     """RuntimeError where a transform has made one of the tensors: the graph is that of what it wraps."""
     if any([isinstance(root, TensorBase) and root.wraps for root in roots]):
         raise RuntimeError(
-            f"{function}() called inside a functorch transform. This is not supported, please use functorch.grad "
-            f"or functorch.vjp instead or call {function}() outside of functorch transforms."
+            f"{function}() called inside a functorch transform. This is not supported, please use "
+            f"functorch.grad or functorch.vjp instead or call {function}() outside of functorch transforms."
         )
 
 

@@ -74,8 +74,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of the arguments, from those of the results."""
+    def backward(*args: Any, **kwargs: Any) -> Any:
+        """The gradients of the arguments, from those of the results: ``backward(ctx, *grad_outputs)``."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use "
             "it with backward mode AD."
@@ -85,15 +85,15 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     vjp = backward
 
     @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """The tangents of the results, from those of the arguments."""
+    def jvp(*args: Any, **kwargs: Any) -> Any:
+        """The tangents of the results, from those of the arguments: ``jvp(ctx, *grad_inputs)``."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """The results, and their dimensions, for arguments that have a dimension of examples."""
+    def vmap(*args: Any, **kwargs: Any) -> Any:
+        """The results, and their dimensions, for arguments with examples: ``vmap(info, in_dims, *args)``."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap static method or set "
             "generate_vmap_rule=True."
