@@ -82,10 +82,15 @@ def differentiable_results(operator: Any, result: Any) -> list[Any]:
     results = flat(result)
     if operator.determined:
         return determined(operator, results)
+    kept = differentiable_places(operator) or range(len(results))
+    return [results[k] for k in kept if inexact(results[k])]
+
+
+def differentiable_places(operator: Any) -> list[int]:
+    """The numbers of the results that have a derivative, of an operator with several; else none."""
     spec = nodes().get(str(operator.name))
     several = spec is not None and len(operator.schema.returns) > 1
-    kept = spec.outputs if spec is not None and several else range(len(results))
-    return [results[k] for k in kept if inexact(results[k])]
+    return list(spec.outputs) if spec is not None and several else []
 
 
 def as_function(call: Call, kind: Any) -> tuple[Function, list[Any]]:

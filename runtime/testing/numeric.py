@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 import tengen
+from tengen.testing.closeness import number
+from tengen.testing.failure import Mismatch
 
 Function = Callable[..., Sequence[Any]]  # differentiable tensors -> differentiable results
 
@@ -78,8 +80,14 @@ def check_second_gradient(function: Function, inputs: Sequence[Any]) -> None:
 
 
 def assert_close(found: float, expected: float, tolerance: float, what: str) -> None:
-    """Equal to a tolerance relative to their size, or both not finite."""
+    """Equal to a tolerance relative to their size, or both not a number; else Mismatch."""
     if np.isnan(expected) and np.isnan(found):
         return
     scale = max(1.0, abs(expected), abs(found))
-    assert abs(found - expected) <= tolerance * scale, f"{what}: {found} is not {expected} (by differences)"
+    if not abs(found - expected) <= tolerance * scale:
+        raise Mismatch(
+            f"{what}: {found} is not {expected} (by differences)",
+            got=number(found),
+            expected=number(expected),
+            error=abs(found - expected),
+        )

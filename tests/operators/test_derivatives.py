@@ -2,65 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-import tengen
 from tengen.testing import declared
+from tengen.testing.aspects import aspects
 from tengen.testing.declared import calls, operators, run
-from tengen.testing.differentiable import as_function, cases, differentiable_results, kinds, nodes, recorded
-from tengen.testing.numeric import check_gradient, check_second_gradient
+from tengen.testing.differentiable import cases, differentiable_results, kinds, nodes, recorded
 
-OPERATORS = operators()
-DIFFERENTIABLE = [n for n in OPERATORS if recorded(n)]
+ASPECTS = aspects()
 
 
-@pytest.mark.parametrize("name", DIFFERENTIABLE)
+@pytest.mark.parametrize("name", ASPECTS["gradient"].operators())
 def test_gradient(name: str) -> None:
-    for call, kind in cases(name):
-        function, inputs = as_function(call, kind)
-        with what_is_implemented(name):
-            check_gradient(function, inputs)
+    ASPECTS["gradient"].verify(name)
 
 
-@pytest.mark.parametrize("name", DIFFERENTIABLE)
+@pytest.mark.parametrize("name", ASPECTS["second gradient"].operators())
 def test_second_gradient(name: str) -> None:
-    for call, kind in cases(name):
-        function, inputs = as_function(call, kind)
-        with what_is_implemented(name):
-            check_second_gradient(function, inputs)
+    ASPECTS["second gradient"].verify(name)
 
 
-class what_is_implemented:
-    """Lets a composite off that is made of an operator whose derivative is declared as missing."""
-
-    def __init__(self, name: str) -> None:
-        self.composite = declared.composite(OPERATORS[name])
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        missing = "derivative for " in str(error) and "not implemented" in str(error)
-        return self.composite and isinstance(error, RuntimeError) and missing
-
-
-@pytest.mark.parametrize("name", [n for n in DIFFERENTIABLE if n in nodes()])
+@pytest.mark.parametrize("name", ASPECTS["recorded"].operators())
 def test_results_record_their_node(name: str) -> None:
     """A result that depends on a leaf has the Node of its declaration; under no_grad it has none."""
-    for call, kind in cases(name)[:2]:
-        function, inputs = as_function(call, kind)
-        leaves = [t.detach().clone().requires_grad_() for t in inputs]
-        assert all(r.requires_grad for r in function(*leaves)), str(call)
-        with tengen.no_grad():
-            assert not any(r.requires_grad for r in function(*leaves)), str(call)
+    ASPECTS["recorded"].verify(name)
 
 
 def test_every_result_is_looked_at() -> None:
     """The tests above see results: an operator with derivatives has a case, or says why not."""
-    unseen = [n for n in DIFFERENTIABLE if n in nodes() and not cases(n) and not excused(n)]
-    assert not unseen
+    differentiable = [n for n in operators() if recorded(n) and n in nodes()]
+    assert not [n for n in differentiable if not cases(n) and not excused(n)]
 
 
 def excused(name: str) -> bool:
@@ -70,6 +41,6 @@ def excused(name: str) -> bool:
             values = call.tensors(kind)
             if call.hand_picked or not any(t.numel() for t in declared.tensors_in(values)):
                 continue
-            if differentiable_results(OPERATORS[name], run(name, values)):
+            if differentiable_results(operators()[name], run(name, values)):
                 return False
     return True

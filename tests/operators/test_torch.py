@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from test_bad_input import bad_dtypes
 
 from tengen.scalar_type import named
 from tengen.testing import declared
+from tengen.testing.bad_input import bad_dtypes
 from tengen.testing.closeness import close, tolerance
 from tengen.testing.declared import (
     aliases,

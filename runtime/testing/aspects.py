@@ -1,0 +1,142 @@
+"""The respects in which declared operators are checked, and the cases of each."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from tengen.codegen.model import Operator
+from tengen.testing import declared
+from tengen.testing.failure import Failure, Part, failure
+from tengen.testing.samples import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A call in a dtype, of the operator or of a variant of it."""
+
+    call: Call
+    kind: Any
+    variant: str = ""  # the in-place or out variant that is called, with the operator's arguments
+
+    @property
+    def operator(self) -> Operator:
+        """The declared operator."""
+        return self.call.operator
+
+    @property
+    def name(self) -> str:
+        """Its full name."""
+        return str(self.call.operator.name)
+
+    @property
+    def values(self) -> list[Any]:
+        """The arguments, made anew, with the tensors of the case's dtype."""
+        return self.call.tensors(self.kind)
+
+    def __str__(self) -> str:
+        return f"{self.call} in {self.kind}"
+
+
+@dataclass(frozen=True, slots=True)
+class Aspect:
+    """One respect: which operators it says something of, and the check of a case.
+
+    ``look`` returns when the case is as declared, and raises a Failure when it is not.
+    """
+
+    name: str
+    title: str  # "values against the reference": what is checked
+    look: Callable[[Case], None]
+    cases: Callable[[str], Iterable[Case]]  # of an operator with samples
+    missing: Callable[[Operator], str]  # why an operator is not checked so; "" where it is
+    variants: Callable[[str], list[str]] | None = None  # of an operator, where cases are of its variants
+    sampled: bool = True  # whether it is about operators with good samples only
+
+    def operators(self) -> list[str]:
+        """The operators that are checked, by full name."""
+        among = declared.operators() if self.sampled else declared.declared_operators()
+        return [name for name, operator in among.items() if not self.missing(operator)]
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """(variant, operator) for every variant that is checked."""
+        assert self.variants is not None
+        return sorted((v, name) for name in self.operators() for v in self.variants(name))
+
+    def check(self, case: Case) -> None:
+        """Check one case. Raises Failure; what else comes out of it is one, too."""
+        try:
+            self.look(case)
+        except Failure:
+            raise
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}".strip().split("\n")[0]
+            part = culprit(case)
+            raise failure(case, self.name, part, f"{case.variant or case.name} fails: {text}") from error
+
+    def verify(self, name: str, variant: str = "") -> None:
+        """Check all cases of an operator, or of one of its variants. Raises the first Failure."""
+        for case in self.cases(name):
+            if not variant or case.variant == variant:
+                self.check(case)
+
+
+def culprit(case: Case) -> Part:
+    """What is at fault where a call fails: the claim of its dtype if others compute, else the kernel."""
+    for kind in declared.dtypes_of(case.operator):
+        if kind is not case.kind and case.call.takes(kind):
+            try:
+                declared.run(case.name, case.call.tensors(kind))
+            except Exception:
+                continue
+            return Part("dtypes", case.kind.name)
+    return kernel()
+
+
+def kernel() -> Part:
+    """The kernel of the backend that is checked."""
+    return Part("kernel", declared.main_backend())
+
+
+def in_working_dtypes(name: str, first: bool = False) -> Iterator[Case]:
+    """The calls of an operator in float64 and complex128, or in what it has; or in the first of these."""
+    for call in declared.calls(name):
+        kinds = declared.working_dtypes(call)
+        yield from (Case(call, kind) for kind in (kinds[:1] if first else kinds))
+
+
+def in_first_dtype(name: str) -> Iterator[Case]:
+    """The calls of an operator in one dtype each."""
+    return in_working_dtypes(name, first=True)
+
+
+def random(operator: Operator) -> str:
+    """Why an operator's results cannot be compared; "" where they can."""
+    if not declared.deterministic(operator):
+        return "its results are random"
+    return "" if declared.has_values(operator) else "its results have no values"
+
+
+#: The modules that have ASPECTS, in the order in which these are checked: the first that fails is
+#: nearest to the cause.
+_MODULES = (
+    "values",
+    "dtypes",
+    "bad_input",
+    "variants",
+    "meta",
+    "gradients",
+    "tangents",
+    "batching",
+    "symbolics",
+)
+
+
+@functools.cache
+def aspects() -> dict[str, Aspect]:
+    """Every aspect by its name, the fundamental ones first."""
+    found = [a for name in _MODULES for a in import_module(f"tengen.testing.{name}").ASPECTS]
+    return {aspect.name: aspect for aspect in found}

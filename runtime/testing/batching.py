@@ -1,0 +1,335 @@
+"""vmap: for every operator and sample, all examples at once give what one after the other gives."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import tengen
+from tengen.codegen.model import Operator
+from tengen.operator import operator as find_operator
+from tengen.testing import declared
+from tengen.testing.aspects import Aspect, Case, in_first_dtype, in_working_dtypes
+from tengen.testing.closeness import close
+from tengen.testing.declared import determined, flat, run, tensors_in, variants
+from tengen.testing.failure import Mismatch, Part, blamed, failure
+
+#: Where a tensor stands among the arguments: its number, and that in a list.
+Slot = tuple[int, int | None]
+
+#: What cannot be said of many examples at once: its text tells why.
+REFUSALS = (
+    "dynamic shape",
+    "differently shaped",
+    "data-dependent",
+    ".item()",
+    "access data pointer",
+    "number of classes",
+)
+
+EXAMPLES = 3
+RULE = Part("batching")
+CALLED = ("vmap", "one by one")
+
+
+def examples(tensor: Any) -> list[Any]:
+    """Three examples of the same kind: what is sorted, unique or a good index stays so, turned around."""
+    other = tensor.flip(tuple(range(tensor.ndim))) if tensor.ndim else tensor
+    if not tensor.ndim and tensor.is_floating_point():
+        other = tensor * 0.5
+    return [tensor.clone(), other.clone(), tensor.clone()]
+
+
+def slots_of(values: Sequence[Any]) -> list[Slot]:
+    """Where there are tensors."""
+    found: list[Slot] = []
+    for i, value in enumerate(values):
+        if isinstance(value, tengen.Tensor):
+            found.append((i, None))
+        elif isinstance(value, (list, tuple)):
+            found += [(i, j) for j, part in enumerate(value) if isinstance(part, tengen.Tensor)]
+    return found
+
+
+def choices(values: Sequence[Any]) -> Iterator[tuple[Slot, ...]]:
+    """Which tensors are of examples: each alone, each pair, all."""
+    slots = slots_of(values)
+    yield from [(s,) for s in slots]
+    yield from itertools.combinations(slots, 2)
+    if len(slots) > 2:
+        yield tuple(slots)
+
+
+def placed(values: Sequence[Any], slots: Sequence[Slot], tensors: Sequence[Any]) -> list[Any]:
+    """The arguments with tensors in these slots."""
+    given = [list(v) if isinstance(v, (list, tuple)) else v for v in values]
+    for (i, j), tensor in zip(slots, tensors, strict=True):
+        if j is None:
+            given[i] = tensor
+        else:
+            given[i][j] = tensor
+    return given
+
+
+def at(values: Sequence[Any], slots: Sequence[Slot]) -> list[Any]:
+    """The tensors in the slots."""
+    return [values[i] if j is None else values[i][j] for i, j in slots]
+
+
+def one_by_one(function: Callable[..., list[Any]], columns: Sequence[list[Any]]) -> list[Any] | None:
+    """The stacked results of each example; None where an example alone is an error, or none is a tensor."""
+    try:
+        found = [function(*row) for row in zip(*columns, strict=True)]
+    except Exception:
+        return None
+    if not found[0]:
+        return []
+    if any(a.shape != b.shape for a, b in zip(found[0], found[1], strict=True)):
+        return []
+    return [tengen.stack(list(parts)) for parts in zip(*found, strict=True)]
+
+
+def agree(got: Sequence[Any], wanted: Sequence[Any], what: str) -> None:
+    """The same results, in shapes, dtypes and values."""
+    if len(got) != len(wanted):
+        raise Mismatch(f"{what}: {len(got)} results are not {len(wanted)}")
+    for a, b in zip(got, wanted, strict=True):
+        found, expected = (f"shape {tuple(t.shape)}, {t.dtype}" for t in (a, b))
+        if found != expected:
+            raise Mismatch(f"{what}: {found} is not {expected}", got=found, expected=expected)
+        close(a.detach().numpy(), b.detach().numpy(), 1e-6, what, 1e-8)
+
+
+def batched(names: Sequence[str], in_dim: int) -> str:
+    """Which arguments had examples, in words."""
+    return f"where {' and '.join(names)} ha{'s' if len(names) == 1 else 've'} examples in dimension {in_dim}"
+
+
+def compare(
+    case: Case,
+    aspect: str,
+    function: Callable[..., list[Any]],
+    columns: Sequence[list[Any]],
+    in_dim: int,
+    what: str,
+) -> None:
+    """All at once against one by one; a refusal must say why, and is none where nothing stands in the way."""
+    wanted = one_by_one(function, columns)
+    if wanted is None:
+        return
+    given = [tengen.stack(column, in_dim) for column in columns]
+    name = case.variant or case.name
+    with blamed(case, aspect, RULE, f"vmap of {name} fails {what}"):
+        got = unless_refused(lambda: tengen.vmap(function, in_dims=in_dim)(*given))
+    if got is not None:
+        message = f"vmap of {name} is not {name} of one example after the other {what}"
+        with blamed(case, aspect, RULE, message, called=CALLED):
+            agree(got, wanted, str(case))
+
+
+def unless_refused(function: Callable[[], Any]) -> Any:
+    """What a function gives; None where it says that it cannot be said of many examples at once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an operator without a rule is run for one example after the other
+        try:
+            return function()
+        except RuntimeError as error:
+            if any(text in str(error) for text in REFUSALS):
+                return None
+            raise
+
+
+def unbatched(operator: Operator) -> str:
+    """Why an operator is not tried under vmap."""
+    if not declared.deterministic(operator):
+        return "its results are random"
+    if not declared.has_values(operator):
+        return "its results have no values"
+    return "it writes to an argument" if declared.writes(operator) else ""
+
+
+def names_of(case: Case, slots: Sequence[Slot]) -> list[str]:
+    """The arguments that the slots are in."""
+    return list(dict.fromkeys(case.call.arguments[i].name for i, _ in slots))
+
+
+def check_batched(case: Case) -> None:
+    """For every choice of tensors that have examples, in front and at the end."""
+    operator, values = case.operator, case.values
+    strided = "needs_exact_strides" in operator.tags
+    for slots in choices(values):
+        columns = [examples(t) for t in at(values, slots)]
+
+        def function(*tensors: Any, slots: Any = slots) -> list[Any]:
+            return list(determined(operator, run(case.name, placed(values, slots, tensors))))
+
+        for in_dim in (0,) if strided else (0, -1):
+            compare(case, "batching", function, columns, in_dim, batched(names_of(case, slots), in_dim))
+
+
+def first_case(name: str) -> list[Case]:
+    """The first sample of an operator, in one dtype."""
+    return list(in_first_dtype(name))[:1]
+
+
+def check_nested(case: Case) -> None:
+    """The first tensor is of the examples of one level, the last of those of another."""
+    operator, values = case.operator, case.values
+    slots = slots_of(values)
+    if len(slots) < 2:
+        return
+    ends = (slots[0], slots[-1])
+    outer, inner = [examples(t)[:2] for t in at(values, ends)]
+
+    def function(a: Any, b: Any) -> list[Any]:
+        return list(determined(operator, run(case.name, placed(values, ends, (a, b)))))
+
+    rows = [one_by_one(function, ([a, a], inner)) for a in outer]
+    if any(not r for r in rows):
+        return
+    wanted = [tengen.stack(list(parts)) for parts in zip(*[r for r in rows if r], strict=True)]
+    nested = tengen.vmap(tengen.vmap(function, in_dims=(None, 0)), in_dims=(0, None))
+    message = f"vmap of vmap of {case.name} is not {case.name} of one example after the other"
+    with blamed(case, "nested batching", RULE, message, called=CALLED):
+        got = unless_refused(lambda: nested(tengen.stack(outer), tengen.stack(inner)))
+        if got is not None:
+            agree(got, wanted, str(case))
+
+
+def written(name: str) -> list[str]:
+    """The in-place variants of an operator."""
+    return [n for n, v in variants().items() if v.kind == "inplace" and str(v.base) == name]
+
+
+def no_writes(operator: Operator) -> str:
+    """Why there is nothing in place to try."""
+    return unbatched(operator) or ("" if written(str(operator.name)) else "it has no in-place variant")
+
+
+def in_place(name: str) -> list[Case]:
+    """The calls of an operator, for each of its in-place variants."""
+    return [Case(c.call, c.kind, v) for v in written(name) for c in in_first_dtype(name)]
+
+
+def check_written(case: Case) -> None:
+    """It does what the functional operator does, to the very memory that was given."""
+    values = case.values
+    for others in ((), tuple(slots_of(values)[1:])):
+        slots: tuple[Slot, ...] = ((0, None), *others)
+        columns = [examples(t) for t in at(values, slots)]
+
+        def function(*tensors: Any, slots: Any = slots) -> list[Any]:
+            given = placed(values, slots, [tensors[0].clone(), *tensors[1:]])
+            if run(case.variant, given) is not given[0]:
+                raise Mismatch(f"{case.variant} does not return its first argument")
+            return [given[0]]
+
+        for in_dim in (0, -1):
+            what = batched(names_of(case, slots), in_dim)
+            compare(case, "batching in place", function, columns, in_dim, what)
+
+
+def no_draws(operator: Operator) -> str:
+    """Why an operator is not asked for random numbers."""
+    if declared.deterministic(operator):
+        return "its results are not random"
+    return "" if declared.has_values(operator) else "its results have no values"
+
+
+def check_draws(case: Case) -> None:
+    """For "same" examples are alike; "error" is one, if anything is drawn; shapes are a loop's."""
+    values = case.values
+    slots = slots_of(values)[:1]
+
+    def function(_: Any, *tensors: Any) -> list[Any]:
+        given = placed(values, slots, [t.clone() for t in tensors])
+        return flat(find_operator(case.name)(*given))
+
+    alone = function(None, *at(values, slots))
+    given = [tengen.stack([t] * EXAMPLES) for t in at(values, slots)]
+    marker = tengen.zeros(EXAMPLES)
+    for randomness in ("same", "different"):
+        with blamed(case, "random batching", RULE, f"vmap of {case.name} draws otherwise than one by one"):
+            found = tengen.vmap(function, randomness=randomness)(marker, *given)
+            for whole, single in zip(found, alone, strict=True):
+                if (whole.shape, whole.dtype) != ((EXAMPLES, *single.shape), single.dtype):
+                    raise Mismatch(f"shape {tuple(whole.shape)}, {whole.dtype}")
+                alike = all(np.array_equal(e.numpy(), whole[0].numpy(), equal_nan=True) for e in whole)
+                if randomness == "same" and not alike:
+                    raise Mismatch('examples differ where randomness="same"')
+    again = function(None, *at(values, slots))
+    if any(not np.array_equal(a.numpy(), b.numpy()) for a, b in zip(alone, again, strict=True)):
+        with blamed(case, "random batching", RULE, f"vmap of {case.name} draws where randomness is an error"):
+            try:
+                tengen.vmap(function)(marker, *given)
+            except RuntimeError as error:
+                if "randomness error mode" not in str(error):
+                    raise
+            else:
+                raise Mismatch("there was no error")
+
+
+# -- gradients of many -----------------------------------------------------------------------
+
+
+def two_samples(name: str) -> list[Case]:
+    """The first two samples of an operator, in two dtypes."""
+    first = declared.calls(name)[:2]
+    return [c for c in in_working_dtypes(name) if c.call in first]
+
+
+def check_gradients(case: Case) -> None:
+    """``is_grads_batched``: what backward formulas call has rules too."""
+    values = case.values
+    inputs = [t.requires_grad_() for t in tensors_in(values) if t.is_floating_point() or t.is_complex()]
+    try:
+        found = determined(case.operator, run(case.name, values))
+    except Exception:
+        return  # it has no such derivative
+    outputs = [t for t in found if t.requires_grad]
+    if not inputs or not outputs:
+        return
+    each = [random_like(t, seed) for seed, t in enumerate(outputs)]
+
+    def gradients(grads: Any, many: bool) -> Any:
+        return tengen.autograd.grad(
+            outputs, inputs, grads, retain_graph=True, allow_unused=True, is_grads_batched=many
+        )
+
+    try:
+        wanted = [gradients([g[i].clone() for g in each], False) for i in range(EXAMPLES)]
+    except Exception:
+        return
+    part, message = Part("gradient"), f"the derivative of {case.name} for many gradients at once"
+    try:
+        got = gradients(each, True)
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}".split("\n")[0]
+        raise failure(case, "batched gradient", part, f"{message} fails: {text}") from error
+    names = [a.name for a in case.call.arguments if a.is_tensor_like]
+    for number, (g, parts) in enumerate(zip(got, zip(*wanted, strict=True), strict=True)):
+        name = names[number] if len(names) == len(inputs) else ""
+        with blamed(case, "batched gradient", Part("gradient", name), f"{message} is wrong", called=CALLED):
+            if (g is None) != (parts[0] is None):
+                raise Mismatch("a gradient is missing, or is one too many")
+            if g is not None:
+                agree([g], [tengen.stack(list(parts))], str(case))
+
+
+def random_like(tensor: Any, seed: int) -> Any:
+    """Gradients for a tensor, one for each example."""
+    generator = tengen.Generator().manual_seed(seed)
+    return tengen.randn(EXAMPLES, *tensor.shape, dtype=tensor.dtype, generator=generator)
+
+
+ASPECTS = (
+    Aspect("batching", "vmap against a loop", check_batched, in_working_dtypes, unbatched),
+    Aspect("nested batching", "vmap of vmap", check_nested, first_case, unbatched),
+    Aspect("batching in place", "vmap of in-place variants", check_written, in_place, no_writes, written),
+    Aspect("random batching", "vmap of random operators", check_draws, first_case, no_draws),
+    Aspect("batched gradient", "gradients of many", check_gradients, two_samples, unbatched),
+)

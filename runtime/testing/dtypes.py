@@ -1,0 +1,150 @@
+"""The dtypes that an operator claims, and those that it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import tengen
+from tengen.codegen.derive import result_kind
+from tengen.codegen.model import Operator
+from tengen.promotion import common_dtype
+from tengen.testing import declared
+from tengen.testing.aspects import Aspect, Case, culprit, kernel
+from tengen.testing.closeness import close, tolerance
+from tengen.testing.declared import COMPLEX, REAL, calls, determined, flat, run
+from tengen.testing.failure import Mismatch, Part, blamed
+from tengen.testing.samples import Buffer, Call, Random
+
+
+def untyped(operator: Operator) -> str:
+    """Why an operator claims no dtypes."""
+    if not operator.dtypes:
+        return "it claims no dtypes"
+    return "it has no inputs" if operator.factory is not None else ""
+
+
+def claimed(name: str) -> Iterator[Case]:
+    """The calls of an operator in every dtype that it claims."""
+    has = declared.dtypes_of(declared.operators()[name])
+    for call in calls(name):
+        yield from (Case(call, kind) for kind in filter(call.takes, has))
+
+
+def check_claim(case: Case) -> None:
+    """A claimed dtype gives the values of the widest one, in the dtype that the declaration says."""
+    operator, kind, name = case.operator, case.kind, case.name
+    values = case.values
+    try:
+        result = run(name, values)
+    except Exception:
+        part = culprit(case)
+        if part.kind != "dtypes":
+            raise
+        with blamed(case, "dtypes", part, f"{name} does not compute in {kind.name}, which its dtypes claim"):
+            raise
+    expected = result_dtype(case.call, values)
+    dtypes = [t.dtype for t in flat(result)]
+    arrays = [t.numpy().dtype for t in flat(result)]
+    with blamed(case, "dtypes", kernel(), f"the kernel of {name} gives another dtype than is declared"):
+        if arrays != [d.array_dtype for d in dtypes]:
+            raise Mismatch(f"{case}: {arrays} called {dtypes}", got=str(arrays), expected=str(dtypes))
+        if expected is not None and not set(dtypes) <= {expected}:
+            raise Mismatch(f"{case}: {dtypes} is not {expected}", got=str(dtypes), expected=str(expected))
+    wide = COMPLEX if kind.is_complex else REAL
+    inexact = kind.is_floating_point or kind.is_complex
+    if inexact and kind is not wide and wide in declared.dtypes_of(operator) and comparable(operator):
+        wider = run(name, [_widened(v, kind, wide) for v in values])
+        message = f"the kernel of {name} is wrong in {kind.name}"
+        with blamed(case, "dtypes", kernel(), message, called=(kind.name, wide.name)):
+            compare_widths(case, result, wider)
+
+
+def comparable(operator: Operator) -> bool:
+    """Whether the same arguments give the same values."""
+    return declared.deterministic(operator) and declared.has_values(operator)
+
+
+def compare_widths(case: Case, found: Any, wider: Any) -> None:
+    """Floating results agree with the same computed with more digits."""
+    allowed = 10 * tolerance(case.operator, case.kind)
+    pairs = zip(determined(case.operator, found), determined(case.operator, wider), strict=True)
+    for t, e in pairs:
+        if t.dtype.is_floating_point or t.dtype.is_complex:
+            t = t.detach().to(COMPLEX if e.is_complex() else REAL)
+            close(t.numpy(), e.detach().numpy(), allowed, str(case))
+
+
+def result_dtype(call: Call, values: list[Any]) -> Any:
+    """What the declared promotion makes of the arguments; None where the kernel decides."""
+    operator = call.operator
+    kind = result_kind(operator)
+    if kind == "bool":
+        return tengen.bool
+    if operator.promote is None or kind != "same":
+        return None
+    return common_dtype(operands(call, values), operator.promote)
+
+
+def operands(call: Call, values: list[Any]) -> list[Any]:
+    """The values that take part in promotion."""
+    taking_part = [v for a, v in zip(call.arguments, values, strict=True) if a.name in call.operator.promoted]
+    return [t for v in taking_part for t in (v if isinstance(v, list) else [v]) if t is not None]
+
+
+def _widened(value: Any, kind: Any, wide: Any) -> Any:
+    if isinstance(value, tengen.Tensor):
+        return value.to(wide) if value.dtype is kind else value
+    if isinstance(value, list):
+        return [_widened(v, kind, wide) for v in value]
+    return value
+
+
+# -- what is not claimed ---------------------------------------------------------------------
+
+
+def unclaimed(name: str) -> Iterator[Case]:
+    """A call in every dtype that the operator neither claims nor promotes to one that it does."""
+    has = declared.dtypes_of(declared.operators()[name])
+    call = next((c for c in calls(name) if isinstance(first_tensor(c), Random)), None)
+    if call is None or any(isinstance(v, Buffer) for v in call.values):
+        return  # of a buffer the forward operator refuses it
+    for scalar in declared.declarations().scalar_types:
+        kind = tengen.scalar_type.named(scalar.dtype)
+        if computed_in(call, call.tensors(kind), kind) not in has:
+            yield Case(call, kind)
+
+
+def check_refusal(case: Case) -> None:
+    """A dtype that is not claimed is an error that names the operator."""
+    name, kind = case.name, case.kind.name
+    part, message = Part("dtypes", kind), f"{name} computes in {kind}, which its dtypes do not claim"
+    try:
+        run(name, case.values)
+    except (NotImplementedError, RuntimeError, TypeError) as error:
+        with blamed(case, "refused", part, f"the error of {name} for {kind} does not name it"):
+            if case.operator.name.base.strip("_").split("_")[0] not in str(error):
+                raise Mismatch(str(error)) from error
+        return
+    with blamed(case, "refused", part, message):
+        raise Mismatch("there was no error")
+
+
+def first_tensor(call: Call) -> Any:
+    """The value of the argument whose dtype chooses the Type, where nothing promotes."""
+    tensors = (v for a, v in zip(call.arguments, call.values, strict=True) if a.is_tensor_like)
+    flat_values = (w for v in tensors for w in (v if isinstance(v, list) else [v]))
+    return next((v for v in flat_values if v is not None), None)
+
+
+def computed_in(call: Call, values: list[Any], kind: Any) -> Any:
+    """The dtype that the declared promotion chooses for the kernel."""
+    if call.operator.promote is None:
+        return kind
+    return common_dtype(operands(call, values), call.operator.promote)
+
+
+ASPECTS = (
+    Aspect("dtypes", "every dtype that is claimed", check_claim, claimed, untyped),
+    Aspect("refused", "every dtype that is not", check_refusal, unclaimed, untyped),
+)

@@ -1,0 +1,111 @@
+"""Arrays without data against those with it: shapes, dtypes and strides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tengen
+from tengen.codegen.model import Operator
+from tengen.generated.backends import BACKENDS
+from tengen.testing import declared
+from tengen.testing.aspects import Aspect, Case, in_first_dtype, in_working_dtypes
+from tengen.testing.declared import flat, run
+from tengen.testing.differentiable import inputs_of, nodes
+from tengen.testing.failure import Mismatch, Part, blamed
+from tengen.testing.samples import Call
+
+#: The backend whose tensors have no data, by its name and its device.
+BACKEND, DEVICE = next((n, str(b["device"])) for n, b in BACKENDS.items() if not b["data"])
+
+
+def to_meta(value: Any) -> Any:
+    """The argument with its tensors on Meta."""
+    if isinstance(value, tengen.Tensor):
+        return value.to(DEVICE)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(to_meta, value))
+    if isinstance(value, tengen.device):
+        return tengen.device(DEVICE)
+    return value
+
+
+def on_meta(call: Call, kind: Any) -> list[Any]:
+    """The call's values with all tensors and devices on Meta."""
+    values = [to_meta(v) for v in call.tensors(kind)]
+    if call.operator.factory is not None:
+        place = next(i for i, a in enumerate(call.arguments) if str(a.type) == "Device?")
+        values[place] = tengen.device(DEVICE)
+    return values
+
+
+def needs_data(operator: Operator) -> str:
+    """Why an operator cannot run without data."""
+    return "" if declared.runs_on_meta(operator) else "its result's shape depends on data"
+
+
+def check_meta(case: Case) -> None:
+    """Without data the results have the same shapes, dtypes and, where they are views, strides."""
+    name, part = case.name, Part("kernel", BACKEND)
+    result = run(name, case.values)
+    expected = flat(result)
+    if not expected and result is not None and not isinstance(result, (tuple, list)):
+        return
+    with blamed(case, "meta", part, f"the {BACKEND} kernel of {name} fails"):
+        found = flat(run(name, on_meta(case.call, case.kind)))
+    message = f"the {BACKEND} kernel of {name} gives another shape, dtype or layout"
+    with blamed(case, "meta", part, message, called=(BACKEND, declared.main_backend())):
+        if len(found) != len(expected):
+            raise Mismatch(f"{case}: {len(found)} results are not {len(expected)}")
+        for m, e in zip(found, expected, strict=True):
+            if m.device.type != DEVICE:
+                raise Mismatch(f"{case}: a result is on {m.device}")
+            got, wanted = properties(m, m, e), properties(e, m, e)
+            if got != wanted:
+                raise Mismatch(f"{case}: {got} is not {wanted}", got=got, expected=wanted)
+
+
+def properties(tensor: Any, found: Any, expected: Any) -> str:
+    """What of a result is compared: of a view its strides too."""
+    text = f"shape {tuple(tensor.shape)}, {tensor.dtype}"
+    if expected.numel() and expected._is_view() and found._is_view():
+        text += f", strides {tensor.stride()}, offset {tensor.storage_offset()}"
+    return text
+
+
+def no_backward(operator: Operator) -> str:
+    """Why no backward pass is tried without data."""
+    spec = nodes().get(str(operator.name))
+    if spec is None or not declared.implemented(spec):
+        return "it has no derivative of its own"
+    if not declared.deterministic(operator):
+        return "its results are random"
+    return needs_data(operator)
+
+
+def check_backward(case: Case) -> None:
+    """A backward pass runs without data, and gives gradients of the inputs' shapes."""
+    values = on_meta(case.call, case.kind)
+    inputs = [values[i] if j is None else values[i][j] for i, j in inputs_of(case.call, values)]
+    for t in inputs:
+        t.requires_grad_()
+    name, part = case.name, Part("gradient")
+    with blamed(case, "meta backward", part, f"the derivative of {name} fails without data"):
+        results = [r for r in flat(run(name, values)) if r.requires_grad]
+        if not results:
+            return
+        seeds = [tengen.ones_like(r) for r in results]
+        found = tengen.autograd.grad(results, inputs, seeds, allow_unused=True)
+        for g, t in zip(found, inputs, strict=True):
+            if g is not None and (g.shape, g.dtype, g.device.type) != (t.shape, t.dtype, DEVICE):
+                raise Mismatch(f"{case}: the gradient of {properties(t, t, t)} is of {properties(g, g, g)}")
+
+
+def first_sample(name: str) -> list[Case]:
+    """The first sample of an operator, in one dtype."""
+    return list(in_first_dtype(name))[:1]
+
+
+ASPECTS = (
+    Aspect("meta", "shapes without data", check_meta, in_working_dtypes, needs_data),
+    Aspect("meta backward", "derivatives without data", check_backward, first_sample, no_backward),
+)

@@ -1,0 +1,137 @@
+"""The ONNX symbolic: what onnxruntime gives for the exported operator against what tengen gives."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+import tengen
+from tengen.codegen.model import Operator
+from tengen.operator import operator as find_operator
+from tengen.testing import declared
+from tengen.testing.aspects import Aspect, Case
+from tengen.testing.closeness import close
+from tengen.testing.declared import flat, has_values
+from tengen.testing.failure import Mismatch, Part, blamed
+from tengen.testing.samples import Call
+
+#: What onnxruntime says of a dtype or a shape that it does not compute with.
+NOT_ITS = ("NOT_IMPLEMENTED", "Type Error", "INVALID_GRAPH", "Could not find an implementation")
+
+#: onnxruntime's kernels are not tengen's: they round in other places.
+TOLERANCES = {"float16": (1e-2, 1e-2), "float32": (2e-5, 2e-5), "float64": (1e-6, 1e-6)}
+
+SYMBOLIC = Part("symbolic")
+
+
+@functools.cache
+def installed() -> bool:
+    """Whether there is something to write a model with and something to run it."""
+    return find_spec("onnx") is not None and find_spec("onnxruntime") is not None
+
+
+def no_symbolic(operator: Operator) -> str:
+    """Why an operator is not exported."""
+    from tengen.generated.symbolics import SYMBOLICS
+
+    if str(operator.name) not in SYMBOLICS:
+        return "it has no symbolic"
+    return "" if installed() else "onnx and onnxruntime are not installed"
+
+
+def kinds_of(call: Call) -> list[Any]:
+    """The dtypes that a sample is tried in: those that the operator and NumPy have."""
+    has = declared.dtypes_of(call.operator) or [tengen.float32, tengen.float64, *(call.only or ())]
+    if not call.follows_dtype:
+        has = has[-1:] if tengen.float32 not in has else [tengen.float32]
+    return [d for d in dict.fromkeys(has) if call.takes(d) and d.name != "bfloat16" and not d.is_complex]
+
+
+def exported(name: str) -> list[Case]:
+    """The calls of an operator that ONNX says something of."""
+    several = len(declared.operators()[name].schema.returns) > 1
+    calls = declared.calls(name)
+    kept = [c for c in calls if not ("nan" in c.text and several)]  # where NaN stands in an order is not said
+    return [Case(call, kind) for call in kept for kind in kinds_of(call)]
+
+
+def results(case: Case) -> tuple[list[Any], list[Any]] | None:
+    """The results in onnxruntime and in tengen; None where onnxruntime does not have the dtype.
+
+    Raises UnsupportedOperatorError where the symbolic does not cover the call.
+    """
+    import onnxruntime as ort
+
+    values = [tuple(v) if isinstance(v, list) else v for v in case.values]
+    target = find_operator(case.name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tengen.jit.TracerWarning)
+        expected = flat(target(*values))
+        model = tengen.onnx.export(lambda *given: target(*given), tuple(values))
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        session = ort.InferenceSession(model.SerializeToString(), options)
+    except Exception as error:
+        if any(word in str(error) for word in NOT_ITS):
+            return None
+        raise
+    try:
+        return _run(session, model, values), expected
+    except Exception as error:
+        if "data type is not supported" in str(error):
+            return None
+        raise
+
+
+def _run(session: Any, model: Any, values: list[Any]) -> list[Any]:
+    """The outputs of a model."""
+    from tengen.utils.pytree import tree_leaves
+
+    tensors = [leaf for leaf in tree_leaves(tuple(values)) if isinstance(leaf, tengen.Tensor)]
+    given = {i.name: t for i, t in zip(model.graph.input, tensors, strict=True)}
+    used = {i.name for i in session.get_inputs()}
+    found: list[Any] = session.run(None, {name: t.numpy() for name, t in given.items() if name in used})
+    return found
+
+
+def check_symbolic(case: Case) -> None:
+    """What onnxruntime gives is what tengen gives; a call that is not covered, or computed, is let off."""
+    examined(case)
+
+
+def examined(case: Case) -> str:
+    """Check a case; why it could not be, or "" where it could."""
+    name = case.name
+    with blamed(case, "symbolic", SYMBOLIC, f"the model of {name} cannot be made or run"):
+        try:
+            found = results(case)
+        except tengen.onnx.UnsupportedOperatorError as error:
+            return str(error)
+    if found is None:
+        return f"onnxruntime does not compute {case}"
+    message = f"the symbolic of {name} gives other values"
+    with blamed(case, "symbolic", SYMBOLIC, message, called=("onnxruntime", "tengen")):
+        compare(case, *found)
+    return ""
+
+
+def compare(case: Case, found: list[Any], expected: list[Any]) -> None:
+    """The results of onnxruntime and of tengen: dtypes, shapes, and values where they mean something."""
+    if len(found) != len(expected):
+        raise Mismatch(f"{case}: {len(found)} outputs are not {len(expected)}")
+    for a, b in zip(found, expected, strict=True):
+        array = b.detach().numpy() if has_values(case.operator) else np.zeros_like(b.numpy())
+        if a.dtype != array.dtype:
+            raise Mismatch(
+                f"{case}: {a.dtype} is not {array.dtype}", got=str(a.dtype), expected=str(array.dtype)
+            )
+        rtol, atol = TOLERANCES.get(case.kind.name, (1e-7, 1e-7))
+        close(a.astype(np.float64), array.astype(np.float64), rtol, str(case), atol)
+
+
+ASPECTS = (Aspect("symbolic", "the ONNX symbolic", check_symbolic, exported, no_symbolic),)
