@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from .annotations import default, parameter_name
 from .formula import gradient_number, result_numbers, saved
+from .kernels import ABSOLUTE, module_path
 from .model import Argument, Branch, Gradient, ListType, NodeClass, NodeSpec, Operator
 from .nodes import Rewriter, condition_of, gradient_statements, results_used, takes_tuple
 from .specialise import Specialiser, alias, substitute
@@ -59,7 +60,7 @@ class ArrayWriter:
         names = [f"g{i}" for i in range(len(spec.inputs))]
         return NodeClass(
             name=spec.name,
-            bases=f"_nodes.{spec.name}",
+            bases=f"{spec.module}.{spec.name}",
             slots=(),
             parameter="grads" if takes_tuple(spec.operator) else "grad",
             gradients=tuple(names),
@@ -70,8 +71,8 @@ class ArrayWriter:
     def helper(self, qualified: str) -> str:
         """The text that names a helper of formulas, for calls that no array takes part in."""
         module, _, name = qualified.rpartition(".")
-        short = alias(f"formulas.{module}")
-        self.specialiser.modules[short] = f"tengen.formulas.{module}"
+        short = alias(module if module.startswith(ABSOLUTE) else f"formulas.{module}")
+        self.specialiser.modules[short] = module_path("tengen.formulas", module)
         return f"{short}.{name}"
 
     def _branch(self, spec: NodeSpec, gradient: Gradient) -> Branch:
@@ -89,9 +90,7 @@ class ArrayWriter:
         kept = saved(gradient.formula, spec.operator)
         if kept.conditional or kept.retain_variables or kept.input_mask:
             raise Unsupported
-        yield from gradient_statements(
-            spec, gradient.formula.tree, Rewriter({}, frozenset(), {}), "materialize_array"
-        )
+        yield from gradient_statements(spec, gradient.formula.tree, Rewriter({}, {}, {}), "materialize_array")
         arguments = {a.name: a for a in spec.operator.schema.arguments}
         for name in (*kept.tensors, *kept.values):
             slot, local = f"node._{name}", parameter_name(name)

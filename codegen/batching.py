@@ -14,6 +14,7 @@ from .diagnostics import Report, one_of
 from .dispatch import Sources
 from .fields import known_word, length_of_scalar, words
 from .formula import parse_formula
+from .kernels import module_path
 from .model import Argument, Batching, Formula, Located, Schema, Variant
 from .names import TensorVocabulary, check_names
 from .nodes import Rewriter, copy_of
@@ -198,7 +199,7 @@ class BatchingFunction:
 class BatchingWriter:
     """Makes the rows of generated/batching.py, and the functions that they refer to."""
 
-    def __init__(self, functions: frozenset[str]) -> None:
+    def __init__(self, functions: Mapping[str, str]) -> None:
         self.functions = functions
         self.modules: dict[str, str] = {}
         self.made: list[BatchingFunction] = []
@@ -259,10 +260,11 @@ class BatchingWriter:
 
     def _function(self, variant: Variant, formula: Formula, helpers: Mapping[str, str]) -> str:
         given = {a.name for a in variant.operator.schema.arguments}
-        rewriter = Rewriter(helpers, self.functions - given, {})
+        functions = {name: text for name, text in self.functions.items() if name not in given}
+        rewriter = Rewriter(helpers, functions, {})
         text = ast.unparse(rewriter.visit(copy_of(formula.tree)))
         for module in rewriter.used_helpers:
-            self.modules[alias(module)] = f"tengen.formulas.{module}"
+            self.modules[alias(module)] = module_path("tengen.formulas", module)
         count = sum(f.operator == str(variant.name) for f in self.made)
         name = f"{variant.name.method}_batched{count or ''}".lstrip("_")
         parameters = ", ".join(a.name for a in variant.operator.schema.arguments)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .annotations import annotation, default, parameter_name, return_annotation
+from .keyword_calls import KeywordForm, keyword_forms
 from .model import Argument, Operator, Variant
 
 #: Python's binary operators, whose in-place forms begin with __i.
@@ -58,6 +59,7 @@ class Binding:
     doc: str
     guard: str = "not active"
     requires_grad: bool = False  # a factory: takes requires_grad=
+    forms: tuple[KeywordForm, ...] = ()  # first paths of calls with keywords
     words: tuple[tuple[str, str, str], ...] = ()  # what may be given by another word, that, the default
 
 
@@ -72,6 +74,11 @@ class Group:
     @property
     def operators(self) -> tuple[Operator, ...]:
         return tuple(v.operator for v in self.variants)
+
+    @property
+    def called(self) -> str:
+        """The function's name as the runtime has it: with the library's, if it is of one."""
+        return self.variants[0].name.called
 
     @property
     def python_module(self) -> str | None:
@@ -182,9 +189,7 @@ class BindingWriter:
             ['"out": out'] if out else []
         )
         public = _public(group.function, receiver, names.values())
-        fallback = (
-            f'call("{group.function}", ({", ".join(positional)},), {{{", ".join(keywords)}}}, {public})'
-        )
+        fallback = f'call("{group.called}", ({", ".join(positional)},), {{{", ".join(keywords)}}}, {public})'
         guard = "not active" + (" and out is None" if out else "")
         return Binding(
             group.function,
@@ -217,7 +222,7 @@ class BindingWriter:
             self._returns((operator,)),
             "",
             (attempt,) if attempt.condition != "False" else (),
-            f'call("{group.function}", ({positional}), {{{", ".join(keywords)}}}, {public})',
+            f'call("{group.called}", ({positional}), {{{", ".join(keywords)}}}, {public})',
             group.doc,
             f"not active{out} and (t := one_type({tensors})) is not None",
             words=words,
@@ -228,9 +233,11 @@ class BindingWriter:
     ) -> Binding:
         """``def sum(self, *args, **keywords)``: overloads that no one signature covers."""
         attempts: list[Attempt] = []
+        forms: tuple[KeywordForm, ...] = ()
         if starts_with_self:
             for o in operators:
                 attempts += self._open_attempts(o, receiver)
+            forms = self._forms(operators, receiver)
         if receiver == "input" and starts_with_self:
             signature = "*args, **keywords"
             attempts = [Attempt(a.condition, a.call.replace("(input", "(args[0]")) for a in attempts]
@@ -240,9 +247,10 @@ class BindingWriter:
                 self._returns(operators),
                 "args[0]",
                 tuple(attempts),
-                f'call("{group.function}", args, keywords, {group.function})',
+                f'call("{group.called}", args, keywords, {group.function})',
                 group.doc,
                 "not active and not keywords and args",
+                forms=forms,
             )
         signature = ", ".join([*(["self"] if receiver == "self" else []), "*args", "**keywords"])
         given, keywords = "args", "keywords"
@@ -260,10 +268,30 @@ class BindingWriter:
             self._returns(operators),
             receiver if starts_with_self else "",
             tuple(attempts),
-            f'call("{group.function}", {given}, {keywords}, {public})',
+            f'call("{group.called}", {given}, {keywords}, {public})',
             group.doc,
             "not active and not keywords",
+            forms=forms,
         )
+
+    def _forms(self, operators: tuple[Operator, ...], receiver: str) -> tuple[KeywordForm, ...]:
+        """The first paths of calls with keywords."""
+        if any(_makes_new(o) for o in operators):
+            return ()  # there ``requires_grad=`` is among them
+        forms: list[KeywordForm] = []
+        first = "self" if receiver == "self" else "args[0]"
+        for o in operators:
+
+            def attempted(names: dict[str, str], o: Operator = o) -> tuple[str, str]:
+                names = {o.schema.positional[0].name: first} | names
+                made = self._attempt(o, names, o.schema.arguments, first, complete=False)
+                return made.condition, made.call
+
+            def testable(argument: Argument, o: Operator = o) -> bool:
+                return _test(o, argument, "x", False)[0] not in ("False", "x is None")
+
+            forms += keyword_forms(o, 0 if receiver == "self" else 1, testable, attempted)
+        return tuple(forms)
 
     def _open_attempts(self, operator: Operator, receiver: str) -> Iterable[Attempt]:
         """The first paths of an overload by the number of arguments given."""
@@ -355,7 +383,7 @@ class BindingWriter:
             self._returns(operators),
             "",
             (),
-            f'make("{group.function}", args, keywords, {group.function}, requires_grad)',
+            f'make("{group.called}", args, keywords, {group.function}, requires_grad)',
             group.doc,
             requires_grad=True,
         )
@@ -390,7 +418,7 @@ class BindingWriter:
         taken = {a.condition for a in attempts}
         attempts += [a for a in numbers if a.condition not in taken]
         public = self.seen_as(name, order, group)
-        fallback = f'call_operator("{group.function}", ({", ".join(order)},), "{public}")'
+        fallback = f'call_operator("{group.called}", ({", ".join(order)},), "{public}")'
         kept = tuple(a for a in attempts if a.condition != "False")
         return Binding(name, ", ".join(parameters), "Any", "self", kept, fallback, "")
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-_SUFFIXES = frozenset({".py", ".yaml", ".cwrap", ".jinja"})
+_SUFFIXES = frozenset({".py", ".yaml", ".cwrap", ".jinja", ".toml"})
 _OUTPUTS = frozenset({".py", ".pyi", ".md", ".json"})
 
 

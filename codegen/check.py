@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from .batching import BatchingChecker
 from .diagnostics import Report
@@ -70,7 +71,7 @@ class OperatorChecker:
             kernels=kernels,
             tags=tags,
             autogen=self.autogen(declared),
-            python_module=self.python_module(fields.get("python_module")),
+            python_module=self.python_module(declared),
             operators=self.operators(declared),
             promote=promote,
             promoted=promoted,
@@ -118,6 +119,9 @@ class OperatorChecker:
         if located is None:
             return frozenset({"function"})
         chosen = self.words_of(located, VARIANTS, "variant")
+        if "method" in chosen and declared.schema.name.namespace:
+            self.not_of_libraries(located.key or located.place, "variants", "methods of Tensor")
+            return chosen
         if "method" in chosen and not any(
             a.name == "self" and a.is_tensor_like for a in declared.schema.positional
         ):
@@ -131,12 +135,26 @@ class OperatorChecker:
                     )
         return chosen
 
+    def not_of_libraries(self, place: Place, key: str, what: str) -> None:
+        """Reports a key by which a library would change what is tengen's."""
+        self.report.error(
+            place,
+            f"a library adds no {what}",
+            length=len(key),
+            expected=f"functions only: they are found in tengen.ops.{self.sources.library}",
+        )
+
     def tags(self, located: Located | None) -> frozenset[str]:
         return self.words_of(located, self.sources.tables.tags, "tag")
 
-    def python_module(self, located: Located | None) -> str | None:
+    def python_module(self, declared: Declared) -> str | None:
+        located = declared.fields.get("python_module")
         if located is None:
             return None
+        if declared.schema.name.namespace:
+            self.not_of_libraries(
+                located.key or located.place, "python_module", "functions to tengen's modules"
+            )
         known_word(located.value, located.place, PYTHON_MODULES, "Python module", self.report)
         return str(located.value)
 
@@ -178,7 +196,7 @@ class OperatorChecker:
     def composite_by_name(self, declared: Declared, tags: frozenset[str]) -> dict[str, Kernel]:
         """Without dispatch, as in PyTorch: the composite named like the operator."""
         name = declared.schema.name
-        for candidate in (name.method, name.function):
+        for candidate in (replace(name, namespace="").method, name.function):
             if self.sources.composite.find(candidate):
                 value = Located(candidate, declared.place)
                 kernel = self.kernel_checker.kernel(declared.schema, COMPOSITES[0], value, tags, False)
@@ -189,7 +207,7 @@ class OperatorChecker:
             f'"{name}" has no kernel',
             length=len(str(name)),
             expected="dispatch: a kernel for each backend",
-            help=f"without dispatch it is the function {name.method} of runtime/composite/",
+            help=f"without dispatch it is the function {candidate} of {self.sources.home}/composite/",
         )
         return {}
 
@@ -205,6 +223,8 @@ class OperatorChecker:
         """By special method, the arguments that it hands on."""
         located = declared.fields.get("operators")
         result: dict[str, tuple[str, ...]] = {}
+        if located is not None and declared.schema.name.namespace:
+            self.not_of_libraries(located.key or located.place, "operators", "special methods of Tensor")
         for name, value in located.value.items() if located is not None else ():
             known_word(name, value.key or value.place, sorted(SPECIAL_METHODS), "special method", self.report)
             result[name] = self.arguments(declared, value, ())

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from tengen.codegen.library import LibraryError
+
 #: Each command: the module that has its ``add_arguments`` and ``run``, and what it is for.
 COMMANDS = {
     "gen": ("tengen.codegen.gen", "generate the code of the declared operators"),
@@ -35,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status: int = options.run(options)
         sys.stdout.flush()
+    except LibraryError as error:
+        print(error, file=sys.stderr)
+        return 1
     except BrokenPipeError:  # who read has read enough: `tengen explain mul | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

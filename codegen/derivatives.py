@@ -56,7 +56,8 @@ class DerivativeChecker:
 
     def __init__(self, operators: Mapping[OperatorName, Operator], sources: Sources, report: Report) -> None:
         self.operators, self.sources, self.report = operators, sources, report
-        self.derived = {variant: o.name for o in operators.values() for variant in o.autogen}
+        # As entries write them.
+        self.derived = {replace(v, namespace=""): o.name for o in operators.values() for v in o.autogen}
 
     def derivative(self, entry: Entry) -> Derivative | None:
         """The derivative of an entry; None when it belongs to no operator."""
@@ -106,7 +107,8 @@ class DerivativeChecker:
                     source.at(error.offset), error.message, length=error.length, expected=error.expected
                 )
                 return None
-        operator = self.operators.get(name)
+        own = replace(name, namespace=self.sources.library)
+        operator = self.operators.get(own) or self.operators.get(name)
         if operator is None and str(name) not in self.report.unread:
             helped = suggestion(str(name), map(str, self.operators))
             if name in self.derived:

@@ -73,16 +73,19 @@ def derive(declared: Declarations) -> Derived:
     jvps: dict[str, JvpSpec] = {}
     alternatives: dict[str, dict[str, NodeSpec]] = {}
     entries = (*declared.derivatives, *differentiate(declared))
-    names = _node_names(entries)
+    names = _node_names(entries, declared)
     for entry in entries:
         operator = functional.get(_functional_name(entry.name, functional))
         if operator is None:
             continue
         node = _node(names[str(entry.name)], operator, entry)
+        if declared.library and declared.owns(entry.place):
+            node = replace(node, module="_library_nodes")
         if node.inputs:
             nodes[str(operator.name)] = node
         for backend, body in entry.dispatch.items():
             own = _node(node.name.replace("Backward", f"{backend}Backward"), operator, body)
+            own = replace(own, module=node.module)
             alternatives.setdefault(backend, {})[str(operator.name)] = own
         jvp = _jvp(operator, entry)
         if jvp is not None:
@@ -158,7 +161,8 @@ def inplace_variant(operator: Operator, name: OperatorName) -> Variant:
         returns=(Return(BaseType("Tensor"), None, written),),
         parenthesised=False,
     )
-    variants = operator.variants | ({"method"} if operator.tags & {"pointwise"} else set())
+    methods = operator.tags & {"pointwise"} and not name.namespace
+    variants = operator.variants | ({"method"} if methods else set())
     made = replace(operator, schema=inplace, variants=variants, kernels={}, autogen=(), samples=())
     return Variant(made, "inplace", operator.name)
 
@@ -198,12 +202,17 @@ def camel(name: str) -> str:
     return "".join(part.title() for part in name.split("_"))
 
 
-def _node_names(entries: Iterable[Derivative]) -> dict[str, str]:
-    """``MulBackward0`` for the first entry of ``mul``, ``MulBackward1`` for the second, ..."""
+def _node_names(entries: Iterable[Derivative], declared: Declarations) -> dict[str, str]:
+    """``MulBackward0`` for the first entry of ``mul``, ``MulBackward1`` for the second, ...
+
+    A library's begin with its name, for it does not know of the others.
+    """
     count: dict[str, int] = {}
     names: dict[str, str] = {}
     for entry in entries:
-        stem = camel(entry.name.base.removesuffix("_forward"))
+        stem = entry.name.base.removesuffix("_forward")
+        of_library = declared.library and declared.owns(entry.place)
+        stem = camel(f"{declared.library}_{stem}" if of_library else stem)
         number = count.setdefault(stem, 0)
         count[stem] += 1
         names[str(entry.name)] = f"{stem}Backward{number}"

@@ -41,6 +41,8 @@ class Sources:
     operators: OperatorTable
     errors: frozenset[str]  # classes of exceptions that the runtime defines
     references: frozenset[str] | None  # functions of tests/references.py, where there are tests
+    home: str = "runtime"  # the folder of these functions, as messages show it
+    library: str = ""
 
 
 def kernel_arguments(schema: Schema, factory: bool) -> tuple[str, ...]:
@@ -161,7 +163,7 @@ class KernelChecker:
         source, name = formula.source, formula.text
         found = index.find(name, modules)
         if not found:
-            where = "runtime/composite/" if key in COMPOSITES else "the kernel modules of " + key
+            where = f"{self.sources.home}/composite/" if key in COMPOSITES else "the kernel modules of " + key
             self.report.error(
                 source.place,
                 f'no kernel "{name}" for {key}',
@@ -179,13 +181,13 @@ class KernelChecker:
                 f"the kernel {name} {problem}",
                 length=len(name),
                 expected=f"{name}({', '.join(given)})",
-                help=f"it is defined in the module {found[0].module}",
+                help=f"it is defined in the module {found[0].home}",
             )
         return Kernel(formula, found[0].qualified)
 
     def unique(self, found: Sequence[Function], source: Located, key: str) -> None:
         if len(found) > 1:
-            modules = " and ".join(function.module for function in found)
+            modules = " and ".join(function.home for function in found)
             self.report.error(
                 source.place,
                 f'{key} has two kernels "{found[0].name}"',

@@ -41,7 +41,7 @@ def reference(groups: Mapping[str, Group], derivatives: Iterable[Derivative]) ->
 
 def _public(name: str, group: Group) -> str:
     module = group.python_module
-    home = {"nn": "nn.functional"}.get(module or "", module)
+    home = {"nn": "nn.functional"}.get(module or "", module) or group.variants[0].name.namespace
     return f"{home}.{exported_name(group)}" if home else name
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from .cache import Cache
 
 if TYPE_CHECKING:
+    from .library import Library
     from .model import OutputFile
     from .write import Status
 
@@ -55,13 +57,28 @@ def output_dir() -> Path:
     return _PACKAGE.parent / "generated"
 
 
-def generate(declarations: Path | None = None) -> list[OutputFile]:
-    """Every generated file, in memory. Raises DeclarationErrors with all mistakes found."""
+def generate(declarations: Path | None = None, library: Library | None = None) -> list[OutputFile]:
+    """Every generated file of tengen, or of a library, in memory.
+
+    Raises DeclarationErrors with all mistakes found.
+    """
     from .load import load  # late: where nothing has changed, nothing of this is needed
     from .render import Renderer
 
-    declared = load(declarations or declarations_dir(), runtime_dir())
-    return Renderer(declared, runtime_dir(), templates_dir()).files()
+    declared = load(declarations or declarations_dir(), runtime_dir(), library)
+    if library is None:
+        return Renderer(declared, runtime_dir(), templates_dir()).files()
+    from .library_render import LibraryRenderer
+
+    return LibraryRenderer(declared, runtime_dir(), templates_dir(), library, version()).files()
+
+
+def version() -> str:
+    """The version of tengen."""
+    text = (runtime_dir() / "__init__.py").read_text(encoding="utf-8")
+    found = re.search(r'^__version__ = "(.+)"$', text, re.M)
+    assert found is not None
+    return found[1]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,15 +90,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--declarations", type=Path, metavar="DIR", help="what to read (default: declarations/)"
     )
+    parser.add_argument(
+        "--library",
+        type=Path,
+        metavar="DIR",
+        help="the folder of a library to generate (default: that which the command is called in, if any)",
+    )
+
+
+def library_of(options: argparse.Namespace) -> Library | None:
+    """The library that a command works on: the one that is named, or that which it is called in.
+
+    None for tengen itself. Raises LibraryError for a folder that is no library's, or has mistakes.
+    """
+    from .library import LibraryError, library_around, library_at
+
+    named: Path | None = getattr(options, "library", None)
+    if named is not None:
+        found = library_at(named)
+        if found is None:
+            raise LibraryError(f"{named} is no library: its pyproject.toml has no [tool.tengen] library")
+        return found
+    return library_around(Path.cwd()) if getattr(options, "declarations", None) is None else None
 
 
 def run(options: argparse.Namespace) -> int:
     """The command, its arguments parsed; returns the exit status."""
-    output: Path = options.output or output_dir()
+    from .library import LibraryError
+
+    try:
+        library = library_of(options)
+    except LibraryError as error:
+        print(error, file=sys.stderr)
+        return 1
+    output: Path = options.output or (output_dir() if library is None else library.generated)
     if options.declarations and not options.declarations.is_dir():
         print(f"{options.declarations} is no folder of declarations", file=sys.stderr)
         return 1
-    cache = cache_of(options, output)
+    cache = cache_of(options, output, library)
     if cache.unchanged():
         return _unchanged(options, output)
     gc.disable()  # the process is short, and what it makes lives to its end
@@ -89,7 +135,7 @@ def run(options: argparse.Namespace) -> int:
     from .write import compare, foreign, write
 
     try:
-        files = generate(options.declarations)
+        files = generate(options.declarations, library)
     except DeclarationErrors as errors:
         print(errors, file=sys.stderr)
         return 1
@@ -114,12 +160,16 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def cache_of(options: argparse.Namespace, output: Path) -> Cache:
+def cache_of(options: argparse.Namespace, output: Path, library: Library | None = None) -> Cache:
     """What is known of the last run. It is kept in the project's .cache/, which is not committed."""
     declarations: Path = options.declarations or declarations_dir()
     inputs = [declarations, templates_dir(), runtime_dir(), _PACKAGE]
     inputs += sorted((declarations.parent / "tests").glob("references*.py"))  # named by samples
-    return Cache(output.resolve().parent / ".cache" / "generated.json", inputs, output.resolve())
+    folder = output.resolve().parent
+    if library is not None:
+        inputs += [*library.sources, *sorted(library.tests.glob("references*.py"))]
+        folder = library.root
+    return Cache(folder / ".cache" / "generated.json", inputs, output.resolve())
 
 
 def _unchanged(options: argparse.Namespace, output: Path) -> int:
@@ -143,8 +193,8 @@ def _report(states: Sequence[Status], options: argparse.Namespace) -> int:
     if not wrong:
         return 0
     command = "python -m tengen.codegen.gen"
-    for name in ("declarations", "output"):
-        if getattr(options, name) is not None:
+    for name in ("declarations", "library", "output"):
+        if getattr(options, name, None) is not None:
             command += f" --{name} {getattr(options, name)}"
     print(
         f"\n{len(wrong)} of {len(states)} files are not what the declarations generate. To mend it: {command}"

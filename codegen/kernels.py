@@ -59,6 +59,15 @@ def _arguments(least: int, most: int) -> str:
     return f"{least} to {most} arguments"
 
 
+#: Begins a module that is named in full, because it is not below tengen's package: "@mylib.native.foo".
+ABSOLUTE = "@"
+
+
+def module_path(package: str, module: str) -> str:
+    """By what a module of an index is imported; ``package`` is tengen's: ``tengen.native``."""
+    return module[1:] if module.startswith(ABSOLUTE) else f"{package}.{module}"
+
+
 @dataclass(slots=True)
 class Function:
     """A function of the runtime by its module below the package, ``nn.conv`` for instance."""
@@ -71,6 +80,11 @@ class Function:
     @property
     def qualified(self) -> str:
         return f"{self.module}.{self.name}"
+
+    @property
+    def home(self) -> str:
+        """The module as messages show it."""
+        return self.module.removeprefix(ABSOLUTE)
 
     def arity(self) -> Arity | None:
         """What it takes; None when its definition does not say (``f = g``)."""
@@ -97,11 +111,20 @@ class FunctionIndex:
 
     def __init__(self, package: Path, pattern: str = "*.py") -> None:
         self.package = package
+        self.pattern = pattern
         self.functions: dict[str, list[Function]] = {}
         self.modules: list[str] = []
-        for path in sorted(package.rglob(pattern)):
+        self._read(package, "")
+
+    def join(self, package: Path, name: str) -> None:
+        """Add the functions of another package, which is imported by this name; it may be missing."""
+        self._read(package, ABSOLUTE + name)
+
+    def _read(self, package: Path, prefix: str) -> None:
+        for path in sorted(package.rglob(self.pattern)):
             parts = path.relative_to(package).with_suffix("").parts
-            module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            below = parts[:-1] if parts[-1] == "__init__" else parts
+            module = ".".join([prefix, *below] if prefix else below)
             self.modules.append(module)
             text = path.read_text(encoding="utf-8")
             seen: set[str] = set()

@@ -97,6 +97,13 @@ KEYS: dict[str, dict[str, Key]] = {
     ),
 }
 
+# Keys of an entry of a library's kernels.yaml.
+KERNEL_KEYS = _table(
+    Key("name", _STR, "the operator of tengen that gets kernels"),
+    Key("dispatch", _MAP, "the kernel for each backend that lacks one"),
+    _DTYPES,
+)
+
 # Keys of a derivatives entry that are no names of arguments or results.
 DERIVATIVE_KEYS = _table(
     Key("name", _STR, "the operator: its name, or its whole schema"),

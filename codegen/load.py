@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
+from .added_kernels import with_kernels
 from .check import OperatorChecker
 from .derivatives import DerivativeChecker
 from .diagnostics import Report, suggestion
@@ -12,9 +14,10 @@ from .dispatch import Sources
 from .expand import Declared, expand
 from .fields import words
 from .kernels import FunctionIndex, attributes_of, classes_of
+from .library import Library, index
 from .model import Declarations, Derivative, Entry, Operator, OperatorName, Place
 from .names import OperatorTable
-from .read import MECHANISMS, mechanism_of, read_entries
+from .read import KERNELS, MECHANISMS, mechanism_of, read_entries
 from .schema import SchemaError, parse_name
 from .tables import TABLES, Tables, load_tables
 
@@ -30,35 +33,46 @@ _PLAIN_ATTRIBUTES = frozenset({
 })  # fmt: skip
 
 
-def load(declarations_dir: Path, runtime_dir: Path) -> Declarations:
-    """Everything that the folder declares.
+def load(declarations_dir: Path, runtime_dir: Path, library: Library | None = None) -> Declarations:
+    """Everything that the folder declares, and a library on top of it.
 
     ``runtime_dir`` is where the functions that declarations name are looked up; its modules are
     read, never imported.  Raises DeclarationErrors with every mistake that was found.
     """
     report = Report()
-    declarations = load_reporting(declarations_dir, runtime_dir, report)
+    declarations = load_reporting(declarations_dir, runtime_dir, report, library)
     report.finish()
     return declarations
 
 
-def load_reporting(declarations_dir: Path, runtime_dir: Path, report: Report) -> Declarations:
+def load_reporting(
+    declarations_dir: Path, runtime_dir: Path, report: Report, library: Library | None = None
+) -> Declarations:
     """As ``load``, but mistakes go to ``report``, and entries that have one are left out."""
-    native = FunctionIndex(runtime_dir / "native")
-    tables = load_tables(declarations_dir, native, report)
-    declared, entries = _read(declarations_dir, tables, native, report)
+    native = index(runtime_dir, "native", library)
+    tables = load_tables(declarations_dir, native, report, library)
+    base = f"tengen/{declarations_dir.name}" if library is not None else declarations_dir.name
+    declared, entries, kernels = _read(declarations_dir, base, tables, native, report)
+    if library is not None:
+        own = _read(library.declarations, library.display, tables, native, report, KERNELS)
+        named = [_of_library(item, library.name) for item in own[0]]
+        declared, entries, kernels = [*declared, *named], [*entries, *own[1]], own[2]
     unique = _unique(declared, report)
     sources = Sources(
         tables=tables,
         native=native,
-        composite=FunctionIndex(runtime_dir / "composite"),
-        formulas=FunctionIndex(runtime_dir / "formulas"),
-        symbolics=FunctionIndex(runtime_dir / "onnx", "symbolics*.py"),
+        composite=index(runtime_dir, "composite", library),
+        formulas=index(runtime_dir, "formulas", library),
+        symbolics=index(runtime_dir, "onnx", library, "symbolics*.py"),
         operators=_operator_table(unique.values(), report.unread, runtime_dir),
         errors=classes_of(runtime_dir / "errors.py"),
-        references=_references(declarations_dir),
+        references=_references(declarations_dir, library),
+        home="runtime" if library is None else library.display.rpartition("/")[0],
+        library="" if library is None else library.name,
     )
     operators, bad = _operators(unique, sources, report)
+    if kernels:
+        operators = with_kernels(operators, kernels, sources, report)
     derivatives = _derivatives(entries, operators, sources, report)
     return Declarations(
         operators=tuple(
@@ -70,38 +84,52 @@ def load_reporting(declarations_dir: Path, runtime_dir: Path, report: Report) ->
         backends=tuple(tables.backends.values()),
         tags=tables.tags,
         primitives=tables.primitives.pointwise,
+        library=sources.library,
+        folder="" if library is None else f"{library.display}/",
     )
 
 
+def _of_library(item: Declared, library: str) -> Declared:
+    """A declaration, its operator being the library's."""
+    name = replace(item.schema.name, namespace=library)
+    return replace(item, schema=replace(item.schema, name=name))
+
+
 def _read(
-    directory: Path, tables: Tables, native: FunctionIndex, report: Report
-) -> tuple[list[Declared], list[Entry]]:
-    """The operators and the derivative entries of all files, in the order of the files' names."""
+    directory: Path, display: str, tables: Tables, native: FunctionIndex, report: Report, *more: str
+) -> tuple[list[Declared], list[Entry], list[Entry]]:
+    """The operators, the derivatives and the kernels of all files, in the order of the files' names.
+
+    ``more`` are the mechanisms that only a library has.
+    """
     declared: list[Declared] = []
     entries: list[Entry] = []
-    for path in sorted(directory.iterdir()):
+    kernels: list[Entry] = []
+    for path in sorted(directory.iterdir()) if directory.is_dir() else ():
         mechanism = mechanism_of(path)
-        if mechanism is None:
-            _known_file(path, directory, report)
+        if mechanism is None or mechanism not in (*MECHANISMS.values(), "cwrap", *more):
+            _known_file(path, display, report)
             continue
-        for entry in read_entries(path, f"{directory.name}/{path.name}", mechanism, report):
+        for entry in read_entries(path, f"{display}/{path.name}", mechanism, report):
             if mechanism == "derivatives":
                 entries.append(entry)
+            elif mechanism == KERNELS:
+                kernels.append(entry)
             else:
                 operators, derivatives = expand(entry, tables, native, report)
                 declared += operators
                 entries += derivatives
-    return declared, entries
+    return declared, entries, kernels
 
 
-def _known_file(path: Path, directory: Path, report: Report) -> None:
+def _known_file(path: Path, display: str, report: Report) -> None:
     """A YAML file that nothing reads has a misspelt name."""
     if path.suffix != ".yaml" or path.name in TABLES:
         return
     stem = path.name.split(".")[0]
     tables = [name.removesuffix(".yaml") for name in TABLES]
     report.error(
-        Place(f"{directory.name}/{path.name}", 1, 1),
+        Place(f"{display}/{path.name}", 1, 1),
         "nothing reads a file of this name",
         expected=f"{', '.join(MECHANISMS)} (.yaml, or .PART.yaml), or {', '.join(tables)} (.yaml)",
         help=suggestion(stem, [*MECHANISMS, *tables]),
@@ -112,9 +140,22 @@ def _unique(declared: list[Declared], report: Report) -> dict[OperatorName, Decl
     """The operators by name; one that is listed twice, or whose method's name is taken, is reported."""
     result: dict[OperatorName, Declared] = {}
     methods: dict[str, OperatorName] = {}
+    functions: dict[str, Place] = {}  # of tengen, which come before a library's
     for item in declared:
         name = item.schema.name
         place = item.source.place if item.source is not None else item.place
+        if not name.namespace:
+            functions.setdefault(name.function, place)
+        elif name.function in functions:
+            report.error(
+                place,
+                f'"{name.function}" is an operator of tengen',
+                length=len(name.function),
+                expected="another name: formulas could mean either",
+                help=f"{KERNELS}.yaml adds kernels to tengen's operators, derivatives.yaml derivatives",
+                related=((functions[name.function], "it is declared here"),),
+            )
+            continue
         if name in result:
             first = result[name]
             related = (
@@ -199,7 +240,12 @@ def _derivatives(
     return result
 
 
-def _references(declarations_dir: Path) -> frozenset[str] | None:
+def _references(declarations_dir: Path, library: Library | None) -> frozenset[str] | None:
     """The functions of tests/references.py; None where the tests are not at hand."""
     tests = declarations_dir.parent / "tests"
-    return frozenset(FunctionIndex(tests, "references*.py").functions) if tests.is_dir() else None
+    if not tests.is_dir():
+        return None
+    index = FunctionIndex(tests, "references*.py")
+    if library is not None:
+        index.join(library.tests, "tests")
+    return frozenset(index.functions)

@@ -169,19 +169,26 @@ class OperatorName:
     inplace: bool = False
     dunder: bool = False  # __and__, __iand__ ...: base is written with its underscores
     overload: str = ""
+    namespace: str = ""  # the library whose operator it is; empty for tengen's own
 
     @property
     def function(self) -> str:
-        """The name without the overload: ``add_``."""
+        """The name without the overload, as formulas and Python have it: ``add_``."""
         return self.base + ("_" if self.inplace and not self.dunder else "")
 
     @property
+    def called(self) -> str:
+        """The name without the overload, as the runtime has it: ``add_``, ``mylib::foo``."""
+        return f"{self.namespace}::{self.function}" if self.namespace else self.function
+
+    @property
     def method(self) -> str:
-        """The name of the generated method of a Type: ``add__Tensor``, ``mul_Tensor``, ``exp``."""
-        return f"{self.function}_{self.overload}" if self.overload else self.function
+        """The name of the generated method of a Type: ``add__Tensor``, ``exp``, ``mylib__foo``."""
+        function = f"{self.namespace}__{self.function}" if self.namespace else self.function
+        return f"{function}_{self.overload}" if self.overload else function
 
     def __str__(self) -> str:
-        return f"{self.function}.{self.overload}" if self.overload else self.function
+        return f"{self.called}.{self.overload}" if self.overload else self.called
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +264,8 @@ class Kernel:
     """What a backend runs: a function of runtime/native/ by name, or an expression over arrays.
 
     For the Composite keys it is a function of runtime/composite/, or an expression over Tensors.
-    A function is written "module.function", below tengen.native or tengen.composite; or, when
-    it belongs to another library, "scipy.special:erf".
+    A function is written "module.function", below tengen.native or tengen.composite; when it is a
+    library's, "@mylib.native.module.function"; and "scipy.special:erf" elsewhere.
     """
 
     formula: Formula
@@ -274,7 +281,7 @@ class Kernel:
 class Rule:
     """What an operator becomes elsewhere, as in ONNX: an expression, or a function by its name.
 
-    Functions are written "module.function", below the package of the rule.
+    Functions are written "module.function", below the package of the rule, or as a Kernel's.
     """
 
     formula: Formula
@@ -398,11 +405,12 @@ class Backend:
 
     name: str  # "CPU"
     device: str  # "cpu"
-    library: str  # the module that implements tengen.backend.Backend for it
+    library: str  # the module, or "module:object", that implements tengen.backend.Library for it
     namespace: str  # the module that is ``xp`` in expressions
     kernels: tuple[str, ...]  # modules of kernel functions
     scalar_types: tuple[str, ...]
     capabilities: Mapping[str, Any] = field(default_factory=dict)
+    library_of: str = ""  # the library that declares it; empty for tengen's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,6 +437,12 @@ class Declarations:
     backends: tuple[Backend, ...]
     tags: Mapping[str, str]
     primitives: Mapping[str, Primitive] = field(default_factory=dict)
+    library: str = ""  # whose declarations they are, on top of tengen's; empty for tengen's own
+    folder: str = ""  # of the library's declarations, as places have it
+
+    def owns(self, place: Place) -> bool:
+        """Whether something is declared where code is generated for: by the library, if there is one."""
+        return place.file.startswith(self.folder)
 
 
 # --------------------------------------------------------------------------------------
@@ -489,6 +503,7 @@ class NodeSpec:
     shown: str | None = None  # the name that users see, where it is not the class's
     helpers: Mapping[str, str] = field(default_factory=dict)
     refused: tuple[Argument, ...] = ()  # Tensor arguments of which the entry says nothing
+    module: str = "_nodes"  # what generated code calls the module of the class
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from .annotations import parameter_name
 from .formula import ORIGINAL_SELF, gradient_number, metadata_use, result_numbers, saved
+from .kernels import module_path
 from .model import Argument, Branch, Gradient, JvpFunction, JvpSpec, NodeClass, NodeSpec, Operator, Saved
 from .names import TENSOR_BUILTINS
 from .specialise import alias
@@ -60,10 +61,10 @@ class Rewriter(ast.NodeTransformer):
     """Rewrites a formula's names; what it meets is noted for the imports."""
 
     def __init__(
-        self, helpers: Mapping[str, str], functions: frozenset[str], metadata: Mapping[str, str]
+        self, helpers: Mapping[str, str], functions: Mapping[str, str], metadata: Mapping[str, str]
     ) -> None:
         self.helpers = helpers
-        self.functions = functions
+        self.functions = functions  # of operators, by name: what generated code calls each, "F.exp"
         self.metadata = metadata  # names saved only as metadata -> their slot's stem
         self.known: set[str] = set()
         self.used_helpers: set[str] = set()
@@ -103,7 +104,7 @@ class Rewriter(ast.NodeTransformer):
         if name in TENSOR_BUILTINS:  # not the declared function of that name
             return node
         if name in self.functions:
-            return ast.parse(f"F.{name}", mode="eval").body
+            return ast.parse(self.functions[name], mode="eval").body
         return node
 
 
@@ -115,7 +116,7 @@ def copy_of(tree: ast.expr) -> ast.expr:
 class NodeWriter:
     """Makes the NodeClasses over Tensors, and the forward-mode functions."""
 
-    def __init__(self, functions: frozenset[str]) -> None:
+    def __init__(self, functions: Mapping[str, str]) -> None:
         self.functions = functions
         self.modules: dict[str, str] = {}
 
@@ -165,7 +166,7 @@ class NodeWriter:
 
     def _import(self, modules: Iterable[str]) -> None:
         for module in modules:
-            self.modules[alias(module)] = f"tengen.formulas.{module}"
+            self.modules[alias(module)] = module_path("tengen.formulas", module)
 
     def _unpack(self, spec: NodeSpec, gradient: Gradient, rewriter: Rewriter) -> Iterable[str]:
         """Statements that bring back what the Node saved."""

@@ -37,6 +37,6 @@ def import_lines(modules: Mapping[str, str]) -> list[str]:
     return [f"import {path} as {short}" for short, path in sorted(modules.items())]
 
 
-def lazy_module(short: str, name: str) -> str:
+def lazy_module(short: str, path: str) -> str:
     """The line that names a generated module without importing it."""
-    return f'{short} = LazyModule("tengen.generated.{name}")'
+    return f'{short} = LazyModule("{path}")'

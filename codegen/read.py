@@ -34,6 +34,8 @@ _WORDS: dict[str, bool | None] = {
 }
 
 MECHANISMS = {"native_functions": "native", "nn": "nn", "derivatives": "derivatives"}
+#: What only a library has: kernels for tengen's operators.
+KERNELS = "kernels"
 
 
 def mechanism_of(path: Path) -> str | None:
@@ -41,7 +43,8 @@ def mechanism_of(path: Path) -> str | None:
     if path.suffix == ".cwrap":
         return "cwrap"
     if path.suffix == ".yaml":
-        return MECHANISMS.get(path.name.split(".")[0])
+        stem = path.name.split(".")[0]
+        return KERNELS if stem == KERNELS else MECHANISMS.get(stem)
     return None
 
 

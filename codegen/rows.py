@@ -62,7 +62,8 @@ def structures(variants: Iterable[Variant]) -> dict[str, str]:
     for v in variants:
         returns = v.operator.schema.returns
         if v.kind != "out" and len(returns) > 1 and all(r.name for r in returns):
-            found[str(v.name)] = f"return_types.{v.name.function.strip('_')}"
+            module = "library_types" if v.name.namespace else "return_types"
+            found[str(v.name)] = f"{module}.{v.name.function.strip('_')}"
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from .diagnostics import Report
 from .expand import Declared
@@ -117,7 +118,7 @@ def check_autogen(
     others = set(declared)
     for word, place in listed:
         try:
-            variant = parse_name(word)
+            variant = replace(parse_name(word), namespace=name.namespace)
         except SchemaError as error:
             report.error(
                 place.shifted(error.offset), error.message, length=error.length, expected=error.expected

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from .annotations import annotation, parameter_name, return_annotation
 from .derive import Derived, result_kind
-from .kernels import FunctionIndex
+from .kernels import ABSOLUTE, FunctionIndex, module_path
 from .model import (
     Argument,
     Backend,
@@ -42,7 +42,7 @@ _PROMOTING = {("int_to_float", "bool"), ("int_to_float", "integral"), ("bool_to_
 
 def alias(module: str) -> str:
     """The name under which generated code imports a module: ``nn.conv`` -> ``_nn_conv``."""
-    return "_" + module.replace(".", "_").replace(":", "__")
+    return "_" + module.removeprefix(ABSOLUTE).replace(".", "_").replace(":", "__")
 
 
 def substitute(formula: Formula, names: Mapping[str, str]) -> str:
@@ -260,7 +260,7 @@ class Specialiser:
             self.libraries[short] = (module, name)
             return short
         module, _, name = qualified.rpartition(".")
-        self.modules[alias(module)] = f"tengen.native.{module}"
+        self.modules[alias(module)] = module_path("tengen.native", module)
         return f"{alias(module)}.{name}"
 
     # -- results ---------------------------------------------------------------------------
@@ -296,7 +296,7 @@ class Specialiser:
 
     def _record(self, operator: Operator, node: NodeSpec, array_form: bool, flat: bool = True) -> Record:
         return Record(
-            node=f"_array_nodes.{node.name}" if array_form else f"_nodes.{node.name}",
+            node=f"{'_array_nodes' if array_form else node.module}.{node.name}",
             condition=" or ".join(_requires_grad(a) for a in node.inputs),
             edges=edges(node.inputs),
             saves=tuple(_saves(operator, node, flat)),
@@ -349,7 +349,7 @@ def _requires_grad(argument: Argument) -> str:
             return f"{name}._requires_grad"
         case "Tensor?":
             return f"({name} is not None and {name}._requires_grad)"
-    return f"any([t._requires_grad for t in {name} if t is not None])"
+    return f"any_requires_grad({name})"
 
 
 def refused(node: NodeSpec) -> tuple[tuple[str, str], ...]:
@@ -359,16 +359,21 @@ def refused(node: NodeSpec) -> tuple[tuple[str, str], ...]:
 
 def edges(inputs: Iterable[Argument]) -> str:
     """The expression of a Node's ``next_edges``."""
+    inputs = tuple(inputs)
     parts: list[str] = []
     for a in inputs:
         name = parameter_name(a.name)
         match str(a.type):
-            case "Tensor":
+            case "Tensor" if len(inputs) == 1:  # it is asked only where that requires gradients
                 parts.append(f"{name}._edge or gradient_edge({name})")
+            case "Tensor":
+                parts.append(f"{name}._edge or (gradient_edge({name}) if {name}._requires_grad else None)")
             case "Tensor?":
                 parts.append(f"None if {name} is None else {name}._edge or gradient_edge({name})")
             case _:
-                parts.append(f"*[None if t is None else t._edge or gradient_edge(t) for t in {name}]")
+                parts.append(f"*gradient_edges({name})")
+    if len(parts) == 1 and parts[0].startswith("*"):
+        return parts[0][1:]
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from .annotations import parameter_name
 from .diagnostics import Report, suggestion
 from .dispatch import Sources
 from .fields import length_of_scalar
 from .formula import parse_formula, place_of
-from .kernels import Arity, FunctionIndex
+from .kernels import ABSOLUTE, Arity, FunctionIndex, module_path
 from .model import Formula, Located, Rule, Schema, Variant
 from .names import BUILTINS, Problem, TensorVocabulary, Vocabulary, check_names
 
@@ -101,7 +101,7 @@ class SymbolicChecker:
                     f"the symbolic {formula.text} {problem}",
                     length=len(formula.text),
                     expected=f"{formula.text}({', '.join(names)})",
-                    help=f"it is defined in the module {found[0].module}",
+                    help=f"it is defined in the module {found[0].home}",
                 )
             return Rule(formula, found[0].qualified, takes_result=wanted)
         check_names(formula, SymbolicVocabulary(names, index), self.report)
@@ -137,7 +137,7 @@ class SymbolicChecker:
         operators, helpers = self.sources.operators, self.sources.formulas
         check_names(formula, TensorVocabulary("write_back", values, operators, helpers), self.report)
         called = sorted(formula.names() - values)
-        calls = {n: f"formulas.{helpers.find(n)[0].qualified}" for n in called if helpers.find(n)}
+        calls = {n: _formula(helpers.find(n)[0].qualified) for n in called if helpers.find(n)}
         calls |= {n: n for n in called if n not in calls and operators.arities(n) is not None}
         return Rule(formula, None, calls)
 
@@ -160,8 +160,15 @@ def rows(variants: Iterable[Variant], written: bool = False) -> list[tuple[str, 
     return sorted(found)
 
 
-def imports(variants: Iterable[Variant], package: str, written: bool = False) -> list[str]:
-    """The lines that import the functions that rules call."""
+def _formula(qualified: str) -> str:
+    """A helper of formulas, below tengen."""
+    return qualified if qualified.startswith(ABSOLUTE) else f"formulas.{qualified}"
+
+
+def imports(
+    variants: Iterable[Variant], package: str, functions: Mapping[str, str], written: bool = False
+) -> list[str]:
+    """The lines that import the functions that rules call; ``functions`` are those of operators."""
     by_module: dict[str, set[str]] = {}
     for variant in variants:
         rule = variant.operator.write_back if written else variant.operator.symbolic
@@ -170,6 +177,6 @@ def imports(variants: Iterable[Variant], package: str, written: bool = False) ->
         called = [*rule.calls.values(), *([rule.function] if rule.function else [])]
         for name in called:
             module, _, function = name.rpartition(".")
-            place = f"{package}.{module}" if module else "tengen.generated.functions"
+            place = module_path(package, module) if module else functions[function]
             by_module.setdefault(place, set()).add(function)
     return [f"from {m} import {', '.join(sorted(names))}" for m, names in sorted(by_module.items())]

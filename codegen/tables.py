@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .diagnostics import Report
 from .expression import SYMBOLS
 from .fields import check_keys, known_word, length_of_scalar, require_keys, words
 from .formula import parse_formula, place_of
-from .kernels import FunctionIndex
+from .kernels import ABSOLUTE, FunctionIndex
 from .keys import Key
+from .library import Library
 from .model import Backend, Formula, Located, Place, Primitive, ScalarType, walk
 from .read import read_yaml
 
@@ -93,19 +94,23 @@ class Tables:
     primitives: Primitives
 
 
-def load_tables(directory: Path, native: FunctionIndex, report: Report) -> Tables:
-    """Reads the four tables; mistakes are reported."""
+def load_tables(
+    directory: Path, native: FunctionIndex, report: Report, library: Library | None = None
+) -> Tables:
+    """Reads the four tables, and the backends of a library; mistakes are reported."""
     scalar_types = _scalar_types(directory, report)
     backends = _backends(directory, scalar_types, native, report)
+    if library is not None:
+        backends = library_backends(library, backends, scalar_types, native, report)
     tags: dict[str, str] = {}
     for fields, _ in _rows(directory, "tags.yaml", _TAG_KEYS, ("tag", "desc"), report):
         tags[fields["tag"].value] = " ".join(fields["desc"].value.split())
     return Tables(scalar_types, backends, tags, _primitives(directory, report))
 
 
-def _open(directory: Path, name: str, report: Report) -> Located | None:
+def _open(directory: Path, name: str, report: Report, display: str = "") -> Located | None:
     """A table's file; a missing one is reported."""
-    display = f"{directory.name}/{name}"
+    display = f"{display or directory.name}/{name}"
     path = directory / name
     if path.exists():
         return read_yaml(path.read_text(encoding="utf-8"), display, report)
@@ -179,10 +184,15 @@ def _check_operands(formula: Formula | None, count: int, report: Report) -> None
 
 
 def _rows(
-    directory: Path, name: str, keys: Mapping[str, Key], required: Sequence[str], report: Report
+    directory: Path,
+    name: str,
+    keys: Mapping[str, Key],
+    required: Sequence[str],
+    report: Report,
+    display: str = "",
 ) -> list[tuple[dict[str, Located], Place]]:
     """The entries of a table that have all required keys; the first of these is unique."""
-    root = _open(directory, name, report)
+    root = _open(directory, name, report, display)
     if root is None or not isinstance(root.value, tuple):
         if root is not None:
             report.error(
@@ -250,33 +260,84 @@ def _scalar_types(directory: Path, report: Report) -> dict[str, ScalarType]:
 def _backends(
     directory: Path, scalar_types: Mapping[str, ScalarType], native: FunctionIndex, report: Report
 ) -> dict[str, Backend]:
-    required = ("name", "device", "library", "namespace", "kernels")
-    result: dict[str, Backend] = {}
-    for fields, _ in _rows(directory, "backends.yaml", _BACKEND_KEYS, required, report):
-        types = tuple(scalar_types)
-        if "scalar_types" in fields and fields["scalar_types"].value != "all":
-            chosen = words(fields["scalar_types"], report)
-            types = tuple(
-                w for w, place in chosen if known_word(w, place, scalar_types, "scalar type", report)
-            )
-        name = fields["name"].value
-        for key in ("device", "library", "namespace"):
-            _module(fields[key], key, report)
-        result[name] = Backend(
-            name=name,
-            device=fields["device"].value,
-            library=fields["library"].value,
-            namespace=fields["namespace"].value,
-            kernels=_modules(fields["kernels"], native, report),
-            scalar_types=types,
-            capabilities=_plain(fields["capabilities"]) if "capabilities" in fields else {},
+    required = (*_BACKEND_MUST, "kernels")
+    return {
+        fields["name"].value: _backend(
+            fields, _modules(fields["kernels"], native, report), scalar_types, report
         )
+        for fields, _ in _rows(directory, "backends.yaml", _BACKEND_KEYS, required, report)
+    }
+
+
+_BACKEND_MUST = ("name", "device", "library", "namespace")
+
+
+def _backend(
+    fields: Mapping[str, Located],
+    kernels: tuple[str, ...],
+    scalar_types: Mapping[str, ScalarType],
+    report: Report,
+) -> Backend:
+    types = tuple(scalar_types)
+    if "scalar_types" in fields and fields["scalar_types"].value != "all":
+        chosen = words(fields["scalar_types"], report)
+        types = tuple(w for w, place in chosen if known_word(w, place, scalar_types, "scalar type", report))
+    for key in ("device", "library", "namespace"):
+        _module(fields[key], key, report)
+    return Backend(
+        name=fields["name"].value,
+        device=fields["device"].value,
+        library=fields["library"].value,
+        namespace=fields["namespace"].value,
+        kernels=kernels,
+        scalar_types=types,
+        capabilities=_plain(fields["capabilities"]) if "capabilities" in fields else {},
+    )
+
+
+def library_backends(
+    library: Library,
+    known: Mapping[str, Backend],
+    scalar_types: Mapping[str, ScalarType],
+    native: FunctionIndex,
+    report: Report,
+) -> dict[str, Backend]:
+    """The backends of tengen, with a library's kernels, and those that the library declares."""
+    result = dict(known)
+    directory = library.declarations
+    rows = []
+    if (directory / "backends.yaml").is_file():
+        rows = _rows(directory, "backends.yaml", _BACKEND_KEYS, _BACKEND_MUST, report, library.display)
+    for fields, _ in rows:
+        made = _backend(fields, (), scalar_types, report)
+        for other in result.values():
+            for key, value in (("name", other.name), ("device", other.device)):
+                if fields[key].value == value:
+                    report.error(
+                        fields[key].place,
+                        f'the {key} "{value}" is that of the backend {other.name}',
+                        length=len(value),
+                        expected=f"a {key} that no other backend has",
+                    )
+        result.setdefault(made.name, replace(made, library_of=library.name))
+    inside = f"{ABSOLUTE}{library.package}.native"
+    own = [m for m in native.modules if m == inside or m.startswith(f"{inside}.")]
+    special = {f"{inside}.{name.lower()}": name for name in result}  # kernels of one backend alone
+    for name, backend in result.items():
+        modules = [m for m in own if _special(m, special) in (None, name)]
+        result[name] = replace(backend, kernels=(*backend.kernels, *modules))
     return result
 
 
+def _special(module: str, packages: Mapping[str, str]) -> str | None:
+    """The backend whose kernels a module is for, where it is for one alone."""
+    return next((b for p, b in packages.items() if module == p or module.startswith(f"{p}.")), None)
+
+
 def _module(located: Located, key: str, report: Report) -> None:
-    """A device is a word, a library and a namespace are modules."""
-    parts = located.value.split(".") if key != "device" else [located.value]
+    """A device is a word, a namespace is a module, a library is one or an object in one."""
+    value = located.value.replace(":", ".", 1) if key == "library" else located.value
+    parts = value.split(".") if key != "device" else [value]
     if not all(part.isidentifier() for part in parts):
         expected = "a word, as cpu" if key == "device" else "a module, as tengen.native.cpu"
         report.error(
@@ -292,7 +353,8 @@ def _modules(located: Located, native: FunctionIndex, report: Report) -> tuple[s
     chosen: set[str] = set()
     for word, place in words(located, report):
         package = word.removeprefix("-").removeprefix("native").removeprefix(".")
-        under = {m for m in native.modules if not package or m == package or m.startswith(package + ".")}
+        inner = [m for m in native.modules if not m.startswith(ABSOLUTE)]
+        under = {m for m in inner if not package or m == package or m.startswith(package + ".")}
         if not under and not word.startswith("-"):
             known = ["native", *(f"native.{m}" for m in native.modules if m)]
             known_word(word, place, known, "package of kernels", report)

@@ -10,6 +10,7 @@ from .hoist import ClassNode, hoist, tree
 from .kernels import FunctionIndex
 from .model import Backend, Declarations, Method, NodeClass, OutputFile, TypeClass
 from .page import Press, import_lines, lazy_module
+from .scope import Scope
 from .specialise import Specialiser
 
 #: The classes that the scalar types of a category share.
@@ -33,7 +34,9 @@ class BackendFiles:
         native: FunctionIndex,
         structures: dict[str, str],
         press: Press,
+        scope: Scope,
     ) -> None:
+        self.scope = scope
         self.declared = declared
         self.derived = derived
         self.backend = backend
@@ -41,6 +44,7 @@ class BackendFiles:
         self.stem = backend.name.lower()
         self.scalars = [s for s in declared.scalar_types if s.name in backend.scalar_types]
         self.specialiser = Specialiser(derived, backend, native, structures)
+        self.computed = self.specialiser.variants
         self.array_specialiser = Specialiser(derived, backend, native, structures)
 
     def files(self) -> list[OutputFile]:
@@ -69,6 +73,9 @@ class BackendFiles:
         )
 
     def _class_tree(self, recording: bool) -> ClassNode:
+        self.specialiser.variants = [
+            v for v in self.computed if self.scope.has_method(v, self.backend, recording)
+        ]
         prefix = ("Variable" if recording else "") + self.backend.name
         branches: dict[str, dict[str, dict[str, Method]]] = {}
         for s in self.scalars:
@@ -89,7 +96,7 @@ class BackendFiles:
             "from tengen.autograd.inference_mode import run_in_mode",
             "from tengen.autograd.view import as_view",
             "from tengen.errors import explain",
-            "from tengen.generated import return_types",
+            *self.scope.structure_imports,
             "from tengen.node_support import LazyModule, LibraryFunction, downcast, upcast, versions",
             "from tengen.operator import operator",
             "from tengen.tensor import Tensor",
@@ -98,18 +105,20 @@ class BackendFiles:
         ]
 
     def _plain_imports(self) -> list[str]:
-        return ["from tengen.generated.type_default import TypeDefault", "from tengen.type import Absent"]
+        package = self.scope.package_of(self.backend)
+        return [f"from {package}.type_default import TypeDefault", "from tengen.type import Absent"]
 
     def _recording_imports(self, top: ClassNode) -> list[str]:
         plain = ", ".join(sorted(n.removeprefix("Variable") for n in _names(top)))
-        arrays = [lazy_module("_array_nodes", f"{self.stem}_nodes")] if self.specialiser.array_nodes else []
+        path = f"{self.scope.package}.{self.stem}_nodes"
+        arrays = [lazy_module("_array_nodes", path)] if self.specialiser.array_nodes else []
         return [
-            "from tengen.autograd.edge import gradient_edge",
+            "from tengen.autograd.edge import any_requires_grad, gradient_edge, gradient_edges",
             "from tengen.autograd.node import next_sequence_nr",
             "from tengen.node_support import not_differentiable, record_not_implemented",
-            f"from tengen.generated.{self.stem}_types import ({plain})",
+            f"from {self.scope.package}.{self.stem}_types import ({plain})",
             "",
-            lazy_module("_nodes", "nodes"),
+            *self.scope.node_modules,
             *arrays,
         ]
 
@@ -124,6 +133,7 @@ class BackendFiles:
         writer = ArrayWriter(operators, self.array_specialiser, scalar.name)
         own = self.derived.alternatives.get(self.backend.name, {})
         specs = [own.get(name, spec) for name, spec in self.derived.nodes.items()]
+        specs = [spec for spec in specs if self.scope.has_node(spec, self.backend)]
         return [made for spec in specs if (made := writer.node(spec)) is not None]
 
     def _node_file(self, classes: Sequence[NodeClass]) -> OutputFile:
@@ -136,7 +146,7 @@ class BackendFiles:
             imports=[
                 "from math import prod",
                 f"import {self.backend.namespace} as xp",
-                "import tengen.generated.nodes as _nodes",
+                *self.scope.node_imports,
                 "from tengen.autograd.saved_variable import unpack_array, unpack_result_array",
                 "from tengen.node_support import LibraryFunction, materialize_array, modified",
                 *_array_class(self.backend),

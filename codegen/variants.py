@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from .annotations import default, parameter_name, return_annotation
 from .derive import Derived
+from .kernels import ABSOLUTE, module_path
 from .model import Kernel, Method, Operator, Variant
 from .names import TENSOR_BUILTINS
 from .specialise import alias, edges, plain_arguments, refused, signature, substitute
@@ -20,7 +21,7 @@ from .specialise import alias, edges, plain_arguments, refused, signature, subst
 class VariantWriter:
     """Makes the methods of TypeDefault."""
 
-    def __init__(self, derived: Derived, structures: Mapping[str, str], functions: frozenset[str]) -> None:
+    def __init__(self, derived: Derived, structures: Mapping[str, str], functions: Mapping[str, str]) -> None:
         self.derived = derived
         self.structures = structures
         self.functions = functions
@@ -65,7 +66,7 @@ class VariantWriter:
         direct = _needs_no_promotion(base)
         if direct is not None:
             functional = f"T.{base.name.method} if {direct} else {functional}"
-        call = f'run_inplace("{variant.name.function}", {names[0]}, {functional}, ({rest}), {saves_self})'
+        call = f'run_inplace("{variant.name.called}", {names[0]}, {functional}, ({rest}), {saves_self})'
         return self._method(variant, "inplace", call)
 
     def _out(self, variant: Variant) -> Method:
@@ -84,7 +85,7 @@ class VariantWriter:
                 )
         outs = "tuple(out)" if many else "(out,)"
         arguments = ", ".join(given) + ("," if len(given) == 1 else "")
-        call = f'run_out("{variant.name.function}", operator("{base.name}").proceed, ({arguments}), {outs})'
+        call = f'run_out("{variant.name.called}", operator("{base.name}").proceed, ({arguments}), {outs})'
         call += "" if many else "[0]"
         extra = ", out: Sequence[Tensor]" if many else ", out: Tensor"
         method = self._method(variant, "out", call, extra)
@@ -119,13 +120,14 @@ class VariantWriter:
             if n in kernel.calls:
                 names[n] = self._function(kernel.calls[n])
             elif n not in TENSOR_BUILTINS and n in self.functions:
-                names[n] = f"F.{n}"
+                names[n] = self.functions[n]
         return substitute(kernel.formula, names)
 
     def _function(self, qualified: str) -> str:
         module, _, name = qualified.rpartition(".")
-        self.modules[alias(f"composite.{module}")] = f"tengen.composite.{module}"
-        return f"{alias(f'composite.{module}')}.{name}"
+        short = alias(module if module.startswith(ABSOLUTE) else f"composite.{module}")
+        self.modules[short] = module_path("tengen.composite", module)
+        return f"{short}.{name}"
 
     def _recorder(self, operator: Operator) -> str:
         """What records an explicit composite as one Node, or None."""
@@ -137,7 +139,7 @@ class VariantWriter:
             f'"{s.slot}": ("{s.what}", {parameter_name(s.source) if s.what != "result" else s.index})'
             for s in node.saved
         )
-        return f"_nodes.{node.name}, ({inputs},), {{{saved}}}, {node.outputs}"
+        return f"{node.module}.{node.name}, ({inputs},), {{{saved}}}, {node.outputs}"
 
 
 def _needs_no_promotion(operator: Operator) -> str | None:

@@ -59,7 +59,8 @@ class Index:
         self.functions: dict[str, list[str]] = {}
         self.special: dict[str, list[str]] = {}
         for v in derived.variants:
-            self.functions.setdefault(v.name.function, []).append(str(v.name))
+            for function in dict.fromkeys((v.name.function, v.name.called)):
+                self.functions.setdefault(function, []).append(str(v.name))
             for name in v.operator.operators:
                 self.special.setdefault(name, []).append(str(v.name))
         self.nodes = {node.name: str(node.operator.name) for node in derived.all_nodes()}

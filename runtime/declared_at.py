@@ -44,7 +44,8 @@ def note_derivative(error: BaseException) -> None:
 
 def place(file: str, entry: str) -> str:
     """``FILE:LINE`` of an entry; the file alone where the entry is not found in it."""
-    lines = _lines(file.rpartition("/")[2])
+    entry = entry.rpartition("::")[2]
+    lines = _lines(file)
     stem, dot, overload = entry.partition(".")
     # An operator may be declared in place only; what nn.yaml declares is two operators with one entry.
     kin = (f"{stem}_{dot}{overload}", stem.removesuffix("_backward"), stem.removesuffix("_forward"))
@@ -57,8 +58,12 @@ def place(file: str, entry: str) -> str:
 @functools.cache
 def _lines(file: str) -> dict[str, int]:
     """The line where each entry of a file of declarations begins."""
+    from tengen.library import loaded
+
+    folder, _, name = file.rpartition("/")
+    package = next((o.package for o in loaded().values() if o.manifest.FOLDER == folder), "tengen")
     try:
-        text = (resources.files("tengen.declarations") / file).read_text(encoding="utf-8")
+        text = (resources.files(package) / "declarations" / name).read_text(encoding="utf-8")
     except (OSError, ModuleNotFoundError):
         return {}
     found: dict[str, int] = {}

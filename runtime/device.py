@@ -6,8 +6,8 @@ from typing import Any
 
 from tengen.generated.backends import BACKENDS
 
-#: The kinds of devices of the declared backends, in the order of their declaration.
-DEVICE_TYPES = tuple(row["device"] for row in BACKENDS.values())
+#: The kinds of devices, in the order of their declaration, and the backend of each. Libraries add theirs.
+DEVICES = {row["device"]: name for name, row in BACKENDS.items()}
 
 
 class device:
@@ -31,8 +31,8 @@ class device:
         if not type:
             raise RuntimeError("Device string must not be empty")
         kind, colon, number = type.partition(":")
-        if kind not in DEVICE_TYPES:
-            expected = ", ".join(DEVICE_TYPES)
+        if kind not in DEVICES:
+            expected = ", ".join(DEVICES)
             raise RuntimeError(f"Expected one of {expected} device type at start of device string: {kind}")
         if colon:
             if index is not None:
@@ -78,4 +78,4 @@ def as_device(value: device | str | None) -> device:
 
 
 #: Where tensors are made when no device is named.
-default_device = device(DEVICE_TYPES[0])
+default_device = device(next(iter(DEVICES)))

@@ -6,12 +6,13 @@ tensor of that backend is made.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.inference_mode import use as inference
-from tengen.device import device
+from tengen.device import DEVICES, device
 from tengen.generated.backends import BACKENDS
 from tengen.scalar_type import dtype
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 class Backend:
     """One backend: its name, its device and the library of array functions behind it.
 
-    ``lib`` is a module with the functions that :mod:`tengen.backend` describes.
+    ``lib`` is a module, or an object, with the functions that :mod:`tengen.backend` describes.
     """
 
     __slots__ = ("device", "has_data", "lib", "name")
@@ -32,7 +33,11 @@ class Backend:
         #: False where tensors have shapes only, so that no value can be looked at.
         self.has_data = has_data
         self.device = device(device_type)
-        self.lib: Any = import_module(library)
+        module, _, name = library.partition(":")
+        #: The module or object with the functions.
+        self.lib: Any = import_module(module)
+        if name:
+            self.lib = getattr(self.lib, name)
 
     def __repr__(self) -> str:
         return f"<tengen backend {self.name}>"
@@ -40,7 +45,8 @@ class Backend:
 
 _backends: dict[str, Backend] = {}
 _matrix: dict[tuple[str, dtype, bool], Type] = {}
-_backend_of_device = {row["device"]: name for name, row in BACKENDS.items()}
+#: What gives the classes that each Type gets before its own, the newest last.
+_extensions: list[Callable[[Type], type | None]] = []
 
 
 def backend(name: str) -> Backend:
@@ -59,9 +65,9 @@ def backend(name: str) -> Backend:
 
 def backend_of_device(where: device) -> Backend:
     """The backend whose tensors live on ``where``; RuntimeError when there is none."""
-    name = _backend_of_device.get(where.type)
+    name = DEVICES.get(where.type)
     if name is None:
-        known = ", ".join(sorted(_backend_of_device))
+        known = ", ".join(sorted(DEVICES))
         raise RuntimeError(f"no backend serves device type {where.type!r}; there are {known}")
     return backend(name)
 
@@ -92,9 +98,41 @@ def _make(backend_name: str, scalar_type: dtype, recording: bool) -> Type:
     module = import_module(row["variable_types"] if recording else row["types"])
     name = f"{'Variable' if recording else ''}{backend_name}{scalar_type.type_name}Type"
     made: Type = getattr(module, name)(owner, scalar_type, recording)
-    with inference.lock:  # two threads may come here at once; setdefault keeps the singleton single
-        made.unsettled = not recording or inference.count > 0
-        return _matrix.setdefault((backend_name, scalar_type, recording), made)
+    done = 0
+    while True:
+        for extension in _extensions[done:]:  # this may import: not below the lock
+            _extend(made, extension(made))
+            done += 1
+        with inference.lock:  # two threads may come here at once; setdefault keeps the singleton single
+            if done == len(_extensions):
+                made.unsettled = not recording or inference.count > 0
+                return _matrix.setdefault((backend_name, scalar_type, recording), made)
+
+
+def extend_types(extension: Callable[[Type], type | None]) -> None:
+    """Give every Type, those made later too, the methods of a class before its own.
+
+    ``extension`` says of which: a class without slots, or None.
+    """
+    seen: dict[int, type | None] = {}
+    while True:
+        for kind in list(_matrix.values()):
+            if id(kind) not in seen:  # this may import: not below the lock
+                seen[id(kind)] = extension(kind)
+        with inference.lock:
+            if len(seen) == len(_matrix):
+                for kind in _matrix.values():
+                    _extend(kind, seen[id(kind)])
+                _extensions.append(extension)
+                return
+
+
+def _extend(kind: Type, mixin: type | None) -> None:
+    """Make a Type, which all its tensors keep, one of a class that derives from the mixin and its own."""
+    former = type(kind)
+    if mixin is not None:
+        body = {"__slots__": (), "__doc__": former.__doc__, "__module__": former.__module__}
+        kind.__class__ = type(former.__name__, (mixin, former), body)
 
 
 def _unsettle(inside: bool) -> None:

@@ -13,13 +13,14 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tengen.codegen.diagnostics import DeclarationErrors, Report
+from tengen.codegen.gen import declarations_dir
 from tengen.codegen.load import load_reporting
 from tengen.codegen.model import Argument, Declarations, Derivative, Operator, Schema
-from tengen.codegen.read import mechanism_of, read_entries
+from tengen.codegen.read import KERNELS, mechanism_of, read_entries
 from tengen.codegen.workspace import Workspace, add_workspace
 
 #: The groups of changes, in the order of the report.
@@ -106,15 +107,21 @@ def at_revision(workspace: Workspace, revision: str) -> tuple[Declarations, froz
     """What was declared then, and the operators whose entries cannot be read any more. Raises NotFound."""
     folder = workspace.declarations.resolve()
     root = Path(_git(folder, "rev-parse", "--show-toplevel").strip())
-    paths = [folder.relative_to(root).as_posix()]
+    library = workspace.library
+    paths = [(folder if library is None else library.folder).relative_to(root).as_posix()]
     runtime = workspace.runtime.resolve()
-    if runtime.is_relative_to(root):
+    if library is None and runtime.is_relative_to(root):
         paths.append(runtime.relative_to(root).as_posix())
     archive = _git_bytes(root, "archive", "--format=tar", revision, *paths)
     with tempfile.TemporaryDirectory() as scratch:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             tar.extractall(scratch, filter="data")
         then = Path(scratch) / paths[0]
+        if library is not None:
+            former = replace(library, root=Path(scratch) / library.root.relative_to(root), folder=then)
+            declared = load_reporting(declarations_dir(), runtime, Report(), former)
+            own = {o.name.function for o in declared.operators if o.name.namespace}
+            return declared, names_in(then / "declarations") - own
         runtime_then = Path(scratch) / paths[1] if len(paths) > 1 else runtime
         declared = load_reporting(then, runtime_then, Report())
         return declared, names_in(then) - {str(o.name) for o in declared.operators}
@@ -125,7 +132,7 @@ def names_in(folder: Path) -> frozenset[str]:
     found = set()
     for path in sorted(folder.iterdir()):
         mechanism = mechanism_of(path)
-        if mechanism not in (None, "derivatives"):
+        if mechanism not in (None, "derivatives", KERNELS):
             for entry in read_entries(path, path.name, str(mechanism), Report()):
                 schema = entry.fields.get("func") or entry.fields.get("name")
                 if schema is not None:

@@ -16,6 +16,7 @@ from tengen.codegen.derive import Derived, derive, saved_values
 from tengen.codegen.diagnostics import DeclarationErrors, suggestion
 from tengen.codegen.differentiate import Language, derivative_of
 from tengen.codegen.expression import Underivable
+from tengen.codegen.kernels import ABSOLUTE, module_path
 from tengen.codegen.model import Declarations, Derivative, Kernel, NodeSpec, Operator, ScalarType, Variant
 from tengen.codegen.where import Definition, Index
 from tengen.codegen.workspace import Workspace, add_workspace
@@ -103,7 +104,7 @@ class Explainer:
             yield row("doc", operator.doc)
         if variant.base is not None:
             yield row("derived from", f"{variant.base}, as its {variant.kind} variant")
-        others = [n for n in self.index.functions[variant.name.function] if n != str(variant.name)]
+        others = [n for n in self.index.functions[variant.name.called] if n != str(variant.name)]
         if others:
             yield row("overloads", ", ".join(others))
         related = [str(v.name) for v in self.derived.variants if v.base == variant.name]
@@ -155,9 +156,15 @@ class Explainer:
                 yield f"{qualified} of the library"
                 continue
             module, _, function = qualified.rpartition(".")
-            path = self.workspace.runtime / package / f"{module.replace('.', '/')}.py"
-            line = _line_of(path, function)
-            yield f"{function}: runtime/{package}/{module.replace('.', '/')}.py:{line}"
+            library = self.workspace.library
+            if library is not None and module.startswith(ABSOLUTE):
+                folder = library.folder.parents[library.package.count(".")]
+                path = folder / f"{module_path('', module).replace('.', '/')}.py"
+                shown = path.relative_to(library.root).as_posix()
+            else:
+                path = self.workspace.runtime / package / f"{module.replace('.', '/')}.py"
+                shown = f"runtime/{package}/{module.replace('.', '/')}.py"
+            yield f"{function}: {shown}:{_line_of(path, function)}"
 
     # -- derivatives ---------------------------------------------------------------------------
 
@@ -208,7 +215,7 @@ class Explainer:
     def _generated(self, variant: Variant) -> Iterator[str]:
         first = True
         for definition in self.index.of_operator(str(variant.name)):
-            text = f"{self._place(self.workspace.output.name + '/' + definition.file, definition.line)}"
+            text = f"{self._place(self.workspace.shown + '/' + definition.file, definition.line)}"
             yield row("generated" if first else "", f"{text}  {definition.name}")
             first = False
 
@@ -231,7 +238,7 @@ class Explainer:
             return
         lines = (self.workspace.output / found.file).read_text(encoding="utf-8").split("\n")
         yield ""
-        yield f"  # {self._place(self.workspace.output.name + '/' + found.file, found.line)} {found.name}"
+        yield f"  # {self._place(self.workspace.shown + '/' + found.file, found.line)} {found.name}"
         yield from (f"  {line}" for line in lines[found.line - 1 : found.end])
 
     # -- to the declaration ----------------------------------------------------------------------
@@ -243,11 +250,11 @@ class Explainer:
             return f'"{text}" is not FILE:LINE'
         file, line = Path(found.group(1)).name, int(found.group(2))
         if not (self.workspace.output / file).is_file():
-            return f"{self.workspace.output.name}/{file} is no generated file"
+            return f"{self.workspace.shown}/{file} is no generated file"
         definition = self.index.at(file, line)
         if definition is None:
             return f"line {line} of {file} belongs to no operator alone"
-        lines = [f"{self.workspace.output.name}/{file}:{line} is in {definition.name}"]
+        lines = [f"{self.workspace.shown}/{file}:{line} is in {definition.name}"]
         for name in self.index.operators_of(definition):
             lines += self._origin(name, definition)
         return lines

@@ -14,7 +14,7 @@ from pathlib import Path
 from tengen.codegen.diagnostics import DeclarationErrors, Report
 from tengen.codegen.keys import KEYS
 from tengen.codegen.layout import EntryText, Item, read_layout
-from tengen.codegen.read import mechanism_of, read_entries
+from tengen.codegen.read import KERNELS, mechanism_of, read_entries
 from tengen.codegen.workspace import Workspace, add_workspace
 
 
@@ -73,7 +73,7 @@ def formatted(text: str, mechanism: str) -> str:
 
 def in_order(entry: EntryText, mechanism: str) -> list[Item]:
     """The keys of an entry as the tables of keys have them; formulas stay in their order."""
-    if mechanism == "derivatives":
+    if mechanism in ("derivatives", KERNELS):
         return sorted(entry.items, key=lambda item: item.key != "name")
     order = {key: position for position, key in enumerate(KEYS[mechanism])}
     return sorted(entry.items, key=lambda item: order.get(item.key, len(order)))

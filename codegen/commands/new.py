@@ -21,7 +21,6 @@ from tengen.codegen.commands.format import in_order
 from tengen.codegen.diagnostics import DeclarationErrors, Diagnostic
 from tengen.codegen.dispatch import COMPOSITES
 from tengen.codegen.layout import EntryText, FileText, Item, Section, read_layout
-from tengen.codegen.load import load
 from tengen.codegen.model import Declarations, Operator, Place, Schema, walk
 from tengen.codegen.read import mechanism_of
 from tengen.codegen.schema import SchemaError, parse_schema
@@ -96,7 +95,8 @@ def entry_fields(
     takes_self = bool(schema.positional) and schema.positional[0].name == "self"
     key = COMPOSITES[0] if options.composite else options.backend or declared.backends[0].name
     fields: dict[str, str | Sequence[str]] = {"func": str(schema)}
-    fields["variants"] = options.variants or ("function, method" if takes_self else "function")
+    method = takes_self and not declared.library
+    fields["variants"] = options.variants or ("function, method" if method else "function")
     tags = options.tags or ("[pointwise]" if pointwise else "")
     if tags:
         fields["tags"] = tags if tags.startswith("[") else f"[{tags}]"
@@ -136,7 +136,8 @@ def likeliest_file(schema: Schema, tags: str | Sequence[str], declared: Declarat
         tensors = sum(a.is_tensor for a in operator.schema.arguments)
         return operator.tags & wanted == wanted and tensors == sum(a.is_tensor for a in schema.arguments)
 
-    files = Counter(Path(o.place.file).name for o in declared.operators if alike(o))
+    own = (o for o in declared.operators if declared.owns(o.place))
+    files = Counter(Path(o.place.file).name for o in own if alike(o))
     files = Counter({name: n for name, n in files.items() if mechanism_of(Path(name)) == _MECHANISM})
     return files.most_common(1)[0][0] if files else _DEFAULT_FILE
 
@@ -186,7 +187,7 @@ def mistakes(workspace: Workspace, name: str, text: str) -> DeclarationErrors | 
         shutil.copytree(workspace.declarations, copy, ignore=shutil.ignore_patterns("__pycache__", ".*"))
         (copy / name).write_text(text, encoding="utf-8")
         try:
-            load(copy, workspace.runtime)
+            workspace.load_from(copy)
         except DeclarationErrors as errors:
             return errors
     return None

@@ -35,7 +35,9 @@ def _node_text(node: Node, names: Mapping[Value, str]) -> str:
     given = ", ".join(call_arguments(node, lambda v: f"%{names[v]}"))
     results = ", ".join(f"%{names[v]} : {v.type_text}" for v in node.outputs)
     place = "" if node.source is None else f" # {node.source.short}"
-    return f"{results} = tengen::{node.operator.function}({given}){place}"
+    function = node.operator.function
+    full = function if "::" in function else f"tengen::{function}"
+    return f"{results} = {full}({given}){place}"
 
 
 def call_arguments(node: Node, value: Any) -> list[str]:
@@ -108,6 +110,8 @@ def _call_text(node: Node, names: Mapping[Value, str]) -> str:
 
     name = node.operator.function
     arguments = call_arguments(node, lambda v: names[v])
+    if "::" in name:
+        return f"tengen.ops.{name.replace('::', '.')}({', '.join(arguments)})"
     if not hasattr(functions, name):
         return f"{arguments[0]}.{name}({', '.join(arguments[1:])})"
     public = getattr(tengen, name, None) is getattr(functions, name)

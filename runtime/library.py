@@ -1,0 +1,150 @@
+"""Libraries: packages outside of tengen that have operators of their own.
+
+What ``tengen gen`` makes for one is the same as for tengen itself, less what tengen has: rows of tables,
+and classes that hold the methods of its operators. Loading a library adds the rows, and gives each Type
+a class that has the library's methods before its own.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from tengen import library_tables
+from tengen.device import DEVICES
+from tengen.generated.backends import BACKENDS
+from tengen.legacy_type_dispatch import extend_types
+
+if TYPE_CHECKING:
+    from tengen.type import Type
+
+_lock = threading.RLock()
+_loaded: dict[str, Library] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library that is loaded."""
+
+    name: str
+    package: str
+    generated: str  # the package of its generated code
+    manifest: Any  # the module of what it adds
+    operators: ModuleType  # its functions: tengen.ops.NAME
+
+    @property
+    def origin(self) -> str:
+        """The package, and where it is."""
+        module = sys.modules.get(self.package)
+        return f"the package {self.package} ({getattr(module, '__file__', None) or 'of no file'})"
+
+    def mixin(self, kind: Type) -> type | None:
+        """The class with the library's methods for a Type; None where it has none."""
+        modules = self.manifest.TYPES.get(kind.backend.name)
+        if modules is None:  # of a backend that it does not know: what no backend computes itself
+            found = import_module(f"{self.generated}.type_default").TypeDefault
+        else:
+            found = getattr(import_module(modules[kind.recording]), kind.name)
+        return found if isinstance(found, type) else None
+
+
+class Operators(ModuleType):
+    """The operators of a library as functions."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"the library {self.__name__.rpartition('.')[2]} has no operator {name!r}")
+
+
+def load(package: str) -> ModuleType:
+    """Load the library that a package is; its ``__init__`` calls ``load(__name__)``.
+
+    Returns ``tengen.ops.NAME``, the module of its operators. Loading it again does nothing. ImportError
+    where its code is not generated, or was by another version of tengen; RuntimeError where what it
+    declares is another library's already. After an error nothing of it is there.
+    """
+    generated = f"{package}.generated"
+    try:
+        manifest: Any = import_module(f"{generated}.library")
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith(generated):
+            raise
+        reason = f"the library {package} has no generated code; `tengen gen` in its folder makes it"
+        raise ImportError(reason, name=package) from None
+    _check_version(package, manifest)
+    with _lock:
+        known = _loaded.get(manifest.NAME)
+        if known is not None and known.package == package:
+            return known.operators
+        made = Library(manifest.NAME, package, generated, manifest, Operators(f"tengen.ops.{manifest.NAME}"))
+        _check_clashes(made)
+        _add(made)
+        return made.operators
+
+
+def loaded() -> dict[str, Library]:
+    """The libraries that are loaded, by name."""
+    return dict(_loaded)
+
+
+def _check_version(package: str, manifest: Any) -> None:
+    """Generated code depends on the runtime that it was made for."""
+    from tengen import __version__
+
+    if manifest.TENGEN.split(".")[:2] != __version__.split(".")[:2]:
+        raise ImportError(
+            f"the library {package} was generated for tengen {manifest.TENGEN}, and this is {__version__}; "
+            "`tengen gen` in its folder makes it anew",
+            name=package,
+        )
+
+
+def _check_clashes(made: Library) -> None:
+    """RuntimeError, naming both, where a loaded library or tengen declares the same."""
+    known = _loaded.get(made.name)
+    if known is not None:
+        raise RuntimeError(f"two libraries are called {made.name!r}: {known.origin} and {made.origin}")
+    for other in _loaded.values():
+        for what, place in made.manifest.ADDED.items():
+            if what in other.manifest.ADDED:
+                raise RuntimeError(
+                    f"two libraries declare {what}: {other.name} ({other.manifest.ADDED[what]}) "
+                    f"and {made.name} ({place})"
+                )
+    rows = _backends(made)
+    for name, row in rows.items():
+        for taken, its in BACKENDS.items():
+            same = name if name == taken else row["device"] if row["device"] == its["device"] else None
+            if same is not None:
+                owner = _owner_of_backend(taken)
+                raise RuntimeError(f"{owner} and the library {made.name} both declare the backend {same!r}")
+
+
+def _backends(made: Library) -> dict[str, dict[str, Any]]:
+    if not made.manifest.BACKENDS:
+        return {}
+    rows: dict[str, dict[str, Any]] = import_module(f"{made.generated}.backends").BACKENDS
+    return rows
+
+
+def _owner_of_backend(name: str) -> str:
+    owner = next((o.name for o in _loaded.values() if name in o.manifest.BACKENDS), None)
+    return "tengen" if owner is None else f"the library {owner}"
+
+
+def _add(made: Library) -> None:
+    functions: Any = import_module(f"{made.generated}.functions")
+    rows = _backends(made)
+    without = frozenset() if rows else frozenset({"backends"})
+    library_tables.rows_of(made.generated, without)  # so that nothing is done where one cannot be imported
+    extend_types(made.mixin)
+    library_tables.add_rows(made.generated, without)
+    for name, row in rows.items():
+        DEVICES[row["device"]] = name
+    names = functions.__all__
+    vars(made.operators).update({name: getattr(functions, name) for name in names})
+    vars(made.operators).update(__all__=list(names), __doc__=f"The operators of the library {made.name}.")
+    _loaded[made.name] = made

@@ -1,0 +1,25 @@
+"""``tengen.ops.NAME``: the operators of the library called NAME, which importing its package loads."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from tengen.library import loaded
+
+__all__: list[str] = []
+
+
+def __getattr__(name: str) -> ModuleType:
+    found = loaded().get(name)
+    if found is not None:
+        return found.operators
+    if name.startswith("__"):
+        raise AttributeError(f"module 'tengen.ops' has no attribute {name!r}")
+    known = ", ".join(sorted(loaded())) or "none"
+    raise AttributeError(
+        f"no library {name!r} is loaded (loaded: {known}); importing its package loads it: `import {name}`"
+    )
+
+
+def __dir__() -> list[str]:
+    return sorted(loaded())
