@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -34,8 +35,6 @@ def _peak(name: str, program: str) -> float:
 
 def _run_peak(name: str, program: str) -> float:
     """Run the program in this process a few times; the high-water mark of its resident memory."""
-    import resource
-
     from workloads.large import expression_tensors
     from workloads.training import gpt_tensors
 
@@ -44,8 +43,19 @@ def _run_peak(name: str, program: str) -> float:
     run = gpt_tensors(library) if program == "gpt" else expression_tensors(10**7)(library)
     for _ in range(_REPEATS):
         run()
-    kilobyte = 1 if sys.platform == "darwin" else 1024
-    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * kilobyte)
+    return _high_water()
+
+
+def _high_water() -> float:
+    """The most bytes that this process had in memory."""
+    status = Path("/proc/self/status")
+    if status.exists():  # where getrusage would count what the parent had when it forked
+        found = re.search(r"VmHWM:\s*(\d+) kB", status.read_text())
+        assert found is not None
+        return float(found[1]) * 1024
+    import resource
+
+    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 def import_time(names: Sequence[str]) -> dict[str, dict[str, float]]:

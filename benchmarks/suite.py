@@ -3,7 +3,7 @@
     python benchmarks/suite.py                       # all, with one thread
     python benchmarks/suite.py --threads default     # the libraries' own choice of threads
     python benchmarks/suite.py chain "kernel: s"     # the workloads whose names begin so
-    python benchmarks/suite.py --only tengen torch --json figures.json
+    python benchmarks/suite.py --only tengen,torch --json figures.json
 
 With one thread the clock is the processor time of the process, which other programs on the
 machine disturb less; otherwise it is the wall's.
@@ -34,7 +34,9 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument("workloads", nargs="*", help="beginnings of names; default: all")
     parser.add_argument("--threads", default="1", help='a number, or "default" (default: 1)')
-    parser.add_argument("--only", nargs="+", metavar="LIBRARY", help="tengen torch autograd jax jit")
+    parser.add_argument(
+        "--only", type=lambda text: text.split(","), help="libraries: tengen,torch,autograd,jax,jit"
+    )
     parser.add_argument("--seconds", type=float, default=2.0, help="for each workload (default: 2)")
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file, - for stdout")
     parser.add_argument("--list", action="store_true", help="print the names of the workloads")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from tengen import function_dispatch, tensor_meta
+from tengen.autograd import view
 from tengen.generated import tensor_methods
 from tengen.operator import call, call_operator, make
 from tengen.tensor import Tensor
@@ -13,3 +14,4 @@ from tengen.tensor import Tensor
 tensor_methods.bind(Tensor, call, call_operator, make)
 function_dispatch.bind(Tensor)
 tensor_meta.bind(Tensor)
+view.bind(Tensor)

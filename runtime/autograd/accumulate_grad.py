@@ -14,25 +14,28 @@ from tengen.autograd.ownership import is_callers_only
 from tengen.storage import storage_of
 
 _making = threading.Lock()
+_ref = weakref.ref
 
 
 class AccumulateGrad(Node):
     """Adds gradients to ``variable.grad``.
 
-    Graphs hold it, and it holds the leaf; the leaf knows it only weakly. Its lock keeps sums of
-    several threads exact.
+    Graphs hold it, and it holds the leaf; the leaf knows it only weakly. Its lock, which is the
+    leaf's, keeps sums of several threads exact.
     """
 
     __slots__ = ("lock", "variable")
 
     def __init__(self, variable: Any, meta: AutogradMeta) -> None:
+        if meta.lock is None:
+            meta.lock = threading.Lock()
         self.next_edges = ()
         self.sequence_nr = LEAF_SEQUENCE_NR
         self.shape = variable._array.shape
         self.type = variable._type
         self.extra = None if meta.leaf_extra is None else meta.leaf_extra.shared()
         self.variable = variable
-        self.lock = threading.Lock()
+        self.lock = meta.lock
 
     def apply(self, grad: Any) -> tuple[Any, ...]:
         """Add an array to the leaf's gradient, in place where there is one already.
@@ -120,10 +123,13 @@ def copy_like(lib: Any, grad: Any, like: Any) -> Any:
 
 def new_accumulator(leaf: Any) -> AccumulateGrad:
     """The accumulator of a leaf, made if there is no live one."""
-    with _making:  # two threads must not make two: each would have a lock of its own
-        meta = meta_of(leaf)
-        accumulator = None if meta.accumulator is None else meta.accumulator()
-        if accumulator is None:
-            accumulator = AccumulateGrad(leaf, meta)
-            meta.accumulator = weakref.ref(accumulator)
+    with _making:  # two threads must not make two: hooks are added to the one that is known
+        meta: AutogradMeta = leaf._meta or meta_of(leaf)
+        known = meta.accumulator
+        if known is not None:
+            accumulator = known()
+            if accumulator is not None:
+                return accumulator
+        accumulator = AccumulateGrad(leaf, meta)
+        meta.accumulator = _ref(accumulator)
         return accumulator

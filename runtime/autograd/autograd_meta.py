@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,24 @@ PLAIN_VIEW, MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, CUSTOM_VIEW, INFERENCE_VIEW = 0, 1,
 class AutogradMeta:
     """The rarer attributes of a tensor's part in a graph; slots of the tensor hold the frequent ones."""
 
-    __slots__ = ("accumulator", "creation", "forward_grad", "grad", "leaf_extra", "name", "retains_grad")
+    __slots__ = (
+        "accumulator",
+        "creation",
+        "forward_grad",
+        "grad",
+        "leaf_extra",
+        "lock",
+        "name",
+        "retains_grad",
+    )
 
     def __init__(self) -> None:
         #: The accumulated gradient of a leaf, or of a tensor that retains it.
         self.grad: Any = None
         #: The live AccumulateGrad of a leaf: graphs hold it, the leaf does not.
         self.accumulator: weakref.ref[AccumulateGrad] | None = None
+        #: Held while something is added to a leaf's ``grad``; made with its first accumulator.
+        self.lock: threading.Lock | None = None
         #: A leaf's hooks, handed to each of its accumulators.
         self.leaf_extra: NodeExtra | None = None
         self.name: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,6 +24,19 @@ def gradient_edge(tensor: Any) -> Edge | None:
         if accumulator is not None:
             return (accumulator, 0)
     return (new_accumulator(tensor), 0)
+
+
+def gradient_edges(tensors: Iterable[Any]) -> tuple[Edge | None, ...]:
+    """The edges of a list of tensors, of which some may be None."""
+    return tuple([None if t is None else t._edge or gradient_edge(t) for t in tensors])
+
+
+def any_requires_grad(tensors: Iterable[Any]) -> bool:
+    """Whether a gradient is wanted of one of a list of tensors, of which some may be None."""
+    for t in tensors:
+        if t is not None and t._requires_grad:
+            return True
+    return False
 
 
 # Last, because an accumulator in turn needs edges.

@@ -21,7 +21,16 @@ from tengen.autograd.node import Error
 from tengen.storage import Storage, storage_of
 
 _ref = weakref.ref
+_new = object.__new__
 _sweeping = threading.Lock()
+
+Tensor: Any  # see bind
+
+
+def bind(tensor: Any) -> None:
+    """Hand over Tensor, whose class is made after this module."""
+    global Tensor
+    Tensor = tensor
 
 
 class ViewList(list[weakref.ref[Any]]):
@@ -47,19 +56,22 @@ def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
 
     ``multi`` says that it is one of several views that one operator returns.
     """
-    out = type.wrap(array)
-    storage: Storage | None = source._storage
-    if storage is None:
-        storage = storage_of(source)
+    out = _new(Tensor)
+    out._array = array
+    out._type = type
+    out._requires_grad = False
+    out._edge = out._base = out._meta = None
+    storage: Storage = source._storage or storage_of(source)
     out._storage = storage
     if not type.recording:
         return out  # views of inference tensors have no history that would have to be kept up
     base = source._base
     if base is None:
-        base = source
-    elif source._meta is not None and source._meta.creation:
-        meta_of(out).creation = source._meta.creation
-    out._base = base
+        out._base = source
+    else:
+        out._base = base
+        if source._meta is not None and source._meta.creation:
+            meta_of(out).creation = source._meta.creation
     if multi:
         meta_of(out).creation = MULTI_OUTPUT_VIEW
     if not grad_mode.enabled and (out._meta is None or not out._meta.creation):
@@ -67,9 +79,9 @@ def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
     views: Any = storage.views
     if views is None:
         views = storage.views = ViewList()
-    elif len(views) >= views.limit:
-        views.sweep()
     views.append(_ref(out))
+    if len(views) > views.limit:
+        views.sweep()
     return out
 
 

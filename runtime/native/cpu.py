@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tengen.native import sums
 from tengen.native.layout import contiguous_strides, preserved_strides
 
 Array = np.ndarray[Any, Any]
@@ -55,6 +56,10 @@ def sum_to(a: Array, shape: Shape) -> Array:
         [lead + i for i, n in enumerate(shape) if n == 1 and a.shape[lead + i] != 1]
     )
     dtype = a.dtype
+    if sums.summable(a):
+        total = sums.sum_over(a, axes, False)
+        if total is not None:
+            return np.asarray(total).reshape(shape)
     if dtype.itemsize == 2 and dtype.kind in "fV":
         total = np.add.reduce(a, axis=axes, dtype=np.float32, keepdims=True).astype(dtype)
     else:

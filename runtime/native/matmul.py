@@ -187,9 +187,11 @@ def _expands(shape: Shape, target: Shape) -> Shape:
 
 def mm(self: Array, mat2: Array) -> Array:
     """The matrix product ``(n, m) x (m, p) -> (n, p)``."""
-    if self.ndim == 2 and mat2.ndim == 2 and self.shape[1] == mat2.shape[0]:
-        # ndarray.dot is less than half of np.matmul's overhead and the same for matrices.
-        return self.dot(mat2)
+    if self.ndim == 2 and mat2.ndim == 2:
+        try:
+            return self.dot(mat2)  # less than half of np.matmul's overhead and the same for matrices
+        except ValueError:
+            pass  # it is said below what is wrong
     mm_shape(self.shape, mat2.shape)
     raise AssertionError("mm_shape accepts no other shapes")
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tengen.native import sums
 from tengen.native.dims import wrap_dim, wrap_dims
 
 Array = Any  # an ndarray, or the 0-d result of a ufunc
@@ -109,7 +110,15 @@ def sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array
     """The sum over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
     given = self.dtype
     if dtype is None:
+        if dim is None and not keepdim:
+            found = sums.sum_small(self)
+            if found is not None:
+                return found
         if given.char in NATIVE_FLOATS:
+            if sums.summable(self):
+                found = _sum_contiguous(self, dim, keepdim)
+                if found is not None:
+                    return found
             if self.size > BLOCKED_ROWS and dim and self.ndim > 1:
                 return _sum_leading(self, dim, keepdim)
             return fold(np.add, self, dim, keepdim)
@@ -119,6 +128,22 @@ def sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array
     elif dtype.kind == "b":
         return fold(np.logical_or, self, dim, keepdim)
     return _folded(np.add, self, dim, keepdim, dtype)
+
+
+def _sum_contiguous(self: Array, dim: Dims, keepdim: bool) -> Array | None:
+    """The sum of what is ``sums.summable``; None where ``dim`` is none of the cases there, or an error."""
+    ndim = self.ndim
+    if not dim:
+        found = sums.sum_all(self)
+        return found.reshape((1,) * ndim) if keepdim else found
+    if ndim == 2 and len(dim) == 1 and not keepdim:
+        d = dim[0]
+        if d == 1 or d == -1:
+            return sums.sum_rows(self)
+        if d == 0 or d == -2:
+            return sums.sum_columns(self)
+        return None
+    return sums.sum_over(self, sorted(wrap_dims(dim, ndim)), keepdim)
 
 
 def _folded(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool, dtype: DType) -> Array:

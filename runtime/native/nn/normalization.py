@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tengen.native import sums
 from tengen.native.nn.common import Array, Shape
 
 Gradients = tuple[Array | None, Array | None, Array | None]
@@ -23,14 +24,19 @@ def _mean_of_product(a: Array, b: Array, subscripts: str, count: int) -> Array:
     return np.einsum(subscripts, a, b) / np.asarray(count, a.dtype)
 
 
+def _sum(values: Array, axes: int | tuple[int, ...]) -> Array:
+    """The sum over axes, which stay with size 1."""
+    return sums.sum_along(values, axes) if isinstance(axes, int) else values.sum(axes, keepdims=True)
+
+
 def _inner_gradient(
     grad: Array, normalised: Array, rstd: Array, axes: int | tuple[int, ...], count: int
 ) -> Array:
     """The gradient through the statistics: ``rstd * (g - mean(g) - n * mean(g n))``, n normalised."""
     product = grad * normalised
-    out = normalised * (product.sum(axes, keepdims=True) / -count)
+    out = normalised * (_sum(product, axes) / -count)
     out += grad
-    out -= grad.sum(axes, keepdims=True) / count
+    out -= _sum(grad, axes) / count
     out *= rstd
     return np.asarray(out)
 
@@ -84,7 +90,7 @@ def native_layer_norm(
 def _normalised_rows(flat: Array, eps: float) -> tuple[Array, Array, Array]:
     """Each row with mean 0 and variance 1, in a new array; the means and the rstds as columns."""
     count = max(flat.shape[1], 1)
-    mean = flat.sum(1, keepdims=True) / np.asarray(count, flat.dtype)
+    mean = sums.sum_along(flat, 1) / np.asarray(count, flat.dtype)
     out = flat - mean
     variance = _mean_of_product(out, out, "ij,ij->i", count)[:, None]
     variance += eps
@@ -113,7 +119,7 @@ def native_layer_norm_backward(
     if output_mask[1] and weight is not None:
         grad_weight = np.einsum("ij,ij->j", grad, normalised).reshape(weight.shape)
     if output_mask[2]:
-        grad_bias = grad.sum(0).reshape(tuple(normalized_shape))
+        grad_bias = sums.sum_along(grad, 0).reshape(tuple(normalized_shape))
     if output_mask[0]:
         inner = grad if weight is None else grad * weight.reshape(-1)
         grad_input = _inner_gradient(inner, normalised, column, 1, max(count, 1)).reshape(input.shape)

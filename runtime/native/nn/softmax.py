@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tengen.native import sums
 from tengen.native.dims import wrap_dim
 from tengen.native.nn.common import Array
 
@@ -21,7 +22,7 @@ def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
         return np.empty(self.shape, self.dtype)
     out, axis = _shifted(self, dim)
     np.exp(out, out=out)
-    out /= out.sum(axis, keepdims=True)
+    out /= sums.sum_along(out, axis)
     return out.reshape(self.shape)
 
 
@@ -32,8 +33,7 @@ def softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dty
     grad_output, output, shape = _at_least_1d(grad_output, output)
     axis = wrap_dim(dim, output.ndim)
     out: Array = grad_output * output
-    total = out.sum(axis, keepdims=True)
-    out -= output * total
+    out -= output * sums.sum_along(out, axis)
     return out.reshape(shape)
 
 
@@ -47,7 +47,7 @@ def log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
         wrap_dim(dim, self.ndim)
         return np.empty(self.shape, self.dtype)
     out, axis = _shifted(self, dim)
-    out -= np.log(np.exp(out).sum(axis, keepdims=True))
+    out -= np.log(sums.sum_along(np.exp(out), axis))
     return out.reshape(self.shape)
 
 
@@ -60,7 +60,7 @@ def log_softmax_backward_data(
     grad_output, output, shape = _at_least_1d(grad_output, output)
     axis = wrap_dim(dim, output.ndim)
     out: Array = np.exp(output)
-    out *= grad_output.sum(axis, keepdims=True)
+    out *= sums.sum_along(grad_output, axis)
     return np.subtract(grad_output, out, out=out).reshape(shape)
 
 
