@@ -55,6 +55,7 @@ class Aspect:
     missing: Callable[[Operator], str]  # why an operator is not checked so; "" where it is
     variants: Callable[[str], list[str]] | None = None  # of an operator, where cases are of its variants
     sampled: bool = True  # whether it is about operators with good samples only
+    after: tuple[str, ...] = ()  # the aspects that say more: where one of them fails, so may this
 
     def operators(self) -> list[str]:
         """The operators that are checked, by full name."""

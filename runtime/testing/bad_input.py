@@ -120,5 +120,5 @@ def check_keywords(case: Case) -> None:
 ASPECTS = (
     Aspect("errors", "the declared errors", check_error, bad_cases, no_errors, sampled=False),
     Aspect("types", "arguments of wrong types", check_types, first_case, unbound),
-    Aspect("keywords", "keywords that there are not", check_keywords, first_case, unbound),
+    Aspect("keywords", "keywords that there are not", check_keywords, first_case, unbound, after=("types",)),
 )

@@ -327,9 +327,53 @@ def random_like(tensor: Any, seed: int) -> Any:
 
 
 ASPECTS = (
-    Aspect("batching", "vmap against a loop", check_batched, in_working_dtypes, unbatched),
-    Aspect("nested batching", "vmap of vmap", check_nested, first_case, unbatched),
-    Aspect("batching in place", "vmap of in-place variants", check_written, in_place, no_writes, written),
-    Aspect("random batching", "vmap of random operators", check_draws, first_case, no_draws),
-    Aspect("batched gradient", "gradients of many", check_gradients, two_samples, unbatched),
+    Aspect(
+        "batching",
+        "vmap against a loop",
+        check_batched,
+        in_working_dtypes,
+        unbatched,
+        after=(
+            "value",
+            "meta",
+            "views",
+        ),
+    ),
+    Aspect(
+        "nested batching",
+        "vmap of vmap",
+        check_nested,
+        first_case,
+        unbatched,
+        after=(
+            "batching",
+            "meta",
+        ),
+    ),
+    Aspect(
+        "batching in place",
+        "vmap of in-place variants",
+        check_written,
+        in_place,
+        no_writes,
+        written,
+        after=(
+            "batching",
+            "in place",
+            "meta",
+        ),
+    ),
+    Aspect("random batching", "vmap of random operators", check_draws, first_case, no_draws, after=("meta",)),
+    Aspect(
+        "batched gradient",
+        "gradients of many",
+        check_gradients,
+        two_samples,
+        unbatched,
+        after=(
+            "gradient",
+            "batching",
+            "meta",
+        ),
+    ),
 )

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
 import os
+import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import Any
 
 import tengen
@@ -32,10 +35,38 @@ REAL, COMPLEX = tengen.float64, tengen.complex128
 ONLY = "TENGEN_TEST_ONLY"
 
 
+#: What ``use`` was given: a file of pickled Declarations, and the folder of references.
+_given: tuple[Path, Path] | None = None
+
+
+def use(file: Path, references: Path) -> None:
+    """Take what is declared from a file, and references from a folder, for the rest of the process."""
+    global _given
+    _given = file, references
+    for cached in (
+        declarations,
+        derived,
+        variants,
+        declared_operators,
+        operators,
+        calls,
+        reference_functions,
+    ):
+        cached.cache_clear()
+
+
 @functools.cache
 def declarations() -> Declarations:
     """Everything that is declared."""
-    return load(declarations_dir(), runtime_dir())
+    if _given is None:
+        return load(declarations_dir(), runtime_dir())
+    gc.disable()  # what is loaded lives as long as the process
+    try:
+        found: Declarations = pickle.loads(_given[0].read_bytes())
+    finally:
+        gc.freeze()
+        gc.enable()
+    return found
 
 
 @functools.cache
@@ -237,7 +268,8 @@ def determined(operator: Operator, result: Any) -> list[Any]:
 def reference_functions() -> dict[str, Any]:
     """The functions of tests/references*.py, beside the declarations."""
     found: dict[str, Any] = {}
-    for path in sorted((declarations_dir().parent / "tests").glob("references*.py")):
+    folder = declarations_dir().parent / "tests" if _given is None else _given[1]
+    for path in sorted(folder.glob("references*.py")):
         spec = spec_from_file_location(path.stem, path)
         assert spec is not None and spec.loader is not None
         module = module_from_spec(spec)

@@ -164,6 +164,27 @@ def two_smooth(name: str) -> list[Case]:
 
 ASPECTS = (
     Aspect("recorded", "that results are recorded", check_recorded, two_smooth, unrecorded),
-    Aspect("gradient", "gradients", check_first, smooth, undifferentiable),
-    Aspect("second gradient", "gradients of gradients", check_second, smooth, undifferentiable),
+    Aspect(
+        "gradient",
+        "gradients",
+        check_first,
+        smooth,
+        undifferentiable,
+        after=(
+            "value",
+            "views",
+            "own memory",
+        ),
+    ),
+    Aspect(
+        "second gradient",
+        "gradients of gradients",
+        check_second,
+        smooth,
+        undifferentiable,
+        after=(
+            "value",
+            "gradient",
+        ),
+    ),
 )

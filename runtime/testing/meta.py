@@ -106,6 +106,16 @@ def first_sample(name: str) -> list[Case]:
 
 
 ASPECTS = (
-    Aspect("meta", "shapes without data", check_meta, in_working_dtypes, needs_data),
-    Aspect("meta backward", "derivatives without data", check_backward, first_sample, no_backward),
+    Aspect("meta", "shapes without data", check_meta, in_working_dtypes, needs_data, after=("value",)),
+    Aspect(
+        "meta backward",
+        "derivatives without data",
+        check_backward,
+        first_sample,
+        no_backward,
+        after=(
+            "meta",
+            "gradient",
+        ),
+    ),
 )

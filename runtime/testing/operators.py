@@ -9,7 +9,6 @@ from tengen.codegen.diagnostics import suggestion
 from tengen.codegen.model import Operator
 from tengen.testing import declared
 from tengen.testing.aspects import Aspect, Case, aspects
-from tengen.testing.failure import Failure
 
 
 def check_operator(
@@ -31,15 +30,6 @@ def check_operator(
             each.check(case)
     if not ran and (aspect or sample or dtype):
         raise LookupError(f"{name} has no such call to check")
-
-
-def failures(name: str) -> Iterator[Failure]:
-    """Everything that is wrong about an operator, the fundamental things first."""
-    for aspect, case in cases_of(name):
-        try:
-            aspect.check(case)
-        except Failure as found:
-            yield found
 
 
 def cases_of(name: str, aspect: str | None = None) -> Iterator[tuple[Aspect, Case]]:

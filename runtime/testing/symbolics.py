@@ -134,4 +134,16 @@ def compare(case: Case, found: list[Any], expected: list[Any]) -> None:
         close(a.astype(np.float64), array.astype(np.float64), rtol, str(case), atol)
 
 
-ASPECTS = (Aspect("symbolic", "the ONNX symbolic", check_symbolic, exported, no_symbolic),)
+ASPECTS = (
+    Aspect(
+        "symbolic",
+        "the ONNX symbolic",
+        check_symbolic,
+        exported,
+        no_symbolic,
+        after=(
+            "value",
+            "dtypes",
+        ),
+    ),
+)

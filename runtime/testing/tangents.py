@@ -196,12 +196,41 @@ def dual_of(level: ForwardLevel, value: Any) -> Any:
 
 
 ASPECTS = (
-    Aspect("tangent", "tangents", check_tangent, smooth, undifferentiable),
     Aspect(
-        "tangent of gradient", "tangents of gradients", check_tangent_of_gradient, smooth, undifferentiable
+        "tangent",
+        "tangents",
+        check_tangent,
+        smooth,
+        undifferentiable,
+        after=(
+            "value",
+            "views",
+            "own memory",
+        ),
     ),
     Aspect(
-        "tangent in place", "tangents of in-place variants", check_in_place, in_place, undifferentiable,
+        "tangent of gradient",
+        "tangents of gradients",
+        check_tangent_of_gradient,
+        smooth,
+        undifferentiable,
+        after=(
+            "value",
+            "gradient",
+            "tangent",
+            "second gradient",
+        ),
+    ),
+    Aspect(
+        "tangent in place",
+        "tangents of in-place variants",
+        check_in_place,
+        in_place,
+        undifferentiable,
         written_in_place,
+        after=(
+            "tangent",
+            "in place",
+        ),
     ),
-)  # fmt: skip
+)

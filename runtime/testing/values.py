@@ -120,6 +120,8 @@ def check_inputs(case: Case) -> None:
 
 ASPECTS = (
     Aspect("value", "values against the reference", check_value, in_working_dtypes, no_reference),
-    Aspect("layout", "inputs that are not contiguous", check_layout, in_first_dtype, unordered),
+    Aspect(
+        "layout", "inputs that are not contiguous", check_layout, in_first_dtype, unordered, after=("value",)
+    ),
     Aspect("inputs", "that inputs are left alone", check_inputs, in_first_dtype, changing),
 )

@@ -1,0 +1,75 @@
+"""The process in which ``tengen verify`` runs operators.
+
+``python -m tengen.testing.worker FILE REFERENCES`` loads what is declared from a file that the command has
+written, and the functions of references from a folder. Then it answers each line of its input, the full name
+of an operator, with a line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any
+
+from tengen.testing import declared
+from tengen.testing.failure import Failure
+from tengen.testing.operators import unchecked
+from tengen.testing.verdict import verdict
+
+
+def main(file: str, references: str) -> int:
+    """Answer until the input ends."""
+    answers = sys.stdout
+    sys.stdout = sys.stderr  # what operators print is no answer
+    declared.use(Path(file), Path(references))
+    warnings.simplefilter("ignore")
+    for line in sys.stdin:
+        name = line.strip()
+        try:
+            answer = answered(name)
+        except Exception as error:
+            trace = traceback.format_exc()
+            answer = {"operator": name, "internal": f"{type(error).__name__}: {error}", "trace": trace}
+        print(json.dumps(answer), file=answers, flush=True)
+    return 0
+
+
+def answered(name: str) -> dict[str, Any]:
+    """What was found about an operator."""
+    found = verdict(name)
+    return {
+        "operator": name,
+        "checks": found.checks,
+        "failures": [as_json(f) for f in found.failures],
+        "unchecked": unchecked(name),
+    }
+
+
+def as_json(failure: Failure) -> dict[str, Any]:
+    """A failure in JSON's types."""
+    return {
+        "operator": failure.operator,
+        "variant": failure.variant,
+        "aspect": failure.aspect,
+        "part": [failure.part.kind, failure.part.name],
+        "doubtful": [[p.kind, p.name] for p in failure.doubtful],
+        "message": failure.message,
+        "call": failure.call if failure.sample else "",
+        "inputs": list(failure.inputs),
+        "values": [
+            [name, value]
+            for name, value in zip(failure.called, (failure.got, failure.expected), strict=True)
+            if value
+        ],
+        "error": failure.error,
+        "where": failure.where,
+        "help": failure.help,
+        "reproduction": failure.reproduction,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
