@@ -1,0 +1,143 @@
+"""The coverage matrix: operator by backend, dtype and kind of derivative, and vmap and ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import tengen.testing.declared as declared
+from reference_examples import second_order
+from reference_model import OverloadEntry, Subject
+from tengen.codegen.model import Operator
+
+#: What a cell says: its class, its sign, and what that means.
+STATES = {
+    "y": ("●", "yes"),
+    "p": ("◐", "by the operators it is made of"),
+    "l": ("○", "by running it example by example"),
+    "h": ("◖", "for some arguments"),
+    "n": ("✕", "no"),
+    "": ("", "there is nothing to do"),
+}
+ASPECTS = ("reverse", "forward", "second", "vmap", "ONNX")
+
+
+@dataclass(frozen=True)
+class Row:
+    """An operator: for each backend the scalar types it computes in, None for a composite."""
+
+    name: str
+    link: str
+    subject: str
+    dtypes: tuple[frozenset[str] | None, ...]
+    states: tuple[str, ...]  # by ASPECTS
+
+    @property
+    def differentiable(self) -> bool:
+        return self.states[0] in ("y", "p", "h")
+
+
+def backends() -> list[str]:
+    """The backends, in their order."""
+    return [b.name for b in declared.declarations().backends]
+
+
+def rows(subjects: Sequence[Subject]) -> list[Row]:
+    """A row for each operator that the reference has."""
+    operators = {str(v.name): v.operator for v in declared.derived().variants}
+    return [
+        row(operators[overload.name], overload, subject, f"{subject.slug}.md#{entry.anchor}")
+        for subject in subjects
+        for entry in subject.functions
+        for overload in entry.overloads
+    ]
+
+
+def row(operator: Operator, entry: OverloadEntry, subject: Subject, link: str) -> Row:
+    composite = entry.kind == "composite"
+    dtypes = tuple(None if composite else operator.dtypes.get(b, frozenset()) for b in backends())
+    first, forward, second = derivatives(operator, entry)
+    return Row(entry.name, link, subject.title, dtypes, (first, forward, second, batching(operator, composite),
+                                                         exported(operator, composite)))  # fmt: skip
+
+
+def derivatives(operator: Operator, entry: OverloadEntry) -> tuple[str, str, str]:
+    """Reverse mode, forward mode, and reverse mode twice."""
+    derived = declared.derived()
+    name = entry.name
+    once, twice = second_order(name)
+    if entry.kind == "composite":
+        return ("p" if once else "", "p" if once else "", "" if not once else "p" if twice else "n")
+    node = derived.nodes.get(name) or derived.nodes.get(name.replace("_.", ".").removesuffix("_"))
+    if node is None:
+        missing = "n" if name in derived.missing else ""
+        return missing, missing, missing
+    implemented = declared.implemented(node)
+    if not implemented or not node.outputs:
+        return "", "", ""
+    reverse = "y" if len(implemented) == len(node.inputs) else "h"
+    tangent = "y" if str(node.operator.name) in derived.jvps else "n"
+    return reverse, tangent, {True: "y", False: "n", None: ""}[twice]
+
+
+def batching(operator: Operator, composite: bool) -> str:
+    rule = operator.batching
+    if rule is None:
+        return "p" if composite else "l"
+    return "n" if rule.kind == "refuse" else "y"
+
+
+def exported(operator: Operator, composite: bool) -> str:
+    return "y" if operator.symbolic is not None else "p" if composite else "n"
+
+
+def table(found: Iterable[Row], subject: str, prefix: str) -> str:
+    """The table of one subject, as HTML."""
+    types = declared.declarations().scalar_types
+    heads = [f"<th class='dtype'><span>{s.dtype}</span></th>" for s in types]
+    groups = "".join(f"<th colspan='{len(types)}' class='group'>{escape(b)}</th>" for b in backends())
+    aspects = "".join(f"<th class='dtype aspect'><span>{a}</span></th>" for a in ASPECTS)
+    lines = [
+        f"<tr><th>{escape(subject)}</th>{groups}<th colspan='{len(ASPECTS)}' class='group'></th></tr>",
+        f"<tr><th></th>{''.join(heads) * len(backends())}{aspects}</tr>",
+    ]
+    body = [_line(r, prefix) for r in found]
+    return (
+        "<table class='coverage'><thead>" + "".join(lines) + "</thead><tbody>\n" + "\n".join(body)
+        + "\n</tbody></table>"
+    )  # fmt: skip
+
+
+def _line(row: Row, prefix: str) -> str:
+    cells: list[str] = []
+    for chosen in row.dtypes:
+        cells += _dtypes(row, chosen)
+    for state in row.states:
+        cells.append(f"<td class='a {state or 'e'}'>{STATES[state][0]}</td>" if state else "<td class=a></td>")
+    gaps = " data-gap" if "n" in row.states else ""
+    return f"<tr{gaps}><td><a href='{prefix}{row.link}'>{escape(row.name)}</a></td>{''.join(cells)}</tr>"
+
+
+def _dtypes(row: Row, chosen: frozenset[str] | None) -> Iterable[str]:
+    types = declared.declarations().scalar_types
+    if chosen is None:
+        yield f"<td colspan='{len(types)}' class='parts b'>of other operators</td>"
+        return
+    for i, s in enumerate(types):
+        border = " b" if i == 0 else ""
+        if s.name not in chosen:
+            yield f"<td class='{border.strip()}'></td>" if border else "<td></td>"
+        elif row.differentiable and s.category in ("floating", "reduced", "complex"):
+            yield f"<td class='d{border}'></td>"
+        else:
+            yield f"<td class='c{border}'></td>"
+
+
+def legend() -> str:
+    """What the signs mean."""
+    signs = [f"<b class='{k}'>{sign}</b> {escape(text)}" for k, (sign, text) in STATES.items() if k]
+    return (
+        "<p class='legend'><i class='c'></i> computes &ensp; <i class='d'></i> computes and has a gradient"
+        f" &ensp; {' &ensp; '.join(signs)} &ensp; (blank) nothing to do</p>"
+    )

@@ -1,0 +1,187 @@
+"""The pages of the reference, as Markdown with HTML in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from html import escape
+
+import tengen.testing.declared as declared
+from coverage_matrix import legend, rows, table
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonConsoleLexer
+from reference_examples import example
+from reference_model import DerivativeEntry, FunctionEntry, OverloadEntry, Subject
+from tengen.codegen.model import Place
+
+#: From a place of the declarations to the address it is linked to, from a page of the reference.
+Linker = Callable[[Place], str]
+
+
+class MissingExample(Exception):
+    """A public operator of which no example can be made."""
+
+
+class PageWriter:
+    """Writes the pages."""
+
+    def __init__(self, subjects: list[Subject], linker: Linker) -> None:
+        self.subjects = subjects
+        self.linker = linker
+        self.lexer = PythonConsoleLexer()
+        self.formatter = HtmlFormatter(cssclass="highlight")
+
+    # -- a subject
+
+    def subject(self, subject: Subject) -> str:
+        """The page of a subject."""
+        parts = [f"# {subject.title}", "", subject.intro, ""]
+        public = [f for f in subject.functions if f.public]
+        internal = [f for f in subject.functions if not f.public]
+        parts += [self._contents(public), ""]
+        for entry in public:
+            parts += [self.function(entry), ""]
+        if internal:
+            parts += ["## Behind them { .internal }", "", "What formulas and composites call.", ""]
+            for entry in internal:
+                parts += [self.function(entry, "###"), ""]
+        return "\n".join(parts)
+
+    def _contents(self, entries: Iterable[FunctionEntry]) -> str:
+        links = [f'<a href="#{e.anchor}">{escape(_short(e.title))}</a>' for e in entries]
+        return f'<p class="contents">{" ".join(links)}</p>'
+
+    # -- a function
+
+    def function(self, entry: FunctionEntry, level: str = "##") -> str:
+        """The part of a page that is about one function."""
+        parts = [
+            f"{level} {entry.title.replace('_', chr(92) + '_')} {{ #{entry.anchor} .operator }}",
+            "",
+            escape(entry.doc, quote=False),
+            "",
+            "```python",
+            *entry.signatures,
+            "```",
+            "",
+        ]
+        for number, overload in enumerate(entry.overloads):
+            parts += [self.overload(entry, overload, number == 0, len(entry.overloads) > 1), ""]
+        return "\n".join(parts)
+
+    def overload(self, entry: FunctionEntry, overload: OverloadEntry, first: bool, several: bool) -> str:
+        facts = "".join(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in self._facts(overload))
+        body = f'<table class="facts"><tbody>{facts}</tbody></table>{self._example(entry, overload)}'
+        if not several:
+            return f"<div>{body}</div>"
+        state = " open" if first else ""
+        return (
+            f'<details class="overload"{state}><summary><code>{escape(overload.name)}</code></summary>'
+            f"{body}</details>"
+        )
+
+    def _example(self, entry: FunctionEntry, overload: OverloadEntry) -> str:
+        if not entry.public:
+            return ""
+        operators = {str(v.name): v.operator for v in declared.derived().variants}
+        text = example(operators[overload.name], entry.title)
+        if not text:
+            raise MissingExample(f"{overload.name} has no sample that can be shown")
+        return _one_line(highlight(text + "\n", self.lexer, self.formatter))
+
+    def _facts(self, overload: OverloadEntry) -> Iterable[tuple[str, str]]:
+        yield "schema", f'<code class="schema">{escape(overload.schema)}</code>'
+        yield "declared", self._place(overload.place)
+        yield "forms", "; ".join(overload.forms) or "called by formulas only"
+        for backend, names in overload.dtypes.items():
+            yield f"dtypes {backend}", names
+        if overload.promotion:
+            yield "promotion", escape(overload.promotion)
+        if overload.result:
+            yield "result dtype", overload.result
+        for key, text in overload.kernels:
+            label = "made of" if key.startswith("CompositeImplicit") else f"kernel {key}"
+            yield label.replace("CompositeExplicitAutograd", "of others"), f"<code>{escape(text)}</code>"
+        yield from self._derivative(overload.derivative)
+        yield "vmap", overload.batching
+        yield "ONNX", overload.symbolic
+        if overload.tags:
+            yield "tags", ", ".join(f'<span title="{escape(d)}">{t}</span>' for t, d in overload.tags)
+        for note in overload.notes:
+            yield "note", escape(note)
+
+    def _derivative(self, entry: DerivativeEntry) -> Iterable[tuple[str, str]]:
+        if entry.note:
+            yield "gradient", entry.note
+            return
+        if entry.gradients:
+            source = "derived from the kernel" if entry.derived else self._place(entry.place)
+            found = "".join(f.math or f.note for f in entry.gradients)
+            yield "gradient", f'{found}<p class="origin"><code>{entry.node}</code>, {source}</p>'
+            yield "saved", ", ".join(entry.saved) or "nothing"
+        else:
+            yield "gradient", "None."
+        tangents = "".join(f.math for f in entry.tangents) + entry.tangent_note
+        yield "tangent", tangents
+
+    def _place(self, place: Place | None) -> str:
+        if place is None:
+            return ""
+        return f'<a href="{escape(self.linker(place))}">{escape(place.file)}:{place.line}</a>'
+
+    # -- pages about all
+
+    def index(self) -> str:
+        """The list of subjects, and of all functions."""
+        parts = ["# Operators", "", _INDEX, ""]
+        for s in self.subjects:
+            public = [f for f in s.functions if f.public]
+            links = " ".join(f"[{_short(f.title)}]({s.slug}.md#{f.anchor})" for f in public)
+            parts += [f"## [{s.title}]({s.slug}.md)", "", s.intro, "", f"{links}", "{ .contents }", ""]
+        return "\n".join(parts)
+
+    def coverage(self) -> str:
+        """The coverage matrix."""
+        found = rows(self.subjects)
+        parts = ["---", "hide: [toc, navigation]", "---", "", "# Coverage", "", _COVERAGE, ""]
+        parts += [_FILTER, legend(), ""]
+        for s in self.subjects:
+            here = [r for r in found if r.subject == s.title]
+            links = {f"{s.slug}.md": f"{s.slug}.html"}
+            text = table(here, s.title, "")
+            for old, new in links.items():
+                text = text.replace(old, new)
+            parts += [f'<div class="matrix">{text}</div>', ""]
+        return "\n".join(parts)
+
+
+_INDEX = """
+Every operator that is declared, by the file that declares it. This part of the site is made from the
+declarations when the site is built; each example is run then. [Coverage](coverage.md) shows all of it in one
+table.
+
+In formulas *g* is the gradient of the result, *g* with an index that of an argument or of one of several
+results, a dot marks a tangent, and an overline the complex conjugate. Gradients are reduced to the shape and
+dtype of their arguments afterwards. A formula's source is shown when the pointer rests on it.
+"""
+
+_COVERAGE = """
+What each operator computes in, on which backend, and how it is differentiated: in reverse mode, in forward
+mode, and twice in reverse mode; whether `vmap` has a rule for it, and how it is exported. Gradients, tangents
+and rules are those of every floating and complex dtype that the operator computes in. That a second
+derivative exists is found by taking one.
+"""
+
+_FILTER = (
+    '<form class="coverage-filter"><input type="search" placeholder="Filter by name" aria-label="Filter by name">'
+    '<label><input type="checkbox"> only those with a gap (✕)</label><output></output></form>'
+)
+
+
+def _short(title: str) -> str:
+    return title.removeprefix("tengen.").replace("nn.functional.", "nn.")
+
+
+def _one_line(html: str) -> str:
+    """HTML without blank lines, at which Markdown would end it."""
+    return html.replace("\n\n", "\n&#8203;\n").strip()

@@ -1,0 +1,121 @@
+"""What MkDocs calls: pages that are made when the site is built, and links from documents into the project."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+if str(HERE) not in sys.path:
+    sys.path.insert(0, str(HERE))
+
+#: Documents outside of docs/ that are pages of the site.
+OUTSIDE = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "declarations/README.md": "declarations.md",
+}
+_LINK = re.compile(r"(?<!\!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
+_FENCE = re.compile(r"^(```\w+)[ \t]+([^\n]+)$", re.MULTILINE)
+_ATTRIBUTE = re.compile(r'(?:title|append|in)="([^"]*)"')
+
+
+def on_config(config: Any) -> Any:
+    """Put the reference into the navigation."""
+    import reference_model
+
+    found = reference_model.subjects()
+    pages = [{s.title: f"operators/{s.slug}.md"} for s in found]
+    config.nav = [
+        *config.nav,
+        {"Operators": [{"All operators": "operators/index.md"}, {"Coverage": "operators/coverage.md"}, *pages]},
+    ]
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Make the pages of the reference, those of documents outside of docs/, and of the declarations' sources."""
+    import reference_model
+    import reference_pages
+
+    url = source_url(config)
+    subjects = reference_model.subjects()
+    writer = reference_pages.PageWriter(subjects, lambda place: place_address(place, url))
+    made = {f"operators/{s.slug}.md": writer.subject(s) for s in subjects}
+    made["operators/index.md"] = writer.index()
+    made["operators/coverage.md"] = writer.coverage()
+    for name, page in OUTSIDE.items():
+        made[page] = (ROOT / name).read_text(encoding="utf-8")
+    if not url:
+        for path in sorted((ROOT / "declarations").iterdir()):
+            if path.suffix in (".yaml", ".cwrap"):
+                made[f"source/{path.name}.md"] = source_page(path)
+    for name, text in made.items():
+        files.append(File.generated(config, name, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Links into the project become links of the site; what tests read behind a fence's language becomes a title."""
+    name = page.file.src_uri
+    if name.startswith(("operators/", "source/")):
+        return markdown
+    origin = next((o for o, p in OUTSIDE.items() if p == name), f"docs/{name}")
+
+    def link(found: re.Match[str]) -> str:
+        text, target, anchor = found[1], found[2], found[3] or ""
+        if not target or "://" in target or target.startswith("mailto:"):
+            return found[0]
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(origin), target))
+        address = address_of(path, name, files, source_url(config))
+        return f"[{text}]({address}{anchor})" if address else text
+
+    return _FENCE.sub(fence, _LINK.sub(link, markdown))
+
+
+def fence(found: re.Match[str]) -> str:
+    """A fence with the file that it is of as its title."""
+    attribute = _ATTRIBUTE.search(found[2])
+    return f'{found[1]} title="{attribute[1]}"' if attribute else found[1]
+
+
+def address_of(path: str, page: str, files: Files, url: str) -> str:
+    """Where a file of the project is found from a page; "" when the site does not have it."""
+    here = posixpath.dirname(page)
+    target = OUTSIDE.get(path) or path.removeprefix("docs/")
+    if path == "generated/operators.md":
+        target = "operators/index.md"
+    if path.startswith("declarations/") and not url and f"source/{posixpath.basename(path)}.md" in files.src_uris:
+        target = f"source/{posixpath.basename(path)}.md"
+    if target in files.src_uris:
+        return posixpath.relpath(target, here or ".")
+    return f"{url}/{path}" if url else ""
+
+
+def source_url(config: Any) -> str:
+    """Where the project's files are shown, as ``https://HOST/PROJECT/blob/main``; "" shows them on the site."""
+    return str(config.extra.get("source_url") or "").rstrip("/")
+
+
+def place_address(place: Any, url: str) -> str:
+    """The address of a place, from a page of the reference."""
+    if url:
+        return f"{url}/{place.file}#L{place.line}"
+    return f"../source/{posixpath.basename(place.file)}.html#__codelineno-0-{place.line}"
+
+
+def source_page(path: Path) -> str:
+    """A declaration file, with numbered lines."""
+    text = path.read_text(encoding="utf-8").rstrip()
+    return (
+        "---\nsearch:\n  exclude: true\nhide: [toc]\n---\n\n"
+        f"# declarations/{path.name}\n\n"
+        f'```yaml linenums="1"\n{text}\n```\n'
+    )
