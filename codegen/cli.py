@@ -12,6 +12,7 @@ from tengen.codegen.library import LibraryError
 
 #: Each command: the module that has its ``add_arguments`` and ``run``, and what it is for.
 COMMANDS = {
+    "init": ("tengen.codegen.commands.init", "begin a library: a package with operators of its own"),
     "gen": ("tengen.codegen.gen", "generate the code of the declared operators"),
     "new": ("tengen.codegen.commands.new", "write the entry of a new operator in its place"),
     "fmt": ("tengen.codegen.commands.format", "format the declarations"),
