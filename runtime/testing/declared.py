@@ -22,6 +22,7 @@ from tengen.codegen.annotations import default_value
 from tengen.codegen.derive import Derived, derive
 from tengen.codegen.formula import result_names
 from tengen.codegen.gen import declarations_dir, runtime_dir
+from tengen.codegen.library import Library
 from tengen.codegen.load import load
 from tengen.codegen.model import Argument, Declarations, Located, NodeSpec, Operator, Sample, Variant
 from tengen.generated.backends import BACKENDS
@@ -43,6 +44,21 @@ def use(file: Path, references: Path) -> None:
     """Take what is declared from a file, and references from a folder, for the rest of the process."""
     global _given
     _given = file, references
+    _forget()
+
+
+#: What ``use_library`` was given: a library, and the folder of its references.
+_library: tuple[Library, Path | None] | None = None
+
+
+def use_library(library: Library, references: Path | None) -> None:
+    """Take a library's declarations on top of tengen's, and references from a folder, from now on."""
+    global _library
+    _library = library, references
+    _forget()
+
+
+def _forget() -> None:
     for cached in (
         declarations,
         derived,
@@ -59,7 +75,7 @@ def use(file: Path, references: Path) -> None:
 def declarations() -> Declarations:
     """Everything that is declared."""
     if _given is None:
-        return load(declarations_dir(), runtime_dir())
+        return load(declarations_dir(), runtime_dir(), None if _library is None else _library[0])
     gc.disable()  # what is loaded lives as long as the process
     try:
         found: Declarations = pickle.loads(_given[0].read_bytes())
@@ -269,7 +285,10 @@ def reference_functions() -> dict[str, Any]:
     """The functions of tests/references*.py, beside the declarations."""
     found: dict[str, Any] = {}
     folder = declarations_dir().parent / "tests" if _given is None else _given[1]
-    for path in sorted(folder.glob("references*.py")):
+    paths = sorted(folder.glob("references*.py"))
+    if _library is not None and _library[1] is not None:  # what it has goes before what tengen has
+        paths += sorted(_library[1].glob("references*.py"))
+    for path in paths:
         spec = spec_from_file_location(path.stem, path)
         assert spec is not None and spec.loader is not None
         module = module_from_spec(spec)
