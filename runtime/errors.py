@@ -23,10 +23,12 @@ def unsupported(kind: Type, method: str) -> Exception:
     if operator is None:
         return AttributeError(f"{kind.name} has no operator {method!r}")
     text = (operator.refuse or {}).get(kind.scalar_type.category)
-    if text is not None:
-        return RuntimeError(f"{operator.function}: {text}")
     what = f"{kind.scalar_type.type_name!r} ({kind.backend.name})"
-    return NotImplementedError(f'"{operator.function}" not implemented for {what}')
+    error: Exception = NotImplementedError(f'"{operator.function}" not implemented for {what}')
+    if text is not None:
+        error = RuntimeError(f"{operator.function}: {text}")
+    note_operator(error, operator.name)
+    return error
 
 
 def explain(error: Exception, operator: str, *tensors: Any) -> Exception:
