@@ -19,6 +19,7 @@ COMMANDS = {
     "fix": ("tengen.codegen.commands.fix", "do what the errors suggest"),
     "explain": ("tengen.codegen.commands.explain", "show everything that an entry becomes"),
     "diff": ("tengen.codegen.commands.diff", "show what changed in the declarations, operator by operator"),
+    "verify": ("tengen.codegen.commands.verify", "run operators, and show where one is declared wrongly"),
 }
 
 

@@ -1,0 +1,376 @@
+"""``tengen verify [OP...]``: runs operators, and shows where in the declarations one is wrong.
+
+The code is generated into a scratch folder, and a process of its own runs there what each operator declares:
+its samples in all its dtypes against its reference; its gradient, tangent and their derivatives against
+differences; Meta against CPU; in-place and out variants against the functional operator; vmap against a
+loop; the ONNX symbolic in onnxruntime, where that is installed; views, layouts, and the declared errors.
+
+A failure is shown at the formula, kernel or key that is wrong, as mistakes of the generator are, with the
+call, both values around the largest error, and a line of Python that shows it again:
+
+    declarations/derivatives.unary.yaml:154:9: error: the gradient of sin for self is wrong
+        self: -grad * self.cos().conj()
+              ^~~~~~~~~~~~~~~~~~~~~~~~~
+
+Without names those operators are verified that differ from git's HEAD (or ``--since REV``): whose entries
+changed, whose kernels, formulas or references did, and those whose formulas call one of them. ``--all``
+verifies all. Nothing is written but the scratch folder, which is removed. The exit status is 1 when
+something is wrong, and 2 when there is nothing to go by.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from tengen.codegen.blame import Blame
+from tengen.codegen.commands.progress import Progress
+from tengen.codegen.diagnostics import DeclarationErrors, Diagnostic, suggestion
+from tengen.codegen.model import Declarations
+from tengen.codegen.touched import Folders, NotFound, Touched, touched
+from tengen.codegen.workspace import Workspace, add_workspace
+
+Answer = dict[str, Any]
+
+#: An operator for each process is too few: each loads what is declared.
+_A_PROCESS = 4
+_FEW = 12  # names that are listed
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument(
+        "operators", nargs="*", metavar="OP", help='full names, or functions: "mul" is all of mul'
+    )
+    parser.add_argument("--all", action="store_true", help="verify every operator")
+    parser.add_argument(
+        "--since", default="HEAD", metavar="REV", help="what differs from this revision (HEAD)"
+    )
+    parser.add_argument("--jobs", "-j", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
+    parser.add_argument(
+        "--verbose", "-v", action="store_true", help="also tell what could not be verified, and why"
+    )
+    add_workspace(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Verify, and print what is wrong. Returns the exit status."""
+    began = time.monotonic()
+    workspace = Workspace.of(options)
+    try:
+        declared = workspace.load()
+        names, changed = chosen(options, workspace, declared)
+    except DeclarationErrors as errors:
+        print(errors, file=sys.stderr)
+        return 1
+    except (NotFound, LookupError) as error:
+        print(error.args[0], file=sys.stderr)
+        return 2
+    if not names:
+        print(f"nothing that is declared differs from {options.since}: name operators, or verify --all")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="tengen-verify-") as scratch:
+        regenerate(workspace, declared, Path(scratch))
+        answers = verify(names, workspace, Path(scratch), max(1, options.jobs))
+    report = Report(workspace, declared, changed)
+    for answer in answers:
+        report.add(answer)
+    return report.print(answers, time.monotonic() - began, options.verbose)
+
+
+# -- which operators -----------------------------------------------------------------------------
+
+
+def chosen(
+    options: argparse.Namespace, workspace: Workspace, declared: Declarations
+) -> tuple[list[str], dict[str, set[str]]]:
+    """The operators to verify, and what of them has changed, as far as that was asked.
+
+    Raises LookupError for an unknown name, NotFound where there is nothing to compare with.
+    """
+    every = [str(o.name) for o in declared.operators]
+    if options.all:
+        return every, {}
+    if options.operators:
+        return with_kin(named(options.operators, declared), declared), {}
+    found = touched(declared, folders_of(workspace), options.since)
+    tell(found)
+    names = every if found.everything else with_kin(sorted(found.operators), declared)
+    return names, found.operators
+
+
+def named(words: Sequence[str], declared: Declarations) -> list[str]:
+    """The operators that the words name: by full name, or all overloads of a function."""
+    full = {str(o.name): o for o in declared.operators}
+    functions: dict[str, list[str]] = {}
+    for name, operator in full.items():
+        functions.setdefault(operator.name.function, []).append(name)
+    found: dict[str, None] = {}
+    for word in words:
+        names = [word] if word in full else functions.get(word, [])
+        if not names:
+            close = suggestion(word, [*full, *functions])
+            raise LookupError(f'no operator is named "{word}"' + (f": {close}" if close else ""))
+        found |= dict.fromkeys(names)
+    return list(found)
+
+
+def with_kin(names: Iterable[str], declared: Declarations) -> list[str]:
+    """The operators, and those through which they are verified: made by one entry, or not in place."""
+    full = {str(o.name): o for o in declared.operators}
+    functional: dict[str, list[str]] = {}
+    for name, operator in full.items():
+        if not operator.name.inplace:
+            functional.setdefault(operator.name.base, []).append(name)
+    found: dict[str, None] = {}
+    for name in names:
+        operator = full[name]
+        beside = [f"{name}_forward", f"{name}_backward"] if operator.mechanism == "nn" else []
+        through = functional.get(operator.name.base, []) if operator.name.inplace else []
+        found |= dict.fromkeys([name, *(n for n in (*beside, *through) if n in full)])
+    return list(found)
+
+
+def folders_of(workspace: Workspace) -> Folders:
+    """Where what an edit may change is."""
+    generator = Path(__file__).resolve().parent.parent
+    tests = workspace.declarations.resolve().parent / "tests"
+    return Folders(workspace.declarations, workspace.runtime, tests, (generator, workspace.templates))
+
+
+def tell(found: Touched) -> None:
+    """Say what the choice leaves out."""
+    if found.everything:
+        print(f"{found.everything} has changed: all operators are verified", file=sys.stderr)
+    elif found.beside:
+        print(f"{found.beside[0]} has changed, too: verify --all for all that is generated", file=sys.stderr)
+    for text in found.left_out:
+        print(f"not verified: {text} (--all does)", file=sys.stderr)
+
+
+# -- in a process of its own ---------------------------------------------------------------------
+
+
+def regenerate(workspace: Workspace, declared: Declarations, scratch: Path) -> None:
+    """Make a package ``tengen`` in the scratch folder, with newly generated code, and what is declared."""
+    from tengen.codegen.render import Renderer
+    from tengen.codegen.write import write
+
+    package = scratch / "tengen"
+    package.mkdir()
+    for path in workspace.runtime.iterdir():
+        if path.name not in ("__pycache__", "codegen", "declarations", "generated", "templates"):
+            link(path, package / path.name)
+    link(Path(__file__).resolve().parent.parent, package / "codegen")
+    link(workspace.declarations.resolve(), package / "declarations")
+    link(workspace.templates, package / "templates")
+    files = Renderer(declared, workspace.runtime, workspace.templates).files()
+    write(files, package / "generated")
+    (scratch / "declared").write_bytes(pickle.dumps(declared, pickle.HIGHEST_PROTOCOL))
+
+
+def link(path: Path, to: Path) -> None:
+    """A link, or a copy where there are none."""
+    try:
+        to.symlink_to(path.resolve(), target_is_directory=path.is_dir())
+    except OSError:
+        (shutil.copytree if path.is_dir() else shutil.copy2)(path, to)
+
+
+def verify(names: Sequence[str], workspace: Workspace, scratch: Path, jobs: int) -> list[Answer]:
+    """What the processes answer about the operators, in the order of the names."""
+    waiting: SimpleQueue[str] = SimpleQueue()
+    for name in names:
+        waiting.put(name)
+    references = workspace.declarations.resolve().parent / "tests"
+    answers: dict[str, Answer] = {}
+    count = min(jobs, -(-len(names) // _A_PROCESS))
+    with Progress(len(names), "verifying") as progress, ThreadPoolExecutor(count) as pool:
+
+        def work(_: int) -> None:
+            worker = Worker(scratch, references)
+            try:
+                while not waiting.empty():
+                    name = waiting.get()
+                    answers[name] = worker.ask(name)
+                    progress.step(name)
+            finally:
+                worker.close()
+
+        list(pool.map(work, range(count)))
+    return [answers[name] for name in names if name in answers]
+
+
+class Worker:
+    """A process that checks one operator after the other; when one ends it, the next has a new one."""
+
+    def __init__(self, scratch: Path, references: Path) -> None:
+        self.scratch, self.references = scratch, references
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self) -> subprocess.Popen[str]:
+        path = os.pathsep.join(p for p in (str(self.scratch), os.environ.get("PYTHONPATH", "")) if p)
+        command = [
+            sys.executable,
+            "-m",
+            "tengen.testing.worker",
+            str(self.scratch / "declared"),
+            str(self.references),
+        ]
+        return subprocess.Popen(
+            command,
+            cwd=self.scratch,
+            env={**os.environ, "PYTHONPATH": path},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=(self.scratch / f"errors-{id(self)}").open("w"),
+            text=True,
+        )
+
+    def ask(self, name: str) -> Answer:
+        """What the process answers about an operator; that it ended, if it did."""
+        process = self.process = self.process or self.start()
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(f"{name}\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if line:
+            answer: Answer = json.loads(line)
+            return answer
+        status = process.wait()
+        self.process = None
+        printed = (self.scratch / f"errors-{id(self)}").read_text(errors="replace").strip().splitlines()
+        last = f": {printed[-1]}" if printed else ""
+        return {
+            "operator": name,
+            "internal": f"the process ended with status {status}{last}",
+            "trace": "\n".join(printed),
+        }
+
+    def close(self) -> None:
+        """End the process."""
+        if self.process is not None:
+            assert self.process.stdin is not None and self.process.stdout is not None
+            self.process.stdin.close()
+            self.process.stdout.close()
+            self.process.wait()
+
+
+# -- what is printed -------------------------------------------------------------------------------
+
+
+class Report:
+    """Failures as diagnostics at their places."""
+
+    def __init__(self, workspace: Workspace, declared: Declarations, changed: dict[str, set[str]]) -> None:
+        self.declarations = workspace.declarations
+        self.blame = Blame(declared, workspace.declarations, workspace.runtime)
+        self.changed = changed
+        self.found: dict[tuple[Any, str], tuple[Diagnostic, list[str]]] = {}
+        self.wrong: set[str] = set()
+
+    def add(self, answer: Answer) -> None:
+        """Note what is wrong about an operator."""
+        if "internal" in answer:
+            name = answer["operator"]
+            trace = [f"  {line}" for line in answer["trace"].splitlines()[-12:]]
+            message = f"{name} could not be checked: {answer['internal']}"
+            self.note(name, self.blame.spot(name, "kernel"), message, trace)
+        for failure in answer.get("failures", ()):
+            name, (kind, what) = failure["operator"], self.part(failure)
+            spot = self.blame.spot(name, kind, what, failure["variant"])
+            related = [self.blame.spot(name, *part) for part in failure["doubtful"]]
+            extra = tuple((s.place, "or this is wrong, which it was compared with") for s in related)
+            self.note(name, spot, failure["message"], list(details(failure)), extra)
+
+    def part(self, failure: Answer) -> tuple[str, str]:
+        """What is at fault: of two things that disagree the one that has changed, where only one has."""
+        kind, what = failure["part"]
+        changed = self.changed.get(failure["operator"], set())
+        for doubtful in failure["doubtful"]:
+            if KEYS.get(doubtful[0]) in changed and KEYS.get(kind) not in changed:
+                failure["doubtful"] = [[kind, what]]
+                return doubtful[0], doubtful[1]
+        return kind, what
+
+    def note(self, name: str, spot: Any, message: str, lines: list[str], extra: tuple[Any, ...] = ()) -> None:
+        diagnostic = Diagnostic(spot.place, message, spot.length, related=(*spot.related, *extra))
+        self.wrong.add(name)
+        self.found.setdefault((spot.place, message), (diagnostic, lines))
+
+    def print(self, answers: Sequence[Answer], seconds: float, verbose: bool) -> int:
+        """Print all that was found, and how much was verified. Returns the exit status."""
+        ordered = sorted(
+            self.found.values(), key=lambda f: (f[0].place.file, f[0].place.line, f[0].place.column)
+        )
+        for diagnostic, lines in ordered:
+            print("\n".join([diagnostic.render(self.line(diagnostic)), *lines]) + "\n")
+        if verbose:
+            print("\n".join(left_out(answers)))
+        checks = sum(a.get("checks", 0) for a in answers)
+        verified = (
+            f"{counted(len(answers), 'operator')} verified by {counted(checks, 'call')} in {seconds:.1f} s"
+        )
+        if ordered:
+            print(f"{counted(len(ordered), 'error')} in {counted(len(self.wrong), 'operator')}; {verified}")
+            return 1
+        print(verified)
+        return 0
+
+    def line(self, diagnostic: Diagnostic) -> str | None:
+        """The line of the declarations that a diagnostic is about."""
+        path = self.declarations / Path(diagnostic.place.file).name
+        lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
+        number = diagnostic.place.line - 1
+        return lines[number] if number < len(lines) else None
+
+
+#: The keys of an entry that say a part, where two parts may disagree.
+KEYS = {"kernel": "dispatch", "reference": "reference"}
+
+
+def details(failure: Answer) -> Iterator[str]:
+    """What is printed below a failure: the call with its inputs, both values, and how to see it again."""
+    if failure["call"]:
+        yield f"  in {failure['call']}"
+    yield from (f"    {name} = {value}" for name, value in failure["inputs"])
+    wide = max((len(name) for name, _ in failure["values"]), default=0)
+    yield from (f"  {name + ':':<{wide + 1}} {value}" for name, value in failure["values"])
+    if failure["error"] is not None:
+        where = f", {failure['where']}" if failure["where"] else ""
+        yield f"  largest error: {failure['error']:.4g}{where}"
+    if failure["help"]:
+        yield f"  help: {failure['help']}"
+    yield f"  again: {failure['reproduction']}"
+
+
+def left_out(answers: Iterable[Answer]) -> Iterator[str]:
+    """What could not be verified, by reason: the operators, and in which respects."""
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for answer in answers:
+        for title, reason in answer.get("unchecked", ()):
+            by_reason.setdefault((title, reason), []).append(answer["operator"])
+    for (title, reason), names in sorted(by_reason.items()):
+        few = ", ".join(names[:_FEW]) + (f", ... ({len(names)} in all)" if len(names) > _FEW else "")
+        yield f"not verified: {title}, for {reason}: {few}"
+
+
+def counted(count: int, what: str) -> str:
+    """``1 operator``, ``2 operators``."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
