@@ -4,6 +4,7 @@
     python dev.py test      the tests
     python dev.py check     ruff, mypy, and whether generated/ is what declarations/ generate
     python dev.py oracle    the comparisons with torch 2.13.0, which this installs
+    python dev.py docs      the site, with the reference of operators, in .cache/site
 
 Each command makes the environment .venv if it is not there and installs what it needs into it.
 What stands behind the command is handed on: python dev.py test -k mul.
@@ -82,6 +83,12 @@ def oracle(arguments: Sequence[str]) -> int:
     return run(PYTHON, "-m", "pytest", "-n", "auto", "-m", "oracle", *arguments)
 
 
+def docs(arguments: Sequence[str]) -> int:
+    """The site. A broken link, or an example that does not run, is an error."""
+    require("docs")
+    return run(PYTHON, "-m", "mkdocs", "build", "--strict", *arguments, NO_MKDOCS_2_WARNING="1")
+
+
 def tree(project: Path = ROOT) -> Path:
     """A folder in which ``tengen`` is a package of links to a copy of the project.
 
@@ -105,6 +112,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "test": test,
     "check": check,
     "oracle": oracle,
+    "docs": docs,
 }
 
 

@@ -6,17 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-import tengen.testing.declared as declared
 from reference_examples import second_order
 from reference_model import OverloadEntry, Subject
+
+import tengen.testing.declared as declared
 from tengen.codegen.model import Operator
 
 #: What a cell says: its class, its sign, and what that means.
 STATES = {
     "y": ("●", "yes"),
-    "p": ("◐", "by the operators it is made of"),
-    "l": ("○", "by running it example by example"),
-    "h": ("◖", "for some arguments"),
+    "p": ("○", "by the operators it is made of"),
+    "l": ("◌", "by running it example by example"),
+    "h": ("◐", "for some arguments"),
     "n": ("✕", "no"),
     "": ("", "there is nothing to do"),
 }
@@ -47,7 +48,7 @@ def rows(subjects: Sequence[Subject]) -> list[Row]:
     """A row for each operator that the reference has."""
     operators = {str(v.name): v.operator for v in declared.derived().variants}
     return [
-        row(operators[overload.name], overload, subject, f"{subject.slug}.md#{entry.anchor}")
+        row(operators[overload.name], overload, subject, f"{subject.slug}.html#{entry.anchor}")
         for subject in subjects
         for entry in subject.functions
         for overload in entry.overloads
@@ -57,9 +58,8 @@ def rows(subjects: Sequence[Subject]) -> list[Row]:
 def row(operator: Operator, entry: OverloadEntry, subject: Subject, link: str) -> Row:
     composite = entry.kind == "composite"
     dtypes = tuple(None if composite else operator.dtypes.get(b, frozenset()) for b in backends())
-    first, forward, second = derivatives(operator, entry)
-    return Row(entry.name, link, subject.title, dtypes, (first, forward, second, batching(operator, composite),
-                                                         exported(operator, composite)))  # fmt: skip
+    vmap, onnx = batching(operator, composite), exported(operator, composite)
+    return Row(entry.name, link, subject.title, dtypes, (*derivatives(operator, entry), vmap, onnx))
 
 
 def derivatives(operator: Operator, entry: OverloadEntry) -> tuple[str, str, str]:
@@ -92,7 +92,7 @@ def exported(operator: Operator, composite: bool) -> str:
     return "y" if operator.symbolic is not None else "p" if composite else "n"
 
 
-def table(found: Iterable[Row], subject: str, prefix: str) -> str:
+def table(found: Iterable[Row], subject: str) -> str:
     """The table of one subject, as HTML."""
     types = declared.declarations().scalar_types
     heads = [f"<th class='dtype'><span>{s.dtype}</span></th>" for s in types]
@@ -102,21 +102,22 @@ def table(found: Iterable[Row], subject: str, prefix: str) -> str:
         f"<tr><th>{escape(subject)}</th>{groups}<th colspan='{len(ASPECTS)}' class='group'></th></tr>",
         f"<tr><th></th>{''.join(heads) * len(backends())}{aspects}</tr>",
     ]
-    body = [_line(r, prefix) for r in found]
+    body = [_line(r) for r in found]
     return (
         "<table class='coverage'><thead>" + "".join(lines) + "</thead><tbody>\n" + "\n".join(body)
         + "\n</tbody></table>"
     )  # fmt: skip
 
 
-def _line(row: Row, prefix: str) -> str:
+def _line(row: Row) -> str:
     cells: list[str] = []
     for chosen in row.dtypes:
         cells += _dtypes(row, chosen)
     for state in row.states:
-        cells.append(f"<td class='a {state or 'e'}'>{STATES[state][0]}</td>" if state else "<td class=a></td>")
+        shown = f"'a {state}'>{STATES[state][0]}" if state else "a>"
+        cells.append(f"<td class={shown}</td>")
     gaps = " data-gap" if "n" in row.states else ""
-    return f"<tr{gaps}><td><a href='{prefix}{row.link}'>{escape(row.name)}</a></td>{''.join(cells)}</tr>"
+    return f"<tr{gaps}><td><a href='{row.link}'>{escape(row.name)}</a></td>{''.join(cells)}</tr>"
 
 
 def _dtypes(row: Row, chosen: frozenset[str] | None) -> Iterable[str]:

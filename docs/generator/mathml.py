@@ -1,7 +1,7 @@
 """Formulas of declarations as MathML, made from their trees; browsers render it without scripts.
 
-What has a notation of its own is in the tables below. Everything else is a call with an upright name, and what
-is no formula at all (a comprehension, a string) stands there as code.
+What has a notation of its own is in the tables below. Everything else is a call with an upright name, and
+what is no formula at all (a comprehension, a string) stands there as code.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class MathWriter:
                 return self._unary(op, operand)
             case ast.Compare(first, ops, rest):
                 pieces = [self.write(first, SUM)]
-                for op, right in zip(ops, rest, strict=True):
-                    pieces += [_operator(_RELATIONS[type(op)]), self.write(right, SUM)]
+                for relation, right in zip(ops, rest, strict=True):
+                    pieces += [_operator(_RELATIONS[type(relation)]), self.write(right, SUM)]
                 return _row(*pieces), RELATION
             case ast.BoolOp(op, values):
                 sign, strength = ("∧", AND) if isinstance(op, ast.And) else ("∨", OR)
@@ -103,7 +103,7 @@ class MathWriter:
         if name.startswith("grad_") and name not in ("grad_output", "grad_input_mask"):
             return f"<msub><mi>g</mi>{_identifier(name.removeprefix('grad_'))}</msub>"
         if name.endswith("_t"):
-            return f"<mover accent='true'>{self._name(name[:-2])}<mo>˙</mo></mover>"
+            return f"<mover class='dotted'>{self._name(name[:-2])}<mo stretchy='false'>•</mo></mover>"
         if name.endswith("_p"):
             return self._name(name[:-2])
         return _identifier(name)
@@ -165,8 +165,8 @@ class MathWriter:
             for value, test in rows
         ]
         lines.append(f"<mtr><mtd>{self.write(otherwise)}</mtd><mtd><mtext>otherwise</mtext></mtd></mtr>")
-        table = f"<mtable columnalign='left left'>{''.join(lines)}</mtable>"
-        return f"<mrow><mo stretchy='true'>{{</mo>{table}</mrow>"
+        # The brace is a border: without a font for mathematics browsers do not stretch one.
+        return f"<mtable class='cases' columnalign='left left'>{''.join(lines)}</mtable>"
 
     # -- attributes and calls
 
@@ -224,7 +224,7 @@ Special = Callable[[MathWriter, list[ast.expr]], tuple[str, int]]
 
 
 def _over(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
-    return f"<mover accent='true'>{_one(writer.write(arguments[0]))}<mo stretchy='true'>¯</mo></mover>", ATOM
+    return f"<mrow class='conjugate'>{writer.write(arguments[0])}</mrow>", ATOM
 
 
 def _root(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:

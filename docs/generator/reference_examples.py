@@ -76,7 +76,7 @@ def _session(operator: Operator, call_name: str, call: Call) -> str:
 
 
 def _samples(operator: Operator) -> list[Call]:
-    """The calls to choose from, the best to look at first; an in-place operator may have its functional one's."""
+    """The calls to choose from, the best to look at first; of an in-place operator its functional one's."""
     plain = replace(operator.name, inplace=False)
     alike = [n for n in declared.operators() if n.partition(".")[0] == plain.function]
     for name in (str(operator.name), str(plain), *alike):
@@ -95,7 +95,8 @@ def _awkwardness(call: Call) -> tuple[int, int]:
 
 def _kind(call: Call) -> Any:
     """float32 where the operator has it."""
-    has = [k for k in declared.dtypes_of(call.operator) or [tengen.float32, *(call.only or ())] if call.takes(k)]
+    computed = declared.dtypes_of(call.operator) or [tengen.float32, *(call.only or ())]
+    has = [k for k in computed if call.takes(k)]
     return tengen.float32 if tengen.float32 in has else has[-1]
 
 
@@ -193,7 +194,7 @@ def _described(result: Any) -> list[str]:
 
 @functools.cache
 def second_order(name: str) -> tuple[bool | None, bool | None]:
-    """Whether the operator's results have gradients, and these gradients' own; None where there is no case."""
+    """Whether the operator's results have gradients, and these have; None where there is no case."""
     from tengen.testing.differentiable import as_function, cases
 
     found = cases(name) if name in declared.operators() else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -59,7 +60,7 @@ class OverloadEntry:
     dtypes: Mapping[str, str]  # by backend, as text
     promotion: str
     result: str
-    kernels: tuple[tuple[str, str], ...]
+    kernels: tuple[tuple[str, str, str], ...]  # key, text, the function where it is one
     derivative: DerivativeEntry
     batching: str
     symbolic: str
@@ -124,21 +125,39 @@ def subjects() -> list[Subject]:
     return sorted(made, key=lambda s: s.title)
 
 
+#: Titles of pages that the names of their files do not make.
+_TITLES = {
+    "binary": "Arithmetic",
+    "comparison": "Comparison, logic and bits",
+    "complex": "Complex numbers",
+    "library": "Special functions",
+    "like": "Creation after a pattern",
+    "linalg": "Linear algebra",
+    "matmul": "Matrix products",
+    "moments": "Means and variances",
+    "nn": "Neural networks",
+    "nn-pairs": "Neural networks: losses and activations",
+    "nn-spatial": "Neural networks: convolutions and pooling",
+    "random": "Random numbers",
+    "reduction": "Reductions",
+    "scan": "Scans",
+    "shape": "Shapes and copies",
+    "sorting": "Sorting and searching",
+    "ternary": "Choosing and combining",
+    "unary": "Functions of each element",
+}
+
+
 def _subject(file: str, entries: list[FunctionEntry]) -> Subject:
     stem = Path(file).name
     for prefix in ("native_functions.", "nn."):
         stem = stem.removeprefix(prefix) if stem != "nn.yaml" else stem
     stem = stem.removesuffix(".yaml").removesuffix(".cwrap")
-    known = {"Declarations": "library", "nn": "nn-pairs", "spatial": "nn-spatial"}
-    titles = {
-        "library": "Special functions of SciPy",
-        "nn-pairs": "Neural networks: losses and activations",
-        "nn-spatial": "Neural networks: convolutions and pooling",
-        "nn": "Neural networks",
-    }
-    slug = known.get(stem, stem) if Path(file).name != "native_functions.nn.yaml" else "nn"
+    slug = {"Declarations": "library", "nn": "nn-pairs", "spatial": "nn-spatial"}.get(stem, stem)
+    if Path(file).name == "native_functions.nn.yaml":
+        slug = "nn"
     ordered = tuple(sorted(entries, key=lambda e: (not e.public, e.title.lower())))
-    return Subject(slug, titles.get(slug, slug.replace("_", " ").capitalize()), _intro(file), file, ordered)
+    return Subject(slug, _TITLES.get(slug, slug.replace("_", " ").capitalize()), _intro(file), file, ordered)
 
 
 def _intro(file: str) -> str:
@@ -158,8 +177,8 @@ def _intro(file: str) -> str:
 
 def title(group: Group) -> str:
     """The name that users write."""
-    operators = group.operators
-    if all("function" not in o.variants for o in operators) and any("method" in o.variants for o in operators):
+    kinds = frozenset[str]().union(*(o.variants for o in group.operators))
+    if "method" in kinds and "function" not in kinds:
         return f"Tensor.{group.function}"
     return f"{_HOMES.get(group.python_module or '', 'tengen')}.{exported_name(group)}"
 
@@ -205,7 +224,7 @@ def signature(variant: Variant, name: str) -> str:
         parts.append(f"{word}: {annotation}" + ("" if text is None else f" = {text}"))
     returns = return_annotation(operator.schema.returns, _structures().get(str(operator.name)))
     flat = f"{name}({', '.join(parts)}) -> {returns}"
-    if len(flat) <= 88:
+    if len(flat) <= 78:
         return flat
     return f"{name}(\n" + "".join(f"    {p},\n" for p in parts) + f") -> {returns}"
 
@@ -225,7 +244,7 @@ def overload_entry(variant: Variant, group: Group) -> OverloadEntry:
         {b: dtypes_text(names) for b, names in sorted(operator.dtypes.items())},
         promotion_text(operator),
         RESULTS.get(result_kind(operator), "") if variant.kind != "composite" else "",
-        tuple((key, k.formula.text) for key, k in sorted(operator.kernels.items())),
+        tuple((key, k.formula.text, k.function or "") for key, k in sorted(operator.kernels.items())),
         derivative_entry(variant),
         batching_text(operator.batching, variant),
         symbolic_text(variant),
@@ -336,10 +355,7 @@ def _tangents(jvp: JvpSpec) -> Iterable[FormulaText]:
         yield FormulaText(_math([f"{name}_t"], formula.tree, formula.text), formula.text)
 
 
-def _math(left: list[str], tree: object, source: str) -> str:
-    import ast
-
-    assert isinstance(tree, ast.expr)
+def _math(left: list[str], tree: ast.expr, source: str) -> str:
     written = MathWriter().formula(tree, left)
     return f'<div class="formula" title="{escape(source, quote=True)}">{written}</div>'
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from html import escape
 
-import tengen.testing.declared as declared
 from coverage_matrix import legend, rows, table
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonConsoleLexer
 from reference_examples import example
 from reference_model import DerivativeEntry, FunctionEntry, OverloadEntry, Subject
+
+import tengen.testing.declared as declared
 from tengen.codegen.model import Place
 
 #: From a place of the declarations to the address it is linked to, from a page of the reference.
@@ -29,7 +30,7 @@ class PageWriter:
         self.subjects = subjects
         self.linker = linker
         self.lexer = PythonConsoleLexer()
-        self.formatter = HtmlFormatter(cssclass="highlight")
+        self.formatter = HtmlFormatter(cssclass="highlight", wrapcode=True)
 
     # -- a subject
 
@@ -93,15 +94,17 @@ class PageWriter:
         yield "schema", f'<code class="schema">{escape(overload.schema)}</code>'
         yield "declared", self._place(overload.place)
         yield "forms", "; ".join(overload.forms) or "called by formulas only"
-        for backend, names in overload.dtypes.items():
-            yield f"dtypes {backend}", names
+        for names in dict.fromkeys(overload.dtypes.values()):
+            where = ", ".join(b for b, n in overload.dtypes.items() if n == names)
+            yield "dtypes", f"{names} <small>({where})</small>"
         if overload.promotion:
             yield "promotion", escape(overload.promotion)
         if overload.result:
             yield "result dtype", overload.result
-        for key, text in overload.kernels:
-            label = "made of" if key.startswith("CompositeImplicit") else f"kernel {key}"
-            yield label.replace("CompositeExplicitAutograd", "of others"), f"<code>{escape(text)}</code>"
+        for key, text, function in overload.kernels:
+            label = "made of others" if key.startswith("Composite") else f"kernel {key}"
+            where = f" <small>{escape(function)}</small>" if function not in ("", text) else ""
+            yield label, f"<code>{escape(text)}</code>{where}"
         yield from self._derivative(overload.derivative)
         yield "vmap", overload.batching
         yield "ONNX", overload.symbolic
@@ -147,11 +150,7 @@ class PageWriter:
         parts += [_FILTER, legend(), ""]
         for s in self.subjects:
             here = [r for r in found if r.subject == s.title]
-            links = {f"{s.slug}.md": f"{s.slug}.html"}
-            text = table(here, s.title, "")
-            for old, new in links.items():
-                text = text.replace(old, new)
-            parts += [f'<div class="matrix">{text}</div>', ""]
+            parts += [f'<div class="matrix">{table(here, s.title)}</div>', ""]
         return "\n".join(parts)
 
 
@@ -172,10 +171,9 @@ and rules are those of every floating and complex dtype that the operator comput
 derivative exists is found by taking one.
 """
 
-_FILTER = (
-    '<form class="coverage-filter"><input type="search" placeholder="Filter by name" aria-label="Filter by name">'
-    '<label><input type="checkbox"> only those with a gap (✕)</label><output></output></form>'
-)
+_FILTER = """<form class="coverage-filter">
+<input type="search" placeholder="Filter by name" aria-label="Filter by name">
+<label><input type="checkbox"> only those with a gap (✕)</label><output></output></form>"""
 
 
 def _short(title: str) -> str:

@@ -1,4 +1,4 @@
-"""What MkDocs calls: pages that are made when the site is built, and links from documents into the project."""
+"""What MkDocs calls: pages that are made when the site is built, links from documents into the project."""
 
 from __future__ import annotations
 
@@ -33,15 +33,13 @@ def on_config(config: Any) -> Any:
 
     found = reference_model.subjects()
     pages = [{s.title: f"operators/{s.slug}.md"} for s in found]
-    config.nav = [
-        *config.nav,
-        {"Operators": [{"All operators": "operators/index.md"}, {"Coverage": "operators/coverage.md"}, *pages]},
-    ]
+    first = [{"All operators": "operators/index.md"}, {"Coverage": "operators/coverage.md"}]
+    config.nav = [*config.nav, {"Operators": first + pages}]
     return config
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Make the pages of the reference, those of documents outside of docs/, and of the declarations' sources."""
+    """Make the pages of the reference, of documents outside of docs/, and of the declarations' sources."""
     import reference_model
     import reference_pages
 
@@ -63,7 +61,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Links into the project become links of the site; what tests read behind a fence's language becomes a title."""
+    """Links into the project become links of the site; a file behind a fence's language becomes its title."""
     name = page.file.src_uri
     if name.startswith(("operators/", "source/")):
         return markdown
@@ -92,15 +90,16 @@ def address_of(path: str, page: str, files: Files, url: str) -> str:
     target = OUTSIDE.get(path) or path.removeprefix("docs/")
     if path == "generated/operators.md":
         target = "operators/index.md"
-    if path.startswith("declarations/") and not url and f"source/{posixpath.basename(path)}.md" in files.src_uris:
-        target = f"source/{posixpath.basename(path)}.md"
+    source = f"source/{posixpath.basename(path)}.md"
+    if path.startswith("declarations/") and source in files.src_uris:
+        target = source
     if target in files.src_uris:
         return posixpath.relpath(target, here or ".")
     return f"{url}/{path}" if url else ""
 
 
 def source_url(config: Any) -> str:
-    """Where the project's files are shown, as ``https://HOST/PROJECT/blob/main``; "" shows them on the site."""
+    """Where the project's files are shown, as ``https://HOST/PROJECT/blob/main``; "": on the site."""
     return str(config.extra.get("source_url") or "").rstrip("/")
 
 
