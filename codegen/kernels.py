@@ -136,9 +136,10 @@ class FunctionIndex:
                     self.functions.setdefault(name, []).append(Function(name, module, source))
 
     def find(self, name: str, modules: frozenset[str] | None = None) -> list[Function]:
-        """The functions of that name, in the given modules or in all."""
+        """The functions of that name, in the given modules or in all; those that were joined go before."""
         found = self.functions.get(name, [])
-        return found if modules is None else [f for f in found if f.module in modules]
+        found = found if modules is None else [f for f in found if f.module in modules]
+        return [f for f in found if f.module.startswith(ABSOLUTE)] or found
 
     def names(self, modules: frozenset[str] | None = None) -> list[str]:
         """The names of all the functions in the given modules."""

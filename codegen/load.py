@@ -52,28 +52,41 @@ def load_reporting(
     native = index(runtime_dir, "native", library)
     tables = load_tables(declarations_dir, native, report, library)
     base = f"tengen/{declarations_dir.name}" if library is not None else declarations_dir.name
+    own_native = native
+    if library is not None:  # what tengen declares does not see the library's functions
+        native = index(runtime_dir, "native", None)
     declared, entries, kernels = _read(declarations_dir, base, tables, native, report)
     if library is not None:
-        own = _read(library.declarations, library.display, tables, native, report, KERNELS)
+        own = _read(library.declarations, library.display, tables, own_native, report, KERNELS)
         named = [_of_library(item, library.name) for item in own[0]]
         declared, entries, kernels = [*declared, *named], [*entries, *own[1]], own[2]
     unique = _unique(declared, report)
     sources = Sources(
         tables=tables,
         native=native,
-        composite=index(runtime_dir, "composite", library),
-        formulas=index(runtime_dir, "formulas", library),
-        symbolics=index(runtime_dir, "onnx", library, "symbolics*.py"),
+        composite=index(runtime_dir, "composite", None),
+        formulas=index(runtime_dir, "formulas", None),
+        symbolics=index(runtime_dir, "onnx", None, "symbolics*.py"),
         operators=_operator_table(unique.values(), report.unread, runtime_dir),
         errors=classes_of(runtime_dir / "errors.py"),
-        references=_references(declarations_dir, library),
-        home="runtime" if library is None else library.display.rpartition("/")[0],
-        library="" if library is None else library.name,
+        references=_references(declarations_dir, None),
     )
-    operators, bad = _operators(unique, sources, report)
+    own_sources = sources
+    if library is not None:
+        own_sources = replace(
+            sources,
+            native=own_native,
+            composite=index(runtime_dir, "composite", library),
+            formulas=index(runtime_dir, "formulas", library),
+            symbolics=index(runtime_dir, "onnx", library, "symbolics*.py"),
+            references=_references(declarations_dir, library),
+            home=library.display.rpartition("/")[0],
+            library=library.name,
+        )
+    operators, bad = _operators(unique, sources, own_sources, report)
     if kernels:
-        operators = with_kernels(operators, kernels, sources, report)
-    derivatives = _derivatives(entries, operators, sources, report)
+        operators = with_kernels(operators, kernels, own_sources, report)
+    derivatives = _derivatives(entries, operators, sources, own_sources, report)
     return Declarations(
         operators=tuple(
             sorted((o for o in operators.values() if o.name not in bad), key=lambda o: str(o.name))
@@ -84,7 +97,7 @@ def load_reporting(
         backends=tuple(tables.backends.values()),
         tags=tables.tags,
         primitives=tables.primitives.pointwise,
-        library=sources.library,
+        library=own_sources.library,
         folder="" if library is None else f"{library.display}/",
     )
 
@@ -200,30 +213,35 @@ def _operator_table(declared: Iterable[Declared], unread: Iterable[str], runtime
 
 
 def _operators(
-    declared: dict[OperatorName, Declared], sources: Sources, report: Report
+    declared: dict[OperatorName, Declared], sources: Sources, own: Sources, report: Report
 ) -> tuple[dict[OperatorName, Operator], frozenset[OperatorName]]:
     """The operators, and the names of those that have a mistake."""
     names = {name: item.place for name, item in declared.items()}
-    checker = OperatorChecker(sources, names, report)
+    checkers = {s.library: OperatorChecker(s, names, report) for s in (sources, own)}
     result: dict[OperatorName, Operator] = {}
     bad: set[OperatorName] = set()
     for name, item in declared.items():
         before = len(report.diagnostics)
-        result[name] = checker.operator(item)
+        result[name] = checkers[name.namespace].operator(item)
         if len(report.diagnostics) != before:
             bad.add(name)
     return result, frozenset(bad)
 
 
 def _derivatives(
-    entries: list[Entry], operators: dict[OperatorName, Operator], sources: Sources, report: Report
+    entries: list[Entry],
+    operators: dict[OperatorName, Operator],
+    sources: Sources,
+    own: Sources,
+    report: Report,
 ) -> list[Derivative]:
-    checker = DerivativeChecker(operators, sources, report)
+    tengens, owns = (DerivativeChecker(operators, s, report) for s in (sources, own))
     places: dict[OperatorName, Place] = {}
     result = []
     for entry in entries:
         before = len(report.diagnostics)
-        derivative = checker.derivative(entry)
+        of_library = own.library and entry.place.file.startswith(f"{own.home}/")
+        derivative = (owns if of_library else tengens).derivative(entry)
         if derivative is None:
             continue
         place = entry.fields["name"].place

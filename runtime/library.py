@@ -144,7 +144,7 @@ def _add(made: Library) -> None:
     library_tables.add_rows(made.generated, without)
     for name, row in rows.items():
         DEVICES[row["device"]] = name
-    names = functions.__all__
+    names = getattr(functions, "__all__", [])  # a library may have a backend alone
     vars(made.operators).update({name: getattr(functions, name) for name in names})
     vars(made.operators).update(__all__=list(names), __doc__=f"The operators of the library {made.name}.")
     _loaded[made.name] = made

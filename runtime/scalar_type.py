@@ -87,6 +87,11 @@ def from_array_dtype(array_dtype: np.dtype[Any]) -> dtype:
     return found
 
 
+def add_array_dtype(array_dtype: Any, scalar_type: dtype) -> None:
+    """Let a dtype of another array library be that of a scalar type's arrays."""
+    _by_array_dtype[array_dtype] = scalar_type
+
+
 class finfo:
     """The limits of a floating-point type; of a complex type, those of its parts.
 
