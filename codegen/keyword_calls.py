@@ -37,7 +37,7 @@ def keyword_forms(
     operator: Operator, offset: int, testable: Callable[[Argument], bool], attempted: Attempted
 ) -> Iterator[KeywordForm]:
     """The forms of an overload; ``offset`` is how many of ``args`` stand before its second argument."""
-    first, *rest = operator.schema.positional
+    rest = list(operator.schema.positional[1:])
     for count, named in _combinations(rest, operator.schema.kwarg_only, testable):
         names = {a.name: f"args[{i + offset}]" for i, a in enumerate(rest[:count])}
         values = tuple((f"k{i}", a.name) for i, a in enumerate(named))

@@ -425,6 +425,7 @@ class Primitive:
     #: By each argument, in x, y, z and result; None where nothing flows, to a condition or from one.
     derivative: tuple[Formula | None, ...] | None = None
     real: bool = False  # whether these hold for real arguments only
+    out: bool = True  # whether the array namespace has it with ``out=``, as it has ufuncs
 
 
 @dataclass(frozen=True, slots=True)
@@ -604,7 +605,9 @@ class Method:
     operator: str  # its full name, for errors
     signature: str  # "self: Tensor, other: Tensor"
     returns: str
-    form: str  # "kernel" | "record" | "fallback" | "composite" | "explicit" | "promote" | "inplace" | "out"
+    #: "kernel" | "record" | "fallback" | "composite" | "explicit" | "promote" | "inplace" | "out", or, of
+    #: in-place variants that are more than their functional operator and a copy, "write" | "store"
+    form: str
     call: str  # the expression that computes
     locals: tuple[tuple[str, str], ...] = ()
     tensors: str = ""  # the tensor arguments, for error texts

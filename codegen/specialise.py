@@ -99,7 +99,7 @@ class Specialiser:
         """The methods of the class of one scalar type; those that it inherits or lacks are left out."""
         found: dict[str, Method] = {}
         for variant in self.variants:
-            supported = self._supports(variant.operator, scalar)
+            supported = self.supports(variant.operator, scalar)
             key = (variant.name, scalar.category, recording, supported)
             if key not in self._cache:
                 self._cache[key] = self._method(variant, scalar, recording, supported)
@@ -147,7 +147,8 @@ class Specialiser:
             return next(iter(operator.kernels.values()), None)
         return None
 
-    def _supports(self, operator: Operator, scalar: ScalarType) -> bool:
+    def supports(self, operator: Operator, scalar: ScalarType) -> bool:
+        """Whether the operator has a kernel for a scalar type."""
         listed = operator.dtypes.get(self.backend.name)
         if listed is None:
             listed = next(iter(operator.dtypes.values()), None)
@@ -204,6 +205,10 @@ class Specialiser:
             arguments="" if variant.kind == "view" or operator.factory is not None else _tuple(operator),
             doc=operator.doc,
         )
+
+    def computation(self, operator: Operator, kernel: Kernel) -> tuple[list[tuple[str, str]], str]:
+        """What ``kernel`` computes in the place of the operator's own, and the local names it needs."""
+        return self._call(operator, kernel, upcast=False)
 
     def _call(self, operator: Operator, kernel: Kernel, upcast: bool) -> tuple[list[tuple[str, str]], str]:
         """The expression that computes, and the local names it needs."""

@@ -70,6 +70,7 @@ _POINTWISE_KEYS = {
         Key("helper", ("str",), "the same function of Python numbers, below runtime/formulas"),
         Key("derivative", ("list",), "its derivative by each argument, in x, y, z and result"),
         Key("real", ("bool",), "whether these are derivatives for real arguments only"),
+        Key("out", ("bool",), "whether it takes ``out=``, as ufuncs do; true unless said otherwise"),
     )
 }
 _OPERANDS = ("x", "y", "z")
@@ -164,6 +165,7 @@ def _primitive(name: str, row: Located, report: Report) -> Primitive | None:
         helper=fields["helper"].value if "helper" in fields else None,
         derivative=None if partials is None else tuple(partials),
         real="real" in fields and fields["real"].value,
+        out="out" not in fields or fields["out"].value,
     )
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from .array_nodes import ArrayWriter
 from .derive import Derived
 from .hoist import ClassNode, hoist, tree
+from .inplace import InplaceWriter
 from .kernels import FunctionIndex
-from .model import Backend, Declarations, Method, NodeClass, OutputFile, TypeClass
+from .model import Backend, Declarations, Method, NodeClass, OutputFile, ScalarType, TypeClass
 from .page import Press, import_lines, lazy_module
 from .scope import Scope
 from .specialise import Specialiser
@@ -80,7 +81,9 @@ class BackendFiles:
         branches: dict[str, dict[str, dict[str, Method]]] = {}
         for s in self.scalars:
             leaves = branches.setdefault(f"{prefix}{CATEGORIES[s.category]}Type", {})
-            leaves[f"{prefix}{s.name}Type"] = self.specialiser.methods(s, recording)
+            methods = leaves[f"{prefix}{s.name}Type"] = self.specialiser.methods(s, recording)
+            if recording:
+                methods.update(self._inplace(s))
         top = tree(f"{prefix}Type", branches)
         hoist(top)
         for v in self.specialiser.variants:
@@ -88,6 +91,12 @@ class BackendFiles:
             if general is not None:
                 top.methods.setdefault(general.name, general)
         return top
+
+    def _inplace(self, scalar: ScalarType) -> dict[str, Method]:
+        """The methods that write as they compute."""
+        writer = InplaceWriter(self.specialiser, self.declared.primitives)
+        variants = [v for v in self.derived.variants if self.scope.has_method(v, self.backend, True)]
+        return {m.name: m for v in variants if (m := writer.method(v, scalar)) is not None}
 
     def _imports(self) -> list[str]:
         return [
@@ -115,6 +124,7 @@ class BackendFiles:
         return [
             "from tengen.autograd.edge import any_requires_grad, gradient_edge, gradient_edges",
             "from tengen.autograd.node import next_sequence_nr",
+            "from tengen.autograd.variable_type_utils import store, writes_freely, written",
             "from tengen.node_support import not_differentiable, record_not_implemented",
             f"from {self.scope.package}.{self.stem}_types import ({plain})",
             "",

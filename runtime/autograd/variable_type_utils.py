@@ -218,6 +218,38 @@ def rebase(tensor: Any, edge: Edge, own_edge: Any) -> None:
     rewrite_views(base, tensor, pair)
 
 
+# -- writes of generated methods, where nothing is recorded ---------------------------------
+
+
+def writes_freely(tensor: Any) -> bool:
+    """Whether a value that fits may be written into ``tensor`` with no more ado than ``written``."""
+    if active:
+        return False
+    base = tensor._base
+    if (tensor._requires_grad or (base is not None and base._requires_grad)) and grad_mode.enabled:
+        return False
+    return 0 not in tensor._array.strides
+
+
+def written(tensor: Any) -> Any:
+    """``tensor``, after something was written into it."""
+    storage = tensor._storage or storage_of(tensor)
+    storage.version += 1
+    if storage.views is not None and storage.views.detached:
+        cut_views(tensor)
+    return tensor
+
+
+def store(tensor: Any, result: Any) -> bool:
+    """Write an array, where it fits as it is, into a tensor that ``writes_freely``; else nothing is done."""
+    array = tensor._array
+    if result.dtype != array.dtype or (result.shape != array.shape and result.shape):
+        return False
+    tensor._type.backend.lib.copyto(array, result)
+    written(tensor)
+    return True
+
+
 # -- out= ------------------------------------------------------------------------------
 
 

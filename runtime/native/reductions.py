@@ -32,6 +32,8 @@ NATIVE_FLOATS = "fdFD"  # dtype.char of what NumPy folds in its own precision
 #: row after row there, and the rounding errors of a long chain would add up.
 BLOCKED_ROWS = 1024
 BLOCK = 128
+#: From this many elements on a maximum along rows is searched for its place.
+SEARCHED = 1024
 
 
 # -- shared --------------------------------------------------------------------------------
@@ -268,6 +270,16 @@ def amax(self: Array, dim: Dims, keepdim: bool) -> Array:
     if self.size == 0:
         refuse_empty(self.shape, dim)
     return fold(np.maximum, self, dim, keepdim)
+
+
+def max_along(self: Array, axis: int) -> Array:
+    """The greatest along a (valid, non-empty) axis, which stays with size 1."""
+    if axis == self.ndim - 1 and self.flags.c_contiguous and self.size >= SEARCHED:
+        count = self.shape[axis]
+        places = self.argmax(axis).reshape(-1)  # much faster than a ufunc's reduce along rows
+        places += np.arange(0, self.size, count)
+        return self.reshape(-1).take(places).reshape((*self.shape[:-1], 1))
+    return np.maximum.reduce(self, axis, keepdims=True)
 
 
 def amin(self: Array, dim: Dims, keepdim: bool) -> Array:

@@ -103,8 +103,9 @@ def sum_over(self: Array, dims: Sequence[int], keepdim: bool) -> Array | None:
 def sum_along(self: Array, axis: int) -> Array:
     """The sum of a floating array along an axis, which stays with size 1."""
     if summable(self):
-        if axis == self.ndim - 1:
-            return sum_rows(self.reshape(-1, self.shape[axis])).reshape((*self.shape[:-1], 1))
+        shape = self.shape
+        if axis == len(shape) - 1:
+            return sum_rows(self if axis == 1 else self.reshape(-1, shape[axis])).reshape((*shape[:-1], 1))
         if axis == 0:
             return sum_columns(self.reshape(self.shape[0], -1)).reshape((1, *self.shape[1:]))
     return np.asarray(np.add.reduce(self, axis, keepdims=True))

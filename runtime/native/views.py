@@ -28,7 +28,8 @@ def view(self: Array, size: Shape) -> Array:
     """
     if type(self) is np.ndarray and self.flags.c_contiguous and 1 not in self.shape:
         try:
-            if not size or (min(size) if len(size) > 1 else size[0]) >= -1:  # to NumPy, every negative size is unknown
+            # To NumPy, every negative size is unknown.
+            if not size or (min(size) if len(size) > 1 else size[0]) >= -1:
                 return self.reshape(size)
         except ValueError:
             pass  # it is said below what is wrong

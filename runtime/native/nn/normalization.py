@@ -24,21 +24,23 @@ def _mean_of_product(a: Array, b: Array, subscripts: str, count: int) -> Array:
     return np.einsum(subscripts, a, b) / np.asarray(count, a.dtype)
 
 
-def _sum(values: Array, axes: int | tuple[int, ...]) -> Array:
-    """The sum over axes, which stay with size 1."""
-    return sums.sum_along(values, axes) if isinstance(axes, int) else values.sum(axes, keepdims=True)
-
-
-def _inner_gradient(
-    grad: Array, normalised: Array, rstd: Array, axes: int | tuple[int, ...], count: int
-) -> Array:
+def _inner_gradient(grad: Array, normalised: Array, rstd: Array, axes: tuple[int, ...], count: int) -> Array:
     """The gradient through the statistics: ``rstd * (g - mean(g) - n * mean(g n))``, n normalised."""
     product = grad * normalised
-    out = normalised * (_sum(product, axes) / -count)
+    out = normalised * (product.sum(axes, keepdims=True) / -count)
     out += grad
-    out -= _sum(grad, axes) / count
+    out -= grad.sum(axes, keepdims=True) / count
     out *= rstd
     return np.asarray(out)
+
+
+def _inner_gradient_of_rows(grad: Array, normalised: Array, rstd: Array, count: int) -> Array:
+    """As ``_inner_gradient`` for matrices and their rows; ``normalised`` is written over."""
+    normalised *= np.vecdot(grad, normalised)[:, None] / -count
+    normalised += grad
+    normalised -= sums.sum_along(grad, 1) / count
+    normalised *= rstd
+    return normalised
 
 
 # -------------------------------------------------------------------------------- layers
@@ -92,7 +94,7 @@ def _normalised_rows(flat: Array, eps: float) -> tuple[Array, Array, Array]:
     count = max(flat.shape[1], 1)
     mean = sums.sum_along(flat, 1) / np.asarray(count, flat.dtype)
     out = flat - mean
-    variance = _mean_of_product(out, out, "ij,ij->i", count)[:, None]
+    variance = (np.vecdot(out, out) / np.asarray(count, flat.dtype))[:, None]
     variance += eps
     rstd = 1 / np.sqrt(variance)
     out *= rstd
@@ -122,7 +124,7 @@ def native_layer_norm_backward(
         grad_bias = sums.sum_along(grad, 0).reshape(tuple(normalized_shape))
     if output_mask[0]:
         inner = grad if weight is None else grad * weight.reshape(-1)
-        grad_input = _inner_gradient(inner, normalised, column, 1, max(count, 1)).reshape(input.shape)
+        grad_input = _inner_gradient_of_rows(inner, normalised, column, max(count, 1)).reshape(input.shape)
     return grad_input, grad_weight, grad_bias
 
 
@@ -192,7 +194,7 @@ def native_group_norm_backward(
         grad_bias = by_channel.sum((0, 2))
     if output_mask[0]:
         inner = (by_channel if weight is None else by_channel * weight[:, None]).reshape(rows, count)
-        grad_input = _inner_gradient(inner, normalised, column, 1, max(count, 1)).reshape(input.shape)
+        grad_input = _inner_gradient_of_rows(inner, normalised, column, max(count, 1)).reshape(input.shape)
     return grad_input, grad_weight, grad_bias
 
 

@@ -1,0 +1,20 @@
+"""``tengen doctor``: whether this machine's NumPy could be faster, and which setting makes it so.
+
+The kernels that NumPy's OpenBLAS chose are named and timed beside others. Nothing is changed; the exit
+status is 1 where a setting is advised.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """It has none."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the report."""
+    from tengen.doctor import main  # it needs NumPy, which the generator does not
+
+    return main([])

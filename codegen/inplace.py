@@ -1,0 +1,106 @@
+"""Specialise: in-place variants that write as they compute.
+
+The general form, in TypeDefault, computes the functional operator and copies its result. Where nothing is
+recorded, no conversion is needed and the kernel is an expression of ufuncs, the last of these writes
+into ``self`` at once; any other result of a pointwise kernel is copied without ceremony. Whatever
+does not fit, or fails, is left to the general form, which says what is wrong.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import replace
+
+from .annotations import parameter_name
+from .derive import result_kind
+from .expression import SYMBOLS
+from .model import Formula, Method, Operator, Primitive, ScalarType, Variant
+from .specialise import FLAT, Specialiser, signature
+
+
+class InplaceWriter:
+    """Makes the in-place methods of one backend's recording classes."""
+
+    def __init__(self, specialiser: Specialiser, primitives: Mapping[str, Primitive]) -> None:
+        self.specialiser = specialiser
+        self.primitives = primitives
+        self.by_symbol = {SYMBOLS[p.symbol]: p for p in primitives.values() if p.symbol is not None}
+        self.by_name = {str(v.name): v.operator for v in specialiser.derived.variants}
+
+    def method(self, variant: Variant, scalar: ScalarType) -> Method | None:
+        """The method of the class of a scalar type; None where only the general form will do."""
+        arrays = self.specialiser.backend.capabilities.get("formulas") == "arrays"
+        if not arrays or scalar.category != FLAT or variant.kind != "inplace" or not variant.exposed:
+            return None
+        base = self.by_name[str(variant.base)]
+        kernel = self.specialiser.kernel(base)
+        if kernel is None or not self.specialiser.supports(base, scalar):
+            return None
+        if kernel.function is not None and "pointwise" not in base.tags:
+            return None
+        condition = _condition(variant.operator)
+        if condition is None:
+            return None
+        same = kernel.function is None and result_kind(base) == "same"
+        written = self._written(kernel.formula.tree) if same else None
+        if written is not None:
+            text = ast.unparse(written)
+            tree = ast.parse(text, mode="eval").body
+            source = replace(kernel.formula.source, value=text)
+            kernel = replace(kernel, formula=Formula(source, tree))
+        locals_, call = self.specialiser.computation(base, kernel)
+        names = ", ".join(parameter_name(a.name) for a in variant.operator.schema.arguments)
+        return Method(
+            name=variant.name.method,
+            operator=str(variant.name),
+            signature=signature(variant.operator),
+            returns="Tensor",
+            form="write" if written is not None else "store",
+            call=call,
+            locals=tuple(locals_),
+            condition=condition,
+            returned=f"super().{variant.name.method}({names})",
+        )
+
+    def _written(self, tree: ast.expr) -> ast.expr | None:
+        """The expression with its last operation writing into ``self``; None where that cannot be."""
+        match tree:
+            case ast.IfExp(test, body, orelse):
+                parts = self._written(body), self._written(orelse)
+                return None if None in parts else ast.IfExp(test, *parts)  # type: ignore[arg-type]
+            case ast.BinOp(left, op, right) if type(op) in self.by_symbol:
+                return _with_out(self.by_symbol[type(op)], [left, right])
+            case ast.UnaryOp(op, operand) if type(op) in self.by_symbol:
+                return _with_out(self.by_symbol[type(op)], [operand])
+            case ast.Call(ast.Attribute(ast.Name("xp"), name), arguments, []) if name in self.primitives:
+                return _with_out(self.primitives[name], arguments)
+        return None
+
+
+def _with_out(primitive: Primitive, arguments: list[ast.expr]) -> ast.expr | None:
+    if not primitive.out:
+        return None
+    function = ast.Attribute(ast.Name("xp"), primitive.name)
+    return ast.Call(function, arguments, [ast.keyword("out", ast.Name("self"))])
+
+
+def _condition(operator: Operator) -> str | None:
+    """The test that no argument needs a conversion or a gradient; None where that is more than a test."""
+    tests: list[str] = []
+    for a in operator.schema.arguments[1:]:
+        name = parameter_name(a.name)
+        agree = a.name in operator.promoted or a.name in operator.same_dtype
+        test = None
+        match str(a.type):
+            case "Tensor" | "Tensor?":
+                same = f"{name}._type is T and " if agree else ""
+                test = f"{same}not ({name}._requires_grad and grad_mode.enabled)"
+            case "Scalar" | "Scalar?" if agree:
+                test = f"{name}.__class__ in T.weak"
+            case "Scalar" | "Scalar?" | "int" | "float" | "bool" | "int?" | "float?" | "str" | "str?":
+                continue
+            case _:
+                return None
+        tests.append(f"({name} is None or {test})" if str(a.type).endswith("?") else test)
+    return " and ".join(tests)
