@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
+GENERATOR = ROOT / "docs" / "generator"
 ENVIRONMENT = ROOT / ".venv"
 PYTHON = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
@@ -64,7 +65,9 @@ def check(arguments: Sequence[str]) -> int:
     require("test", "dev")
     sources = ["ruff", "check", "."], ["ruff", "format", "--check", "."]
     statuses = [run(PYTHON, "-m", *command) for command in sources]
-    statuses.append(run(PYTHON, "-m", "mypy", "--strict", "-p", "tengen", MYPYPATH=str(tree())))
+    path = os.pathsep.join((str(tree()), str(GENERATOR)))
+    statuses.append(run(PYTHON, "-m", "mypy", "--strict", "-p", "tengen", MYPYPATH=path))
+    statuses.append(run(PYTHON, "-m", "mypy", "--strict", *sorted(GENERATOR.glob("*.py")), MYPYPATH=path))
     statuses.append(run(PYTHON, "-m", "tengen.codegen.gen", "--check"))
     return max(statuses)
 

@@ -57,7 +57,7 @@ def rows(subjects: Sequence[Subject]) -> list[Row]:
 
 def row(operator: Operator, entry: OverloadEntry, subject: Subject, link: str) -> Row:
     composite = entry.kind == "composite"
-    dtypes = tuple(None if composite else operator.dtypes.get(b, frozenset()) for b in backends())
+    dtypes = tuple(operator.dtypes.get(b, frozenset()) if operator.dtypes else None for b in backends())
     vmap, onnx = batching(operator, composite), exported(operator, composite)
     return Row(entry.name, link, subject.title, dtypes, (*derivatives(operator, entry), vmap, onnx))
 
@@ -84,7 +84,8 @@ def derivatives(operator: Operator, entry: OverloadEntry) -> tuple[str, str, str
 def batching(operator: Operator, composite: bool) -> str:
     rule = operator.batching
     if rule is None:
-        return "p" if composite else "l"
+        batched = any(a.is_tensor_like for a in operator.schema.arguments)
+        return "p" if composite else "l" if batched else ""
     return "n" if rule.kind == "refuse" else "y"
 
 

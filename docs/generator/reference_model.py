@@ -199,7 +199,7 @@ def function_entry(group: Group, chosen: list[Variant]) -> FunctionEntry:
     return FunctionEntry(
         name,
         title(group),
-        name,
+        f"{name.strip('_')}-internal" if name.startswith("_") else name,  # to Markdown _x_ is emphasis
         group.doc,
         tuple(dict.fromkeys(lines)),
         overloads,

@@ -56,8 +56,10 @@ class PageWriter:
 
     def function(self, entry: FunctionEntry, level: str = "##") -> str:
         """The part of a page that is about one function."""
+        label = f" data-toc-label='{_short(entry.title)}'" if entry.public else ""
+        attributes = f"#{entry.anchor} .operator{label}"
         parts = [
-            f"{level} {entry.title.replace('_', chr(92) + '_')} {{ #{entry.anchor} .operator }}",
+            f"{level} {_escaped(entry.title)} {{ {attributes} }}",
             "",
             escape(entry.doc, quote=False),
             "",
@@ -178,6 +180,11 @@ _FILTER = """<form class="coverage-filter">
 
 def _short(title: str) -> str:
     return title.removeprefix("tengen.").replace("nn.functional.", "nn.")
+
+
+def _escaped(name: str) -> str:
+    """A name in which underscores mean nothing to Markdown."""
+    return name.replace("_", "\\_")
 
 
 def _one_line(html: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,6 @@ from mkdocs.structure.files import File, Files
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-if str(HERE) not in sys.path:
-    sys.path.insert(0, str(HERE))
 
 #: Documents outside of docs/ that are pages of the site.
 OUTSIDE = {
@@ -27,11 +26,16 @@ _FENCE = re.compile(r"^(```\w+)[ \t]+([^\n]+)$", re.MULTILINE)
 _ATTRIBUTE = re.compile(r'(?:title|append|in)="([^"]*)"')
 
 
+def generator(name: str) -> Any:
+    """A module beside this one. MkDocs lets hooks import those only while it loads them."""
+    if str(HERE) not in sys.path:
+        sys.path.insert(0, str(HERE))
+    return import_module(name)
+
+
 def on_config(config: Any) -> Any:
     """Put the reference into the navigation."""
-    import reference_model
-
-    found = reference_model.subjects()
+    found = generator("reference_model").subjects()
     pages = [{s.title: f"operators/{s.slug}.md"} for s in found]
     first = [{"All operators": "operators/index.md"}, {"Coverage": "operators/coverage.md"}]
     config.nav = [*config.nav, {"Operators": first + pages}]
@@ -40,12 +44,9 @@ def on_config(config: Any) -> Any:
 
 def on_files(files: Files, config: Any) -> Files:
     """Make the pages of the reference, of documents outside of docs/, and of the declarations' sources."""
-    import reference_model
-    import reference_pages
-
     url = source_url(config)
-    subjects = reference_model.subjects()
-    writer = reference_pages.PageWriter(subjects, lambda place: place_address(place, url))
+    subjects = generator("reference_model").subjects()
+    writer = generator("reference_pages").PageWriter(subjects, lambda place: place_address(place, url))
     made = {f"operators/{s.slug}.md": writer.subject(s) for s in subjects}
     made["operators/index.md"] = writer.index()
     made["operators/coverage.md"] = writer.coverage()

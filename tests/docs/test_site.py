@@ -1,0 +1,226 @@
+"""The site: it builds, its links lead somewhere, and it says of every public operator what it should."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+GENERATOR = PROJECT / "docs" / "generator"
+NEEDED = ("mkdocs", "material", "pygments")
+
+
+class Page(HTMLParser):
+    """What a page has: ids, links, and what it loads."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.tags: set[str] = set()
+        self.text = path.read_text(encoding="utf-8")
+        self.feed(self.text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.tags.add(tag)
+        self.ids.add(given.get("id") or "")
+        if tag == "a" and given.get("href"):
+            self.links.append(str(given["href"]))
+        if tag in ("script", "img", "iframe"):
+            self.loads.append(given.get("src") or "")
+        if tag == "link" and given.get("rel") != "canonical":
+            self.loads.append(given.get("href") or "")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built."""
+    if any(importlib.util.find_spec(name) is None for name in NEEDED):
+        pytest.skip("mkdocs and its theme are not installed")
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        cwd=PROJECT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "TENGEN_SOURCE_URL": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[str, Page]:
+    """Its pages by their paths."""
+    return {p.relative_to(site).as_posix(): Page(p) for p in site.rglob("*.html")}
+
+
+@pytest.fixture
+def generator(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The generator's modules can be imported."""
+    monkeypatch.syspath_prepend(str(GENERATOR))
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if (GENERATOR / f"{name}.py").exists():
+            del sys.modules[name]
+
+
+def test_links_lead_somewhere(site: Path, pages: dict[str, Page]) -> None:
+    broken = []
+    for name, page in pages.items():
+        for link in page.links if name != "404.html" else ():
+            target, _, anchor = unquote(link).partition("#")
+            if "://" in target or target.startswith("mailto:"):
+                continue
+            path = (site / name).parent / target if target else site / name
+            found = path.resolve().relative_to(site.resolve()).as_posix()
+            known = pages.get("index.html" if found == "." else found)
+            if (known is None and not path.exists()) or (anchor and known and anchor not in known.ids):
+                broken.append(f"{name}: {link}")
+    assert broken == []
+
+
+def test_nothing_is_loaded_from_elsewhere(pages: dict[str, Page]) -> None:
+    assert [(n, s) for n, page in pages.items() for s in page.loads if "//" in s] == []
+
+
+def test_every_public_operator_has_an_entry_an_example_and_a_place(pages: dict[str, Page]) -> None:
+    import tengen
+    from tengen.testing import declared
+
+    operators = {n: p.text for n, p in pages.items() if n.startswith("operators/")}
+    sections: dict[str, str] = {}
+    for text in operators.values():
+        for part in re.split(r"(?=<h[23] class=\"operator\")", text)[1:]:
+            sections[re.findall(r'id="([^"]+)"', part)[0]] = part
+    lacking = []
+    for operator in declared.declared_operators().values():
+        function = operator.name.function
+        anchor = f"{function.strip('_')}-internal" if function.startswith("_") else function
+        section = sections.get(anchor, "")
+        place = f">{operator.place.file}:{operator.place.line}</a>"
+        public = hasattr(tengen, function) and not function.startswith("_")
+        example = "&gt;&gt;&gt;" in section or function.endswith(("_backward", "_forward"))
+        if place not in section or (public and not example):
+            lacking.append(str(operator.name))
+    assert lacking == []
+
+
+def test_derivatives_are_typeset_and_the_matrix_has_every_operator(pages: dict[str, Page]) -> None:
+    from tengen.testing import declared
+
+    used = set().union(*(p.tags for n, p in pages.items() if n.startswith("operators/")))
+    assert {"math", "mfrac", "msqrt", "msup", "msub", "mover", "mtable"} <= used
+    matrix = pages["operators/coverage.html"].text
+    shown = set(re.findall(r"<tr[^>]*><td><a href='[^']+'>([^<]+)</a></td>", matrix))
+    assert shown >= set(declared.declared_operators())
+
+
+def test_lines_are_linked_in_the_repository_where_its_address_is_given(generator: None) -> None:
+    pytest.importorskip("mkdocs")
+    hooks = load("site_hooks")
+    from tengen.codegen.model import Place
+
+    place = Place("declarations/nn.yaml", 12, 1)
+    assert hooks.place_address(place, "https://host/p/blob/main") == (
+        "https://host/p/blob/main/declarations/nn.yaml#L12"
+    )
+    assert hooks.place_address(place, "") == "../source/nn.yaml.html#__codelineno-0-12"
+
+
+def test_an_example_that_fails_stops_the_build(generator: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    examples = load("reference_examples")
+    from tengen.testing import declared
+
+    operator = declared.declared_operators()["exp"]
+    assert examples.example(operator, "tengen.exp").startswith(">>> x = tengen.tensor(")
+
+    def fail(*arguments: Any) -> Any:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(examples.tengen, "exp", fail)
+    monkeypatch.setattr(examples.tengen.operator, "operator", fail)
+    with pytest.raises(examples.ExampleError, match="the example of exp fails: broken"):
+        examples.example(operator, "tengen.exp")
+
+
+# -- formulas --------------------------------------------------------------------------------
+
+FORMULAS = {
+    "a + b * c": "a + b ⋅ c",
+    "(a + b) * c": "( a + b ) ⋅ c",
+    "a - (b - c)": "a − ( b − c )",
+    "a * -b": "a ⋅ ( − b )",
+    "-a * b": "− a ⋅ b",
+    "-(a + b)": "− ( a + b )",
+    "a / (b + c)": "frac[ a , b + c ]",
+    "(a / b) ** 2": "sup[ ( frac[ a , b ] ) , 2 ]",
+    "a ** -b": "sup[ a , − b ]",
+    "a ** 0.5": "sqrt[ a ]",
+    "(a + b).sqrt()": "sqrt[ a + b ]",
+    "grad * other.conj()": "g ⋅ conj[ other ]",
+    "self_t * other_p": "dot[ self , • ] ⋅ other",
+    "where(a > 0, b, c)": "cases[ b , if\xa0 a > 0 , c , otherwise ]",
+    "b if a == 1 else c": "cases[ b , if\xa0 a = 1 , c , otherwise ]",
+    "a.exp() - 1": "sup[ e , a ] − 1",
+    "a.abs().log()": "ln \u2061 ( | a | )",
+    "a.sum(dim, keepdim=True)": "sum \u2061 ( a , dim , keepdim = True )",
+    "a @ b.mT": "a @ sup[ b , ⊤ ]",
+    "not a or b": "¬ a ∨ b",
+    "alpha * math.pi": "α ⋅ π",
+    "[x.shape for x in a]": "[x.shape for x in a]",
+    "grads[0]": "sub[ g , 0 ]",
+}
+_STRUCTURES = {
+    "mfrac": "frac",
+    "msup": "sup",
+    "msub": "sub",
+    "msqrt": "sqrt",
+    "mover": "dot",
+    "mtable": "cases",
+}
+
+
+@pytest.mark.parametrize("source", FORMULAS)
+def test_formulas_as_mathml(source: str, generator: None) -> None:
+    written = load("mathml").MathWriter().formula(ast.parse(source, mode="eval").body)
+    assert flattened(written) == FORMULAS[source]
+
+
+def flattened(mathml: str) -> str:
+    """MathML as a line: its text, and structures as NAME[ child , child ]."""
+    from xml.etree import ElementTree
+
+    def flat(element: Any) -> str:
+        children = [text for child in element if (text := flat(child))]
+        own = (element.text or "").strip(" \n")
+        if element.tag in _STRUCTURES:
+            return f"{_STRUCTURES[element.tag]}[ {' , '.join(children)} ]"
+        if element.tag == "mtr":
+            return " , ".join(children)
+        if element.get("class") == "conjugate":
+            return f"conj[ {' '.join(children)} ]"
+        return " ".join([own, *children] if own else children)
+
+    return flat(ElementTree.fromstring(mathml.replace("&nbsp;", "\xa0")))
+
+
+def load(name: str) -> ModuleType:
+    """A module of the generator."""
+    return importlib.import_module(name)
