@@ -35,14 +35,15 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from tengen.codegen.blame import Blame
+from tengen.codegen.blame import Blame, Spot
 from tengen.codegen.commands.progress import Progress
 from tengen.codegen.diagnostics import DeclarationErrors, Diagnostic, suggestion
-from tengen.codegen.model import Declarations
+from tengen.codegen.model import Declarations, Place
 from tengen.codegen.touched import Folders, NotFound, Touched, touched
 from tengen.codegen.workspace import Workspace, add_workspace
 
 Answer = dict[str, Any]
+Related = tuple[tuple[Place, str], ...]
 
 #: An operator for each process is too few: each loads what is declared.
 _A_PROCESS = 4
@@ -282,7 +283,7 @@ class Report:
         self.declarations = workspace.declarations
         self.blame = Blame(declared, workspace.declarations, workspace.runtime)
         self.changed = changed
-        self.found: dict[tuple[Any, str], tuple[Diagnostic, list[str]]] = {}
+        self.found: dict[tuple[Place, str], tuple[Diagnostic, list[str]]] = {}
         self.wrong: set[str] = set()
 
     def add(self, answer: Answer) -> None:
@@ -291,13 +292,13 @@ class Report:
             name = answer["operator"]
             trace = [f"  {line}" for line in answer["trace"].splitlines()[-12:]]
             message = f"{name} could not be checked: {answer['internal']}"
-            self.note(name, self.blame.spot(name, "kernel"), message, trace)
+            self.note(name, self.blame.spot(name, "kernel"), "internal", message, trace)
         for failure in answer.get("failures", ()):
             name, (kind, what) = failure["operator"], self.part(failure)
             spot = self.blame.spot(name, kind, what, failure["variant"])
             related = [self.blame.spot(name, *part) for part in failure["doubtful"]]
             extra = tuple((s.place, "or this is wrong, which it was compared with") for s in related)
-            self.note(name, spot, failure["message"], list(details(failure)), extra)
+            self.note(name, spot, failure["aspect"], failure["message"], list(details(failure)), extra)
 
     def part(self, failure: Answer) -> tuple[str, str]:
         """What is at fault: of two things that disagree the one that has changed, where only one has."""
@@ -309,10 +310,13 @@ class Report:
                 return doubtful[0], doubtful[1]
         return kind, what
 
-    def note(self, name: str, spot: Any, message: str, lines: list[str], extra: tuple[Any, ...] = ()) -> None:
+    def note(
+        self, name: str, spot: Spot, aspect: str, message: str, lines: list[str], extra: Related = ()
+    ) -> None:
+        """Note a failure, unless one in the same respect is noted at the same place."""
         diagnostic = Diagnostic(spot.place, message, spot.length, related=(*spot.related, *extra))
         self.wrong.add(name)
-        self.found.setdefault((spot.place, message), (diagnostic, lines))
+        self.found.setdefault((spot.place, aspect), (diagnostic, lines))
 
     def print(self, answers: Sequence[Answer], seconds: float, verbose: bool) -> int:
         """Print all that was found, and how much was verified. Returns the exit status."""

@@ -47,11 +47,13 @@ def judged(name: str, found: Sequence[Failure], done: Iterable[str]) -> list[Fai
         for failure in against_reference:
             reference_is_wrong(failure)
         failed -= {"value"}
-    kept: dict[Part, Failure] = {}
+    unclaimed = any(f.aspect == f.part.kind == "dtypes" for f in found)
+    kept: dict[tuple[str, Part], Failure] = {}
     for failure in found:
-        if not explained(failure, aspects()[failure.aspect], failed):
+        of_claim = unclaimed and failure.part.kind == "dtypes" != failure.aspect
+        if not of_claim and not explained(failure, aspects()[failure.aspect], failed):
             first = cause(failure)
-            kept.setdefault(first.part, first)
+            kept.setdefault((first.aspect, first.part), first)
     return list(kept.values())
 
 

@@ -1,0 +1,345 @@
+"""``tengen verify``: one wrong word in a declaration or a kernel, and it is shown where it stands."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Scratch
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One thing to change in an entry, and what the command must say of it."""
+
+    what: str
+    entry: str  # how the entry begins: "- name: sin" or "- func: exp("
+    old: str
+    new: str
+    at: str  # the text that must be pointed at, in the changed entry
+    message: str
+    operators: str
+    also: tuple[str, ...] = ()  # what else must be printed
+
+
+MUTATIONS = [
+    Mutation(
+        "a sign",
+        "- name: sin\n",
+        "grad * self.cos",
+        "-grad * self.cos",
+        "-grad * self.cos",
+        "the gradient of sin for self is wrong",
+        "sin",
+        ("the sign is the wrong one throughout", "analytical:", "numerical:", "largest error: "),
+    ),
+    Mutation(
+        "one of two gradients",
+        "- name: atan2\n",
+        "other: -grad * self",
+        "other: -2 * grad * self",
+        "-2 * grad * self",
+        "the gradient of atan2 for other is wrong",
+        "atan2",
+        ("it is 2 times what it should be",),
+    ),
+    Mutation(
+        "a tangent",
+        "- name: atan2\n",
+        "self_t * other_p - other_t",
+        "self_t * other_p + other_t",
+        "(self_t * other_p + other_t",
+        "the tangent of atan2 is wrong, where other moves",
+        "atan2",
+    ),
+    Mutation(
+        "a tangent of the wrong kind",
+        "- name: tanh\n",
+        "result: auto_element_wise",
+        "result: auto_linear",
+        "auto_linear",
+        "the tangent of tanh is wrong",
+        "tanh",
+    ),
+    Mutation(
+        "a gradient that is right once",
+        "- name: tanh\n",
+        "1 - result * result",
+        "1 - (result * result).detach()",
+        "grad * (1 - (result * result).detach())",
+        "the derivative of the gradient of tanh for self is wrong",
+        "tanh",
+    ),
+    Mutation(
+        "the gradient of a backward operator",
+        "- name: leaky_relu(",
+        "grad_output: leaky_relu_backward(grad, self",
+        "grad_output: leaky_relu_backward(-grad, self",
+        "leaky_relu_backward(-grad, self",
+        "the gradient of leaky_relu_backward for grad_output is wrong",
+        "leaky_relu",
+    ),
+    Mutation(
+        "a kernel",
+        "- func: addcmul(",
+        "self + tensor1 * tensor2 if",
+        "self - tensor1 * tensor2 if",
+        "self - tensor1 * tensor2 if",
+        "the kernel of addcmul gives other values than its reference",
+        "addcmul",
+        ("kernel:", "reference:", "or this is wrong, which it was compared with"),
+    ),
+    Mutation(
+        "a kernel in one dtype",
+        "- func: exp(",
+        "CPU: xp.exp(self)",
+        "CPU: \"xp.exp2(self) if self.dtype == 'complex64' else xp.exp(self)\"",
+        "xp.exp2(self) if",
+        "the kernel of exp is wrong in complex64",
+        "exp",
+        ("complex64:", "complex128:"),
+    ),
+    Mutation(
+        "a Meta kernel",
+        "- func: diag_embed(",
+        "Meta: meta_diag_embed",
+        "Meta: meta_diag_embed(self, 0, dim1, dim2)",
+        "meta_diag_embed(self, 0, dim1, dim2)",
+        "the Meta kernel of diag_embed gives another shape",
+        "diag_embed",
+        ("Meta: shape (", "meta_diag_embed is written here"),
+    ),
+    Mutation(
+        "a dtype that is claimed",
+        "- func: bitwise_not(",
+        "dtypes: bool, integral",
+        "dtypes: bool, integral, floating",
+        "floating",
+        "bitwise_not",
+        "bitwise_not",
+    ),
+    Mutation(
+        "an in-place operator",
+        "- func: relu6_(",
+        "hardtanh_(self, 0, 6)",
+        "hardtanh_(self, 0, 0.5)",
+        "hardtanh_(self, 0, 0.5)",
+        "relu6_ does not write relu6's result",
+        "relu6_",
+    ),
+    Mutation(
+        "a batching rule that mixes examples",
+        "- func: cumsum(",
+        "batching: {dims: dim}",
+        "batching: leading",
+        "leading",
+        "vmap of cumsum is not cumsum of one example after the other",
+        "cumsum",
+        ("one by one:",),
+    ),
+    Mutation(
+        "a reference",
+        "- func: exp(",
+        "reference: np.power(math.e, self)",
+        "reference: np.power(math.e, self) + self",
+        "np.power(math.e, self) + self",
+        "the reference of exp gives other values than its kernel",
+        "exp",
+    ),
+    Mutation(
+        "a copy that is called a view",
+        "- func: tril(",
+        "(Tensor self, SymInt diagonal=0) -> Tensor",
+        "(Tensor(a) self, SymInt diagonal=0) -> Tensor(a)",
+        "Tensor(a)\n",
+        "tril declares its result an alias, and copies",
+        "tril",
+    ),
+    Mutation(
+        "a view that is not called one",
+        "- func: unfold(",
+        "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+        "(Tensor self, int dimension, int size, int step) -> Tensor",
+        "Tensor\n",
+        "unfold gives a view, and does not declare it",
+        "unfold",
+    ),
+    Mutation(
+        "an error",
+        "- func: cumsum(",
+        "[3, 4], 2: IndexError",
+        "[3, 4], 2: TypeError",
+        "[3, 4], 2: TypeError",
+        "cumsum does not raise TypeError",
+        "cumsum",
+    ),
+    Mutation(
+        "a symbolic",
+        "- func: exp(",
+        "symbolic: onnx.Exp(self)",
+        "symbolic: onnx.Log(self)",
+        "onnx.Log(self)",
+        "the symbolic of exp gives other values",
+        "exp",
+        ("onnxruntime:", "tengen:"),
+    ),
+]
+
+ENTRY = re.compile(r"^(?:- |\[\[)", re.MULTILINE)
+
+
+def mutate(scratch: Scratch, mutation: Mutation) -> str:
+    """Make the change, in one place, once; returns the place of what must be pointed at."""
+    for path in sorted((scratch.root / "declarations").glob("*.yaml")):
+        text = path.read_text(encoding="utf-8")
+        start = text.find(mutation.entry)
+        if start < 0:
+            continue
+        end = ENTRY.search(text, start + 1)
+        entry = text[start : end.start() if end else None]
+        assert entry.count(mutation.old) == 1, f"{mutation.old!r} is not once in {mutation.entry!r}"
+        changed = entry.replace(mutation.old, mutation.new)
+        path.write_text(text[:start] + changed + text[start + len(entry) :], encoding="utf-8")
+        at = start + changed.index(mutation.at)
+        before = (text[:start] + changed)[:at]
+        return f"declarations/{path.name}:{before.count(chr(10)) + 1}:{at - before.rfind(chr(10))}"
+    raise AssertionError(f"no declaration begins with {mutation.entry!r}")
+
+
+def generated(scratch: Scratch) -> dict[str, int]:
+    """When each generated file was written."""
+    return {p.name: p.stat().st_mtime_ns for p in (scratch.root / "generated").iterdir()}
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.what.replace(" ", "-"))
+def test_what_is_wrong_is_shown_where_it_stands(
+    mutation: Mutation, scratch: Scratch, tengen: Command
+) -> None:
+    if "symbolic" in mutation.what and find_spec("onnxruntime") is None:
+        pytest.skip("onnxruntime is not installed")
+    place = mutate(scratch, mutation)
+    before = generated(scratch)
+    done = tengen("verify", mutation.operators, "-j", "1")
+    assert done.returncode == 1, done.stdout
+    assert f"{place}: error: {mutation.message}" in done.stdout, done.stdout
+    for text in mutation.also:
+        assert text in done.stdout, done.stdout
+    assert len(re.findall(r": error: ", done.stdout)) == 1, done.stdout
+    assert generated(scratch) == before
+
+
+def test_what_is_right_passes(tengen: Command) -> None:
+    done = tengen("verify", "sin", "addcmul", "max_pool2d", "-v")
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"^\d+ operators verified by \d+ calls in", done.stdout, re.MULTILINE), done.stdout
+    assert "not verified: the declared errors, for it declares no errors: " in done.stdout
+
+
+def test_several_failures_are_all_shown(scratch: Scratch, tengen: Command) -> None:
+    chosen = [m for m in MUTATIONS if m.what in ("a sign", "a tangent", "a Meta kernel")]
+    places = [mutate(scratch, m) for m in chosen]
+    done = tengen("verify", *(m.operators for m in chosen))
+    for place, m in zip(places, chosen, strict=True):
+        assert f"{place}: error: {m.message}" in done.stdout, done.stdout
+    assert "3 errors in 3 operators" in done.stdout
+
+
+def test_the_line_that_is_given_shows_it_again(scratch: Scratch, tengen: Command) -> None:
+    mutation = MUTATIONS[0]
+    mutate(scratch, mutation)
+    again = re.search(r"again: (tengen\..*)", tengen("verify", "sin").stdout)
+    assert again is not None
+    assert scratch.python("-m", "tengen.codegen.gen").returncode == 0
+    shown = scratch.python("-c", f"import tengen; {again.group(1)}")
+    assert shown.returncode == 1 and mutation.message in shown.stdout, shown.stdout
+
+
+def test_unknown_operators_are_told(tengen: Command) -> None:
+    done = tengen("verify", "atan3")
+    assert done.returncode == 2
+    assert 'no operator is named "atan3": did you mean "atan' in done.stdout
+
+
+def test_a_process_that_ends_is_a_failure(scratch: Scratch, tengen: Command) -> None:
+    """An operator that takes the process with it is one that is wrong; the others are verified."""
+    path = scratch.root / "runtime" / "native" / "scans.py"
+    text = path.read_text(encoding="utf-8")
+    head = "    return _accumulated(np.add, self, dim, dtype)\n"
+    assert text.count(head) == 1
+    path.write_text(text.replace(head, "    import os; os._exit(7)\n"), encoding="utf-8")
+    done = tengen("verify", "cumsum", "cumprod", "-j", "1")
+    assert done.returncode == 1, done.stdout
+    assert "error: cumsum could not be checked: the process ended with status 7" in done.stdout
+    assert "2 operators verified" in done.stdout
+
+
+# -- what an edit touches ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def repository(scratch: Scratch) -> Scratch:
+    """The scratch copy with a commit of all that declares operators."""
+    for command in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"],
+    ):
+        subprocess.run(["git", *command], cwd=scratch.root, check=True)
+    return scratch
+
+
+def names_verified(done: subprocess.CompletedProcess[str]) -> int:
+    found = re.search(r"(\d+) operators? verified by", done.stdout)
+    assert found is not None, done.stdout
+    return int(found.group(1))
+
+
+def test_only_what_an_edit_touches(repository: Scratch, tengen: Command) -> None:
+    clean = tengen("verify")
+    assert clean.returncode == 0 and "nothing that is declared differs from HEAD" in clean.stdout
+
+    kernels = repository.root / "runtime" / "native" / "shape.py"
+    text = kernels.read_text(encoding="utf-8")
+    right = "slice(None, None, -1) if d in axes else slice(None)"
+    assert text.count(right) == 1
+    kernels.write_text(text.replace(right, "slice(None, None, -1) if d in axes[:1] else slice(None)"))
+    done = tengen("verify")
+    assert done.returncode == 1, done.stdout
+    assert "error: the kernel of flip gives other values than its reference" in done.stdout
+    assert "flip is written here" in done.stdout
+    assert names_verified(done) < 12
+
+    kernels.write_text(f"# a comment\n{text}", encoding="utf-8")
+    assert "nothing that is declared differs" in tengen("verify").stdout
+
+
+def test_of_two_that_disagree_the_one_that_changed_is_wrong(repository: Scratch, tengen: Command) -> None:
+    mutation = Mutation(
+        "a reference that nothing else can judge",
+        "- func: flip(",
+        "reference: np.flip(self, dims) if self.ndim else self",
+        "reference: np.flip(self, dims) + 1 if self.ndim else self",
+        "np.flip(self, dims) + 1",
+        "the",
+        "flip",
+    )
+    place = mutate(repository, mutation)
+    done = tengen("verify")
+    assert done.returncode == 1 and f"{place}: error: " in done.stdout, done.stdout
+
+
+def test_without_git_there_is_nothing_to_compare_with(
+    scratch: Scratch, tengen: Command, tmp_path: Path
+) -> None:
+    done = tengen("verify")
+    assert done.returncode == 2 and "git" in done.stdout

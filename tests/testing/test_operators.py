@@ -1,0 +1,132 @@
+"""``tengen.testing``'s checks of operators: what a failure says, and who is to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tengen
+from tengen.testing import declared
+from tengen.testing.aspects import aspects
+from tengen.testing.closeness import close
+from tengen.testing.failure import Failure, Mismatch, Part
+from tengen.testing.operators import unchecked
+from tengen.testing.verdict import first_failure, judged, verdict
+
+
+def test_a_right_operator_passes() -> None:
+    tengen.testing.check_operator("sin")
+    found = verdict("sin")
+    assert not found.failures and found.checks > 50
+
+
+def test_one_call_of_one_aspect() -> None:
+    tengen.testing.check_operator("sin", "gradient", sample="[3, 4]", dtype="float64")
+    with pytest.raises(LookupError, match="no such call"):
+        tengen.testing.check_operator("sin", "gradient", sample="[3, 5]")
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(LookupError, match='no operator is named "sinn": did you mean "sin"'):
+        tengen.testing.check_operator("sinn")
+    with pytest.raises(LookupError, match='no aspect is named "gradients": did you mean "gradient"'):
+        tengen.testing.check_operator("sin", "gradients")
+
+
+def test_what_cannot_be_checked_has_a_reason() -> None:
+    reasons = dict(unchecked("rand"))
+    assert reasons["values against the reference"] == "its results are random"
+
+
+def test_tests_of_a_library() -> None:
+    """``operator_tests`` has a case for each operator of the prefix and each aspect that it has."""
+    test = tengen.testing.operator_tests("sin")
+    (mark,) = (m for m in test.pytestmark if m.name == "parametrize")  # type: ignore[attr-defined]
+    pairs = mark.args[1]
+    assert ("sin", "gradient") in pairs and ("sinh", "batching") in pairs
+    assert all(name.startswith("sin") for name, _ in pairs)
+    test("sin", "gradient")
+
+
+@pytest.fixture
+def wrong_reference() -> Iterator[str]:
+    """An operator in a declaration with another reference, until the test is done."""
+    operators = declared.operators()
+    right = operators["sin"]
+    assert right.reference is not None
+    source = replace(right.reference.source, value="np.sin(self) + self")
+    operators["sin"] = replace(right, reference=replace(right.reference, source=source))
+    declared.calls.cache_clear()
+    yield "sin"
+    operators["sin"] = right
+    declared.calls.cache_clear()
+    first_failure.cache_clear()
+
+
+def test_a_failure_says_what_and_where(wrong_reference: str) -> None:
+    with pytest.raises(Failure) as raised:
+        tengen.testing.check_operator(wrong_reference, "value")
+    failure = raised.value
+    assert (failure.operator, failure.aspect, failure.sample) == ("sin", "value", "[3, 4]")
+    assert failure.doubtful == (Part("reference"),)
+    assert failure.error is not None and failure.error > 1
+    assert [name for name, _ in failure.inputs] == ["self"]
+    assert failure.reproduction in str(failure)
+    with pytest.raises(Failure):
+        eval(failure.reproduction, {"tengen": tengen})
+
+
+def test_a_derivative_that_agrees_makes_the_reference_wrong(wrong_reference: str) -> None:
+    (failure,) = verdict(wrong_reference).failures
+    assert failure.part == Part("reference")
+
+
+def test_consequences_are_not_told() -> None:
+    def failure(aspect: str, part: Part) -> Failure:
+        return Failure("sin", aspect, part, "wrong")
+
+    kernel, gradient = Part("kernel", "CPU"), Part("gradient", "self")
+    first = failure("value", kernel)
+    found = [first, failure("gradient", gradient), failure("batching", Part("batching"))]
+    assert judged("sin", found, ["value", "gradient", "tangent"]) == [first]
+    found = [
+        failure("gradient", gradient),
+        failure("second gradient", gradient),
+        failure("tangent", Part("tangent")),
+    ]
+    assert judged("sin", found, ["gradient", "tangent"]) == found[:1]  # its tangent is made of the gradient
+
+
+RELATIONS: list[tuple[Any, str]] = [
+    (-1, "the sign is the wrong one throughout"),
+    (0, "all of it is zero"),
+    (2.5, "it is 2.5 times what it should be"),
+]
+
+
+@pytest.mark.parametrize(("factor", "text"), RELATIONS)
+def test_what_wrong_values_have_in_common(factor: float, text: str) -> None:
+    right = np.array([[1.0, -2.0], [0.5, 3.0]])
+    with pytest.raises(Mismatch) as raised:
+        close(factor * right, right, 1e-6)
+    assert raised.value.help == text
+    assert raised.value.error == pytest.approx(abs(factor - 1) * 3)
+
+
+def test_nan_is_the_worst() -> None:
+    with pytest.raises(Mismatch) as raised:
+        close(np.array([1.0, 5.0, np.nan]), np.array([1.0, 2.0, 3.0]), 1e-6)
+    assert raised.value.index == (2,) and raised.value.count == (2, 3)
+
+
+def test_every_aspect_names_what_explains_it() -> None:
+    """Only earlier ones: a failure is not explained by its consequence."""
+    seen: set[str] = set()
+    for aspect in aspects().values():
+        assert aspect.operators(), aspect.name
+        seen.add(aspect.name)
+        assert set(aspect.after) <= set(aspects())
