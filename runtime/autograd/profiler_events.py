@@ -104,7 +104,9 @@ class _Maker:
 
 
 def _qualified(record: Record) -> str:
-    return record.name if record.operator is None else f"tengen::{record.name}"
+    if record.operator is None or "::" in record.name:  # a library's operators have its name already
+        return record.name
+    return f"tengen::{record.name}"
 
 
 def _overload(record: Record) -> str:

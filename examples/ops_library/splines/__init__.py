@@ -1,0 +1,5 @@
+"""Operators for tengen. Importing this adds them to ``tengen.ops.splines``."""
+
+from tengen.library import load
+
+operators = load(__name__)

@@ -1,0 +1,13 @@
+"""Kernels of the backend Meta: shapes only."""
+
+from tengen.native.meta.backend import empty
+
+
+def same_shape(self, *others):
+    """As the tensor itself."""
+    return empty(self.shape, self.dtype)
+
+
+def scaled_shapes(self):
+    """What ``rms_scale_forward`` gives."""
+    return empty(self.shape, self.dtype), empty((*self.shape[:-1], 1), self.dtype)

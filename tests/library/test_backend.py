@@ -1,0 +1,61 @@
+"""A backend on another array library, which is a library of some lines: examples/array_api_backend."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Workshop
+
+pytest.importorskip("array_api_strict")
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "array_api_backend"
+
+
+@pytest.fixture(scope="module")
+def example(workshops: Callable[[str], Workshop]) -> Workshop:
+    made = workshops("backend")
+    ignored = shutil.ignore_patterns("generated", "__pycache__", ".cache")
+    shutil.copytree(EXAMPLE, made.root / "strictlib", ignore=ignored)
+    made.tengen("gen", folder="strictlib")
+    return made
+
+
+def test_it_is_short() -> None:
+    files = [p for p in (EXAMPLE / "strictlib").rglob("*") if p.suffix in (".py", ".yaml")]
+    own = [p for p in files if "generated" not in p.parts]
+    assert sum(len(p.read_text().splitlines()) for p in own) < 50
+
+
+def test_it_computes_and_differentiates(example: Workshop) -> None:
+    example.python("""
+import tengen, strictlib
+given = [[1.0, 2.0], [3.0, 4.0]]
+x = tengen.tensor(given, device="strict", requires_grad=True)
+y = tengen.tensor(given, requires_grad=True)
+assert str(x.device) == "strict" and type(x._array).__module__.startswith("array_api_strict")
+def f(x):
+    return ((x.sigmoid() * x + 2).exp().log() @ x.tanh()).sum() / tengen.atan2(x, x * x).sum()
+f(x).backward()
+f(y).backward()
+assert tengen.allclose(x.grad.cpu(), y.grad)
+assert str(x.grad.device) == "strict"
+value, tangent = tengen.func.jvp(tengen.sin, (x.detach(),), (x.detach(),))
+assert tengen.allclose(tangent.cpu(), y.detach().cos() * y.detach())
+assert tengen.float64 is (x.double() + 1).dtype
+""")
+
+
+def test_what_it_lacks_is_an_error(example: Workshop) -> None:
+    said = example.raises("import tengen, strictlib\ntengen.ones(2, device='strict').sort()")
+    assert "\"sort\" not implemented for 'Float' (Strict)" in said
+    said = example.raises("import tengen, strictlib\ntengen.ones(2, device='strict') + tengen.ones(2)")
+    assert "Expected all tensors to be on the same device" in said
+
+
+def test_the_device_is_not_there_before(example: Workshop) -> None:
+    assert "Expected one of cpu, meta device type" in example.raises("import tengen; tengen.device('strict')")

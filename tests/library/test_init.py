@@ -1,0 +1,58 @@
+"""``tengen init``: the library that it makes works, in every respect, as it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Workshop
+
+
+def test_its_own_tests_pass(initial: Workshop) -> None:
+    done = initial.run("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=initial.root / "mylib")
+    assert done.returncode == 0 and " passed" in done.stdout, done.stdout
+
+
+def test_generated_is_up_to_date(initial: Workshop) -> None:
+    said = initial.tengen("gen", "--check", folder="mylib")
+    assert {line.split()[0] for line in said.splitlines()} == {"same"}
+
+
+def test_nothing_is_overwritten(initial: Workshop) -> None:
+    path = initial.root / "mylib" / "README.md"
+    before = path.read_text()
+    assert "is there already; nothing was written" in initial.fails("init", "mylib")
+    assert path.read_text() == before
+
+
+@pytest.mark.parametrize("name", ["my-lib", "class", "tengen", "_lib", "a__b", "1st", ""])
+def test_names_that_cannot_be(workshop: Workshop, name: str) -> None:
+    assert f'"{name}" cannot name a library' in workshop.fails("init", name)
+    assert not list(workshop.root.iterdir())
+
+
+def test_path(workshop: Workshop) -> None:
+    workshop.tengen("init", "mylib", "--path", "somewhere")
+    assert (workshop.root / "somewhere" / "mylib" / "generated" / "functions.pyi").is_file()
+    assert (workshop.root / "somewhere" / ".github" / "workflows" / "ci.yml").is_file()
+
+
+def test_commands_work_in_the_library(workshop: Workshop) -> None:
+    workshop.tengen("init", "mylib")
+    said = workshop.tengen("explain", "smoothstep", folder="mylib")
+    assert "mylib/declarations/native_functions.yaml:" in said and "MylibSmoothstepBackward0" in said
+    assert "mylib/generated/functions.py:" in said
+    said = workshop.tengen("explain", "moving_average", folder="mylib")
+    assert "moving_average: mylib/native/filters.py:" in said
+    workshop.tengen("new", "halved(Tensor self) -> Tensor", "--kernel", "self / 2", folder="mylib")
+    workshop.tengen("fmt", folder="mylib")
+    workshop.tengen("gen", folder="mylib")
+    program = "import tengen, mylib; print(tengen.ops.mylib.halved(tengen.ones(2)))"
+    assert workshop.python(program) == "tensor([0.5000, 0.5000])\n"
+
+
+def test_another_folder_may_be_named(initial: Workshop) -> None:
+    initial.tengen("gen", "--check", "--library", "mylib")
+    assert "is no library" in initial.fails("gen", "--library", ".")
