@@ -76,20 +76,25 @@ class ArrayWriter:
         return f"{short}.{name}"
 
     def _branch(self, spec: NodeSpec, gradient: Gradient) -> Branch:
-        if len(gradient.inputs) > 1 and gradient.target is None:
-            raise Unsupported
         translation = _Translation(self, spec, gradient)
-        value = translation.value(gradient.formula.tree)
+        if len(gradient.inputs) > 1 and gradient.target is None:
+            value = translation.joint(gradient.formula.tree, len(gradient.inputs))
+            target = ", ".join(f"g{i}" for i in gradient.inputs)
+        else:
+            value = translation.value(gradient.formula.tree)
+            target = gradient.target or f"g{gradient.inputs[0]}"
         if not value.is_array:
             raise Unsupported
         prepare = (*self._unpack(spec, gradient), *translation.statements)
-        target = gradient.target or f"g{gradient.inputs[0]}"
         return Branch(condition_of(spec, gradient.inputs), prepare, target, value.text)
 
     def _unpack(self, spec: NodeSpec, gradient: Gradient) -> Iterable[str]:
         kept = saved(gradient.formula, spec.operator)
-        if kept.conditional or kept.retain_variables or kept.input_mask:
+        if kept.conditional or kept.retain_variables:
             raise Unsupported
+        if kept.input_mask:
+            mask = ", ".join(condition_of(spec, (i,)) for i in gradient.inputs)
+            yield f"grad_input_mask = ({mask}{',' if len(gradient.inputs) == 1 else ''})"
         yield from gradient_statements(spec, gradient.formula.tree, Rewriter({}, {}, {}), "materialize_array")
         arguments = {a.name: a for a in spec.operator.schema.arguments}
         for name in (*kept.tensors, *kept.values):
@@ -129,6 +134,7 @@ class _Translation:
             if g.target is not None:
                 self.names[g.target] = Value(g.target, "array")
         self.names["grad"] = Value("grad", "array")
+        self.names["grad_input_mask"] = Value("grad_input_mask", "bool[]")
 
     # -- expressions -----------------------------------------------------------------------
 
@@ -241,9 +247,19 @@ class _Translation:
 
     # -- operators -------------------------------------------------------------------------
 
-    def apply(self, function: str, given: list[Value], keywords: dict[str, Value]) -> Value:
+    def joint(self, tree: ast.expr, count: int) -> Value:
+        """The call of an operator that gives the gradients of ``count`` inputs at once."""
+        match tree:
+            case ast.Call(ast.Name(function), arguments, keywords):
+                given = [self.value(a) for a in arguments]
+                return self.apply(function, given, self._keywords(keywords), count)
+        raise Unsupported
+
+    def apply(self, function: str, given: list[Value], keywords: dict[str, Value], results: int = 1) -> Value:
         """A call of an operator: its kernel in place of it."""
         for operator in self.writer.by_function.get(function, ()):
+            if len(operator.schema.returns) != results:
+                continue
             if IDENTITY_ON_REAL in operator.tags and len(given) == 1 and not keywords:
                 return given[0]
             bound = self._bind(operator, given, keywords)
@@ -260,7 +276,7 @@ class _Translation:
         supported = operator.dtypes.get(specialiser.backend.name)
         if kernel is None or (supported is not None and self.writer.scalar_type not in supported):
             return None
-        if operator.factory is not None or len(operator.schema.returns) != 1:
+        if operator.factory is not None:
             return None
         arguments = operator.schema.arguments
         if len(given) > len(operator.schema.positional):
@@ -287,10 +303,14 @@ class _Translation:
         if type_.startswith("ScalarType"):
             return value if value.kind == "array dtype" else None
         if argument.is_tensor:
+            if value.text == "None" and type_.endswith("?"):
+                return value
             scalar = "pointwise" in operator.tags and value.kind in ("Scalar", "int", "float", "bool")
             return value if value.is_array or scalar else None
         if value.is_array:
             return None
+        if value.kind == "helper":
+            return value
         plain = type_.rstrip("?")
         if plain.endswith("]"):
             if value.kind.rstrip("?").endswith("]") or value.text == "None":

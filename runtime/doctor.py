@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 
 VARIABLE = "OPENBLAS_CORETYPE"
@@ -87,10 +88,10 @@ def possible(features: Mapping[str, bool]) -> list[str]:
 def processor_features() -> dict[str, bool]:
     """The processor's instruction sets as NumPy knows them; empty where it does not say."""
     try:
-        from numpy._core._multiarray_umath import __cpu_features__
+        module = import_module("numpy._core._multiarray_umath")
     except ImportError:
         return {}
-    return dict(__cpu_features__)
+    return dict(getattr(module, "__cpu_features__", {}))
 
 
 # -- what is measured --------------------------------------------------------------------------------

@@ -23,8 +23,8 @@ from tengen.autograd.linear import (
 )
 from tengen.autograd.node import NotImplementedNode, UndefinedGrad
 from tengen.autograd.view import cut_views, differentiable, modified_message, rewrite_views, set_history
-from tengen.interception import active, tell_handed
 from tengen.declared_at import note_operator
+from tengen.interception import active, tell_handed
 from tengen.promotion import can_cast
 from tengen.storage import storage_of
 from tengen.tensor_base import TensorBase
@@ -233,7 +233,7 @@ def writes_freely(tensor: Any) -> bool:
 
 def written(tensor: Any) -> Any:
     """``tensor``, after something was written into it."""
-    storage = tensor._storage or storage_of(tensor)
+    storage: Any = tensor._storage or storage_of(tensor)
     storage.version += 1
     if storage.views is not None and storage.views.detached:
         cut_views(tensor)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tengen.native.index import lowest_and_highest
 from tengen.native.nn.common import MEAN, NONE, SUM, Array, loss_scale, reduce_loss, select
 
 Pair = tuple[Array | None, Array | None]
@@ -233,6 +234,14 @@ def _class_weights(
     return kept, safe, kept.astype(dtype) if weight is None else weight[safe] * kept
 
 
+def _all_count(self: Array, target: Array, weight: Array | None, ignore_index: int) -> bool:
+    """Whether the targets of a matrix are all classes, none ignored, all of one weight: as nearly always."""
+    if weight is not None or self.ndim != 2 or not target.size or target.dtype != np.int64:
+        return False
+    low, high = lowest_and_highest(target)
+    return low >= 0 and high < self.shape[1] and not low <= ignore_index <= high
+
+
 def _nll(
     self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
 ) -> tuple[Array, Array]:
@@ -240,6 +249,13 @@ def _nll(
 
     The batch stays when nothing is reduced; then the sum is 0, as nobody needs it.
     """
+    if _all_count(self, target, weight, ignore_index):
+        found = self[np.arange(len(target)), target]
+        if reduction == NONE:
+            return -found, np.zeros((), self.dtype)
+        count = np.asarray(len(target), self.dtype)
+        total = -np.add.reduce(found)
+        return (total / count if reduction == MEAN else total), count
     kept, safe, each = _class_weights(target, weight, self.shape[1], ignore_index, self.dtype)
     if self.size:
         loss = np.take_along_axis(self, safe[:, None], 1)[:, 0]
@@ -263,6 +279,12 @@ def _nll_gradient(
     ignore_index: int,
     total_weight: Array,
 ) -> Array:
+    if _all_count(self, target, weight, ignore_index):
+        out = np.zeros(self.shape, self.dtype)
+        out[np.arange(len(target)), target] = -(
+            grad_output / total_weight if reduction == MEAN else grad_output
+        )
+        return out
     kept, safe, each = _class_weights(target, weight, self.shape[1], ignore_index, self.dtype)
     values = -each * (grad_output / total_weight if reduction == MEAN else grad_output)
     # The mean over no target at all is NaN, but its gradient is 0.
