@@ -61,9 +61,12 @@ def _lines(file: str) -> dict[str, int]:
     from tengen.library import loaded
 
     folder, _, name = file.rpartition("/")
-    package = next((o.package for o in loaded().values() if o.manifest.FOLDER == folder), "tengen")
+    package = next((o.package for o in loaded().values() if o.manifest.FOLDER == folder), None)
     try:
-        text = (resources.files(package) / "declarations" / name).read_text(encoding="utf-8")
+        found_in = resources.files("tengen.declarations")
+        if package is not None:
+            found_in = resources.files(package) / "declarations"
+        text = (found_in / name).read_text(encoding="utf-8")
     except (OSError, ModuleNotFoundError):
         return {}
     found: dict[str, int] = {}

@@ -117,7 +117,6 @@ def backward(
     execute(edges, grads, keep, create_graph, wanted)
 
 
-@loosely_overridable
 @overload
 def grad(
     outputs: Any,
@@ -142,6 +141,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor, ...]: ...
+@loosely_overridable
 def grad(
     outputs: Any,
     inputs: Any,
