@@ -3,6 +3,7 @@
     python dev.py demo      generate, import, train a small classifier on handwritten digits
     python dev.py test      the tests
     python dev.py check     ruff, mypy, and whether generated/ is what declarations/ generate
+    python dev.py library   the example library, built as a wheel, tested beside a wheel of tengen
     python dev.py oracle    the comparisons with torch 2.13.0, which this installs
     python dev.py docs      the site, with the reference of operators, in .cache/site
 
@@ -16,6 +17,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import venv
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -92,6 +94,26 @@ def docs(arguments: Sequence[str]) -> int:
     return run(PYTHON, "-m", "mkdocs", "build", "--strict", *arguments, NO_MKDOCS_2_WARNING="1")
 
 
+def library(arguments: Sequence[str]) -> int:
+    """Build wheels of tengen and of examples/ops_library; test the library with these, not with the tree."""
+    require("test")
+    source = ROOT / "examples" / "ops_library"
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        wheels, place = folder / "wheels", folder / "environment"
+        for project in (ROOT, source):  # a copy, for building leaves files behind
+            copy = folder / project.name
+            shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".*", "__pycache__", "build"))
+            if run(PYTHON, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", wheels, copy):
+                return 1
+        venv.create(place, with_pip=True)
+        python = place / PYTHON.relative_to(ENVIRONMENT)
+        if run(python, "-m", "pip", "install", "--quiet", "pytest>=8", *wheels.glob("*.whl")):
+            return 1
+        shutil.copytree(source / "tests", folder / "tests")
+        return subprocess.run([python, "-m", "pytest", "-q", "tests", *arguments], cwd=folder).returncode
+
+
 def tree(project: Path = ROOT) -> Path:
     """A folder in which ``tengen`` is a package of links to a copy of the project.
 
@@ -114,6 +136,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "demo": demo,
     "test": test,
     "check": check,
+    "library": library,
     "oracle": oracle,
     "docs": docs,
 }

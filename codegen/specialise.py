@@ -143,11 +143,8 @@ class Specialiser:
         own = operator.kernels.get(self.backend.name)
         if own is not None or "pointwise" not in operator.tags:
             return own
-        kernels = operator.kernels.values()
-        if "pointwise" in self.backend.capabilities:
-            return next(iter(kernels), None)
-        if self.backend.capabilities.get("expressions"):  # of primitives alone: functions are other backends'
-            return next((k for k in kernels if k.function is None and not k.calls), None)
+        if "pointwise" in self.backend.capabilities or self.backend.capabilities.get("expressions"):
+            return next(iter(operator.kernels.values()), None)
         return None
 
     def supports(self, operator: Operator, scalar: ScalarType) -> bool:
