@@ -61,7 +61,7 @@ def _lines(file: str) -> dict[str, int]:
     from tengen.library import loaded
 
     folder, _, name = file.rpartition("/")
-    package = next((o.package for o in loaded().values() if o.manifest.FOLDER == folder), None)
+    package = next((o.package for o in loaded().values() if folder == o.manifest.FOLDER), None)
     try:
         found_in = resources.files("tengen.declarations")
         if package is not None:

@@ -38,3 +38,7 @@ def test_extending(follow: Callable[[str], None]) -> None:
 
 def test_autograd(follow: Callable[[str], None]) -> None:
     follow("docs/autograd.md")
+
+
+def test_operator_authors(follow: Callable[[str], None]) -> None:
+    follow("docs/operator-authors.md")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tengen.device import default_device
 from tengen.generated.functions import cat
 from tengen.tensor_base import TensorBase
 
@@ -40,7 +41,7 @@ def scatter(
     return tuple([part.to(place) for part, place in zip(parts, places, strict=False)])
 
 
-def gather(tensors: Sequence[Tensor], dim: int = 0, destination: Device | str = "cpu") -> Tensor:
+def gather(tensors: Sequence[Tensor], dim: int = 0, destination: Device | str = default_device) -> Tensor:
     """The tensors one behind the other along ``dim``, on the device ``destination``; scalars as a vector.
 
     Each gets its part of the gradient. Raises ValueError for no tensors.
@@ -59,7 +60,7 @@ def broadcast(tensor: Tensor, devices: Sequence[Device | str]) -> tuple[Tensor, 
     return tuple([tensor.clone().to(place) for place in _devices("broadcast", devices)])
 
 
-def reduce_add(inputs: Sequence[Tensor], destination: Device | str = "cpu") -> Tensor:
+def reduce_add(inputs: Sequence[Tensor], destination: Device | str = default_device) -> Tensor:
     """The sum of tensors of one shape, on the device ``destination``. ValueError for none or other shapes."""
     if not inputs:
         raise ValueError("reduce_add(): expected at least one tensor")
