@@ -307,6 +307,8 @@ class Report:
         for doubtful in failure["doubtful"]:
             if KEYS.get(doubtful[0]) in changed and KEYS.get(kind) not in changed:
                 failure["doubtful"] = [[kind, what]]
+                name = failure["operator"]
+                failure["message"] = f"the {doubtful[0]} of {name} gives other values than its {kind}"
                 return doubtful[0], doubtful[1]
         return kind, what
 

@@ -128,7 +128,7 @@ _MODULES = (
     "dtypes",
     "bad_input",
     "variants",
-    "meta",
+    "without_data",
     "gradients",
     "tangents",
     "batching",

@@ -335,7 +335,7 @@ ASPECTS = (
         unbatched,
         after=(
             "value",
-            "meta",
+            "without data",
             "views",
         ),
     ),
@@ -347,7 +347,7 @@ ASPECTS = (
         unbatched,
         after=(
             "batching",
-            "meta",
+            "without data",
         ),
     ),
     Aspect(
@@ -360,10 +360,17 @@ ASPECTS = (
         after=(
             "batching",
             "in place",
-            "meta",
+            "without data",
         ),
     ),
-    Aspect("random batching", "vmap of random operators", check_draws, first_case, no_draws, after=("meta",)),
+    Aspect(
+        "random batching",
+        "vmap of random operators",
+        check_draws,
+        first_case,
+        no_draws,
+        after=("without data",),
+    ),
     Aspect(
         "batched gradient",
         "gradients of many",
@@ -373,7 +380,7 @@ ASPECTS = (
         after=(
             "gradient",
             "batching",
-            "meta",
+            "without data",
         ),
     ),
 )

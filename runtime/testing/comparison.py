@@ -90,7 +90,7 @@ def _compare(actual: Any, expected: Any, options: Options, path: tuple[Any, ...]
     elif _is(tengen.Tensor, actual, expected) or _is(np.ndarray, actual, expected):
         if not options.subclasses and type(actual) is not type(expected):
             _incomparable(actual, expected)
-        _tensors(*(tengen.as_tensor(x) for x in (actual, expected)), options, path)
+        _tensors(tengen.as_tensor(actual), tengen.as_tensor(expected), options, path)
     else:
         _incomparable(actual, expected)
 

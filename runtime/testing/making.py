@@ -22,9 +22,9 @@ def make_tensor(
     """A tensor of a shape, ints or one sequence of them, with values drawn evenly from ``[low, high)``.
 
     Without bounds values are from -9 to 9, from 0 where the dtype has no negative numbers, and bools are
-    both. Bounds are cut to what the dtype has; of complex tensors both parts are drawn. ``noncontiguous`` makes it
-    every second element of a larger one, if it has two at least; ``exclude_zero`` puts the smallest positive
-    number in place of zeros. The numbers follow ``tengen.manual_seed``.
+    both. Bounds are cut to what the dtype has; of complex tensors both parts are drawn. ``noncontiguous``
+    makes it every second element of a larger one, if it has two at least; ``exclude_zero`` puts the smallest
+    positive number in place of zeros. The numbers follow ``tengen.manual_seed``.
 
     Raises ValueError for bounds that are NaN, that enclose nothing, or of which the dtype has nothing, for
     ``requires_grad`` of bools and integers, and for ``noncontiguous`` with a ``memory_format``.

@@ -330,12 +330,12 @@ def test_of_two_that_disagree_the_one_that_changed_is_wrong(repository: Scratch,
         "reference: np.flip(self, dims) if self.ndim else self",
         "reference: np.flip(self, dims) + 1 if self.ndim else self",
         "np.flip(self, dims) + 1",
-        "the",
+        "the reference of flip gives other values than its kernel",
         "flip",
     )
     place = mutate(repository, mutation)
     done = tengen("verify")
-    assert done.returncode == 1 and f"{place}: error: " in done.stdout, done.stdout
+    assert done.returncode == 1 and f"{place}: error: {mutation.message}" in done.stdout, done.stdout
 
 
 def test_without_git_there_is_nothing_to_compare_with(

@@ -50,10 +50,10 @@ def check_meta(case: Case) -> None:
     expected = flat(result)
     if not expected and result is not None and not isinstance(result, (tuple, list)):
         return
-    with blamed(case, "meta", part, f"the {BACKEND} kernel of {name} fails"):
+    with blamed(case, "without data", part, f"the {BACKEND} kernel of {name} fails"):
         found = flat(run(name, on_meta(case.call, case.kind)))
     message = f"the {BACKEND} kernel of {name} gives another shape, dtype or layout"
-    with blamed(case, "meta", part, message, called=(BACKEND, declared.main_backend())):
+    with blamed(case, "without data", part, message, called=(BACKEND, declared.main_backend())):
         if len(found) != len(expected):
             raise Mismatch(f"{case}: {len(found)} results are not {len(expected)}")
         for m, e in zip(found, expected, strict=True):
@@ -89,7 +89,7 @@ def check_backward(case: Case) -> None:
     for t in inputs:
         t.requires_grad_()
     name, part = case.name, Part("gradient")
-    with blamed(case, "meta backward", part, f"the derivative of {name} fails without data"):
+    with blamed(case, "backward without data", part, f"the derivative of {name} fails without data"):
         results = [r for r in flat(run(name, values)) if r.requires_grad]
         if not results:
             return
@@ -106,15 +106,17 @@ def first_sample(name: str) -> list[Case]:
 
 
 ASPECTS = (
-    Aspect("meta", "shapes without data", check_meta, in_working_dtypes, needs_data, after=("value",)),
     Aspect(
-        "meta backward",
+        "without data", "shapes without data", check_meta, in_working_dtypes, needs_data, after=("value",)
+    ),
+    Aspect(
+        "backward without data",
         "derivatives without data",
         check_backward,
         first_sample,
         no_backward,
         after=(
-            "meta",
+            "without data",
             "gradient",
         ),
     ),
