@@ -101,7 +101,8 @@ def _quick(self: Tensor, index: Any) -> Tensor | None:
             return None
         if recorded:
             return self._type.select_int(self, 0, index)  # type: ignore[no-any-return]
-        return as_view(self, array[index, ...], self._type)  # type: ignore[no-any-return]
+        row = array[index] if len(shape) > 1 else array[index, ...]  # which is no scalar
+        return as_view(self, row, self._type)  # type: ignore[no-any-return]
     if kind is slice:
         start, stop, step = index.start, index.stop, index.step
         if step is None:

@@ -197,6 +197,8 @@ def select_int(self: Array, dim: int, index: int) -> Array:
     n = shape[d]
     if not -n <= index < n:
         raise IndexError(f"index {index} out of range for tensor of size {list(shape)} at dimension {d}")
+    if d == 0 and len(shape) > 1:
+        return self[index]
     # The Ellipsis makes NumPy give a 0-d view where it would give a scalar.
     return self[index, ...] if d == 0 else self[(*(ALL,) * d, index, ...)]
 

@@ -1,0 +1,106 @@
+"""What the generator writes for calls with keywords, and for writes in place."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+import pytest
+
+import tengen
+from tengen import interception
+from tengen.codegen.gen import declarations_dir, runtime_dir
+from tengen.codegen.inplace import InplaceWriter
+from tengen.codegen.load import load
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.sum(dim=1),
+        lambda x: x.sum(dim=1, keepdim=True),
+        lambda x: x.mean(-1, keepdim=True),
+        lambda x: x.argmax(dim=0, keepdim=True),
+        lambda x: x.max(dim=1).values,
+        lambda x: tengen.sum(x, dim=1),
+        lambda x: tengen.cat([x, x], dim=1),
+        lambda x: x.softmax(dim=1),
+    ],
+)
+def test_usual_keywords_take_the_first_path(call: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tengen.generated import functions, tensor_methods
+
+    def second_path(*args: object, **keywords: object) -> object:
+        raise AssertionError("the second path")
+
+    monkeypatch.setattr(functions, "call", second_path)
+    monkeypatch.setattr(tensor_methods, "call", second_path)
+    assert not interception.active
+    call(tengen.ones(2, 3))  # type: ignore[operator]
+
+
+def test_keywords_mean_the_same_on_both_paths() -> None:
+    x = tengen.arange(6.0).reshape(2, 3)
+    seen: list[str] = []
+
+    class Watching(interception.Layer):
+        def __call__(self, operator: object, arguments: object, proceed: object) -> object:
+            seen.append(operator.name)  # type: ignore[attr-defined]
+            return proceed(*arguments)  # type: ignore[operator,misc]
+
+    for call in (
+        lambda: x.sum(dim=1, keepdim=True),
+        lambda: x.std(dim=0, correction=0),
+        lambda: x.amax(dim=1),
+    ):
+        first = call()
+        with Watching():
+            second = call()
+        assert first.tolist() == second.tolist() and first.shape == second.shape
+    assert len(seen) >= 3
+
+
+def written(text: str) -> str | None:
+    primitives = load(declarations_dir(), runtime_dir()).primitives
+    writer = InplaceWriter.__new__(InplaceWriter)
+    writer.primitives = primitives
+    from tengen.codegen.expression import SYMBOLS
+
+    writer.by_symbol = {SYMBOLS[p.symbol]: p for p in primitives.values() if p.symbol is not None}
+    found = writer._written(ast.parse(text, mode="eval").body)
+    return None if found is None else ast.unparse(found)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("self + other", "xp.add(self, other, out=self)"),
+        ("-self", "xp.negative(self, out=self)"),
+        ("xp.exp(self) * other", "xp.multiply(xp.exp(self), other, out=self)"),
+        (
+            "self - other if alpha == 1 else self - scaled(other, alpha)",
+            "xp.subtract(self, other, out=self) if alpha == 1 else "
+            "xp.subtract(self, scaled(other, alpha), out=self)",
+        ),
+        ("xp.where(mask, self, other)", None),  # no ufunc
+        ("kernel(self)", None),
+        ("self if alpha == 1 else self * alpha", None),
+    ],
+)
+def test_the_last_operation_writes(expression: str, expected: str | None) -> None:
+    assert written(expression) == expected
+
+
+def test_said_to_be_ufuncs_are() -> None:
+    import numpy as np
+
+    primitives = load(declarations_dir(), runtime_dir()).primitives
+    for name, primitive in primitives.items():
+        assert primitive.out == isinstance(getattr(np, name), np.ufunc), name
+
+
+def test_methods_that_write_have_the_general_form_behind_them() -> None:
+    from tengen.generated import cpu_variable_types
+
+    source = inspect.getsource(cpu_variable_types.VariableCPUFloatingType.add__Tensor)
+    assert "out=" in source and "super().add__Tensor" in source
