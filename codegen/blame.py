@@ -82,7 +82,8 @@ class Blame:
 
     def function(self, package: str, qualified: str) -> Iterator[tuple[Place, str]]:
         """Where a function of a package of the runtime is written: "module.function" below it."""
-        module, _, function = qualified.rpartition(".")
+        within = qualified.rpartition(f".{package}.")[2] if qualified.startswith("@") else qualified
+        module, _, function = within.rpartition(".")
         path = self.runtime / package / f"{module.replace('.', '/')}.py"
         if ":" in qualified or not path.is_file():
             return

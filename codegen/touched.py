@@ -221,20 +221,25 @@ def functions_of(operator: Operator, derivative: Derivative | None) -> Iterator[
     for key, kernel in operator.kernels.items():
         package = "composite" if key.startswith("Composite") else "native"
         for function in [*([kernel.function] if kernel.function else []), *kernel.calls.values()]:
-            yield "dispatch", f"{package}.{function}"
+            yield "dispatch", below(package, function)
     if operator.symbolic is not None:
         rule = operator.symbolic
         for function in [*([rule.function] if rule.function else []), *rule.calls.values()]:
-            yield "symbolic", f"onnx.{function}"
+            yield "symbolic", below("onnx", function)
     if operator.batching is not None:
         for function in operator.batching.helpers.values():
-            yield "batching", f"formulas.{function}"
+            yield "batching", below("formulas", function)
     if operator.reference is not None:
         for name in operator.reference.names():
             yield "reference", f"references.{name}"
     if derivative is not None:
         for function in derivative.helpers.values():
-            yield "derivative", f"formulas.{function}"
+            yield "derivative", below("formulas", function)
+
+
+def below(package: str, function: str) -> str:
+    """A function's name with its package: "native.shape.flip", of a library ("@mylib.native....") too."""
+    return f"{package}.{function.rpartition(f'.{package}.')[2] if function.startswith('@') else function}"
 
 
 # -- formulas that call what is touched ------------------------------------------------------------

@@ -38,6 +38,8 @@ from typing import Any
 from tengen.codegen.blame import Blame, Spot
 from tengen.codegen.commands.progress import Progress
 from tengen.codegen.diagnostics import DeclarationErrors, Diagnostic, suggestion
+from tengen.codegen.gen import declarations_dir, output_dir, version
+from tengen.codegen.library import Library, LibraryError
 from tengen.codegen.model import Declarations, Place
 from tengen.codegen.touched import Folders, NotFound, Touched, touched
 from tengen.codegen.workspace import Workspace, add_workspace
@@ -70,14 +72,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Verify, and print what is wrong. Returns the exit status."""
     began = time.monotonic()
-    workspace = Workspace.of(options)
     try:
+        workspace = Workspace.of(options)
         declared = workspace.load()
         names, changed = chosen(options, workspace, declared)
     except DeclarationErrors as errors:
         print(errors, file=sys.stderr)
         return 1
-    except (NotFound, LookupError) as error:
+    except (LibraryError, NotFound, LookupError) as error:
         print(error.args[0], file=sys.stderr)
         return 2
     if not names:
@@ -102,7 +104,8 @@ def chosen(
 
     Raises LookupError for an unknown name, NotFound where there is nothing to compare with.
     """
-    every = [str(o.name) for o in declared.operators]
+    own = "" if workspace.library is None else workspace.library.name
+    every = [str(o.name) for o in declared.operators if o.name.namespace == own]
     if options.all:
         return every, {}
     if options.operators:
@@ -148,8 +151,15 @@ def with_kin(names: Iterable[str], declared: Declarations) -> list[str]:
 def folders_of(workspace: Workspace) -> Folders:
     """Where what an edit may change is."""
     generator = Path(__file__).resolve().parent.parent
-    tests = workspace.declarations.resolve().parent / "tests"
-    return Folders(workspace.declarations, workspace.runtime, tests, (generator, workspace.templates))
+    library = workspace.library
+    code = workspace.runtime if library is None else library.folder
+    return Folders(workspace.declarations, code, tests_of(workspace), (generator, workspace.templates))
+
+
+def tests_of(workspace: Workspace) -> Path:
+    """Where references are."""
+    library = workspace.library
+    return workspace.declarations.resolve().parent / "tests" if library is None else library.tests
 
 
 def tell(found: Touched) -> None:
@@ -166,21 +176,51 @@ def tell(found: Touched) -> None:
 
 
 def regenerate(workspace: Workspace, declared: Declarations, scratch: Path) -> None:
-    """Make a package ``tengen`` in the scratch folder, with newly generated code, and what is declared."""
+    """Make the packages in the scratch folder, with newly generated code, and what is declared.
+
+    Of a library that is the library's package; tengen's generated code is then as it is.
+    """
+    from tengen.codegen.library_render import LibraryRenderer
     from tengen.codegen.render import Renderer
     from tengen.codegen.write import write
 
-    package = scratch / "tengen"
+    package, library = scratch / "tengen", workspace.library
     package.mkdir()
-    for path in workspace.runtime.iterdir():
-        if path.name not in ("__pycache__", "codegen", "declarations", "generated", "templates"):
-            link(path, package / path.name)
+    besides = {"codegen", "declarations", "generated", "templates"}
+    links(workspace.runtime, package, besides)
     link(Path(__file__).resolve().parent.parent, package / "codegen")
-    link(workspace.declarations.resolve(), package / "declarations")
     link(workspace.templates, package / "templates")
-    files = Renderer(declared, workspace.runtime, workspace.templates).files()
-    write(files, package / "generated")
+    if library is None:
+        link(workspace.declarations.resolve(), package / "declarations")
+        files = Renderer(declared, workspace.runtime, workspace.templates).files()
+        output = package / "generated"
+    else:
+        link(declarations_dir(), package / "declarations")
+        link(output_dir(), package / "generated")
+        made = LibraryRenderer(declared, workspace.runtime, workspace.templates, library, version())
+        files = made.files()
+        output = _library_package(library, scratch) / "generated"
+    write(files, output)
     (scratch / "declared").write_bytes(pickle.dumps(declared, pickle.HIGHEST_PROTOCOL))
+
+
+def _library_package(library: Library, scratch: Path) -> Path:
+    """The library's package in the scratch folder, without what was generated."""
+    here, there = library.folder.parents[library.package.count(".")], scratch
+    for part in library.package.split("."):
+        if there != scratch:
+            links(here, there, {part})
+        here, there = here / part, there / part
+        there.mkdir()
+    links(here, there, {"generated"})
+    return there
+
+
+def links(folder: Path, to: Path, besides: set[str]) -> None:
+    """Links to all that is in a folder, but for some."""
+    for path in folder.iterdir():
+        if path.name not in besides and path.name != "__pycache__":
+            link(path, to / path.name)
 
 
 def link(path: Path, to: Path) -> None:
@@ -196,13 +236,13 @@ def verify(names: Sequence[str], workspace: Workspace, scratch: Path, jobs: int)
     waiting: SimpleQueue[str] = SimpleQueue()
     for name in names:
         waiting.put(name)
-    references = workspace.declarations.resolve().parent / "tests"
+    package = "" if workspace.library is None else workspace.library.package
     answers: dict[str, Answer] = {}
     count = min(jobs, -(-len(names) // _A_PROCESS))
     with Progress(len(names), "verifying") as progress, ThreadPoolExecutor(count) as pool:
 
         def work(_: int) -> None:
-            worker = Worker(scratch, references)
+            worker = Worker(scratch, tests_of(workspace), package)
             try:
                 while not waiting.empty():
                     name = waiting.get()
@@ -218,19 +258,13 @@ def verify(names: Sequence[str], workspace: Workspace, scratch: Path, jobs: int)
 class Worker:
     """A process that checks one operator after the other; when one ends it, the next has a new one."""
 
-    def __init__(self, scratch: Path, references: Path) -> None:
-        self.scratch, self.references = scratch, references
+    def __init__(self, scratch: Path, references: Path, package: str) -> None:
+        self.scratch, self.arguments = scratch, [str(scratch / "declared"), str(references), package]
         self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> subprocess.Popen[str]:
         path = os.pathsep.join(p for p in (str(self.scratch), os.environ.get("PYTHONPATH", "")) if p)
-        command = [
-            sys.executable,
-            "-m",
-            "tengen.testing.worker",
-            str(self.scratch / "declared"),
-            str(self.references),
-        ]
+        command = [sys.executable, "-m", "tengen.testing.worker", *self.arguments]
         return subprocess.Popen(
             command,
             cwd=self.scratch,
@@ -281,7 +315,7 @@ class Report:
 
     def __init__(self, workspace: Workspace, declared: Declarations, changed: dict[str, set[str]]) -> None:
         self.declarations = workspace.declarations
-        self.blame = Blame(declared, workspace.declarations, workspace.runtime)
+        self.blame = Blame(declared, workspace.declarations, folders_of(workspace).runtime)
         self.changed = changed
         self.found: dict[tuple[Place, str], tuple[Diagnostic, list[str]]] = {}
         self.wrong: set[str] = set()

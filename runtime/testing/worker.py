@@ -1,8 +1,8 @@
 """The process in which ``tengen verify`` runs operators.
 
-``python -m tengen.testing.worker FILE REFERENCES`` loads what is declared from a file that the command has
-written, and the functions of references from a folder. Then it answers each line of its input, the full name
-of an operator, with a line of JSON.
+``python -m tengen.testing.worker FILE REFERENCES [PACKAGE]`` loads what is declared from a file that the
+command has written, and the functions of references from a folder; it imports the package of a library. Then
+it answers each line of its input, the full name of an operator, with a line of JSON.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import sys
 import traceback
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,14 @@ from tengen.testing.operators import unchecked
 from tengen.testing.verdict import verdict
 
 
-def main(file: str, references: str) -> int:
+def main(file: str, references: str, package: str = "") -> int:
     """Answer until the input ends."""
     answers = sys.stdout
     sys.stdout = sys.stderr  # what operators print is no answer
     declared.use(Path(file), Path(references))
     warnings.simplefilter("ignore")
+    if package:
+        import_module(package)
     for line in sys.stdin:
         name = line.strip()
         try:

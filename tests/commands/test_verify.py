@@ -343,3 +343,28 @@ def test_without_git_there_is_nothing_to_compare_with(
 ) -> None:
     done = tengen("verify")
     assert done.returncode == 2 and "git" in done.stdout
+
+
+# -- libraries ----------------------------------------------------------------------------------------
+
+
+def test_a_library_is_verified_in_its_folder(scratch: Scratch) -> None:
+    made = scratch.python("-m", "tengen.codegen.cli", "init", "mylib")
+    assert made.returncode == 0, made.stdout
+    root = scratch.root / "mylib"
+    right = scratch.python("-m", "tengen.codegen.cli", "verify", "--all", "--library", str(root))
+    assert right.returncode == 0 and "3 operators verified" in right.stdout, right.stdout
+
+    declared = root / "mylib" / "declarations" / "derivatives.yaml"
+    text = declared.read_text(encoding="utf-8")
+    assert text.count("self: moving_average_backward(grad") == 1
+    declared.write_text(
+        text.replace("self: moving_average_backward(grad", "self: moving_average_backward(-grad")
+    )
+    done = scratch.python("-m", "tengen.codegen.cli", "verify", "moving_average", "--library", str(root))
+    assert done.returncode == 1, done.stdout
+    place = "mylib/declarations/derivatives.yaml:2:9"
+    assert f"{place}: error: the gradient of mylib::moving_average for self is wrong" in done.stdout, (
+        done.stdout
+    )
+    assert "moving_average_backward(-grad, weight, dim)" in done.stdout
