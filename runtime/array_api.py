@@ -21,42 +21,20 @@ from tengen.scalar_type import add_array_dtype, dtype
 
 Shape = tuple[int, ...]
 
-#: What NumPy, and so tengen's expressions, call what the standard calls otherwise.
-_NAMES = {
-    "absolute": "abs",
-    "amax": "max",
-    "amin": "min",
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "bitwise_not": "bitwise_invert",
-    "concatenate": "concat",
-    "conjugate": "conj",
-    "float_power": "pow",
-    "fmod": "remainder",
-    "invert": "bitwise_invert",
-    "left_shift": "bitwise_left_shift",
-    "power": "pow",
-    "right_shift": "bitwise_right_shift",
-    "transpose": "permute_dims",
-    "true_divide": "divide",
-}
-
-
 def namespace(xp: Any) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a module that is a standard namespace under NumPy's names too."""
+    """The ``__getattr__`` of a module that is a standard namespace under NumPy's names too.
+
+    NumPy has the standard's functions under both: what is the same there is the same here.
+    """
 
     def attribute(name: str) -> Any:
-        found = getattr(xp, name, None)
-        if found is None:
-            found = getattr(xp, _NAMES.get(name, ""), None)
-        if found is None:
-            raise AttributeError(f"the array library {xp.__name__} has no {name!r}")
-        return found
+        if hasattr(xp, name):
+            return getattr(xp, name)
+        meant = getattr(np, name, None)
+        for other, value in vars(np).items() if meant is not None else ():
+            if value is meant and hasattr(xp, other):
+                return getattr(xp, other)
+        raise AttributeError(f"the array library {xp.__name__} has no {name!r}")
 
     return attribute
 
