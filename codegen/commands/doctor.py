@@ -7,6 +7,7 @@ status is 1 where a setting is advised.
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,6 +16,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the report."""
-    from tengen.doctor import main  # it needs NumPy, which the generator does not
-
-    return main([])
+    doctor = import_module("tengen.doctor")  # it needs NumPy, which the generator does not
+    status: int = doctor.main([])
+    return status

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the library. Returns the exit status: 1, with nothing written, where files would be overwritten."""
+    """Write the library. Returns the exit status: 1, with nothing written, where a file is in the way."""
     name: str = options.name
     problem = name_problem(name)
     if problem is not None:

@@ -289,7 +289,6 @@ class Window:
             behind += (size - 1) * stride
         return False
 
-
     def repeated(self, count: int, step: int) -> Window:
         """``count`` such windows, ``step`` elements apart, in a first dimension."""
         return Window((count, *self.shape), (step, *self.strides), self.offset, self.type)

@@ -248,7 +248,7 @@ def test_what_grad_refuses() -> None:
         tg.autograd.grad(3, x)
     with pytest.warns(FutureWarning, match="only_inputs argument is deprecated"):
         tg.autograd.grad(x.sum(), x, only_inputs=False)
-    with pytest.raises(RuntimeError, match="is_grads_batched=True.*a mismatch was detected"):
+    with pytest.raises(RuntimeError, match=r"is_grads_batched=True.*a mismatch was detected"):
         tg.autograd.grad(x * 2, x, tg.ones(3, 4), is_grads_batched=True)
 
 

@@ -7,9 +7,9 @@ import pytest
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from tengen.generated.symbolics import SYMBOLICS  # noqa: E402
-from tengen.testing.declared import operators, variants  # noqa: E402
-from tengen.testing.symbolics import examined, exported  # noqa: E402
+from tengen.generated.symbolics import SYMBOLICS
+from tengen.testing.declared import operators, variants
+from tengen.testing.symbolics import examined, exported
 
 NAMES = sorted(name for name in operators() if name in SYMBOLICS)
 
