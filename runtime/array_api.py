@@ -21,6 +21,7 @@ from tengen.scalar_type import add_array_dtype, dtype
 
 Shape = tuple[int, ...]
 
+
 def namespace(xp: Any) -> Callable[[str], Any]:
     """The ``__getattr__`` of a module that is a standard namespace under NumPy's names too.
 

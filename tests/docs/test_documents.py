@@ -42,3 +42,7 @@ def test_autograd(follow: Callable[[str], None]) -> None:
 
 def test_operator_authors(follow: Callable[[str], None]) -> None:
     follow("docs/operator-authors.md")
+
+
+def test_libraries(follow: Callable[[str], None]) -> None:
+    follow("docs/libraries.md")
