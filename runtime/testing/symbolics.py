@@ -36,11 +36,11 @@ def installed() -> bool:
 
 def no_symbolic(operator: Operator) -> str:
     """Why an operator is not exported."""
+    if not installed():
+        return "onnx and onnxruntime are not installed"
     from tengen.generated.symbolics import SYMBOLICS
 
-    if str(operator.name) not in SYMBOLICS:
-        return "it has no symbolic"
-    return "" if installed() else "onnx and onnxruntime are not installed"
+    return "" if str(operator.name) in SYMBOLICS else "it has no symbolic"
 
 
 def kinds_of(call: Call) -> list[Any]:
