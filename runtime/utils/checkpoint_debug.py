@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import traceback
+import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from tengen.interception import Layer
@@ -48,9 +49,11 @@ def _described(value: Any) -> str:
 
 def _place() -> str:
     """The innermost line of the program that is not the library's own."""
-    for frame in reversed(traceback.extract_stack(limit=40)):
-        if "tengen" not in frame.filename.replace("\\", "/").split("/"):
-            return f"{frame.filename}:{frame.lineno}:{frame.name}"
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] != "tengen":
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}:{frame.f_code.co_name}"
+        frame = frame.f_back
     return ""
 
 
