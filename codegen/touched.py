@@ -7,7 +7,6 @@ layout touch nothing.
 from __future__ import annotations
 
 import ast
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,15 +15,12 @@ from tempfile import TemporaryDirectory
 from .diagnostics import Report
 from .model import Declarations, Derivative, Located, Operator
 from .read import mechanism_of, read_entries
+from .revision import NotFound, git
 
 #: Where the functions are that declarations name, below the runtime.
 _PACKAGES = ("native", "composite", "formulas", "onnx")
 #: So many operators may have formulas that call a touched one for these to be touched too.
 FEW = 12
-
-
-class NotFound(Exception):
-    """There is nothing to compare with; the text says why."""
 
 
 @dataclass
@@ -55,7 +51,7 @@ class Folders:
 
 def touched(declared: Declarations, folders: Folders, revision: str) -> Touched:
     """What has changed since a revision of git. Raises NotFound."""
-    root = Path(_git(folders.declarations.resolve(), "rev-parse", "--show-toplevel").strip())
+    root = Path(git(folders.declarations.resolve(), "rev-parse", "--show-toplevel").strip())
     changed = _changed_files(root, revision)
     found = Touched()
     functions: set[str] = set()
@@ -82,8 +78,8 @@ def touched(declared: Declarations, folders: Folders, revision: str) -> Touched:
 
 
 def _changed_files(root: Path, revision: str) -> list[str]:
-    tracked = _git(root, "diff", "--name-only", revision).splitlines()
-    return sorted({*tracked, *_git(root, "ls-files", "--others", "--exclude-standard").splitlines()})
+    tracked = git(root, "diff", "--name-only", revision).splitlines()
+    return sorted({*tracked, *git(root, "ls-files", "--others", "--exclude-standard").splitlines()})
 
 
 def _package(file: Path, runtime: Path) -> str:
@@ -94,20 +90,10 @@ def _package(file: Path, runtime: Path) -> str:
     return first if first in _PACKAGES else ""
 
 
-def _git(folder: Path, *arguments: str) -> str:
-    try:
-        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True)
-    except FileNotFoundError:
-        raise NotFound("git is not installed") from None
-    if done.returncode:
-        raise NotFound(f"git {arguments[0]}: {done.stderr.decode().strip()}")
-    return done.stdout.decode()
-
-
 def _at(root: Path, revision: str, path: str) -> str:
     """The text of a file in a revision; "" where it was not there."""
     try:
-        return _git(root, "show", f"{revision}:{path}")
+        return git(root, "show", f"{revision}:{path}")
     except NotFound:
         return ""
 

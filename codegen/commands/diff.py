@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -21,6 +20,7 @@ from tengen.codegen.gen import declarations_dir
 from tengen.codegen.load import load_reporting
 from tengen.codegen.model import Argument, Declarations, Derivative, Operator, Schema
 from tengen.codegen.read import KERNELS, mechanism_of, read_entries
+from tengen.codegen.revision import NotFound, git, git_bytes
 from tengen.codegen.workspace import Workspace, add_workspace
 
 #: The groups of changes, in the order of the report.
@@ -49,10 +49,6 @@ class Change:
     def render(self) -> str:
         mark = "BREAKING " if self.breaking else ""
         return f"{mark}{self.operator}: {self.text}"
-
-
-class NotFound(Exception):
-    """There are no declarations to compare with; the text says why."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,13 +102,13 @@ def _marked(change: Change) -> str:
 def at_revision(workspace: Workspace, revision: str) -> tuple[Declarations, frozenset[str]]:
     """What was declared then, and the operators whose entries cannot be read any more. Raises NotFound."""
     folder = workspace.declarations.resolve()
-    root = Path(_git(folder, "rev-parse", "--show-toplevel").strip())
+    root = Path(git(folder, "rev-parse", "--show-toplevel").strip())
     library = workspace.library
     paths = [(folder if library is None else library.folder).relative_to(root).as_posix()]
     runtime = workspace.runtime.resolve()
     if library is None and runtime.is_relative_to(root):
         paths.append(runtime.relative_to(root).as_posix())
-    archive = _git_bytes(root, "archive", "--format=tar", revision, *paths)
+    archive = git_bytes(root, "archive", "--format=tar", revision, *paths)
     with tempfile.TemporaryDirectory() as scratch:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             tar.extractall(scratch, filter="data")
@@ -138,20 +134,6 @@ def names_in(folder: Path) -> frozenset[str]:
                 if schema is not None:
                     found.add(str(schema.value).partition("(")[0].strip())
     return frozenset(found)
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    return _git_bytes(folder, *arguments).decode()
-
-
-def _git_bytes(folder: Path, *arguments: str) -> bytes:
-    try:
-        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True)
-    except FileNotFoundError:
-        raise NotFound("git is not installed") from None
-    if done.returncode:
-        raise NotFound(f"git {arguments[0]}: {done.stderr.decode().strip()}")
-    return done.stdout
 
 
 # -- what changed ----------------------------------------------------------------------------------

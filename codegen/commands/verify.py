@@ -41,7 +41,8 @@ from tengen.codegen.diagnostics import DeclarationErrors, Diagnostic, suggestion
 from tengen.codegen.gen import declarations_dir, output_dir, version
 from tengen.codegen.library import Library, LibraryError
 from tengen.codegen.model import Declarations, Place
-from tengen.codegen.touched import Folders, NotFound, Touched, touched
+from tengen.codegen.revision import NotFound
+from tengen.codegen.touched import Folders, Touched, touched
 from tengen.codegen.workspace import Workspace, add_workspace
 
 Answer = dict[str, Any]
