@@ -35,6 +35,8 @@ from tengen.memory_format import layout as layout
 from tengen.memory_format import memory_format as memory_format
 from tengen.memory_format import preserve_format as preserve_format
 from tengen.memory_format import strided as strided
+from tengen.native.parallel import get_num_threads as get_num_threads
+from tengen.native.parallel import set_num_threads as set_num_threads
 from tengen.printing import get_printoptions as get_printoptions
 from tengen.printing import printoptions as printoptions
 from tengen.printing import set_printoptions as set_printoptions

@@ -1,0 +1,119 @@
+"""Loops over large arrays in several threads: NumPy's loops release the interpreter's lock.
+
+The functions are PyTorch's (``at::parallel_for``, ``get_num_threads``). The threads are made when a
+loop first needs them. A loop inside a loop runs in the thread that it is in.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+#: Works on the range [begin, end).
+Task = Callable[[int, int], None]
+
+
+class _Here(threading.local):
+    """What a thread knows of itself."""
+
+    inside = False
+
+
+_here = _Here()
+_making = threading.Lock()
+_pool: ThreadPoolExecutor | None = None
+
+
+def _available() -> int:
+    """The processors that this process may use, or as many as OMP_NUM_THREADS says."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    if asked.isdecimal() and int(asked) > 0:
+        return int(asked)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+_count = _available()
+
+
+def get_num_threads() -> int:
+    """How many threads a loop over a large array uses; at first all processors, or OMP_NUM_THREADS."""
+    return 1 if _here.inside else _count
+
+
+def set_num_threads(count: int) -> None:
+    """Use ``count`` threads from now on, in loops of this library and in the BLAS library under NumPy.
+
+    TypeError when it is no int, RuntimeError when it is not positive.
+    """
+    global _count, _pool
+    if count.__class__ is not int:
+        raise TypeError(f"set_num_threads expects an int, but got {type(count).__name__}")
+    if count <= 0:
+        raise RuntimeError(f"set_num_threads expects a positive integer, but got {count}")
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(count, user_api="blas")
+    with _making:
+        _count = count
+        _pool = None  # its threads end when whoever still uses it lets go of it
+
+
+def parallel_for(task: Task, count: int, grain: int) -> None:
+    """Call ``task(begin, end)`` for ranges that together are [0, ``count``), each in some thread.
+
+    No range is shorter than ``grain``, save the only one. The first error of a range is raised, once
+    all ranges have ended. Tasks must not touch what another one writes.
+    """
+    parts = min(get_num_threads(), count // grain) if count >= 2 * grain else 1
+    if parts <= 1:
+        task(0, count)
+        return
+    bounds = [count * i // parts for i in range(parts + 1)]
+    pool = _threads()
+    futures = [
+        pool.submit(contextvars.copy_context().run, _run_inside, task, begin, end)
+        for begin, end in zip(bounds[1:-1], bounds[2:], strict=True)
+    ]
+    try:
+        _run_inside(task, 0, bounds[1])
+    finally:
+        errors = [future.exception() for future in futures]
+    for error in errors:
+        if error is not None:
+            raise error
+
+
+def _run_inside(task: Task, begin: int, end: int) -> None:
+    before, _here.inside = _here.inside, True
+    try:
+        task(begin, end)
+    finally:
+        _here.inside = before
+
+
+def _threads() -> ThreadPoolExecutor:
+    global _pool
+    with _making:
+        if _pool is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            _pool = ThreadPoolExecutor(_count - 1, thread_name_prefix="tengen")
+        return _pool
+
+
+def _after_fork() -> None:
+    """A child process has none of its parent's threads, and its locks may be held by nobody."""
+    global _pool, _making
+    _pool, _making, _here.inside = None, threading.Lock(), False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
