@@ -10,6 +10,7 @@ import contextvars
 import os
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def parallel_for(task: Task, count: int, grain: int) -> None:
     pool = _threads()
     futures = [
         pool.submit(contextvars.copy_context().run, _run_inside, task, begin, end)
-        for begin, end in zip(bounds[1:-1], bounds[2:], strict=True)
+        for begin, end in pairwise(bounds[1:])
     ]
     try:
         _run_inside(task, 0, bounds[1])
