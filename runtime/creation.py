@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from tengen.function_dispatch import NO_ARGUMENTS, at_level
 from tengen.legacy_type_dispatch import type_of
 from tengen.native.cpu import cast, owned
 from tengen.native.cpu import copy as copy_array
+from tengen.program_frames import program_stacklevel
 from tengen.scalar_type import default
 from tengen.scalar_type import dtype as DType
 from tengen.sequences import array_of, checked_array_dtype
@@ -325,16 +325,8 @@ def _warn_read_only(what: str) -> None:
         f"The given {what} is not writable, and neither is the tensor made of it: in-place operators on it "
         "will fail. You may want to copy the array to protect its data or make it writable.",
         UserWarning,
-        stacklevel=_outside(),
+        stacklevel=program_stacklevel(),
     )
-
-
-def _outside() -> int:
-    """The stacklevel of the first caller outside this module."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def _qualified(cls: type) -> str:

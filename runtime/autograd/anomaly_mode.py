@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import traceback
 import warnings
@@ -13,9 +12,8 @@ from tengen.autograd.node import Node, next_sequence_nr
 from tengen.autograd.saved_variable import anomaly
 from tengen.autograd.saved_variable_hooks import new_nodes
 from tengen.interception import active
+from tengen.program_frames import program_frames
 from tengen.tensor_base import TensorBase
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class _Running(threading.local):
@@ -98,8 +96,8 @@ def remember(nodes: Sequence[Node]) -> None:
     fresh = [node for node in nodes if "traceback_" not in node.metadata]
     if not fresh:
         return
-    frames = [f for f in traceback.extract_stack() if not os.path.abspath(f.filename).startswith(_PACKAGE)]
-    where = traceback.format_list(frames)
+    frames = [(frame, frame.f_lineno) for frame in program_frames()]
+    where = traceback.StackSummary.extract(reversed(frames)).format()
     for node in fresh:
         node.metadata["traceback_"] = where
         if _running.node is not None:

@@ -7,7 +7,6 @@ the source are made of that when the profile is over (``profiler.events_of``).
 from __future__ import annotations
 
 import itertools
-import sys
 import threading
 from collections.abc import Callable
 from time import perf_counter_ns
@@ -17,6 +16,7 @@ from typing import Any
 from tengen.autograd.node import LEAF_SEQUENCE_NR, GraphRoot, Node, next_sequence_nr
 from tengen.autograd.profiler_memory import MemoryLog, Owners
 from tengen.interception import Layer
+from tengen.program_frames import program_frames
 from tengen.tensor_base import TensorBase
 
 #: What an event is of, as PyTorch numbers it (RecordScope).
@@ -264,12 +264,5 @@ def described(value: Any) -> Any:
 
 
 def places() -> tuple[Place, ...]:
-    """Where the user's code is: code and line of each frame outside this package, the innermost first."""
-    found = []
-    frame = sys._getframe(1)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if not module.startswith("tengen.") and module != "tengen":
-            found.append((frame.f_code, frame.f_lineno))
-        frame = frame.f_back  # type: ignore[assignment]
-    return tuple(found)
+    """Where the user's code is: code and line of each of the program's frames, the innermost first."""
+    return tuple([(frame.f_code, frame.f_lineno) for frame in program_frames()])

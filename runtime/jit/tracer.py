@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from tengen.autograd.linear import (
 from tengen.interception import Layer, layers
 from tengen.jit.graph import Constant, Graph, Node, Source, Value, walk, writes
 from tengen.operator import Operator, operator
+from tengen.program_frames import program_frames
 from tengen.random import Generator, default_generator
 from tengen.storage import storage_of
 from tengen.tensor import Tensor
@@ -295,14 +295,9 @@ def _random_state(arguments: tuple[Any, ...]) -> Any:
 
 
 def user_source() -> Source | None:
-    """The innermost place of the stack that is not tengen's own."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if not (module == "tengen" or module.startswith(("tengen.", "contextlib", "functools"))):
-            code = frame.f_code
-            return Source(code.co_filename, frame.f_lineno, code.co_name)
-        frame = frame.f_back  # type: ignore[assignment]
+    """The innermost place of the program that is traced."""
+    for frame in program_frames():
+        return Source(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
     return None
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 from tengen.interception import Layer
+from tengen.program_frames import program_frames
 from tengen.tensor_base import TensorBase
 
 
@@ -49,11 +48,8 @@ def _described(value: Any) -> str:
 
 def _place() -> str:
     """The innermost line of the program that is not the library's own."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] != "tengen":
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}:{frame.f_code.co_name}"
-        frame = frame.f_back
+    for frame in program_frames():
+        return f"{frame.f_code.co_filename}:{frame.f_lineno}:{frame.f_code.co_name}"
     return ""
 
 
