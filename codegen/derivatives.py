@@ -35,6 +35,16 @@ TORCH_BACKENDS = (
     "PrivateUse1", "PrivateUse2", "PrivateUse3",
 )  # fmt: skip
 
+#: What formulas of gradients are given beside arguments and results, and what it is.
+_GIVEN = {
+    "grad": "the gradient of the result",
+    "grads": "the gradients of the results",
+    "grad_input_mask": "which gradients are needed",
+    "retain_variables": "whether the graph is kept",
+}
+#: What formulas of results are given of each tensor, by the end of its name.
+_DUAL = {"_t": "tangent", "_p": "value"}
+
 
 @dataclass(slots=True)
 class _Body:
@@ -217,6 +227,12 @@ class DerivativeChecker:
         if kind == "arguments" and value.value == NON_DIFFERENTIABLE:
             body.excluded.update(name for name, _ in names)
             return
+        for name, place in names:
+            if kind == "arguments" and name in result_numbers(operator.schema.returns):
+                message = f'"{name}" is both an argument and a result of {operator.name}'
+                expected = "another name for one of them, in the schema"
+                self.report.error(place, message, length=len(name), expected=expected)
+                return
         formula = parse_formula(value, self.report)
         if formula is None:
             return
@@ -333,6 +349,7 @@ class _FormulaCheck:
         }
         self.spellings: dict[str, tuple[Formula, ast.AST]] = {}
         self.original = {ORIGINAL_SELF} if operator.name.inplace else set()
+        self.results = dict.fromkeys(self.numbers, "a result")
 
     def error(
         self, formula: Formula, node: ast.AST, message: str, expected: str = "", help: str = ""
@@ -362,19 +379,14 @@ class _FormulaCheck:
                 count = len(tree.elts)
                 message = f"{count} gradient{'s' if count != 1 else ''} for {len(names)} arguments"
                 self.error(formula, tree, message, f"{len(names)} expressions, or a call")
-        values = {
-            *self.arguments,
-            *self.numbers,
-            "grad",
-            "grads",
-            *self.named,
-            "grad_input_mask",
-            "retain_variables",
-            *self.original,
-        }
+        given = {**self.results, **_GIVEN, **dict.fromkeys(self.named, "the gradient of a result")}
+        given |= dict.fromkeys(self.original, "self before the write")
+        values = {*self.arguments, *given}
         vocabulary = _Gradients("formula", values, self.sources.operators, self.sources.formulas)
         before = len(self.report.diagnostics)
         check_names(formula, vocabulary, self.report)
+        if given.keys() & self.arguments.keys():
+            self.ambiguous(formula, tree, frozenset(), given)
         self.special(formula)
         for node in walk(tree):
             self.spelling(formula, node, len(names))
@@ -383,6 +395,19 @@ class _FormulaCheck:
             self.follows(
                 formula, wanted, "a gradient that does not follow from the result's", "grad in the formula"
             )
+
+    def ambiguous(
+        self, formula: Formula, node: ast.AST, bound: frozenset[str], given: Mapping[str, str]
+    ) -> None:
+        """A name that is an argument's and also something that formulas are given means neither."""
+        if isinstance(node, ast.Name) and node.id in self.arguments and node.id not in bound:
+            other = given.get(node.id)
+            if other is not None:
+                both = f"{other}, and the argument of {self.operator.name}"
+                message = f'"{node.id}" means two things here: {both}'
+                self.error(formula, node, message, "another name for the argument, in the schema")
+        for child, inner in children(node, bound):
+            self.ambiguous(formula, child, inner, given)
 
     def follows(self, formula: Formula, wanted: Collection[str], message: str, expected: str) -> None:
         """A derivative is linear in what it is given; one that does not use it at all is zero, or wrong."""
@@ -502,12 +527,15 @@ class _FormulaCheck:
         tensors = [
             a.name for a in self.arguments.values() if a.is_tensor_like and a.name not in self.body.excluded
         ]
-        dual = {f"{name}{end}" for name in (*tensors, *self.original) for end in ("_t", "_p")}
-        vocabulary = _Tangents(
-            "formula", {*self.arguments, *self.numbers, *dual}, self.sources.operators, self.sources.formulas
-        )
+        duals = (*tensors, *self.original)
+        dual = {f"{name}{end}": f"the {what} of {name}" for name in duals for end, what in _DUAL.items()}
+        given = {**self.results, **dual}
+        values = {*self.arguments, *given}
+        vocabulary = _Tangents("formula", values, self.sources.operators, self.sources.formulas)
         before = len(self.report.diagnostics)
         check_names(formula, vocabulary, self.report)
+        if given.keys() & self.arguments.keys():
+            self.ambiguous(formula, tree, frozenset(), given)
         self.special(formula)
         self.bare(formula, tree, frozenset(), self.body.differentiable)
         if len(self.report.diagnostics) == before:

@@ -141,6 +141,9 @@ class _Walk:
                 problem = None if ways is None else call_problem(function.id, ways, node)
                 if problem is not None:
                     self.error(node, problem)
+            elif function.id not in bound:
+                message = f'"{function.id}" is an argument here, and cannot be called'
+                self.error(function, Problem(message, "a function of another name"))
         elif isinstance(function, ast.Attribute):
             self.attribute(function, node)
             self.visit_parts(function, bound)

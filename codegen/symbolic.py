@@ -14,9 +14,9 @@ from .annotations import parameter_name
 from .diagnostics import Report, suggestion
 from .dispatch import Sources
 from .fields import length_of_scalar
-from .formula import parse_formula, place_of
+from .formula import parse_formula
 from .kernels import ABSOLUTE, Arity, FunctionIndex, module_path
-from .model import Formula, Located, Rule, Schema, Variant
+from .model import Located, Rule, Schema, Variant
 from .names import BUILTINS, Problem, TensorVocabulary, Vocabulary, check_names
 
 #: ONNX's operators, as ``onnx.Mul``.
@@ -105,20 +105,8 @@ class SymbolicChecker:
                 )
             return Rule(formula, found[0].qualified, takes_result=wanted)
         check_names(formula, SymbolicVocabulary(names, index), self.report)
-        self.hidden(formula, names)
         called = sorted(formula.names() - {*names, ONNX, "result"})
         return Rule(formula, None, {n: index.find(n)[0].qualified for n in called if index.find(n)})
-
-    def hidden(self, formula: Formula, names: tuple[str, ...]) -> None:
-        """Reports calls of functions that an argument of the same name hides."""
-        for node in ast.walk(formula.tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
-                self.report.error(
-                    place_of(formula, node.func),
-                    f'"{node.func.id}" is an argument here, and cannot be called',
-                    length=len(node.func.id),
-                    expected="a function of another name",
-                )
 
     def write_back(self, schema: Schema, value: Located | None) -> Rule | None:
         """What ``write_back`` says."""
