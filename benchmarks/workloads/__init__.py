@@ -5,10 +5,11 @@ from __future__ import annotations
 from .kernels import KERNELS
 from .large import LARGE
 from .overhead import OVERHEAD
+from .rows import ROW_WISE
 from .small import SMALL
 from .training import TRAINING
 from .workload import Workload
 
-WORKLOADS: tuple[Workload, ...] = (*OVERHEAD, *SMALL, *TRAINING, *LARGE, *KERNELS)
+WORKLOADS: tuple[Workload, ...] = (*OVERHEAD, *SMALL, *TRAINING, *LARGE, *KERNELS, *ROW_WISE)
 
 __all__ = ["WORKLOADS", "Workload"]
