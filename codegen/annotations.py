@@ -18,6 +18,14 @@ _ANNOTATIONS = {
     "Device": "device",
     "Generator": "Generator",
 }
+#: What a caller may pass, where that is more than the library hands on.
+_CALLER = {
+    **_ANNOTATIONS,
+    "ScalarType": "DType",
+    "Device": "device | str",
+    "Layout": "layout",
+    "MemoryFormat": "memory_format",
+}
 
 #: Words that schemas use as defaults, by the value they stand for.
 _WORDS = {"None": "None", "True": "True", "False": "False", "Mean": "1", "Sum": "2"}
@@ -29,16 +37,21 @@ def parameter_name(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
-def annotation(type_: Type) -> str:
-    """The annotation of a parameter inside the library, where arguments are complete."""
+def annotation(type_: Type, caller: bool = False) -> str:
+    """The annotation of a parameter inside the library, where arguments are complete.
+
+    With ``caller`` it is what a caller may pass: one value, too, for a list of fixed length.
+    """
     match type_:
         case BaseType(name):
-            return _ANNOTATIONS.get(name, "Any")
+            return (_CALLER if caller else _ANNOTATIONS).get(name, "Any")
         case OptionalType(element):
-            inner = annotation(element)
+            inner = annotation(element, caller)
             return inner if inner == "Any" else f"{inner} | None"
-        case ListType(element, _):
-            return f"Sequence[{annotation(element)}]"
+        case ListType(element, size):
+            inner = annotation(element, caller)
+            one = f"{inner} | " if caller and size is not None else ""
+            return f"{one}Sequence[{inner}]"
 
 
 def return_annotation(returns: tuple[Return, ...], structure: str | None = None) -> str:

@@ -10,24 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .annotations import default, parameter_name, return_annotation
+from .annotations import annotation, default, parameter_name, return_annotation
 from .bindings import NUMPY_WORDS, Group, makes_leaf, takes_numbers
-from .model import Argument, BaseType, ListType, Operator, OptionalType, Type, Variant
+from .model import Argument, Operator, Variant
 
-_SIMPLE = {
-    "Tensor": "Tensor",
-    "Scalar": "Number",
-    "int": "int",
-    "SymInt": "int",
-    "float": "float",
-    "bool": "bool",
-    "str": "str",
-    "ScalarType": "DType",
-    "Device": "device | str",
-    "Generator": "Generator",
-    "Layout": "layout",
-    "MemoryFormat": "memory_format",
-}
 #: What an annotation takes beside itself.
 _NARROWER = {"Number": frozenset({"int", "float", "bool"}), "float": frozenset({"int", "bool"})}
 _SIZES = ("int[]", "SymInt[]", "Tensor[]")
@@ -89,19 +75,6 @@ class Stub:
     name: str
     overloads: tuple[str, ...]  # "(input: Tensor, *, out: Tensor | None = ...) -> Tensor"
     overrides_object: bool = False  # where Python's own class has another signature: __eq__
-
-
-def stub_annotation(type_: Type) -> str:
-    """What a caller may pass for a parameter."""
-    match type_:
-        case BaseType(name):
-            return _SIMPLE.get(name, "Any")
-        case OptionalType(element):
-            inner = stub_annotation(element)
-            return inner if inner == "Any" else f"{inner} | None"
-        case ListType(element, size):
-            inner = stub_annotation(element)
-            return f"Sequence[{inner}]" if size is None else f"{inner} | Sequence[{inner}]"
 
 
 class StubWriter:
@@ -176,7 +149,7 @@ class StubWriter:
 
 def _parameter(argument: Argument, numbers: bool) -> StubParameter:
     name = "input" if argument.name == "self" else parameter_name(argument.name)
-    text = stub_annotation(argument.type)
+    text = annotation(argument.type, caller=True)
     if text == "Tensor" and numbers:
         text = "Tensor | Number"
     return StubParameter(name, text, default(argument) is not None, argument.kwarg_only)

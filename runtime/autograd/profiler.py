@@ -7,9 +7,10 @@ import warnings
 from typing import Any, NamedTuple
 
 from tengen.autograd.profiler_events import events_of
+from tengen.autograd.profiler_exports import Exports
 from tengen.autograd.profiler_memory import MemoryRecord
 from tengen.autograd.profiler_recorder import AllThreadsRecorder, Recorder
-from tengen.autograd.profiler_trace import Trace, write_trace
+from tengen.autograd.profiler_trace import Trace
 from tengen.autograd.profiler_util import (
     DeviceType,
     EventList,
@@ -39,7 +40,7 @@ class _ExperimentalConfig(NamedTuple):
     verbose: bool = False
 
 
-class profile:  # the user's spelling
+class profile(Exports):  # the user's spelling
     """``with profile() as prof:`` notes every operator that this thread runs within.
 
     Nodes of backward passes are noted too, and ranges named by ``record_function``. Operators that
@@ -164,17 +165,6 @@ class profile:  # the user's spelling
             time_unit,
         )
 
-    def key_averages(
-        self,
-        group_by_input_shape: bool = False,
-        group_by_stack_n: int = 0,
-        group_by_overload_name: bool = False,
-    ) -> EventList:
-        """The events summed up by name; see ``EventList.key_averages``."""
-        return self.function_events.key_averages(
-            group_by_input_shape, group_by_stack_n, group_by_overload_name
-        )
-
     def total_average(self) -> FunctionEventAvg:
         """All events summed up."""
         return self.function_events.total_average()
@@ -184,26 +174,13 @@ class profile:  # the user's spelling
         """Microseconds of all events, without counting any twice."""
         return self.function_events.self_cpu_time_total
 
-    def export_chrome_trace(self, path: Any) -> None:
-        """Write a Chrome trace, for Perfetto or chrome://tracing; gzipped for ``*.gz``.
+    def _listed(self, what: str) -> EventList:
+        return self.function_events
 
-        RuntimeError before the block is left.
-        """
-        write_trace(path, self._trace({}))
-
-    def export_stacks(self, path: Any, metric: str = "self_cpu_time_total") -> None:
-        """Write the stacks, weighed by ``metric``, as flame graphs are drawn of.
-
-        AssertionError without ``with_stack``, ValueError for an unknown metric.
-        """
-        if not self.with_stack:
-            raise AssertionError("export_stacks() requires with_stack=True")
-        self.function_events.export_stacks(path, metric)
-
-    def _trace(self, metadata: dict[str, Any]) -> Trace:
+    def _trace(self, what: str) -> Trace:
         recorder = self._recorder
         if recorder is None or not self._finished:
             raise RuntimeError("export_chrome_trace(): the profiler has not finished running")
         memory: list[MemoryRecord] = [] if recorder.memory is None else recorder.memory.records
         length = (recorder.ended - recorder.begun) / 1000
-        return Trace(self.function_events, memory, recorder.begun, self._begun_at, length, metadata)
+        return Trace(self.function_events, memory, recorder.begun, self._begun_at, length)

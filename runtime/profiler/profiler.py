@@ -12,7 +12,8 @@ from typing import Any
 
 from tengen.autograd import profiler as autograd_profiler
 from tengen.autograd.profiler import EventList, record_function
-from tengen.autograd.profiler_trace import write_trace
+from tengen.autograd.profiler_exports import Exports
+from tengen.autograd.profiler_trace import Trace
 from tengen.profiler.schedule import ProfilerAction, always
 
 _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
@@ -29,7 +30,7 @@ def supported_activities() -> set[ProfilerActivity]:
     return {ProfilerActivity.CPU}
 
 
-class profile:  # the user's spelling
+class profile(Exports):  # the user's spelling
     """``with profile() as prof:`` as ``autograd.profiler.profile``, for loops: ``prof.step()`` ends a step.
 
     ``schedule`` (see ``tengen.profiler.schedule``) says in which steps operators are recorded; without
@@ -167,28 +168,19 @@ class profile:  # the user's spelling
 
         AssertionError when nothing was recorded yet.
         """
-        events = self._need("accessing events").function_events
+        return self._listed("accessing events")
+
+    def _listed(self, what: str) -> EventList:
+        events = self._last(what)
         if not self.acc_events:
             return events
         return EventList([e for kept in self._kept for e in kept], profile_memory=events._profile_memory)
 
-    def key_averages(
-        self,
-        group_by_input_shape: bool = False,
-        group_by_stack_n: int = 0,
-        group_by_overload_name: bool = False,
-    ) -> EventList:
-        """The events summed up by name; see ``EventList.key_averages``."""
-        self._need("getting key averages")
-        return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+    def _last(self, what: str) -> EventList:
+        return self._need(what).function_events
 
-    def export_chrome_trace(self, path: Any) -> None:
-        """Write the last stretch of recording as a Chrome trace; gzipped for ``*.gz``."""
-        write_trace(path, self._need("exporting chrome trace")._trace(self._metadata))
-
-    def export_stacks(self, path: Any, metric: str = "self_cpu_time_total") -> None:
-        """Write the stacks, weighed by ``metric``; see ``EventList.export_stacks``."""
-        self._need("exporting stacks").export_stacks(path, metric)
+    def _trace(self, what: str) -> Trace:
+        return self._need(what)._trace(what)._replace(metadata=self._metadata)
 
     def add_metadata(self, key: str, value: str) -> None:
         """Write a text into the trace file, under ``key``."""
