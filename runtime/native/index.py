@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tengen.native.additions import add_at, add_slices
 from tengen.native.dims import wrap_dim
 from tengen.native.reductions import INT64
 
@@ -19,6 +20,12 @@ Array = Any
 Number = bool | int | float | complex
 Indices = Sequence[Array | None]  # of advanced indexing; None stands for the whole dim
 Shape = tuple[int, ...]
+
+#: From this many indices on one ufunc over all of them costs less than finding two extremes.
+UNSIGNED = 1 << 11
+#: From this many elements on finding flat positions first pays.
+LARGE = 1 << 12
+_BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
 # -- numbers and checks --------------------------------------------------------------------------
@@ -90,10 +97,18 @@ def check_bounds(index: Array, size: int, dim: int, error: type[Exception], nega
     """Raise ``error`` for an index not in ``range(size)``; ``negative`` ones may count from the end."""
     if index.size == 0:
         return
+    if index.size >= UNSIGNED and _unsigned_below(index, size):
+        return
     low, high = lowest_and_highest(index)
     if high >= size or low < (-size if negative else 0):
         wrong = high if high >= size else low
         raise error(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+
+
+def _unsigned_below(index: Array, size: int) -> bool:
+    """Whether all are in ``range(size)``, at one look: taken as unsigned, negative ones are great."""
+    greatest: int = np.maximum.reduce(index.view(f"u{index.dtype.itemsize}"), None)
+    return greatest < size
 
 
 # -- advanced indexing ---------------------------------------------------------------------------
@@ -114,11 +129,30 @@ def index(self: Array, indices: Indices) -> Array:
             except IndexError as error:
                 raise index_error(self.shape, indices, error) from None
     key = _key(self.shape, indices)
+    if self.size >= LARGE and self.flags.c_contiguous:
+        found = _index_large(self, indices)
+        if found is not None:
+            return found
     try:
         result = self[key]
     except IndexError as error:
         raise index_error(self.shape, indices, error) from None
     return result.copy() if result.base is not None else result
+
+
+def _index_large(self: Array, indices: Indices) -> Array | None:
+    """``index`` of a contiguous array by flat positions, where they can be told; None elsewhere."""
+    first = indices[0]
+    if first is not None and first.dtype.char in "?B":
+        return masked_select(self, first.astype(bool, copy=False)) if first.ndim == self.ndim else None
+    try:
+        found = _as_slices(self.shape, indices)
+    except ValueError:  # they do not broadcast: NumPy finds that again
+        return None
+    if found is None:
+        return None
+    sizes, places, shape = found
+    return self.reshape(sizes).take(places, 1, mode="wrap").reshape(shape)
 
 
 def index_put(self: Array, indices: Indices, values: Array, accumulate: bool) -> Array:
@@ -140,11 +174,12 @@ def index_put(self: Array, indices: Indices, values: Array, accumulate: bool) ->
         if values.ndim > _result_ndim(self.ndim, indices):
             raise ValueError
         if not accumulate:
-            out[key] = values
+            if not (out.size >= LARGE and _put_large(out, indices, values)):
+                out[key] = values
         elif all([i is None or i.dtype.char in "?B" for i in indices]):
             out[key] += values  # masks name no position twice
         else:
-            _accumulate(out, key, values)
+            _accumulate(out, indices, key, values)
     except IndexError as error:
         raise index_error(self.shape, indices, error) from None
     except ValueError:
@@ -156,34 +191,86 @@ def index_put(self: Array, indices: Indices, values: Array, accumulate: bool) ->
     return out
 
 
+def _put_large(out: Array, indices: Indices, values: Array) -> bool:
+    """``out[indices] = values`` by flat positions, where that is a choice of whole slices of ``out``."""
+    first = indices[0]
+    if first is not None and first.dtype.char in "?B":
+        if first.ndim != out.ndim:
+            return False
+        if values.size == 1:
+            np.copyto(out, _chosen(first.astype(bool, copy=False), values.reshape(()), out))
+        else:
+            out.reshape(-1)[_true(first)] = values
+        return True
+    found = _as_slices(out.shape, indices)
+    if found is None or found[0][0] != 1:
+        return False
+    (_, count, inner), places, shape = found
+    values = np.broadcast_to(values, shape).reshape(places.size, inner)
+    if inner == 1:
+        out.reshape(-1)[places] = values.reshape(-1)
+    else:
+        out.reshape(count, inner)[places] = values
+    return True
+
+
 def index_backward(grad: Array, sizes: Shape, indices: Indices) -> Array:
     """Zeros of shape ``sizes`` to which ``grad`` is added at ``indices``."""
     out = np.zeros(sizes, grad.dtype)
     key = _key(sizes, indices)
-    if all([i is None or i.dtype.char in "?B" for i in indices]):
-        out[key] = grad  # masks name no position twice
+    if all([i is None or i.dtype.char in "?B" for i in indices]):  # they name no position twice
+        if not (out.size >= LARGE and _put_large(out, indices, grad)):
+            out[key] = grad
     else:
-        _accumulate(out, key, grad)
+        _accumulate(out, indices, key, grad)
     return out
 
 
-def _accumulate(out: Array, key: tuple[Any, ...], values: Array) -> None:
-    from tengen.native.scatter import add_rows  # it imports this module
-
-    if isinstance(key[0], np.ndarray) and len(key) == 1:
-        index, shape = key[0], key[0].shape + out.shape[1:]
-        if values.shape != shape:
-            values = np.broadcast_to(values, shape)
-        if values.size == 0:
-            return
-        check_bounds(index, len(out), 0, IndexError, negative=True)
-        if index.item(index.argmin()) < 0:
-            index = np.where(index < 0, index + len(out), index)
-        add_rows(out.reshape(len(out), -1), index.reshape(-1), values.reshape(index.size, -1))
+def _accumulate(out: Array, indices: Indices, key: tuple[Any, ...], values: Array) -> None:
+    found = _as_slices(out.shape, indices)
+    if found is None:
+        places = np.arange(out.size).reshape(out.shape)[key]
+        values = np.broadcast_to(values, places.shape)
+        add_at(out, places.reshape(-1), values.reshape(-1))
         return
-    positions = np.arange(out.size).reshape(out.shape)[key]
-    values = np.broadcast_to(values, positions.shape)
-    np.add.at(out.reshape(-1), positions.reshape(-1), values.reshape(-1))
+    (outer, count, inner), places, shape = found
+    if values.shape != shape:
+        values = np.broadcast_to(values, shape)
+    add_slices(out.reshape(outer, count, inner), places, values.reshape(outer, places.size, inner))
+
+
+def _as_slices(shape: Shape, indices: Indices) -> tuple[tuple[int, int, int], Array, Shape] | None:
+    """Advanced indexing as the choice of slices from (outer, count, inner) elements, where it is one.
+
+    It is where the indices are integers and stand side by side: their dims become one. The sizes of
+    the three dims, the places in the middle one (1-d, checked, not negative), the shape of the result.
+    """
+    given = [i for i in indices if i is not None]
+    first = 0
+    while first < len(indices) and indices[first] is None:
+        first += 1
+    end = first + len(given)
+    if not given or len(shape) < end or any([i is None or i.dtype.char in "?B" for i in indices[first:end]]):
+        return None
+    places: Array = None
+    for i, size in zip(given, shape[first:end], strict=True):
+        i = _from_the_front(i, size)
+        if i is None:
+            return None
+        places = i if places is None else np.add(np.multiply(places, size, dtype=np.int64), i)
+    count = math.prod(shape[first:end])
+    sizes = (math.prod(shape[:first]), count, math.prod(shape[end:]))
+    return sizes, places.reshape(-1), (*shape[:first], *places.shape, *shape[end:])
+
+
+def _from_the_front(index: Array, size: int) -> Array | None:
+    """``index`` with what is negative counted from the front; None where one is out of range."""
+    if index.size == 0 or (index.size >= UNSIGNED and _unsigned_below(index, size)):
+        return index
+    low, high = lowest_and_highest(index)
+    if high >= size or low < -size:
+        return None
+    return np.where(index < 0, index + size, index) if low < 0 else index
 
 
 def _key(shape: Shape, indices: Indices) -> tuple[Any, ...]:
@@ -378,7 +465,30 @@ def check_index_copy(self: Array, dim: int, index: Array, source: Array) -> int:
 def masked_fill(self: Array, mask: Array, value: Array | Number) -> Array:
     """``value`` (a number or 0-d array) where ``mask`` is true, ``self`` elsewhere; broadcast."""
     check_mask(mask)
-    return np.where(mask, number_of(value, self.dtype), self)
+    return _chosen(mask, number_of(value, self.dtype), self)
+
+
+def _chosen(mask: Array, value: Array, other: Array) -> Array:
+    """``np.where(mask, value, other)`` of one dtype, ``value`` 0-d.
+
+    Of large arrays the bits are chosen: that takes as long for any mask, while a branch for each
+    element takes ten times as long where masks are irregular.
+    """
+    bits = _BITS.get(other.dtype.itemsize)
+    if other.size < LARGE or bits is None or mask.shape != other.shape or not other.flags.c_contiguous:
+        return np.where(mask, value, other)
+    ours = other.view(bits)
+    value = np.asarray(value).view(bits)
+    every = np.negative(mask.view(np.int8)).astype(bits)  # 0 or -1: no bits or all
+    result: Array = ours ^ value
+    result &= every
+    result ^= ours
+    return result.view(other.dtype)
+
+
+def _true(mask: Array) -> Array:
+    """The flat positions of what is true."""
+    return mask.reshape(-1).nonzero()[0]
 
 
 def masked_select(self: Array, mask: Array) -> Array:
@@ -387,7 +497,9 @@ def masked_select(self: Array, mask: Array) -> Array:
         raise RuntimeError("expected BoolTensor for mask")
     if self.shape != mask.shape:
         self, mask = np.broadcast_arrays(self, mask)
-    return self[mask]
+    if self.size < LARGE:
+        return self[mask]
+    return self.reshape(-1).take(_true(mask), mode="wrap")
 
 
 def masked_scatter(self: Array, mask: Array, source: Array) -> Array:
@@ -403,7 +515,7 @@ def masked_scatter(self: Array, mask: Array, source: Array) -> Array:
     if source.size < wanted:
         raise RuntimeError("Number of elements of source < number of ones in mask")
     out = self.copy()
-    out[mask] = source.reshape(-1)[:wanted]
+    out.reshape(-1)[_true(mask)] = source.reshape(-1)[:wanted]
     return out
 
 
@@ -419,7 +531,7 @@ def masked_select_backward(grad: Array, sizes: Shape, mask: Array) -> Array:
     """Zeros of ``sizes`` broadcast with the shape of ``mask``, with ``grad``, in order, where it is true."""
     full = np.broadcast_shapes(sizes, mask.shape)
     out = np.zeros(full, grad.dtype)
-    out[mask if mask.shape == full else np.broadcast_to(mask, full)] = grad
+    out.reshape(-1)[_true(mask if mask.shape == full else np.broadcast_to(mask, full))] = grad
     return out
 
 
@@ -449,7 +561,7 @@ def take(self: Array, index: Array) -> Array:
 def take_backward(grad: Array, sizes: Shape, index: Array) -> Array:
     """Zeros of shape ``sizes`` to which ``grad`` is added at flat positions."""
     out = np.zeros(math.prod(sizes), grad.dtype)
-    np.add.at(out, index.reshape(-1), grad.reshape(-1))
+    add_at(out, _from_the_front(index, out.size).reshape(-1), grad.reshape(-1))
     return out.reshape(sizes)
 
 
@@ -464,7 +576,7 @@ def put(self: Array, index: Array, source: Array, accumulate: bool) -> Array:
         )
     out = self.copy()
     if accumulate:
-        np.add.at(out.reshape(-1), index.reshape(-1), source.reshape(-1))
+        add_at(out, _from_the_front(index, out.size).reshape(-1), source.reshape(-1))
     else:
         out.reshape(-1)[index.reshape(-1)] = source.reshape(-1)
     return out

@@ -1,15 +1,17 @@
 """Kernels that gather along a dimension, and that scatter or add along one.
 
-``index`` is an int64 or int32 array, never negative. Inputs are not changed. Sums go through
-flat positions: NumPy's ``ufunc.at`` is fast in one dimension only.
+``index`` is an int64 or int32 array, never negative. Inputs are not changed. Sums are those of
+``additions``; other reductions go through flat positions, as ``ufunc.at`` is fast in one dimension only.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from tengen.native.additions import add_at, add_in_rows, add_slices
 from tengen.native.dims import wrap_dim
 from tengen.native.index import check_bounds, check_integer_index, fitted
 from tengen.native.pointwise import scaled
@@ -19,8 +21,6 @@ Array = Any
 Number = bool | int | float | complex
 Shape = tuple[int, ...]
 
-#: From this many elements on rows of floats are added as a product with a sparse matrix of ones.
-SPARSE = 1 << 15
 REDUCTIONS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
 
@@ -33,7 +33,7 @@ def check_scatter(self: Array, dim: int, index: Array, src: Array | None = None)
     check_integer_index(index)
     if src is not None and src.dtype != self.dtype:
         raise RuntimeError("Expected self.dtype to be equal to src.dtype")
-    if index.size == 0:
+    if index.size == 0 or (index.shape == self.shape and (src is None or src.shape == self.shape)):
         return dim
     _check_ndim(index, self, "self")
     if src is not None:
@@ -61,7 +61,7 @@ def check_gather(self: Array, dim: int, index: Array) -> int:
     """``dim`` from 0. Raises RuntimeError when dtypes or shapes do not go together."""
     dim = wrap_dim(dim, self.ndim)
     check_integer_index(index)
-    if index.size == 0:
+    if index.size == 0 or index.shape == self.shape:
         return dim
     _check_ndim(index, self, "input")
     for d, n in enumerate(index.shape):
@@ -87,7 +87,7 @@ def gather(self: Array, dim: int, index: Array) -> Array:
     if index.ndim == 0:
         return self.take(index)
     shape = index.shape
-    if self.ndim > 1 and self.shape[:dim] + self.shape[dim + 1 :] != shape[:dim] + shape[dim + 1 :]:
+    if self.ndim > 1 and shape != self.shape and self.shape[:dim] + self.shape[dim + 1 :] != shape[:dim] + shape[dim + 1 :]:
         self = self[tuple([slice(None) if d == dim else slice(n) for d, n in enumerate(shape)])]
     return along(self, index, dim)
 
@@ -97,20 +97,25 @@ def gather(self: Array, dim: int, index: Array) -> Array:
 
 def _scatter(self: Array, dim: int, index: Array, src: Array | None) -> tuple[Array, Array, Array]:
     """A copy of ``self``, the flat positions of ``index`` in it, and the part of ``src`` that goes there."""
+    out, dim, index, src = _checked(self, dim, index, src)
+    if index.size == 0:
+        return out, np.zeros(0, np.int64), src
+    places = positions(self.shape or (1,), dim, index).reshape(-1)
+    return out, places, None if src is None else src.reshape(-1)
+
+
+def _checked(self: Array, dim: int, index: Array, src: Array | None) -> tuple[Array, int, Array, Array]:
+    """A copy of ``self``, ``dim`` from 0, ``index`` and the part of ``src`` that goes there, all not 0-d."""
     dim = check_scatter(self, dim, index, src)
     out = self.copy()
     if index.size == 0:
-        return out, np.zeros(0, np.int64), src if src is None else src.reshape(-1)[:0]
-    shape = self.shape or (1,)
-    check_bounds(index, shape[dim], dim, RuntimeError)
+        return out, dim, index, src if src is None else src.reshape(-1)[:0]
+    check_bounds(index, self.shape[dim] if self.ndim else 1, dim, RuntimeError)
     if index.ndim == 0:
         index = index.reshape(1)
-    places = positions(shape, dim, index).reshape(-1)
-    if src is None:
-        return out, places, None
-    if src.ndim and src.shape != index.shape:
+    if src is not None and src.ndim and src.shape != index.shape:
         src = src[tuple([slice(n) for n in index.shape])]
-    return out, places, src.reshape(-1)
+    return out, dim, index, src
 
 
 def scatter(self: Array, dim: int, index: Array, src: Array) -> Array:
@@ -129,9 +134,20 @@ def scatter_value(self: Array, dim: int, index: Array, value: Number) -> Array:
 
 def scatter_add(self: Array, dim: int, index: Array, src: Array) -> Array:
     """``self`` with the elements of ``src`` added at ``index`` along ``dim``."""
-    out, places, values = _scatter(self, dim, index, src)
-    np.add.at(out.reshape(-1), places, values)
+    out, dim, index, src = _checked(self, dim, index, src)
+    if index.size:
+        _add_along(out, dim, index, src)
     return out
+
+
+def _add_along(out: Array, dim: int, index: Array, src: Array) -> None:
+    """Add ``src`` to ``out`` (contiguous, in place) at ``index``, which has its shape, along ``dim``."""
+    shape = out.shape or (1,)
+    if dim == len(shape) - 1 and index.shape[:-1] == shape[:-1]:
+        rows = index.reshape(-1, index.shape[-1])
+        if add_in_rows(out.reshape(len(rows), -1), rows, src):
+            return
+    add_at(out, positions(shape, dim, index).reshape(-1), src.reshape(-1))
 
 
 def simple_reduction(reduce: str) -> np.ufunc:
@@ -221,32 +237,23 @@ def value_selecting_reduction_backward(
 
 def gather_backward(grad: Array, sizes: Shape, dim: int, index: Array) -> Array:
     """Zeros of shape ``sizes`` to which ``grad`` is added at ``index`` along ``dim``."""
-    if index.size == 0:
-        return np.zeros(sizes, grad.dtype)
-    return scatter_add(np.zeros(sizes, grad.dtype), dim, index, grad)
+    out = np.zeros(sizes, grad.dtype)
+    if index.size:
+        dim = check_scatter(out, dim, index, grad)
+        check_bounds(index, sizes[dim] if sizes else 1, dim, RuntimeError)
+        _add_along(out, dim, index if index.ndim else index.reshape(1), grad)
+    return out
 
 
 def index_select_backward(grad: Array, self_sizes: Shape, dim: int, index: Array) -> Array:
     """Zeros of shape ``self_sizes`` to which the slices of ``grad`` are added at ``index`` along ``dim``."""
-    return index_add(np.zeros(self_sizes, grad.dtype), dim, index, grad, 1)
+    out = np.zeros(self_sizes, grad.dtype)
+    dim = check_index_add(out, dim, index, grad)
+    _add_slices(out, dim, index, grad, 1)
+    return out
 
 
 # -- whole slices ----------------------------------------------------------------------------------------
-
-
-def add_rows(out: Array, index: Array, rows: Array) -> None:
-    """Add each of ``rows`` (k, m) to the row of ``out`` (n, m; contiguous; in place) that ``index`` names."""
-    width = out.shape[1]
-    if width == 1:
-        np.add.at(out.reshape(-1), index, rows.reshape(-1))
-    elif rows.size >= SPARSE and out.dtype.kind in "fc":
-        from scipy.sparse import csc_matrix
-
-        ones, starts = np.ones(len(index), out.real.dtype), np.arange(len(index) + 1)
-        out += csc_matrix((ones, index, starts), shape=(len(out), len(index))) @ rows
-    else:
-        places = (index * width).reshape(-1, 1) + np.arange(width)
-        np.add.at(out.reshape(-1), places.reshape(-1), rows.reshape(-1))
 
 
 def check_index_add(self: Array, dim: int, index: Array, source: Array) -> int:
@@ -292,13 +299,22 @@ def _from_rows(table: Array, shape: Shape, dim: int) -> Array:
 def index_add(self: Array, dim: int, index: Array, source: Array, alpha: Number) -> Array:
     """``self`` with ``alpha`` times the slices of ``source`` added at ``index`` along ``dim``."""
     dim = check_index_add(self, dim, index, source)
-    check_bounds(index, self.shape[dim] if self.ndim else 1, dim, RuntimeError)
+    out = self.copy()
+    _add_slices(out, dim, index, source, alpha)
+    return out
+
+
+def _add_slices(out: Array, dim: int, index: Array, source: Array, alpha: Number) -> None:
+    """Add ``alpha`` times the slices of ``source`` to those of ``out`` (contiguous, in place)."""
+    shape = out.shape or (1,)
+    check_bounds(index, shape[dim], dim, RuntimeError)
+    if source.size == 0:
+        return
     if alpha != 1:
         source = np.asarray(scaled(source, alpha if source.dtype.kind not in "iu" else int(alpha.real)))
-    out = _as_rows(self, dim)
-    if source.size:
-        add_rows(out, index.reshape(-1), _as_rows(source, dim))
-    return _from_rows(out, self.shape, dim)
+    outer, inner = math.prod(shape[:dim]), math.prod(shape[dim + 1 :])
+    values = source.reshape(outer, index.size, inner)
+    add_slices(out.reshape(outer, shape[dim], inner), index.reshape(-1), values)
 
 
 def index_reduce(

@@ -1,0 +1,104 @@
+"""Sums of elements or rows that share a place, added where an array names it.
+
+The loops are those of SciPy's sparse matrices, and do here what their names say there: a compressed
+matrix that is made dense adds each of its values to the place of its index, and a product with a
+matrix of ones adds each row of the other factor to the row of its index. They are two to five times
+faster than ``ufunc.at``, and add in the same order: in the order in which the indices come.
+
+The loops do not check indices. All functions take indices that have been checked, and change ``out``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+#: From this many elements on SciPy's loops are loaded, which takes as long as adding some 1e8 numbers.
+LOAD = 1 << 15
+#: What these loops are compiled for, by dtype.char: not the half-precision floats.
+COMPILED = "?bhilqBHILQfdFD"
+
+_LONGEST = np.iinfo(np.int32).max
+_loops: Any = None
+
+
+def loops(count: int, dtype: np.dtype[Any]) -> Any:
+    """The compiled loops, where they serve: their module is loaded, or ``count`` elements are worth it."""
+    global _loops
+    if dtype.char not in COMPILED:
+        return None
+    if _loops is None and count >= LOAD:
+        from scipy.sparse import _sparsetools
+
+        _loops = _sparsetools
+    return _loops
+
+
+def add_at(out: Array, places: Array, values: Array) -> None:
+    """Add each of ``values`` to the element of ``out`` (contiguous) at a flat position; both are 1-d."""
+    compiled = loops(values.size, out.dtype)
+    if compiled is None:
+        np.add.at(out.reshape(-1), places, values)
+    else:
+        if places.size > _LONGEST:
+            places = places.astype(np.int64, copy=False)
+        ends = np.array((0, places.size), places.dtype)
+        compiled.csr_todense(1, out.size, ends, places, values, out.reshape(-1))
+
+
+def add_in_rows(out: Array, index: Array, values: Array) -> bool:
+    """Add ``values`` (as ``index``, r x k) to ``out`` (r x n, contiguous), each within its row.
+
+    False, and nothing is done, where there is no compiled loop for it.
+    """
+    compiled = loops(values.size, out.dtype)
+    if compiled is None:
+        return False
+    rows, count = index.shape
+    if index.size > _LONGEST:
+        index = index.astype(np.int64, copy=False)
+    ends = np.arange(0, index.size + 1, count, index.dtype)
+    compiled.csr_todense(rows, out.shape[1], ends, index.reshape(-1), values.reshape(-1), out.reshape(-1))
+    return True
+
+
+def add_slices(out: Array, index: Array, values: Array, factors: Array | None = None) -> None:
+    """Add ``values`` (a, k, b), times ``factors`` (k), to the slices of ``out`` (a, n, b) that ``index`` names.
+
+    ``out`` is contiguous, ``index`` has k elements.
+    """
+    outer, count, inner = values.shape
+    if values.size == 0:
+        return
+    if factors is not None and inner == 1:
+        values, factors = values * factors.reshape(-1, 1), None
+    compiled = loops(values.size, out.dtype)
+    if compiled is None:
+        if factors is not None:
+            values = values * factors.reshape(-1, 1)
+        places = _in_blocks(index * inner, outer, out.shape[1] * inner).reshape(-1, 1) + np.arange(inner)
+        np.add.at(out.reshape(-1), places.reshape(-1), values.reshape(-1))
+    elif inner == 1:
+        rows = index if outer == 1 else np.tile(index, outer)
+        add_in_rows(out.reshape(outer, -1), rows.reshape(outer, count), values)
+    else:
+        rows = _in_blocks(index, outer, out.shape[1])
+        if rows.size > _LONGEST:
+            rows = rows.astype(np.int64, copy=False)
+        ends = np.arange(rows.size + 1, dtype=rows.dtype)
+        if factors is None:
+            factors = np.ones(rows.size, out.dtype)
+        elif outer > 1:
+            factors = np.tile(factors, outer)
+        shape = (outer * out.shape[1], rows.size, inner)
+        compiled.csc_matvecs(*shape, ends, rows, factors, values.reshape(-1), out.reshape(-1))
+
+
+def _in_blocks(index: Array, blocks: int, size: int) -> Array:
+    """``index`` in each of several blocks of a size, 1-d."""
+    if blocks == 1:
+        return index
+    return (np.arange(0, blocks * size, size, np.int64).reshape(-1, 1) + index).reshape(-1)
