@@ -180,7 +180,7 @@ def _fitted(tangent: Any, out: Any) -> Any:
 
 def _remember(level: ForwardLevel, edge: tuple[Any, int], out: Any) -> None:
     """Let the Node that saves a result find its tangents, too: it does not keep the tensor."""
-    node, number = edge
+    node, number = edge[0], edge[1]
     if not isinstance(node, SavesResults):
         return
     extra = extra_of(node)

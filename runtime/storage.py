@@ -39,7 +39,7 @@ def storage_of(tensor: TensorBase) -> Storage:
     if storage is None:
         storage = tensor._storage = Storage()
         if tensor._edge is not None:
-            node, number = tensor._edge
+            node, number = tensor._edge[0], tensor._edge[1]
             stored = getattr(node, "result_stored", None)
             if stored is not None:
                 stored(number, storage)

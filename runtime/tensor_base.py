@@ -37,7 +37,7 @@ class TensorBase:
     #: Whether gradients flow to this tensor: a leaf that asked for them, or a result that has an edge.
     _requires_grad: bool
     #: (Node, output number) of a result that was recorded; None for a leaf.
-    _edge: tuple[Any, int] | None
+    _edge: Any
     #: Version counter and views, shared with views and detached handles; None until needed.
     _storage: Storage | None
     #: None, or the tensor this is a view of: always the root of a chain of views.

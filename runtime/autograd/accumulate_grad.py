@@ -20,11 +20,12 @@ _ref = weakref.ref
 class AccumulateGrad(Node):
     """Adds gradients to ``variable.grad``.
 
-    Graphs hold it, and it holds the leaf; the leaf knows it only weakly. Its lock, which is the
+    The leaf holds it, so that it is made once, and it knows the leaf weakly; edges to it hold the
+    leaf. Where a user is handed it, it is the other way round (``pin``). Its lock, which is the
     leaf's, keeps sums of several threads exact.
     """
 
-    __slots__ = ("lock", "variable")
+    __slots__ = ("leaf", "lock", "pinned")
 
     def __init__(self, variable: Any, meta: AutogradMeta) -> None:
         if meta.lock is None:
@@ -34,8 +35,23 @@ class AccumulateGrad(Node):
         self.shape = variable._array.shape
         self.type = variable._type
         self.extra = None if meta.leaf_extra is None else meta.leaf_extra.shared()
-        self.variable = variable
+        self.leaf = _ref(variable)
+        self.pinned = None
         self.lock = meta.lock
+
+    @property
+    def variable(self) -> Any:
+        """The leaf; None when it is gone, and with it whatever led here."""
+        return self.leaf() if self.pinned is None else self.pinned
+
+    def pin(self) -> None:
+        """Hold the leaf from now on, and be held by it no more: a user may ask for ``variable``."""
+        leaf = self.leaf()
+        if self.pinned is None and leaf is not None:
+            with _making:
+                self.pinned = leaf
+                if leaf._meta.accumulator is self:
+                    leaf._meta.accumulator = _ref(self)
 
     def apply(self, grad: Any) -> tuple[Any, ...]:
         """Add an array to the leaf's gradient, in place where there is one already.
@@ -67,6 +83,8 @@ class AccumulateGrad(Node):
     def _wanted(self) -> bool:
         """Whether the leaf still needs a gradient; RuntimeError when it is no leaf any more."""
         variable = self.variable
+        if variable is None:
+            return False
         if variable._edge is not None:
             raise RuntimeError("leaf variable has been moved into the graph interior")
         requires: bool = variable._requires_grad
@@ -125,11 +143,7 @@ def new_accumulator(leaf: Any) -> AccumulateGrad:
     """The accumulator of a leaf, made if there is no live one."""
     with _making:  # two threads must not make two: hooks are added to the one that is known
         meta: AutogradMeta = leaf._meta or meta_of(leaf)
-        known = meta.accumulator
-        if known is not None:
-            accumulator = known()
-            if accumulator is not None:
-                return accumulator
-        accumulator = AccumulateGrad(leaf, meta)
-        meta.accumulator = _ref(accumulator)
+        accumulator = meta.live_accumulator()
+        if accumulator is None:
+            accumulator = meta.accumulator = AccumulateGrad(leaf, meta)
         return accumulator

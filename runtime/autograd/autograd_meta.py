@@ -32,8 +32,8 @@ class AutogradMeta:
     def __init__(self) -> None:
         #: The accumulated gradient of a leaf, or of a tensor that retains it.
         self.grad: Any = None
-        #: The live AccumulateGrad of a leaf: graphs hold it, the leaf does not.
-        self.accumulator: weakref.ref[AccumulateGrad] | None = None
+        #: The AccumulateGrad of a leaf; weakly where that holds the leaf, or is another handle's.
+        self.accumulator: AccumulateGrad | weakref.ref[AccumulateGrad] | None = None
         #: Held while something is added to a leaf's ``grad``; made with its first accumulator.
         self.lock: threading.Lock | None = None
         #: A leaf's hooks, handed to each of its accumulators.
@@ -43,6 +43,17 @@ class AutogradMeta:
         self.creation = PLAIN_VIEW
         #: The tangents of forward mode.
         self.forward_grad: ForwardGrad | None = None
+
+    def live_accumulator(self) -> AccumulateGrad | None:
+        """The AccumulateGrad of a leaf, if there is one."""
+        known = self.accumulator
+        return known() if known.__class__ is weakref.ref else known  # type: ignore[return-value]
+
+    def fit_accumulator(self, shape: tuple[int, ...], type: Any) -> None:
+        """Tell the accumulator that its leaf has another shape or Type from now on."""
+        accumulator = self.live_accumulator()
+        if accumulator is not None:
+            accumulator.shape, accumulator.type = shape, type
 
 
 def meta_of(tensor: Any) -> AutogradMeta:

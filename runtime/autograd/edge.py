@@ -1,4 +1,7 @@
-"""Edges: where a tensor's gradient goes, as (Node, input number)."""
+"""Edges: where a tensor's gradient goes, as (Node, input number).
+
+The edge to a leaf's accumulator has the leaf as its third member: the accumulator knows it weakly.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tengen.autograd.node import Node
 
-Edge = tuple["Node", int]
+Edge = tuple["Node", int] | tuple["Node", int, Any]
 
 
 def gradient_edge(tensor: Any) -> Edge | None:
@@ -19,11 +22,11 @@ def gradient_edge(tensor: Any) -> Edge | None:
     if not tensor._requires_grad:
         return None
     meta = tensor._meta
-    if meta is not None and meta.accumulator is not None:
-        accumulator = meta.accumulator()
-        if accumulator is not None:
-            return (accumulator, 0)
-    return (new_accumulator(tensor), 0)
+    accumulator = None if meta is None else meta.accumulator
+    if accumulator.__class__ is AccumulateGrad:
+        return (accumulator, 0, tensor)
+    accumulator = new_accumulator(tensor)
+    return (accumulator, 0, accumulator.variable)
 
 
 def gradient_edges(tensors: Iterable[Any]) -> tuple[Edge | None, ...]:
@@ -40,4 +43,4 @@ def any_requires_grad(tensors: Iterable[Any]) -> bool:
 
 
 # Last, because an accumulator in turn needs edges.
-from tengen.autograd.accumulate_grad import new_accumulator  # noqa: E402
+from tengen.autograd.accumulate_grad import AccumulateGrad, new_accumulator  # noqa: E402

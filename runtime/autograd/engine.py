@@ -14,6 +14,7 @@ from typing import Any
 
 from tengen.autograd.anomaly_mode import run_watched
 from tengen.autograd.autograd_meta import meta_of
+from tengen.autograd.deferred import all_settled, defer, settle, settle_all, settled
 from tengen.autograd.edge import Edge
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.graph_task import Capture, GraphTask, current
@@ -73,8 +74,11 @@ def run(task: GraphTask, root: Node) -> None:
     keep = task.keep_graph
     needed = task.needed
     watched = anomaly.enabled or task.observers
+    deferred = task.deferred
     for node in task.order:
         grad = pop(node, None)
+        if deferred and node in deferred:
+            grad = settle(deferred, node, grad)
         if grad is None or watched or node.extra is not None or grad.__class__ is list:
             if watched and node.__class__ is not Capture:
                 given = [grad]
@@ -91,36 +95,45 @@ def run(task: GraphTask, root: Node) -> None:
         if not keep:
             node.release()
         grad = None  # nothing here may hold a gradient that somebody could take over
+        edges = node.next_edges
         index = 0
-        for edge in node.next_edges:
-            if edge is not None:
-                value = grads[index]
-                if value is not None:
+        for value in grads:
+            if value is not None:
+                edge = edges[index]
+                if edge is not None:
                     target = edge[0]
-                    if needed is None and value.shape == target.shape and value.dtype is target.type.dtype:
-                        if target not in buffers:
+                    if needed is None or target in needed:
+                        if value.shape != target.shape or value.dtype is not target.type.dtype:
+                            _deliver_fitted(task, buffers, node, index, edge, value)
+                        elif target not in buffers:
                             buffers[target] = value
-                        else:
+                        elif target.shape:
                             add_arrays(target.type.backend.lib, buffers, target, value)
-                    elif needed is None or target in needed:
-                        _deliver_fitted(buffers, node, index, edge, value, graph)
+                        else:
+                            buffers[target] = target.type.backend.lib.add(buffers[target], value)
             index += 1  # noqa: SIM113  # enumerate costs a tenth of the loop
         grads = value = None
-    if buffers:
-        late = ", ".join(sorted({node.name() for node in buffers}))
+    if buffers or deferred:
+        late = ", ".join(sorted({node.name() for node in (*buffers, *deferred)}))
         raise RuntimeError(
             f"a gradient came to {late} after its turn: it is newer than a Node that leads to it"
         )
 
 
-def _deliver_fitted(buffers: Buffers, node: Node, index: int, edge: Edge, value: Any, graph: bool) -> None:
+def _deliver_fitted(task: GraphTask, buffers: Buffers, node: Node, index: int, edge: Edge, value: Any) -> None:
     """Give the result ``index`` of ``node`` to where it goes, as it must be there."""
-    target, number = edge
+    target, number = edge[0], edge[1]
     shape, kind = target.shape, target.type
+    graph = task.over_tensors
     if kind.__class__ is tuple:
         shape, kind = shape[number], kind[number]
-    fit = fit_tensor if graph else fit_array
-    deliver(buffers, target, number, fit(value, shape, kind, node, index), graph)
+    elif not graph and defer(task.deferred, target, value):
+        return
+    if graph:
+        value = fit_tensor(value, shape, kind, node, index)
+    else:
+        value = fit_array(settled(value), shape, kind, node, index)
+    deliver(buffers, target, number, value, graph)
 
 
 def _run_watched(task: GraphTask, buffers: Buffers, node: Node, given: list[Any]) -> tuple[Any, ...] | None:
@@ -148,7 +161,7 @@ def _apply(observers: Sequence[Layer], graph: bool, node: Node, given: list[Any]
     """The Node's results for the gradient that is taken out of ``given``, while ``observers`` look on."""
     if not observers:
         grad = given.pop()  # a variable, as in `run`: AccumulateGrad counts on it
-        return node.apply_graph(grad) if graph else node.apply(grad)
+        return node.apply_graph(grad) if graph else all_settled(node.apply(grad))
     rest = partial(_apply, observers[:-1], graph, node, given)
     result: tuple[Any, ...] = observers[-1].apply(node, given, rest)
     return result
@@ -157,6 +170,8 @@ def _apply(observers: Sequence[Layer], graph: bool, node: Node, given: list[Any]
 def _run_slow(task: GraphTask, buffers: Buffers, node: Any, grad: Any) -> tuple[Any, ...] | None:
     """Run a Node that has hooks, several inputs or no gradient, or a Capture; None: nothing comes of it."""
     graph = task.over_tensors
+    if task.deferred and (node.__class__ is Capture or node.extra is not None or node.foreign):
+        settle_all(task.deferred, buffers)  # what it was made of may be changed now, or is asked for
     if node.__class__ is Capture:
         _capture(task, buffers, node)
         return None
@@ -174,7 +189,7 @@ def _run_slow(task: GraphTask, buffers: Buffers, node: Any, grad: Any) -> tuple[
         given = [grad]
         del grad
         return _apply(task.observers, graph, node, given)
-    result: tuple[Any, ...] = node.apply_graph(grad) if graph else node.apply(grad)
+    result: tuple[Any, ...] = node.apply_graph(grad) if graph else all_settled(node.apply(grad))
     return result
 
 
@@ -204,7 +219,7 @@ def _run_hooked(
             grad = None
             result = _apply(observers, graph, node, given)
         else:
-            result = node.apply_graph(grad) if graph else node.apply(grad)
+            result = node.apply_graph(grad) if graph else all_settled(node.apply(grad))
     if not extra.post_hooks:
         return result
     if not graph:

@@ -50,7 +50,9 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
-    return GradientEdge(*edge)
+    node = edge[0]
+    node.pin()
+    return GradientEdge(node, edge[1])
 
 
 def increment_version(tensor: Any) -> None:

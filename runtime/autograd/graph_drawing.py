@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tengen.autograd.edge import gradient_edge
+from tengen.autograd.edge import Edge, gradient_edge
 from tengen.autograd.graph import GradientEdge
 from tengen.autograd.node import Node
 from tengen.autograd.python_function import PyNode
@@ -174,7 +174,7 @@ class _Drawing:
                     self.line(self.boxes[id(target)], self.boxes[id(node)], edge)
         return self.boxes[id(root)]
 
-    def line(self, start: str, end: str, edge: tuple[Node, int]) -> None:
+    def line(self, start: str, end: str, edge: Edge) -> None:
         """Draw a line from a Node, with the number of its result where it has several."""
         several = edge[0].type.__class__ is tuple and len(edge[0].type) > 1
         self.dot.edge(start, end, label=str(edge[1]) if several else None)

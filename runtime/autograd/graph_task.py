@@ -44,6 +44,7 @@ class GraphTask:
         "_runs",
         "callbacks",
         "captured",
+        "deferred",
         "keep_graph",
         "needed",
         "observers",
@@ -68,6 +69,8 @@ class GraphTask:
         self.needed: set[Node] | None = None
         self.captured: list[Any] = []
         self._runs: frozenset[Any] | None = None
+        #: The sums that are formed later, by where they go.
+        self.deferred: dict[Node, Any] = {}
         #: What is to be called when the pass is done.
         self.callbacks: list[Callable[[], Any]] = []
         if inputs is None:
@@ -102,8 +105,8 @@ class GraphTask:
         targets = {edge[0] for edge in inputs}
         if not accumulate:
             self.captured = [None] * len(inputs)
-            for index, (node, number) in enumerate(inputs):
-                captures.setdefault(node, Capture(node)).wanted.append((number, index))
+            for index, wanted in enumerate(inputs):
+                captures.setdefault(wanted[0], Capture(wanted[0])).wanted.append((wanted[1], index))
         runs = set(targets) if accumulate else set()
         reached = set(targets)  # what gradients are to be delivered to
         for node in reversed(order):

@@ -38,6 +38,8 @@ class Node:
     num_inputs: ClassVar[int] = 1
     #: Whether it wants to run even when no gradient at all has arrived.
     runs_undefined: ClassVar[bool] = False
+    #: Whether it runs code of the user's own.
+    foreign: ClassVar[bool] = False
 
     #: Where its results go: one edge for each differentiable input, None where none is wanted.
     next_edges: tuple[Edge | None, ...]
@@ -79,6 +81,9 @@ class Node:
         """As ``apply``, over Tensors, and differentiable."""
         raise NotImplementedError(f"{self.name()} cannot be differentiated")
 
+    def pin(self) -> None:
+        """A user is handed this Node, and may hold it alone."""
+
     def release(self) -> None:
         """Free what was saved for the backward pass."""
 
@@ -99,7 +104,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The edges as users see them: ``(None, 0)`` for an input that needs no gradient."""
-        return tuple([(None, 0) if edge is None else edge for edge in self.next_edges])
+        return tuple([(None, 0) if edge is None else _handed_out(edge) for edge in self.next_edges])
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -172,6 +177,12 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
+
+
+def _handed_out(edge: Edge) -> tuple[Node, int]:
+    node = edge[0]
+    node.pin()
+    return node, edge[1]
 
 
 class SavesResults(Node):

@@ -101,6 +101,7 @@ class PyNode(Node):
     #: The Function; each has a class of Nodes of its own.
     _forward_cls: ClassVar[Any]
     runs_undefined = True
+    foreign = True
     #: Whether ``jvp`` runs.
     in_jvp: bool
     #: Whether what was saved was let go when it was asked for.
@@ -123,7 +124,7 @@ class PyNode(Node):
         self.needs_input_grad = tuple([isinstance(a, TensorBase) and a._requires_grad for a in arguments])
         edges = [gradient_edge(a) if recording else None for a in arguments if isinstance(a, TensorBase)]
         # Tuples of their own: an input written to is found among them by its edge.
-        super().__init__(tuple([None if e is None else (e[0], e[1]) for e in edges]))
+        super().__init__(tuple([None if e is None else (*e,) for e in edges]))
         self._tensors = self._tensors_version = self._tensors_edges = ()
         self.in_jvp = self.cleared = False
         self.ctx = Context(self)

@@ -171,7 +171,7 @@ class AutogradProperties(TensorBase):
         meta = meta_of(self)
         if meta.retains_grad:
             return
-        node, number = self._edge
+        node, number = self._edge[0], self._edge[1]
         extra = extra_of(node)
         if extra.retained is None:
             extra.retained = {}
@@ -192,7 +192,7 @@ class AutogradProperties(TensorBase):
         if not self._requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._edge is not None:
-            node, number = self._edge
+            node, number = self._edge[0], self._edge[1]
             return add_hook(extra_of(node), number, hook)
         return add_hook(leaf_extra(self), 0, hook)
 
@@ -301,9 +301,8 @@ class AutogradProperties(TensorBase):
             storage.version = version
         self._array = value._array
         self._type = kind
-        accumulator = None if self._meta is None or not self._meta.accumulator else self._meta.accumulator()
-        if accumulator is not None:
-            accumulator.shape, accumulator.type = self._array.shape, kind
+        if self._meta is not None:
+            self._meta.fit_accumulator(self._array.shape, kind)
 
     @property
     def name(self) -> str | None:
@@ -318,7 +317,7 @@ def leaf_extra(leaf: Any) -> NodeExtra:
     if extra is None:
         extra = meta.leaf_extra = NodeExtra()
         extra.tensor_hooks, extra.post_accumulate = {}, {}
-    accumulator = None if meta.accumulator is None else meta.accumulator()
+    accumulator = meta.live_accumulator()
     if accumulator is not None:
         own = extra_of(accumulator)
         own.tensor_hooks, own.post_accumulate = extra.tensor_hooks, extra.post_accumulate

@@ -207,7 +207,7 @@ def rebase(tensor: Any, edge: Edge, own_edge: Any) -> None:
         set_history(tensor, edge)
         rewrite_views(tensor)
         return
-    fn, number = edge
+    fn, number = edge[0], edge[1]
     # Where the Node does not lead to the old value by this very edge, the old history of the view,
     # which other Nodes lead to, takes the gradient to the base.
     own = -1
@@ -312,3 +312,5 @@ def _resize_output(tensor: Any, shape: tuple[int, ...]) -> None:
         tensor._array = lib.as_strided(array, shape, lib.strides(fresh), offset)
     else:
         tensor._array = lib.empty(shape, tensor._type.dtype)
+    if tensor._meta is not None:
+        tensor._meta.fit_accumulator(shape, tensor._type)

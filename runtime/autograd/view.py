@@ -150,7 +150,7 @@ def differentiable(type: Any) -> bool:
     return flag
 
 
-def set_history(tensor: Any, edge: tuple[Any, int]) -> None:
+def set_history(tensor: Any, edge: Any) -> None:
     """Make ``edge`` the tensor's history; a gradient that it retains is retained there."""
     meta = tensor._meta
     if meta is not None and meta.retains_grad:
@@ -159,9 +159,9 @@ def set_history(tensor: Any, edge: tuple[Any, int]) -> None:
     tensor._requires_grad = True
 
 
-def _move_retained(tensor: Any, edge: tuple[Any, int]) -> None:
+def _move_retained(tensor: Any, edge: Any) -> None:
     if tensor._edge is not None:
-        node, number = tensor._edge
+        node, number = tensor._edge[0], tensor._edge[1]
         if node.extra is not None and node.extra.retained is not None:
             node.extra.retained.pop(number, None)
     extra = extra_of(edge[0])

@@ -493,6 +493,8 @@ def _become(self: Tensor, method: str, *args: Any) -> Tensor:
         check_inplace(self)
     view = getattr(self._type, method)(self, *args)
     self._array = view._array
+    if self._meta is not None:
+        self._meta.fit_accumulator(self._array.shape, self._type)
     if view._edge is not None:
         set_history(self, view._edge)
     storage_of(self).version += 1
@@ -526,4 +528,6 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
         lib.copyto(lib.as_strided(grown, memory.shape, (1,), 0), memory)
         array = grown
     self._array = lib.as_strided(array, shape, contiguous_strides(shape), offset)
+    if self._meta is not None:  # it may have required gradients once
+        self._meta.fit_accumulator(shape, self._type)
     return self

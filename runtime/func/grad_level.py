@@ -55,6 +55,7 @@ class LevelInput(AccumulateGrad):
         super().__init__(variable, meta)
         self.next_edges = (edge,)
         self.sequence_nr = next_sequence_nr()
+        self.pinned = variable
         self.run = run
 
     def apply(self, grad: Any) -> tuple[Any, ...]:
