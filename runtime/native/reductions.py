@@ -252,16 +252,6 @@ def std_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> 
     return np.sqrt(var_mean(self, dim, correction, keepdim)[0])
 
 
-def logsumexp(self: Array, dim: Dims, keepdim: bool) -> Array:
-    """``log(sum(exp(self)))`` over ``dim``; ``-inf`` of no elements."""
-    if self.size == 0:
-        return np.log(sum_dim(self, dim, keepdim, None))
-    top = fold(np.maximum, self.real, dim, True)
-    top = np.where(np.isfinite(top), top, top.dtype.type(0))
-    total = np.log(sum_dim(np.exp(self - top), dim, keepdim, None))
-    return total + (top if keepdim else top.reshape(total.shape))
-
-
 # -- extrema -----------------------------------------------------------------------------------
 
 

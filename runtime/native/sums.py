@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 Array = Any
 BLOCK = 512
+SHORTEST = 32
 WHOLE = 2048  # of a single vector, whose product has many partial sums
 _ONES: dict[tuple[str, int], Array] = {}
+_SQUARES: dict[tuple[str, int], Array] = {}
 
 
 def ones_of(char: str, count: int) -> Array:
@@ -26,6 +29,23 @@ def ones_of(char: str, count: int) -> Array:
         found.flags.writeable = False
         _ONES[char, count] = found
     return found
+
+
+def square_of_ones(char: str, count: int) -> Array:
+    """A square matrix of ones, for products with a row's sum in each place; kept, not to be written to."""
+    found = _SQUARES.get((char, count))
+    if found is None:
+        found = np.ones((count, count), char)
+        found.flags.writeable = False
+        _SQUARES[char, count] = found
+    return found
+
+
+@lru_cache(maxsize=256)
+def length_of_blocks(count: int) -> int:
+    """The greatest divisor of ``count`` up to ``BLOCK``; 0 where it is so small that products do not pay."""
+    found = next(n for n in range(min(BLOCK, count), 0, -1) if count % n == 0)
+    return found if found >= SHORTEST else 0
 
 
 def sum_small(self: Array) -> Any | None:
@@ -42,7 +62,8 @@ def sum_all(self: Array) -> Any:
     if count <= WHOLE:
         return flat.dot(ones_of(char, count))
     blocks, rest = divmod(count, BLOCK)
-    result = np.add.reduce(flat[: blocks * BLOCK].reshape(blocks, BLOCK).dot(ones_of(char, BLOCK)))
+    whole = flat[:-rest] if rest else flat
+    result = sum_all(whole.reshape(blocks, BLOCK).dot(ones_of(char, BLOCK)))
     return result + flat[-rest:].dot(ones_of(char, rest)) if rest else result
 
 
@@ -51,10 +72,12 @@ def sum_rows(table: Array) -> Array:
     rows, count = table.shape
     if count <= BLOCK:
         return table.dot(ones_of(table.dtype.char, count))
-    if count % BLOCK:
+    length = length_of_blocks(count)
+    if not length:
         return np.add.reduce(table, 1)
-    partial = table.reshape(-1, BLOCK).dot(ones_of(table.dtype.char, BLOCK))
-    return np.add.reduce(partial.reshape(rows, -1), 1)
+    char = table.dtype.char
+    partial = table.reshape(-1, length).dot(ones_of(char, length))
+    return sum_rows(partial.reshape(rows, -1))
 
 
 def sum_columns(table: Array) -> Array:

@@ -1,4 +1,4 @@
-"""softmax, log_softmax and their gradients, in one pass with the temporaries reused."""
+"""softmax, log_softmax and their gradients: few passes, large arrays by blocks of rows."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native import sums
+from tengen.native import rows, sums
 from tengen.native.dims import wrap_dim
+from tengen.native.exponentials import (
+    GREATEST,
+    GREATEST_IN_LOG,
+    LEAST_SUM,
+    SPREAD,
+    exponentials,
+    is_table,
+    spread_sums,
+)
 from tengen.native.nn.common import Array
-from tengen.native.reductions import max_along
 
 
 def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
@@ -17,28 +25,29 @@ def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
 
     Raises IndexError for a bad dim; RuntimeError for ``half_to_float``, which CPUs do not have.
     """
-    _check_half_to_float(half_to_float)
-    if not self.size:
-        wrap_dim(dim, self.ndim)
-        return np.empty(self.shape, self.dtype)
-    exponentials, total, _ = _exponentials(self, dim, _GREATEST)
-    exponentials /= total
-    return exponentials.reshape(self.shape)
+    if half_to_float:
+        _refuse_half_to_float()
+    if is_table(self, dim):
+        columns = self.shape[-1]
+        if self.size * columns <= SPREAD:
+            found = _softmax_of_few(self, columns)
+            if found is not None:
+                return found
+        return _by_rows(_softmax_of_rows, self, columns)
+    return _along(_softmax_along, self, dim, self)
 
 
 def softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dtype: np.dtype[Any]) -> Array:
     """``y * (g - sum(g * y, dim))``."""
-    if not output.size:
-        return np.empty(output.shape, output.dtype)
-    grad_output, output, shape = _at_least_1d(grad_output, output)
-    axis = wrap_dim(dim, output.ndim)
-    if axis == output.ndim - 1 and output.dtype == grad_output.dtype:
-        out: Array = grad_output - np.vecdot(grad_output, output)[..., None]
-        out *= output
-    else:
-        out = grad_output * output
-        out -= output * sums.sum_along(out, axis)
-    return out.reshape(shape)
+    if is_table(output, dim) and grad_output.dtype == output.dtype:
+        columns = output.shape[-1]
+        if output.size * columns <= SPREAD and output.ndim == 2:
+            out: Array = grad_output * output
+            np.subtract(grad_output, spread_sums(out, columns), out=out)
+            out *= output
+            return out
+        return _by_rows(_softmax_backward_of_rows, output, columns, grad_output)
+    return _along(_softmax_backward_along, output, dim, grad_output, output)
 
 
 def log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
@@ -46,60 +55,137 @@ def log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
 
     Raises IndexError for a bad dim; RuntimeError for ``half_to_float``, which CPUs do not have.
     """
-    _check_half_to_float(half_to_float)
-    if not self.size:
-        wrap_dim(dim, self.ndim)
-        return np.empty(self.shape, self.dtype)
-    _, total, shifted = _exponentials(self, dim, _GREATEST_IN_LOG)
-    out = np.asarray(shifted - np.log(total))
-    return out.reshape(self.shape)
+    if half_to_float:
+        _refuse_half_to_float()
+    if is_table(self, dim):
+        columns = self.shape[-1]
+        if self.size * columns <= SPREAD:
+            found = _log_softmax_of_few(self, columns)
+            if found is not None:
+                return found
+        return _by_rows(_log_softmax_of_rows, self, columns)
+    return _along(_log_softmax_along, self, dim, self)
 
 
 def log_softmax_backward_data(
     grad_output: Array, output: Array, dim: int, input_dtype: np.dtype[Any]
 ) -> Array:
     """``g - exp(y) * sum(g, dim)``."""
-    if not output.size:
-        return np.empty(output.shape, output.dtype)
-    grad_output, output, shape = _at_least_1d(grad_output, output)
-    axis = wrap_dim(dim, output.ndim)
+    if is_table(output, dim) and grad_output.dtype == output.dtype:
+        columns = output.shape[-1]
+        if output.size * columns <= SPREAD and output.ndim == 2:
+            out: Array = np.exp(output)
+            out *= spread_sums(grad_output, columns)
+            return np.subtract(grad_output, out, out=out)
+        return _by_rows(_log_softmax_backward_of_rows, output, columns, grad_output)
+    return _along(_log_softmax_backward_along, output, dim, grad_output, output)
+
+
+def _refuse_half_to_float() -> None:
+    raise RuntimeError("softmax with half to float conversion is not supported on CPU")
+
+
+# -- small arrays ------------------------------------------------------------------------------
+
+
+def _softmax_of_few(self: Array, columns: int) -> Array | None:
+    """softmax along the last axis; None where maxima must be subtracted."""
+    if not self.item(self.argmax()) <= GREATEST:
+        return None
+    out: Array = np.exp(self)
+    total = spread_sums(out, columns)
+    if total.item(total.argmin()) < LEAST_SUM:
+        return None
+    out /= total
+    return out
+
+
+def _log_softmax_of_few(self: Array, columns: int) -> Array | None:
+    """log_softmax along the last axis; None where maxima must be subtracted."""
+    if not self.item(self.argmax()) <= GREATEST_IN_LOG:
+        return None
+    total = spread_sums(np.exp(self), columns)
+    if total.item(total.argmin()) < LEAST_SUM:
+        return None
+    np.log(total, out=total)
+    return np.subtract(self, total, out=total)
+
+
+# -- rows of matrices --------------------------------------------------------------------------
+
+
+def _by_rows(task: Any, self: Array, columns: int, grad_output: Array | None = None) -> Array:
+    """What ``task(rows, [gradients,] out)`` makes of the rows of a contiguous array, in a new array."""
+    out = np.empty(self.shape, self.dtype)
+    operands = (self, out) if grad_output is None else (self, grad_output, out)
+    if self.ndim != 2:
+        operands = tuple([operand.reshape(-1, columns) for operand in operands])
+    if self.size > rows.LEAST:
+        rows.in_blocks(task, len(operands[0]), columns * self.itemsize, columns, *operands)
+    else:
+        task(*operands)
+    return out
+
+
+def _softmax_of_rows(table: Array, out: Array) -> None:
+    _, total, _ = exponentials(table, 1, GREATEST, out)
+    out /= total
+
+
+def _log_softmax_of_rows(table: Array, out: Array) -> None:
+    _, total, top = exponentials(table, 1, GREATEST_IN_LOG, out)
+    np.log(total, out=total)
+    if top is None:
+        np.subtract(table, total, out=out)
+    else:
+        np.subtract(table, top, out=out)
+        out -= total
+
+
+def _softmax_backward_of_rows(table: Array, grad_output: Array, out: Array) -> None:
+    np.subtract(grad_output, np.vecdot(grad_output, table)[:, None], out=out)
+    out *= table
+
+
+def _log_softmax_backward_of_rows(table: Array, grad_output: Array, out: Array) -> None:
+    np.exp(table, out=out)
+    out *= sums.sum_along(grad_output, 1)
+    np.subtract(grad_output, out, out=out)
+
+
+# -- any axis ----------------------------------------------------------------------------------
+
+
+def _along(task: Any, like: Array, dim: int, *operands: Array) -> Array:
+    """What ``task(axis, *operands)`` makes of arrays of at least one dimension that are not empty."""
+    axis = wrap_dim(dim, like.ndim)
+    if not like.size:
+        return np.empty(like.shape, like.dtype)
+    if not like.ndim:
+        return task(0, *[operand.reshape(1) for operand in operands]).reshape(())
+    return task(axis, *operands)
+
+
+def _softmax_along(axis: int, self: Array) -> Array:
+    out, total, _ = exponentials(self, axis, GREATEST)
+    out /= total
+    return out
+
+
+def _log_softmax_along(axis: int, self: Array) -> Array:
+    _, total, top = exponentials(self, axis, GREATEST_IN_LOG)
+    shifted = self if top is None else self - top
+    out: Array = shifted - np.log(total)
+    return out
+
+
+def _softmax_backward_along(axis: int, grad_output: Array, output: Array) -> Array:
+    out: Array = grad_output * output
+    out -= output * sums.sum_along(out, axis)
+    return out
+
+
+def _log_softmax_backward_along(axis: int, grad_output: Array, output: Array) -> Array:
     out: Array = np.exp(output)
     out *= sums.sum_along(grad_output, axis)
-    return np.subtract(grad_output, out, out=out).reshape(shape)
-
-
-def _check_half_to_float(half_to_float: bool) -> None:
-    if half_to_float:
-        raise RuntimeError("softmax with half to float conversion is not supported on CPU")
-
-
-#: Up to here exp does not overflow, and a sum of exps of which one is not too small is exact.
-_GREATEST, _LEAST_SUM = 64.0, 1e-3
-#: Up to here the logarithm of the sum, from which results near zero may be left, is as exact as is usual.
-_GREATEST_IN_LOG = 8.0
-
-
-def _exponentials(self: Array, dim: int, greatest: float) -> tuple[Array, Array, Array]:
-    """``exp(x)`` in new memory, its sums along the axis, and ``x``, all at least 1-d.
-
-    Where it must be, ``x`` is less its maximum along the axis: not where all are moderate numbers,
-    which is much faster to see than to find and to subtract the maxima.
-    """
-    axis = wrap_dim(dim, self.ndim)
-    if not self.ndim:
-        self = self.reshape(1)
-    if self.dtype.char in "fd" and self.item(self.argmax()) <= greatest:
-        exponentials = np.exp(self)
-        total = sums.sum_along(exponentials, axis)
-        if total.item(total.argmin()) >= _LEAST_SUM:
-            return exponentials, total, self
-    shifted = self - max_along(self, axis)
-    exponentials = np.exp(shifted)
-    return exponentials, sums.sum_along(exponentials, axis), shifted
-
-
-def _at_least_1d(grad_output: Array, output: Array) -> tuple[Array, Array, tuple[int, ...]]:
-    shape = output.shape
-    if shape:
-        return grad_output, output, shape
-    return grad_output.reshape(1), output.reshape(1), shape
+    return np.subtract(grad_output, out, out=out)
