@@ -335,3 +335,13 @@ def histogram(self: Array, bins: int, low: Any, high: Any) -> Array:
     if low == high:
         low, high = low - 1, high + 1
     return np.histogram(values, bins, (low, high))[0].astype(self.dtype)
+
+
+def summed_to(self: Array, size: Any) -> Array:
+    """Each element added where ``expand`` would have taken it from."""
+    lead = self.ndim - len(size)
+    found = np.zeros(size, np.int64 if self.dtype.kind in "biu" else self.dtype)
+    for index in np.ndindex(self.shape):
+        place = tuple(0 if size[d] == 1 else i for d, i in enumerate(index[lead:]))
+        found[place] += self[index]
+    return found

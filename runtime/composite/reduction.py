@@ -27,6 +27,23 @@ def nanmean(
     return self.nansum(dim, keepdim, dtype=dtype) / present
 
 
+def sum_to_size(self: Tensor, size: Sequence[int]) -> Tensor:
+    """The sum over what ``expand`` would repeat; RuntimeError where it does not make ``self`` of ``size``."""
+    given, target = tuple(self.shape), tuple(size)
+    lead = len(given) - len(target)
+    if lead < 0 or any([m not in (1, n) for n, m in zip(given[lead:], target, strict=True)]):
+        raise RuntimeError(
+            f"sum_to_size: a tensor of size {list(target)} cannot be expanded to that of self, {list(given)}"
+        )
+    if not target:
+        return self.sum()
+    if given == target:
+        return self
+    dims = [d for d, n in enumerate(given) if d < lead or n != target[d - lead]]
+    summed = self.sum(dims, True)
+    return summed.reshape(target) if lead else summed
+
+
 def norm(
     self: Tensor,
     p: Number | str | None = 2,

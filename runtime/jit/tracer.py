@@ -310,7 +310,7 @@ def _as_operators(map: LinearMap, tensor: Any) -> Any:
     NotImplementedError for one between views of different dtypes.
     """
     if isinstance(map, SumTo):
-        return _sum_to(tensor, map.target)
+        return tensor.sum_to_size(map.target)
     if isinstance(map, BroadcastTo):
         return tensor.expand(map.target)
     if isinstance(map, Cast):
@@ -325,13 +325,6 @@ def _as_operators(map: LinearMap, tensor: Any) -> Any:
         if base.type.dtype == view.type.dtype:
             return _through_view(map, tensor, base, view)
     raise NotImplementedError(f"jit.trace: {type(map).__name__} between dtypes cannot be recorded")
-
-
-def _sum_to(tensor: Any, target: tuple[int, ...]) -> Any:
-    lead = tensor.ndim - len(target)
-    dims = [d for d, n in enumerate(tensor.shape) if d < lead or (n != 1 and target[d - lead] == 1)]
-    summed = tensor.sum(dims, True) if dims else tensor
-    return summed.reshape(target) if lead else summed
 
 
 def _through_view(map: LinearMap, tensor: Any, base: Window, view: Window) -> Any:
