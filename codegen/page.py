@@ -38,5 +38,10 @@ def import_lines(modules: Mapping[str, str]) -> list[str]:
 
 
 def lazy_module(short: str, path: str) -> str:
-    """The line that names a generated module without importing it."""
-    return f'{short} = LazyModule("{path}")'
+    """The line that names a module without importing it."""
+    return f'{short} = LazyModule("{path}", globals(), "{short}")'
+
+
+def lazy_modules(modules: Mapping[str, str]) -> list[str]:
+    """Such a line for each module: what kernels are in is imported when one of them is first called."""
+    return [lazy_module(short, path) for short, path in sorted(modules.items())]

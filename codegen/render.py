@@ -14,7 +14,7 @@ from .kernels import FunctionIndex
 from .library import Library, index
 from .model import Declarations, Method, OutputFile, TypeClass
 from .nodes import NodeWriter
-from .page import Press, import_lines
+from .page import Press, import_lines, lazy_modules
 from .rows import operator_row, promotion_table, scalar_type_rows, structure_fields, structures, variable
 from .scope import TENGEN, Scope, function_names
 from .stubs import StubWriter
@@ -219,8 +219,8 @@ class Renderer:
                 "from tengen.operator import operator",
                 "from tengen.tensor import Tensor",
                 "from tengen.type import Absent, Type",
-                *import_lines(writer.modules),
                 "",
+                *lazy_modules(writer.modules),
                 *self.scope.node_modules,
             ],
             libraries=[],

@@ -10,7 +10,7 @@ from .hoist import ClassNode, hoist, tree
 from .inplace import InplaceWriter
 from .kernels import FunctionIndex
 from .model import Backend, Declarations, Method, NodeClass, OutputFile, ScalarType, TypeClass
-from .page import Press, import_lines, lazy_module
+from .page import Press, import_lines, lazy_module, lazy_modules
 from .scope import Scope
 from .specialise import Specialiser
 
@@ -110,12 +110,16 @@ class BackendFiles:
             "from tengen.operator import operator",
             "from tengen.tensor import Tensor",
             *_array_class(self.backend),
-            *import_lines(self.specialiser.modules),
         ]
 
     def _plain_imports(self) -> list[str]:
         package = self.scope.package_of(self.backend)
-        return [f"from {package}.type_default import TypeDefault", "from tengen.type import Absent"]
+        return [
+            f"from {package}.type_default import TypeDefault",
+            "from tengen.type import Absent",
+            "",
+            *lazy_modules(self.specialiser.modules),
+        ]
 
     def _recording_imports(self, top: ClassNode) -> list[str]:
         plain = ", ".join(sorted(n.removeprefix("Variable") for n in _names(top)))
@@ -128,6 +132,7 @@ class BackendFiles:
             "from tengen.node_support import not_differentiable, record_not_implemented",
             f"from {self.scope.package}.{self.stem}_types import ({plain})",
             "",
+            *lazy_modules(self.specialiser.modules),
             *self.scope.node_modules,
             *arrays,
         ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-from importlib import resources
 from types import TracebackType
 from typing import Any
 
@@ -58,6 +57,8 @@ def place(file: str, entry: str) -> str:
 @functools.cache
 def _lines(file: str) -> dict[str, int]:
     """The line where each entry of a file of declarations begins."""
+    from importlib import resources  # which brings much else: not when tengen is imported
+
     from tengen.library import loaded
 
     folder, _, name = file.rpartition("/")

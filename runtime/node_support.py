@@ -41,18 +41,22 @@ class LibraryFunction:
 
 
 class LazyModule:
-    """A module that is imported when the first of its names is asked for.
+    """Stands for a module until the first of its names is asked for; then the module takes its place.
 
-    The Nodes are: a program that records nothing does without them.
+    Kernels and Nodes are imported so: a program pays for those that it uses. ``namespace[alias]`` is
+    where this object is, and where the module is from then on, so that finding a name costs nothing more.
     """
 
-    def __init__(self, name: str) -> None:
+    __slots__ = ("__name__", "alias", "namespace")
+
+    def __init__(self, name: str, namespace: dict[str, Any], alias: str) -> None:
         self.__name__ = name
+        self.namespace = namespace
+        self.alias = alias
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(import_module(self.__name__), name)
-        setattr(self, name, found)  # and so is found at once from now on
-        return found
+        module = self.namespace[self.alias] = import_module(self.__name__)
+        return getattr(module, name)
 
 
 # -- reduced floating types ----------------------------------------------------------------

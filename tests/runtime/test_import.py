@@ -15,9 +15,17 @@ def run(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize("module", ["yaml", "jinja2", "scipy", "numpy.random", "tengen.codegen"])
+@pytest.mark.parametrize(
+    "module", ["yaml", "jinja2", "scipy", "numpy.random", "tempfile", "importlib.resources", "tengen.codegen"]
+)
 def test_import_leaves_out(module):
     assert run(f"import sys, tengen; print({module!r} in sys.modules)").strip() == "False"
+
+
+def test_kernels_are_imported_when_they_are_first_called():
+    loaded = "[m for m in ('tengen.native.nn.softmax', 'tengen.generated.nodes') if m in sys.modules]"
+    out = run(f"import sys, tengen; x = tengen.ones(2); print({loaded}); x.softmax(0); print({loaded})")
+    assert out.split("\n")[:2] == ["[]", "['tengen.native.nn.softmax']"]
 
 
 def test_modules_do_not_hide_what_they_are_named_for():
