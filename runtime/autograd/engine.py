@@ -120,7 +120,9 @@ def run(task: GraphTask, root: Node) -> None:
         )
 
 
-def _deliver_fitted(task: GraphTask, buffers: Buffers, node: Node, index: int, edge: Edge, value: Any) -> None:
+def _deliver_fitted(
+    task: GraphTask, buffers: Buffers, node: Node, index: int, edge: Edge, value: Any
+) -> None:
     """Give the result ``index`` of ``node`` to where it goes, as it must be there."""
     target, number = edge[0], edge[1]
     shape, kind = target.shape, target.type

@@ -57,7 +57,7 @@ def broadcasts_to(shape: Shape, target: Shape) -> bool:
     if len(shape) > len(target):
         return False
     tail = target[len(target) - len(shape) :]
-    return all([n in (1, m) for n, m in zip(shape, tail, strict=True)])
+    return shape == tail or all([n in (1, m) for n, m in zip(shape, tail, strict=True)])
 
 
 def as_array(value: Any, type: Any) -> Any:
