@@ -20,6 +20,7 @@ from typing import Any
 import tengen
 from tengen.codegen.annotations import default_value
 from tengen.codegen.derive import Derived, derive
+from tengen.codegen.diagnostics import DeclarationErrors
 from tengen.codegen.formula import result_names
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.library import Library
@@ -60,7 +61,7 @@ def use_library(library: Library, references: Path | None) -> None:
 
 def _forget() -> None:
     for cached in (
-        declarations,
+        _read,
         derived,
         variants,
         declared_operators,
@@ -71,9 +72,26 @@ def _forget() -> None:
         cached.cache_clear()
 
 
-@functools.cache
 def declarations() -> Declarations:
-    """Everything that is declared."""
+    """Everything that is declared.
+
+    Raises DeclarationErrors for declarations with mistakes, without reading them again each time.
+    """
+    found = _read()
+    if isinstance(found, DeclarationErrors):
+        raise found.with_traceback(None)  # else it would grow with each time
+    return found
+
+
+@functools.cache
+def _read() -> Declarations | DeclarationErrors:
+    try:
+        return _load()
+    except DeclarationErrors as errors:
+        return errors
+
+
+def _load() -> Declarations:
     if _given is None:
         return load(declarations_dir(), runtime_dir(), None if _library is None else _library[0])
     gc.disable()  # what is loaded lives as long as the process

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import tengen
+from tengen.codegen.diagnostics import DeclarationErrors, Report
+from tengen.codegen.model import Place
 from tengen.testing import declared
 from tengen.testing.aspects import aspects
 from tengen.testing.closeness import close
@@ -35,6 +37,38 @@ def test_unknown_names() -> None:
         tengen.testing.check_operator("sinn")
     with pytest.raises(LookupError, match='no aspect is named "gradients": did you mean "gradient"'):
         tengen.testing.check_operator("sin", "gradients")
+
+
+def test_declarations_with_mistakes_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test says what is wrong with them, at once."""
+    reads = []
+
+    def load(*_: Any) -> Any:
+        reads.append(1)
+        report = Report(sources={"native_functions.yaml": ["- func: sinn"]})
+        report.error(Place("native_functions.yaml", 1, 9), "no schema")
+        report.finish()
+
+    kept = declared._given
+    monkeypatch.setattr(declared, "load", load)
+    try:
+        declared._given = None
+        declared._forget()
+        depths = set()
+        for _ in range(3):
+            for ask in (declared.variants, lambda: tengen.testing.check_operator("sin")):
+                with pytest.raises(DeclarationErrors, match="no schema"):
+                    ask()
+            with pytest.raises(DeclarationErrors, match="no schema") as caught:
+                declared.declarations()
+            depths.add(len(caught.traceback))
+        assert reads == [1]
+        assert len(depths) == 1  # the traceback does not grow
+    finally:
+        declared._given = kept
+        declared._forget()
+    monkeypatch.undo()
+    assert "sin" in declared.operators()
 
 
 def test_what_cannot_be_checked_has_a_reason() -> None:
