@@ -9,6 +9,7 @@ import numpy as np
 
 from tengen.native.dims import wrap_dim
 from tengen.native.reductions import FLOAT32, FLOAT64, INT64, INTEGRAL, cast, widened
+from tengen.native.running_sums import LARGE, running_sum
 
 Array = Any
 DType = np.dtype[Any]
@@ -23,6 +24,19 @@ LANES = 128
 def cumsum(self: Array, dim: int, dtype: DType | None) -> Array:
     """The running sum along ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
     return _accumulated(np.add, self, dim, dtype)
+
+
+def cumsum_backward(grad: Array, dim: int) -> Array:
+    """The running sum along ``dim`` from the end."""
+    dim = wrap_dim(dim, grad.ndim)
+    if grad.ndim == 0:
+        return grad.copy()
+    if grad.size >= LARGE and grad.dtype.char in "fd" and grad.flags.c_contiguous:
+        found = running_sum(grad, dim, True)
+        if found is not None:
+            return found
+    back = (slice(None),) * dim + (slice(None, None, -1),)
+    return np.ascontiguousarray(_accumulated(np.add, grad[back], dim, None)[back])
 
 
 def cumprod(self: Array, dim: int, dtype: DType | None) -> Array:
@@ -41,13 +55,19 @@ def _accumulated(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) ->
         self = cast(self, dtype)
     if self.ndim == 0:
         return self.copy()
+    if ufunc is np.add and self.size >= LARGE and dtype.char in "fd" and self.flags.c_contiguous:
+        found = running_sum(self, dim, False)
+        if found is not None:
+            return found
     wide = widened(dtype)
     if wide == FLOAT32 and self.shape[dim] > LONG:
         wide = FLOAT64
     if dim < self.ndim - 1 and self.size >= LANES * self.shape[dim] > 0:
         return _accumulated_rows(ufunc, self, dim, wide, dtype)
-    result = ufunc.accumulate(self, dim, wide)
-    return result if wide == dtype else result.astype(dtype)
+    if wide == dtype:
+        return ufunc.accumulate(self, dim, wide)
+    result = self.astype(wide)  # at once: accumulate would do so piece by piece
+    return ufunc.accumulate(result, dim, wide, result).astype(dtype)
 
 
 def _accumulated_rows(ufunc: np.ufunc, self: Array, dim: int, wide: DType, dtype: DType) -> Array:
