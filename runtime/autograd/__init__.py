@@ -33,8 +33,8 @@ from tengen.autograd.gradcheck import gradcheck, gradgradcheck
 from tengen.autograd.graph import GradientEdge
 from tengen.autograd.hooks import RemovableHandle
 from tengen.autograd.inference_mode import inference_mode, is_inference_mode_enabled
-from tengen.autograd.linear import element_count
 from tengen.autograd.node import Node
+from tengen.autograd.root_gradients import make_grads, metadata_of
 from tengen.autograd.variable import Variable
 from tengen.function_dispatch import loosely_overridable
 from tengen.tensor_base import TensorBase
@@ -101,7 +101,7 @@ def backward(
         grad_tensors = grad_variables
     roots = _tensors("tensors", tensors)
     _refuse_wrapped("backward", roots)
-    grads = _make_grads(roots, _grads_for(roots, grad_tensors))
+    grads = make_grads(roots, _grads_for(roots, grad_tensors))
     edges = _root_edges(roots)
     wanted: list[Edge] | None = None
     if inputs is not None:
@@ -190,7 +190,7 @@ def grad(
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     roots = _tensors("outputs", outputs)
     _refuse_wrapped("grad", roots)
-    grads = _make_grads(roots, _grads_for(roots, grad_outputs))
+    grads = make_grads(roots, _grads_for(roots, grad_outputs))
     edges = _root_edges(roots)
     for t in targets:
         _check_differentiated(t)
@@ -218,7 +218,7 @@ def _grad_of_many(
     given = _grads_for(roots, grad_outputs)
     for index, (root, gradient) in enumerate(zip(roots, given, strict=True)):
         if isinstance(gradient, TensorBase):
-            shape, found = _metadata(root)[0], gradient._array.shape
+            shape, found = metadata_of(root)[0], gradient._array.shape
             if found[1:] != shape or not found:
                 raise RuntimeError(
                     "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the "
@@ -280,64 +280,6 @@ def _grads_for(roots: Sequence[Any], given: Any) -> Sequence[Any]:
     if len(grads) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(grads)} gradients")
     return grads
-
-
-def _make_grads(roots: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-    """The gradient of each root: checked when given, ones for a real scalar."""
-    made = []
-    for index, (root, given) in enumerate(zip(roots, grads, strict=True)):
-        if given is None:
-            made.append(_implicit_grad(root))
-        elif isinstance(given, TensorBase):
-            _check_given_grad(index, root, given)
-            made.append(given)
-        else:
-            raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
-    return made
-
-
-def _implicit_grad(root: Any) -> Any:
-    if isinstance(root, TensorBase) and not root._requires_grad:
-        return None  # an error of its own comes when the edge is looked for
-    shape, kind = _metadata(root)
-    if element_count(shape) != 1:
-        raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    if not kind.scalar_type.is_floating_point:
-        raise RuntimeError(
-            f"grad can be implicitly created only for real scalar outputs but got {kind.scalar_type}"
-        )
-    return kind.wrap(kind.backend.lib.ones(shape, kind.dtype))
-
-
-def _metadata(root: Any) -> tuple[tuple[int, ...], Any]:
-    """Shape and Type of a tensor, or of the gradient at a GradientEdge."""
-    if not isinstance(root, GradientEdge):
-        return root._array.shape, root._type
-    node, number = root.node, root.output_nr
-    if node.type.__class__ is tuple:
-        return node.shape[number], node.type[number]
-    return node.shape, node.type
-
-
-def _check_given_grad(index: int, root: Any, given: Any) -> None:
-    shape, kind = _metadata(root)
-    if given._type.backend is not kind.backend:
-        raise RuntimeError(
-            f"invalid gradient at index {index} - expected device {kind.backend.device} but got "
-            f"{given._type.backend.device}"
-        )
-    if given._array.shape != shape:
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[{index}] has a shape of {list(given._array.shape)} and "
-            f"output[{index}] has a shape of {list(shape)}."
-        )
-    here, there = kind.scalar_type, given._type.scalar_type
-    if here.is_complex is not there.is_complex:
-        raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "
-            f"in dtype: grad_output[{index}] has a dtype of {there} and output[{index}] has a dtype of "
-            f"{here}."
-        )
 
 
 def _root_edges(roots: Sequence[Any]) -> list[Edge]:

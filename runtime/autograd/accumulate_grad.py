@@ -8,6 +8,7 @@ from typing import Any
 
 from tengen.autograd.autograd_meta import AutogradMeta, meta_of
 from tengen.autograd.hooks import run_post_accumulate
+from tengen.autograd.inference_mode import check_write
 from tengen.autograd.linear import Copy, add_tensors, apply_linear
 from tengen.autograd.node import LEAF_SEQUENCE_NR, Node
 from tengen.autograd.ownership import is_callers_only
@@ -73,7 +74,8 @@ class AccumulateGrad(Node):
             elif total._type is self.type:
                 lib.add_(total._array, grad)
                 storage_of(total).version += 1
-            else:  # a gradient of another type, which its owner allowed
+            else:  # a gradient of another type, which its owner allowed, or an inference tensor
+                check_write(total)
                 lib.copyto(total._array, lib.add(lib.cast(total._array, grad.dtype), grad))
                 storage_of(total).version += 1
         if self.extra is not None and self.extra.post_accumulate:

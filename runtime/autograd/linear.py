@@ -127,8 +127,8 @@ def _apply(map: LinearMap, tensor: Any) -> Any:
 
 
 def add_tensors(a: Any, b: Any) -> Any:
-    """The sum of two Tensors of one shape and Type, recorded when recording is on."""
-    if active:
+    """The sum of two Tensors of one shape and scalar type, recorded when recording is on."""
+    if active or a._type is not b._type:  # one may be an inference tensor
         return a + b
     kind = a._type
     out = kind.wrap(kind.backend.lib.add(a._array, b._array))

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from tengen.autograd import _implicit_grad, _make_grads
 from tengen.autograd.grad_mode import grad_mode
+from tengen.autograd.root_gradients import implicit_grad, make_grads
 from tengen.autograd.view import differentiable
 from tengen.func.arguments import Argnums, check_output_tensors, map_tensors, positions, replaced, split_aux
 from tengen.func.grad_level import GradLevel, histories
@@ -79,7 +79,7 @@ def _gradient(level: GradLevel, output: Any, aux: Any) -> list[Any]:
     # What else is returned may share the graph, and be differentiated later.
     tensors = [] if aux is None else [t for t in tree_flatten(aux)[0] if isinstance(t, TensorBase)]
     keep = outside and (create_graph or level.leads_outside(tensors))
-    return level.pull((output,), (_implicit_grad(output),), create_graph, keep)
+    return level.pull((output,), (implicit_grad(output),), create_graph, keep)
 
 
 def _check_scalar(output: Any) -> None:
@@ -149,7 +149,7 @@ def _pullback(
             )
         if create_graph is None:
             create_graph = grad_mode.enabled
-        checked = _make_grads(outputs, given)
+        checked = make_grads(outputs, given)
         create_graph = create_graph and (outside or any([c is not None and histories(c) for c in checked]))
         before, grad_mode.inference = grad_mode.inference, False
         try:

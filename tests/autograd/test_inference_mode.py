@@ -201,6 +201,30 @@ def test_no_write_outside(m: Any, name: str) -> None:
         WRITES[name](m, i)
 
 
+def test_a_gradient_that_is_one_is_not_added_to_outside(m: Any) -> None:
+    x = m.ones(2, requires_grad=True)
+    x.grad = made_in(m)[0][:2]
+    y = (x * 2).sum()
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
+        y.backward(retain_graph=True)
+    if m is tengen:  # PyTorch has written by the time that it complains
+        assert x.grad.tolist() == [4.0, 5.0]
+    before = x.grad.tolist()
+    with m.inference_mode():
+        y.backward()
+    assert x.grad.tolist() == [before[0] + 2, before[1] + 2]
+    assert x.grad.is_inference()
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_a_gradient_that_is_one_is_replaced_when_it_is_differentiable(m: Any) -> None:
+    x = m.ones(2, requires_grad=True)
+    old = x.grad = made_in(m)[0][:2]
+    (x * 2).sum().backward(create_graph=True)
+    assert x.grad.tolist() == [6.0, 7.0] and not x.grad.is_inference()
+    assert old.tolist() == [4.0, 5.0]
+
+
 SAVING: dict[str, Callable[[Any, Any, Any], Any]] = {
     "mul": lambda m, w, i: w * i,
     "mul, the other way": lambda m, w, i: i * w,

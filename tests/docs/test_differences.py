@@ -292,6 +292,13 @@ CLAIMS = [
         True,
         RuntimeError,
     ),
+    Claim(
+        "Inference tensors",
+        "x = m.ones(2, requires_grad=True)\ny = (x * 2).sum()\n"
+        "with m.inference_mode():\n    y.backward()\nx.grad.is_inference()",
+        False,
+        True,
+    ),
     Claim("Gradients own their memory", TWO_GRADS, [False, False], [True, True]),
     Claim(
         "Nodes",
