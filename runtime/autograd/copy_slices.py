@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tengen.autograd.deferred import all_settled
 from tengen.autograd.edge import Edge
 from tengen.autograd.graph_task import current
 from tengen.autograd.input_metadata import fit_array, fit_tensor
@@ -37,10 +36,10 @@ class CopySlices(Node):
         fn = self.fn
         if fn.type.__class__ is not tuple:
             part = fit_array(lib.copy(view), fn.shape, fn.type, self, 0)
-            grads = all_settled(fn.apply(part))
+            grads = fn.apply(part)
         else:
             part = fit_array(lib.copy(view), fn.shape[self.number], fn.type[self.number], self, 0)
-            grads = all_settled(fn.apply(self._at_number(part)))
+            grads = fn.apply(self._at_number(part))
         own, others = self._split(grads)
         window = self.pair.view
         if own is None:

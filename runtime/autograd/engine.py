@@ -14,7 +14,7 @@ from typing import Any
 
 from tengen.autograd.anomaly_mode import run_watched
 from tengen.autograd.autograd_meta import meta_of
-from tengen.autograd.deferred import all_settled, defer, settle, settle_all, settled
+from tengen.autograd.deferred import defer, settle, settle_all
 from tengen.autograd.edge import Edge
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.graph_task import Capture, GraphTask, current
@@ -131,11 +131,8 @@ def _deliver_fitted(
         shape, kind = shape[number], kind[number]
     elif not graph and defer(task.deferred, target, value):
         return
-    if graph:
-        value = fit_tensor(value, shape, kind, node, index)
-    else:
-        value = fit_array(settled(value), shape, kind, node, index)
-    deliver(buffers, target, number, value, graph)
+    fit = fit_tensor if graph else fit_array
+    deliver(buffers, target, number, fit(value, shape, kind, node, index), graph)
 
 
 def _run_watched(task: GraphTask, buffers: Buffers, node: Node, given: list[Any]) -> tuple[Any, ...] | None:
@@ -163,7 +160,7 @@ def _apply(observers: Sequence[Layer], graph: bool, node: Node, given: list[Any]
     """The Node's results for the gradient that is taken out of ``given``, while ``observers`` look on."""
     if not observers:
         grad = given.pop()  # a variable, as in `run`: AccumulateGrad counts on it
-        return node.apply_graph(grad) if graph else all_settled(node.apply(grad))
+        return node.apply_graph(grad) if graph else node.apply(grad)
     rest = partial(_apply, observers[:-1], graph, node, given)
     result: tuple[Any, ...] = observers[-1].apply(node, given, rest)
     return result
@@ -173,7 +170,7 @@ def _run_slow(task: GraphTask, buffers: Buffers, node: Any, grad: Any) -> tuple[
     """Run a Node that has hooks, several inputs or no gradient, or a Capture; None: nothing comes of it."""
     graph = task.over_tensors
     if task.deferred and (node.__class__ is Capture or node.extra is not None or node.foreign):
-        settle_all(task.deferred, buffers)  # what it was made of may be changed now, or is asked for
+        settle_all(task.deferred, buffers)  # the sums are asked for, or what waits may be written to
     if node.__class__ is Capture:
         _capture(task, buffers, node)
         return None
@@ -191,7 +188,7 @@ def _run_slow(task: GraphTask, buffers: Buffers, node: Any, grad: Any) -> tuple[
         given = [grad]
         del grad
         return _apply(task.observers, graph, node, given)
-    result: tuple[Any, ...] = node.apply_graph(grad) if graph else all_settled(node.apply(grad))
+    result: tuple[Any, ...] = node.apply_graph(grad) if graph else node.apply(grad)
     return result
 
 
@@ -221,7 +218,7 @@ def _run_hooked(
             grad = None
             result = _apply(observers, graph, node, given)
         else:
-            result = node.apply_graph(grad) if graph else all_settled(node.apply(grad))
+            result = node.apply_graph(grad) if graph else node.apply(grad)
     if not extra.post_hooks:
         return result
     if not graph:
