@@ -14,8 +14,8 @@ import numpy as np
 from tengen.native.additions import add_at, add_in_rows, add_slices
 from tengen.native.dims import wrap_dim
 from tengen.native.index import check_bounds, check_integer_index, fitted
+from tengen.native.places import along, positions, put_along
 from tengen.native.pointwise import scaled
-from tengen.native.sorting import along, positions
 
 Array = Any
 Number = bool | int | float | complex
@@ -120,29 +120,32 @@ def _checked(self: Array, dim: int, index: Array, src: Array | None) -> tuple[Ar
 
 def scatter(self: Array, dim: int, index: Array, src: Array) -> Array:
     """``self`` with the elements of ``src`` at ``index`` along ``dim``; of several the last stays."""
-    out, places, values = _scatter(self, dim, index, src)
-    out.reshape(-1)[places] = values
+    out, dim, index, src = _checked(self, dim, index, src)
+    if index.size:
+        put_along(out, index, dim, src)
     return out
 
 
 def scatter_value(self: Array, dim: int, index: Array, value: Number) -> Array:
     """``self`` with ``value`` at ``index`` along ``dim``."""
-    out, places, _ = _scatter(self, dim, index, None)
-    out.reshape(-1)[places] = fitted(value, self.dtype)
+    out, dim, index, _ = _checked(self, dim, index, None)
+    if index.size:
+        put_along(out, index, dim, fitted(value, self.dtype))
     return out
 
 
 def scatter_add(self: Array, dim: int, index: Array, src: Array) -> Array:
     """``self`` with the elements of ``src`` added at ``index`` along ``dim``."""
     out, dim, index, src = _checked(self, dim, index, src)
-    if index.size:
-        _add_along(out, dim, index, src)
+    _add_along(out, dim, index, src)
     return out
 
 
 def _add_along(out: Array, dim: int, index: Array, src: Array) -> None:
     """Add ``src`` to ``out`` (contiguous, in place) at ``index``, which has its shape, along ``dim``."""
     shape = out.shape or (1,)
+    if index.size == 0:
+        return
     if dim == len(shape) - 1 and index.shape[:-1] == shape[:-1]:
         rows = index.reshape(-1, index.shape[-1])
         if add_in_rows(out.reshape(len(rows), -1), rows, src):
@@ -231,7 +234,8 @@ def value_selecting_reduction_backward(
         shape = (*indices.shape[:dim], 1, *indices.shape[dim:])
         grad, indices = grad.reshape(shape), indices.reshape(shape)
     out = np.zeros(sizes, grad.dtype)
-    out.reshape(-1)[positions(sizes, dim, indices).reshape(-1)] = grad.reshape(-1)
+    check_bounds(indices, sizes[dim], dim, RuntimeError)
+    _add_along(out, dim, indices, grad)
     return out
 
 

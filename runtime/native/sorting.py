@@ -12,45 +12,16 @@ from typing import Any
 import numpy as np
 
 from tengen.native.dims import wrap_dim
+from tengen.native.places import along
 from tengen.native.reductions import INT64, fold, refuse_empty
 
 Array = Any
 DType = np.dtype[Any]
 
-#: From this size on what costs more to set up pays: unstable sorts, partitions, flat positions.
+#: From this size on what costs more to set up pays: unstable sorts, partitions.
 LARGE = 4096
 #: Up to this many of the greatest elements of a large array are found one after the other.
 FEW = 8
-
-
-def along(self: Array, indices: Array, dim: int) -> Array:
-    """The elements of ``self`` at ``indices`` along ``dim`` (from 0); the other dims of both agree."""
-    if self.ndim == 1:
-        return self.take(indices)
-    if indices.size >= LARGE:
-        # All are in range: "wrap" spares the test, and the buffer that "raise" needs for it.
-        return self.reshape(-1).take(positions(self.shape, dim, indices), mode="wrap")
-    if self.ndim == 2:
-        if dim == 1:
-            return self[np.arange(len(indices)).reshape(-1, 1), indices]
-        return self[indices, np.arange(indices.shape[1])]
-    return np.take_along_axis(self, indices, dim)
-
-
-def positions(shape: tuple[int, ...], dim: int, index: Array) -> Array:
-    """Where the elements at ``index`` along ``dim``, the other dims in step, stand in a contiguous array."""
-    stride, strides = 1, [1] * len(shape)
-    for d in range(len(shape) - 1, -1, -1):
-        strides[d] = stride
-        stride *= shape[d]
-    result = index if strides[dim] == 1 else index * strides[dim]
-    for d, n in enumerate(index.shape):
-        if d != dim and n > 1:
-            steps = np.arange(0, n * strides[d], strides[d])
-            if d < index.ndim - 1:
-                steps = steps.reshape((n,) + (1,) * (index.ndim - 1 - d))
-            result = result + steps if result is index else np.add(result, steps, result)
-    return result
 
 
 def is_nan(self: Array) -> Array:

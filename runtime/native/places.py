@@ -1,0 +1,112 @@
+"""Elements along a dimension as flat positions of a contiguous array.
+
+NumPy takes and puts elements at flat positions several times faster than at tuples of indices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tengen.native.parallel import parallel_for
+from tengen.native.reductions import INT64
+
+Array = Any
+Shape = tuple[int, ...]
+
+#: So many positions are made at a time where that is possible; starts of lanes up to this size are kept.
+CHUNK = 1 << 16
+#: Fewer elements than this are not worth a thread.
+GRAIN = 1 << 17
+
+_kept: dict[tuple[Shape, int, Shape], Array] = {}
+
+
+def along(self: Array, indices: Array, dim: int) -> Array:
+    """The elements of ``self`` at ``indices`` along ``dim`` (from 0); the other dims of both agree.
+
+    All indices are in range.
+    """
+    if self.ndim == 1:
+        return self.take(indices, mode="wrap")
+    flat = self.reshape(-1)
+    if indices.size <= CHUNK or dim < self.ndim - 1:
+        # All are in range: "wrap" spares the test, and the buffer that "raise" needs for it.
+        return flat.take(positions(self.shape, dim, indices), mode="wrap")
+    result = np.empty(indices.shape, self.dtype)
+    into, table = result.reshape(-1, indices.shape[-1]), self.reshape(-1, self.shape[-1])
+
+    def rows(begin: int, end: int) -> None:
+        for i, j, places in places_in_rows(indices, self.shape[-1], begin, end):
+            table[i:j].reshape(-1).take(places, None, into[i:j], "wrap")
+
+    parallel_for(rows, len(table), max(1, GRAIN // indices.shape[-1]))
+    return result
+
+
+def put_along(out: Array, indices: Array, dim: int, values: Array) -> None:
+    """Write ``values`` to ``out`` (contiguous) at ``indices`` along ``dim``; of several the last stays.
+
+    ``values`` has the shape of the indices, or is 0-d. All indices are in range.
+    """
+    if indices.size <= CHUNK or dim < out.ndim - 1 or indices.shape[:-1] != out.shape[:-1]:
+        places = positions(out.shape or (1,), dim, indices).reshape(-1)
+        out.reshape(-1)[places] = values.reshape(-1) if values.ndim else values
+        return
+    table = out.reshape(-1, out.shape[-1])
+    source = np.broadcast_to(values, indices.shape).reshape(-1, indices.shape[-1])
+    for i, j, places in places_in_rows(indices, out.shape[-1], 0, len(table)):
+        table[i:j].reshape(-1)[places.reshape(-1)] = source[i:j].reshape(-1)
+
+
+def places_in_rows(indices: Array, count: int, begin: int, end: int) -> Iterator[tuple[int, int, Array]]:
+    """For some rows of indices at a time: where they begin and end, the flat positions in these rows alone.
+
+    Rows have ``count`` elements. The positions are overwritten by the next ones.
+    """
+    rows = indices.reshape(-1, indices.shape[-1])
+    step = min(max(1, CHUNK // rows.shape[1]), end - begin)
+    starts = _starts((step, count), 1, (step, rows.shape[1]))
+    places = np.empty(starts.shape, INT64)
+    for i in range(begin, end, step):
+        j = min(i + step, end)
+        yield i, j, np.add(rows[i:j], starts[: j - i], places[: j - i])
+
+
+def positions(shape: Shape, dim: int, index: Array) -> Array:
+    """Where the elements at ``index`` along ``dim``, the other dims in step, stand in a contiguous array."""
+    if len(shape) == 1:
+        return index
+    stride = math.prod(shape[dim + 1 :])
+    starts = _starts(shape, dim, index.shape)
+    if stride == 1:
+        return index + starts
+    result = np.multiply(index, stride, dtype=INT64)
+    return np.add(result, starts, result)
+
+
+def _starts(shape: Shape, dim: int, used: Shape) -> Array:
+    """Where the lanes along ``dim`` start, for each element of an index of shape ``used``.
+
+    The same shapes come again: small ones are kept. Nobody may write to them.
+    """
+    found = _kept.get((shape, dim, used))
+    if found is not None:
+        return found
+    result: Array = np.zeros((1,) * len(used), INT64)
+    stride = 1
+    for d in range(len(shape) - 1, -1, -1):
+        if d != dim and used[d] > 1:
+            steps = np.arange(0, used[d] * stride, stride)
+            result = result + steps.reshape((-1,) + (1,) * (len(used) - 1 - d))
+        stride *= shape[d]
+    if math.prod(used) <= CHUNK:
+        result = np.ascontiguousarray(np.broadcast_to(result, used))
+        result.flags.writeable = False
+        if sum([a.size for a in list(_kept.values())]) > 2 * CHUNK:
+            _kept.clear()
+        _kept[shape, dim, used] = result
+    return result
