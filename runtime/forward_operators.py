@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tengen.autograd.forward_grad import ForwardLevel, tangent_of, wraps
+from tengen.autograd.forward_grad import ForwardLevel, levels, tangent_of, wraps
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.hooks import extra_of
 from tengen.autograd.linear import BroadcastTo, Cast, Copy, LinearBackward, apply_linear
@@ -83,13 +83,19 @@ def run(level: ForwardLevel, operator: Operator, arguments: Arguments, proceed: 
         return _inplace(level, operator, rule, arguments, tangents, proceed)
     if rule is None:
         return proceed(*arguments) if operator.decomposes else _without(level, operator, arguments, proceed)
-    with level.masked():
+    found = levels()
+    primals = [_plain(level, a, found) for a in arguments]
+    level.depth += 1
+    slept = level.sleep()
+    try:
         result = proceed(*arguments)
-    results = result if rule.results > 1 else (result,)
-    found = _evaluate(
-        rule, [_plain(level, a) for a in arguments], tangents, [_plain(level, r) for r in results]
-    )
-    _give(level, operator, result, found, tangents)
+        results = result if rule.results > 1 else (result,)
+        given = _evaluate(rule, primals, tangents, [_plain(level, r, found) for r in results])
+        _give(level, operator, result, given, tangents)
+    finally:
+        level.depth -= 1
+        if slept:
+            level.wake()
     return result
 
 
@@ -122,11 +128,11 @@ def tangents_of(level: ForwardLevel, arguments: Arguments) -> list[Any] | None:
     return found if some else None
 
 
-def _plain(level: ForwardLevel, value: Any) -> Any:
-    """An argument or result as formulas see it."""
+def _plain(level: ForwardLevel, value: Any, found: list[ForwardLevel]) -> Any:
+    """An argument or result as formulas see it; ``found`` are the levels of this thread."""
     if isinstance(value, TensorBase):
-        return level.plain(value)
-    return [_plain(level, v) for v in value] if _has_tensors(value) else value
+        return level.plain(value, found)
+    return [_plain(level, v, found) for v in value] if _has_tensors(value) else value
 
 
 def _has_tensors(value: Any) -> bool:
@@ -158,10 +164,9 @@ def _give(level: ForwardLevel, operator: Operator, result: Any, found: Any, tang
     for out, tangent in pairs:
         if out is None or tangent is None or not differentiable(out._type):
             continue
-        with level.masked():
-            tangent = _fitted(tangent, out)
-            if operator.kind != "view":
-                tangent = laid_out(tangent, out, copied=id(root(tangent)) in used)
+        tangent = _fitted(tangent, out)
+        if operator.kind != "view":
+            tangent = laid_out(tangent, out, copied=id(root(tangent)) in used)
         level.set(out, tangent)
         if out._edge is not None:
             _remember(level, out._edge, out)

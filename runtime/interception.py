@@ -90,6 +90,22 @@ class Layer:
         """See no more of them."""
         active.remove(self)
 
+    def sleep(self) -> bool:
+        """See nothing until ``wake``, if no newer one of this thread would be overtaken then.
+
+        For a layer that works on what it would hand on: where no other is active, operators go their first
+        path. Says whether it sleeps.
+        """
+        own = [found for found in layers() if not getattr(found, "observer", False)]
+        newest = bool(own) and own[-1] is self
+        if newest:
+            active.remove(self)
+        return newest
+
+    def wake(self) -> None:
+        """See again."""
+        Layer.enter(self)
+
     def __enter__(self) -> Any:
         self.enter()
         return self

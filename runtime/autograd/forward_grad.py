@@ -292,11 +292,15 @@ class ForwardLevel(Layer):
         tangent = tangent_of(dual, self) if forward_mode.on() else None
         return self._view(dual), tangent
 
-    def plain(self, tensor: Any) -> Any:
-        """The tensor as formulas see it: without the tangents of this level and of newer ones."""
+    def plain(self, tensor: Any, found: list[ForwardLevel] | None = None) -> Any:
+        """The tensor as formulas see it: without the tangents of this level and of newer ones.
+
+        ``found`` are the levels of this thread.
+        """
         if wraps(tensor):
             return tensor
-        found = levels()
+        if found is None:
+            found = levels()
         own = found.index(self)
         if not any([_may_have(tensor, level) for level in found[own:]]):
             return tensor

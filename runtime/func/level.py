@@ -7,8 +7,7 @@ hands them on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tengen.func.batched import BatchedTensor, front, is_of, wrap
@@ -68,11 +67,26 @@ class VmapLevel(Layer):
 
         return wrap(apply_linear(map.batched(self.size), front(tensor)), 0, self)
 
-    @contextmanager
-    def working(self) -> Iterator[None]:
-        """While a rule of this level runs on values."""
-        before, self.busy = self.busy, True
-        try:
-            yield
-        finally:
-            self.busy = before
+    def working(self) -> _Working:
+        """A context for when a rule of this level runs on values."""
+        return _Working(self)
+
+
+class _Working:
+    """While it is entered, a level has nothing to say to operators."""
+
+    __slots__ = ("before", "level", "slept")
+
+    def __init__(self, level: VmapLevel) -> None:
+        self.level = level
+
+    def __enter__(self) -> None:
+        level = self.level
+        self.before = level.busy
+        self.slept = not level.busy and level.sleep()
+        level.busy = True
+
+    def __exit__(self, *error: object) -> None:
+        self.level.busy = self.before
+        if self.slept:
+            self.level.wake()
