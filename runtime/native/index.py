@@ -95,9 +95,7 @@ def lowest_and_highest(index: Array) -> tuple[int, int]:
 
 def check_bounds(index: Array, size: int, dim: int, error: type[Exception], negative: bool = False) -> None:
     """Raise ``error`` for an index not in ``range(size)``; ``negative`` ones may count from the end."""
-    if index.size == 0:
-        return
-    if index.size >= UNSIGNED and _unsigned_below(index, size):
+    if index.size == 0 or (index.size >= UNSIGNED and _unsigned_below(index, size)):
         return
     low, high = lowest_and_highest(index)
     if high >= size or low < (-size if negative else 0):
@@ -105,8 +103,18 @@ def check_bounds(index: Array, size: int, dim: int, error: type[Exception], nega
         raise error(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
 
+def in_range(index: Array, size: int) -> bool:
+    """Whether all are in ``range(size)``."""
+    if index.size == 0:
+        return True
+    if index.size >= UNSIGNED:
+        return _unsigned_below(index, size)
+    low, high = lowest_and_highest(index)
+    return low >= 0 and high < size
+
+
 def _unsigned_below(index: Array, size: int) -> bool:
-    """Whether all are in ``range(size)``, at one look: taken as unsigned, negative ones are great."""
+    """``in_range``, at one look: taken as unsigned, negative ones are great."""
     greatest: int = np.maximum.reduce(index.view(f"u{index.dtype.itemsize}"), None)
     return greatest < size
 
@@ -388,7 +396,7 @@ def index_select(self: Array, dim: int, index: Array) -> Array:
         check_bounds(index, 1, 0, IndexError)
         return self.copy()
     check_bounds(index, self.shape[dim], dim, IndexError)
-    return self.take(index.reshape(-1), dim)
+    return self.take(index.reshape(-1), dim, mode="wrap")
 
 
 def index_fill(self: Array, dim: int, index: Array, value: Array) -> Array:

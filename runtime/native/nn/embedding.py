@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from tengen.native.additions import add_slices
+from tengen.native.index import in_range
 from tengen.native.nn.common import Array
 
 
 def _check_indices(indices: Array, count: int) -> None:
-    if indices.dtype not in (np.int64, np.int32):
+    if indices.dtype.char not in "lqi":
         raise RuntimeError(
             "Expected tensor for argument 'indices' to have one of the scalar types int64, int32; "
             f"but got {indices.dtype}"
         )
-    if indices.size and (indices.min() < 0 or indices.max() >= count):
+    if not in_range(indices, count):
         raise IndexError("index out of range in self")
 
 
@@ -29,7 +31,7 @@ def embedding(
     if sparse:
         raise NotImplementedError("sparse gradients are not supported")
     _check_indices(indices, weight.shape[0])
-    return weight.take(indices, 0)
+    return weight.take(indices, 0, mode="wrap")
 
 
 def embedding_dense_backward(
@@ -41,23 +43,14 @@ def embedding_dense_backward(
     """
     columns = grad_output.shape[-1]
     out: Array = np.zeros((num_weights, columns), grad_output.dtype)
-    flat = indices.reshape(-1)
-    rows = grad_output.reshape(-1, columns)
-    if padding_idx >= 0:
-        kept = flat != padding_idx
-        if not kept.all():
-            flat, rows = flat[kept], rows[kept]
-    if not flat.size or not columns:
+    if not grad_output.size:
         return out
-    _check_indices(flat, num_weights)
-    counts = np.bincount(flat, minlength=num_weights)
+    _check_indices(indices, num_weights)
+    flat = indices.reshape(-1)
+    factors = None
     if scale_grad_by_freq:
-        rows = rows / counts[flat][:, None].astype(rows.dtype)
-    from scipy.sparse import csr_array  # on first use: importing scipy takes long
-
-    # A sum of rows for each index is a product with the sparse matrix of who uses which row.
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    order = np.argsort(flat, kind="stable")
-    users = csr_array((np.ones(flat.size, rows.dtype), order, ends), (num_weights, flat.size))
-    sums: Array = users @ rows
-    return sums
+        factors = (1 / np.bincount(flat).take(flat)).astype(out.dtype)
+    add_slices(out[np.newaxis], flat, grad_output.reshape(1, -1, columns), factors)
+    if 0 <= padding_idx < num_weights:
+        out[padding_idx] = 0
+    return out
