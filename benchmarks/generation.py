@@ -1,47 +1,65 @@
-"""Generation time for each operator, whole process and cold, against torchgen where installed."""
+"""Generation time for each operator, against torchgen where it is installed.
+
+    python benchmarks/generation.py
+
+Both are whole processes that write all of their output into an empty folder: there is nothing that an
+earlier run left, neither output nor the generator's note that nothing has changed.
+"""
 
 from __future__ import annotations
 
 import importlib.util
-import sys
-import tempfile
 from pathlib import Path
 
-from harness import processes_in_turn, row
+from harness import processes_in_turn, python, row
 
 from tengen.codegen.derive import derive
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.load import load
 
+TENGEN = """
+import tempfile
+from tengen.codegen.gen import main
+with tempfile.TemporaryDirectory() as scratch:
+    assert main(["--output", f"{scratch}/generated"]) == 0
+"""
+
 TORCHGEN = """
 import os
 import sys
+import tempfile
 from pathlib import Path
 import torchgen
 from torchgen.gen import main
 packaged = Path(torchgen.__file__).parent / "packaged" / "ATen"
-os.makedirs(sys.argv[1], exist_ok=True)  # where it also leaves files that it was not told to
-os.chdir(sys.argv[1])
-sys.argv = ["gen", "-s", str(packaged), "-d", sys.argv[1], "--per-operator-headers"]
-main()
+with tempfile.TemporaryDirectory() as scratch:
+    os.chdir(scratch)  # where it also leaves files that it was not told to
+    sys.argv = ["gen", "-s", str(packaged), "-d", scratch, "--per-operator-headers"]
+    main()
+    os.chdir("/")
 """
 
 
-def seconds_per_operator() -> dict[str, float]:
+def seconds_per_operator(rounds: int = 3) -> dict[str, float]:
     """The time of both generators, or of ours alone, divided by the operators of each."""
-    declared = load(declarations_dir(), runtime_dir())
-    ours = len(derive(declared).variants)
-    commands, counts = {}, {"tengen": ours}
-    with tempfile.TemporaryDirectory() as scratch:
-        spec = importlib.util.find_spec("torchgen")
-        if spec is not None and spec.submodule_search_locations:
-            packaged = Path(spec.submodule_search_locations[0]) / "packaged" / "ATen" / "native"
-            text = (packaged / "native_functions.yaml").read_text(encoding="utf-8")
-            counts["torchgen"] = text.count("\n- func:") + text.startswith("- func:")
-            commands["torchgen"] = [sys.executable, "-c", TORCHGEN, f"{scratch}/torchgen"]
-        commands["tengen"] = [sys.executable, "-m", "tengen.codegen.gen", "--output", f"{scratch}/tengen"]
-        seconds = processes_in_turn(commands, rounds=3)
+    counts, commands = {"tengen": len(derive(load(declarations_dir(), runtime_dir())).variants)}, {}
+    declared = torchgen_declarations()
+    if declared is not None:
+        text = declared.read_text(encoding="utf-8")
+        counts["torchgen"] = text.count("\n- func:") + text.startswith("- func:")
+        commands["torchgen"] = python(TORCHGEN)
+    commands["tengen"] = python(TENGEN)
+    seconds = processes_in_turn(commands, rounds)
     return {n: t / counts[n] for n, t in seconds.items()}
+
+
+def torchgen_declarations() -> Path | None:
+    """The operators that torchgen generates from; None where it, or they, are not installed."""
+    spec = importlib.util.find_spec("torchgen")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    path = Path(spec.submodule_search_locations[0], "packaged", "ATen", "native", "native_functions.yaml")
+    return path if path.exists() else None
 
 
 def main() -> None:

@@ -1,22 +1,27 @@
-"""The rivals: each library behind one of two faces.
+"""The rivals: each library behind one of two faces, and the floor.
 
 tengen and torch run the same program (``Tensors``); HIPS autograd and JAX run a program over
 NumPy-like arrays and pure functions (``Arrays``). A library that is not installed is left out.
+Beside them runs what no library on NumPy does without (``Floor``).
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 #: In the order in which their figures are shown.
-NAMES = ("tengen", "torch", "autograd", "jax", "jit")
+NAMES = ("tengen", "torch", "autograd", "jax", "jit", "floor")
 _PACKAGES = {"jit": "jax"}
 
 
@@ -71,25 +76,86 @@ class Arrays:
         return self.function(self.value_and_grad(function), list(arguments))
 
 
-Library = Tensors | Arrays
+class Floor:
+    """Bare NumPy calls into buffers that were made before, with forward and backward written by hand.
+
+    Arrays larger than the cache are gone through in blocks, by as many threads as the others have.
+    """
+
+    name = "floor"
+    BLOCK = 16384
+
+    def __init__(self) -> None:
+        self.threads = 1
+        self._pool: ThreadPoolExecutor | None = None
+
+    def each(self, count: int, work: Callable[[int], Any]) -> None:
+        """``work(0)`` to ``work(count - 1)``, each in some thread."""
+        if self.threads == 1:
+            for i in range(count):
+                work(i)
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads - 1)
+        bounds = [count * i // self.threads for i in range(self.threads + 1)]
+        futures = [self._pool.submit(_each, work, a, b) for a, b in pairwise(bounds[1:])]
+        _each(work, 0, bounds[1])
+        for future in futures:
+            future.result()
+
+
+def _each(work: Callable[[int], Any], begin: int, end: int) -> None:
+    for i in range(begin, end):
+        work(i)
+
+
+Library = Tensors | Arrays | Floor
 
 
 def installed(name: str) -> bool:
     """Whether a rival can run here."""
+    if name == "floor":
+        return True
     return importlib.util.find_spec(_PACKAGES.get(name, name)) is not None
 
 
 def load(name: str) -> Library:
     """A rival by its name."""
+    if name == "floor":
+        return Floor()
     if name in ("tengen", "torch"):
         return Tensors(name, importlib.import_module(name), importlib.import_module(f"{name}.nn.functional"))
     return _hips() if name == "autograd" else _jax(name)
 
 
-def set_threads(library: Library, count: int | None) -> None:
-    """Use ``count`` threads, None for the library's own choice. BLAS and XLA are told by the environment."""
-    if count is not None and isinstance(library, Tensors) and hasattr(library.m, "set_num_threads"):
-        library.m.set_num_threads(count)
+@contextmanager
+def threads(libraries: Iterable[Library], count: int | None) -> Iterator[None]:
+    """Let every library use ``count`` threads, None for its own choice; afterwards it is as it was.
+
+    NumPy's BLAS belongs to tengen, autograd and the floor alike, and has one number for all of them: it
+    is set once, here. XLA reads its number from the environment when it is imported, see suite.py.
+    """
+    from threadpoolctl import threadpool_limits
+
+    libraries = list(libraries)
+    modules = [x.m for x in libraries if isinstance(x, Tensors) and hasattr(x.m, "set_num_threads")]
+    floors = [library for library in libraries if isinstance(library, Floor)]
+    before = [m.get_num_threads() for m in modules]
+    with threadpool_limits(count, user_api="blas"):
+        try:
+            for m in modules if count is not None else ():
+                m.set_num_threads(count)
+            for floor in floors:
+                floor.threads = count or available()
+            yield
+        finally:
+            for m, number in zip(modules, before, strict=True) if count is not None else ():
+                m.set_num_threads(number)
+
+
+def available() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def to_arrays(result: Any) -> list[np.ndarray]:

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import generation
-from harness import processes_in_turn, python
-from libraries import Tensors, installed, load
+import import_time
+from libraries import Floor, Tensors, installed, load
 
 #: The programs whose peak memory is measured: the names that ``--peak`` takes.
-PEAKS = {"GPT block": "gpt", "expression 1e7": "expression"}
+PEAKS = {"GPT block": "gpt", "expression 1e7": "expression 1e7"}
 _REPEATS = 3
+#: What NumPy's import may be exceeded by.
+IMPORT_MARGIN = 0.04
 
 
-def peak_memory(names: Sequence[str]) -> dict[str, dict[str, float]]:
-    """The peak resident bytes of a process that runs each program: row -> library -> bytes."""
-    rows: dict[str, dict[str, float]] = {}
-    for row, program in PEAKS.items():
-        rows[f"peak memory: {row}"] = {
-            name: _peak(name, program) for name in names if name in ("tengen", "torch") and installed(name)
-        }
+def peak_memory(names: Sequence[str], seconds: float) -> list[dict[str, Any]]:
+    """The peak resident bytes of a process that runs each program a few times."""
+    rows = []
+    for label, program in PEAKS.items():
+        found = {n: _peak(n, program) for n in names if n in ("tengen", "torch", "floor") and installed(n)}
+        rows.append(_row(f"peak memory: {label}", "bytes", 0.6, 1.0, found))
     return rows
 
 
@@ -35,12 +36,12 @@ def _peak(name: str, program: str) -> float:
 
 def _run_peak(name: str, program: str) -> float:
     """Run the program in this process a few times; the high-water mark of its resident memory."""
-    from workloads.large import expression_tensors
-    from workloads.training import gpt_tensors
+    from workloads import WORKLOADS
 
     library = load(name)
-    assert isinstance(library, Tensors)
-    run = gpt_tensors(library) if program == "gpt" else expression_tensors(10**7)(library)
+    assert isinstance(library, Tensors | Floor)
+    run = next(w for w in WORKLOADS if w.name == program).rival(library)
+    assert run is not None
     for _ in range(_REPEATS):
         run()
     return _high_water()
@@ -58,24 +59,49 @@ def _high_water() -> float:
     return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
-def import_time(names: Sequence[str]) -> dict[str, dict[str, float]]:
+def imports(names: Sequence[str], seconds: float) -> list[dict[str, Any]]:
     """The seconds of a process that imports each library, less those of an empty one."""
-    commands = {"python": python("pass"), "numpy": python("import numpy; numpy.ones(1)")}
-    for name in names:
-        if name in ("tengen", "torch") and installed(name):
-            commands[name] = python(f"import {name}; {name}.ones(1)")
-    found = processes_in_turn(commands, rounds=7)
-    return {"import": {n: t - found["python"] for n, t in found.items() if n != "python"}}
+    libraries = [n for n in ("tengen", "torch") if n in names and installed(n)]
+    rounds = 9 if seconds > 0 else 1
+    found = import_time.seconds([*libraries, "numpy"], rounds=rounds)
+    first = import_time.seconds([*libraries, "numpy"], first_tensor=True, rounds=rounds)
+    floors = [{"numpy": times.pop("numpy")} for times in (found, first)]
+    limit = (floors[0]["numpy"] + IMPORT_MARGIN) / found["torch"] if "torch" in found else None
+    return [
+        {**_row("import", "seconds", 0.1, limit, found), "floors": floors[0]},
+        {**_row("import and a first tensor", "seconds", None, None, first), "floors": floors[1]},
+    ]
 
 
-def generator(names: Sequence[str]) -> dict[str, dict[str, float]]:
+def generators(names: Sequence[str], seconds: float) -> list[dict[str, Any]]:
     """The seconds of the generators, per operator; torch's is torchgen."""
-    found = generation.seconds_per_operator()
-    return {"generation, per operator": {n.replace("torchgen", "torch"): t for n, t in found.items()}}
+    found = generation.seconds_per_operator(3 if seconds > 0 else 1)
+    found = {n.replace("torchgen", "torch"): t for n, t in found.items()}
+    return [_row("generation, per operator", "seconds", 0.1, 0.2, found)]
 
+
+def _row(
+    name: str, unit: str, target: float | None, limit: float | None, values: dict[str, float]
+) -> dict[str, Any]:
+    floors = {"numpy": values.pop("floor")} if "floor" in values else {}
+    return {
+        "name": name,
+        "row": name,
+        "unit": unit,
+        "target": target,
+        "limit": limit,
+        "values": values,
+        "floors": floors,
+    }
+
+
+#: What the command line calls them.
+PROCESSES: dict[str, Callable[[Sequence[str], float], list[dict[str, Any]]]] = {
+    "memory": peak_memory,
+    "import": imports,
+    "generation": generators,
+}
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--peak"]:
         print(_run_peak(*sys.argv[2:4]))
-    else:
-        print(json.dumps({**peak_memory(("tengen", "torch")), **import_time(("tengen", "torch"))}, indent=1))

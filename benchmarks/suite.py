@@ -6,7 +6,8 @@
     python benchmarks/suite.py --only tengen,torch --json figures.json
 
 With one thread the clock is the processor time of the process, which other programs on the
-machine disturb less; otherwise it is the wall's.
+machine disturb less; otherwise it is the wall's. ``floor`` among the libraries is bare NumPy, and what
+the machine allows (see workloads/workload.py).
 """
 
 from __future__ import annotations
@@ -14,17 +15,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import sys
-import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _XLA = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-_PROCESSES = ("memory", "import", "generation")
-_UNITS = ((1.0, "s "), (1e3, "ms"), (1e6, "us"))
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -35,10 +32,11 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("workloads", nargs="*", help="beginnings of names; default: all")
     parser.add_argument("--threads", default="1", help='a number, or "default" (default: 1)')
     parser.add_argument(
-        "--only", type=lambda text: text.split(","), help="libraries: tengen,torch,autograd,jax,jit"
+        "--only", type=lambda text: text.split(","), help="libraries: tengen,torch,autograd,jax,jit,floor"
     )
     parser.add_argument("--seconds", type=float, default=2.0, help="for each workload (default: 2)")
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file, - for stdout")
+    parser.add_argument("--no-processes", action="store_true", help="leave out the rows that are processes")
     parser.add_argument("--list", action="store_true", help="print the names of the workloads")
     return parser
 
@@ -52,157 +50,111 @@ def main() -> None:
         if count == 1:
             os.environ.setdefault("XLA_FLAGS", _XLA)
     from libraries import NAMES, installed
+    from processes import PROCESSES
     from workloads import WORKLOADS
 
     chosen = [w for w in WORKLOADS if not asked.workloads or w.name.startswith(tuple(asked.workloads))]
+    whole = [n for n in PROCESSES if n in asked.workloads or not (asked.workloads or asked.no_processes)]
     if asked.list:
-        print("\n".join([w.name for w in WORKLOADS] + list(_PROCESSES)))
+        print("\n".join([w.name for w in WORKLOADS] + list(PROCESSES)))
         return
     names = [n for n in asked.only or NAMES if installed(n)]
     missing = [n for n in asked.only or NAMES if n not in names]
     if missing:
         print(f"not installed: {', '.join(missing)}", file=sys.stderr)
-    figures = timed(chosen, names, count, asked.seconds)
-    rows = processes(asked.workloads, names)
+    record = {
+        **circumstances(asked.threads),
+        "workloads": timed(chosen, names, count, asked.seconds),
+        "processes": [row for name in whole for row in PROCESSES[name](names, asked.seconds)],
+    }
     if asked.json != "-":
-        print_table(chosen, figures, rows)
+        from table import print_record
+
+        print_record(record)
     if asked.json:
-        write_json(asked.json, asked.threads, chosen, figures, rows)
+        write_json(asked.json, record)
 
 
-def timed(chosen: Sequence[Any], names: Sequence[str], count: int | None, seconds: float) -> dict[str, Any]:
-    """The seconds of each workload by library."""
-    from harness import calibrated
-    from libraries import load, set_threads
+def circumstances(threads: str) -> dict[str, Any]:
+    """What the figures belong to."""
+    from libraries import available
+    from machine import blas, machine, today, versions
+
+    return {
+        "date": today(),
+        "threads": threads,
+        "processors": available(),
+        "clock": "processor" if threads == "1" else "wall",
+        "machine": machine(),
+        "blas": blas(),
+        "versions": versions(),
+    }
+
+
+def timed(
+    chosen: Sequence[Any], names: Sequence[str], count: int | None, seconds: float
+) -> list[dict[str, Any]]:
+    """A row for each workload: the seconds of each library, and its floors."""
+    from libraries import load, threads
 
     libraries = {name: load(name) for name in names} if chosen else {}
-    for library in libraries.values():
-        set_threads(library, count)
-    clock: Callable[[], float] = time.process_time if count == 1 else time.perf_counter
-    figures: dict[str, Any] = {}
-    for w in chosen:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of rivals, about our program
-            rivals = {n: r for n, library in libraries.items() if (r := w.rival(library)) is not None}
-            check_equal(w, rivals)
-            found = calibrated(rivals, seconds, clock)
-        figures[w.name] = {n: t / w.units for n, t in found.items()}
-        if sys.stderr.isatty():
-            print(f"\r{len(figures)}/{len(chosen)} {w.name:40}", end="", file=sys.stderr)
-    return figures
+    rows = []
+    with threads(libraries.values(), count), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of rivals, about our program
+        for w in chosen:
+            if sys.stderr.isatty():
+                print(f"\r{len(rows) + 1}/{len(chosen)} {w.name:50}", end="", file=sys.stderr)
+            rows.append(row(w, libraries, count == 1, seconds))
+    return rows
 
 
-def check_equal(workload: Any, rivals: Any) -> None:
-    """Raise AssertionError where a library's results are not those of the first."""
+def row(w: Any, libraries: dict[str, Any], processor: bool, seconds: float) -> dict[str, Any]:
+    """The figures of one workload; results are compared before anything is timed."""
+    from harness import calibrated
+    from yardsticks import yardsticks
+
+    rivals = {n: r for n, library in libraries.items() if (r := w.rival(library)) is not None}
+    results = check_equal(w, rivals)
+    sticks = yardsticks(w, results, libraries["floor"]) if "floor" in libraries else {}
+    found = calibrated({**rivals, **{n: s for n, (s, _) in sticks.items()}}, seconds, processor)
+    floors = {n: found.pop(n) * factor for n, (_, factor) in sticks.items()}
+    if "floor" in found:
+        floors = {"numpy": found.pop("floor"), **floors}
+    return {
+        "name": w.name,
+        "row": w.row,
+        "target": w.target,
+        "limit": w.limit,
+        "counted": w.counted,
+        "seconds": {n: t / w.units for n, t in found.items()},
+        "floors": {n: t / w.units for n, t in floors.items()},
+    }
+
+
+def check_equal(workload: Any, rivals: Any) -> list[Any]:
+    """The results of the first library; AssertionError where another's are not the same."""
     import numpy as np
     from libraries import to_arrays
 
-    expected: list[Any] | None = None
-    for name, rival in rivals.items():
-        found = to_arrays(rival())
-        if expected is None:
+    expected: list[Any] = []
+    for number, (name, rival) in enumerate(rivals.items()):
+        found = [a.copy() for a in to_arrays(rival())]
+        if number == 0:
             first, expected = name, found
             continue
-        pairs = list(zip(expected, found, strict=False))
         assert len(expected) == len(found), f"{workload.name}: {name} has {len(found)} results"
-        for a, b in pairs:
+        for a, b in zip(expected, found, strict=True):
+            assert a.size == b.size, f"{workload.name}: {name} has {b.shape}, {first} has {a.shape}"
             bound = workload.tolerance * max(1.0, float(np.abs(a).max()) if a.size else 1.0)
             assert np.allclose(a.ravel(), b.ravel(), workload.tolerance, bound), (
                 f"{workload.name}: {name} and {first} differ by {np.abs(a.ravel() - b.ravel()).max()}"
             )
+    return expected
 
 
-def processes(asked: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, float]]:
-    """The rows that are whole processes."""
-    import processes as whole
-
-    rows: dict[str, dict[str, float]] = {}
-    for name, run in zip(_PROCESSES, (whole.peak_memory, whole.import_time, whole.generator), strict=True):
-        if not asked or name in asked:
-            rows.update(run(names))
-    return rows
-
-
-# -- output ----------------------------------------------------------------------------------------
-
-
-def print_table(chosen: Sequence[Any], figures: dict[str, Any], rows: dict[str, dict[str, float]]) -> None:
-    """A line for each workload: our ratio to torch, torch's time, the rivals' ratios to torch."""
-    if figures:
-        print(
-            f"{'workload':44}{'ratio':>7}{'target':>8}{'limit':>7}   {'torch':>10}   autograd    jax    jit"
-        )
-    last: Any = None
-    ratios: list[float] = []
-    for w in [*chosen, None]:
-        if last is not None and (w is None or w.row != last.row):
-            if len(ratios) > 1:
-                mean = statistics.fmean(ratios)
-                print(f"{'= ' + last.row + ', mean':44}{mean:7.2f}{_verdict(last, mean)}")
-            ratios = []
-        if w is not None:
-            ratio = _ratio(figures[w.name], "tengen")
-            if ratio is not None and w.counted:
-                ratios.append(ratio)
-            print(line(w, figures[w.name]))
-        last = w
-    for name, found in rows.items():
-        cells = "  ".join(f"{n} {_amount(name, v)}" for n, v in found.items())
-        print(f"{name:44}{_cell(_ratio(found, 'tengen'), 7)}{'':18}{cells}")
-
-
-def line(w: Any, found: dict[str, float]) -> str:
-    """A workload's line."""
-    ratio = _ratio(found, "tengen")
-    base = found.get("torch")
-    shown = _time(base) if base is not None else _time(found[next(iter(found))])
-    others = "".join(_cell(_ratio(found, n), 9 if n == "autograd" else 7) for n in ("autograd", "jax", "jit"))
-    mark = _verdict(w, ratio) if ratio is not None else f"{w.target or '':>8}{w.limit or '':>7}   "
-    return f"{w.name:44}{_cell(ratio, 7)}{mark}{shown:>10}{others}".rstrip()
-
-
-def _ratio(found: dict[str, float], name: str) -> float | None:
-    return found[name] / found["torch"] if name in found and "torch" in found else None
-
-
-def _verdict(w: Any, ratio: float) -> str:
-    mark = "" if w.limit is None else " !" if ratio > w.limit else " *" if ratio <= w.target else "  "
-    return f"{w.target or '':>8}{w.limit or '':>7}{mark} "
-
-
-def _cell(ratio: float | None, width: int) -> str:
-    if ratio is None:
-        return "-".rjust(width)
-    return (f"{ratio:.2f}" if ratio >= 0.01 else f"{ratio:.4f}").rjust(width)
-
-
-def _time(seconds: float) -> str:
-    factor, unit = next((f, u) for f, u in _UNITS if seconds * f >= 1 or u == "us")
-    return f"{seconds * factor:.2f} {unit}"
-
-
-def _amount(row: str, value: float) -> str:
-    return f"{value / 1e6:.0f} MB" if "memory" in row else _time(value)
-
-
-def write_json(path: str, threads: str, chosen: Sequence[Any], figures: Any, rows: Any) -> None:
-    """The figures, with the versions and the number of threads they belong to."""
-    import platform
-    from importlib.metadata import PackageNotFoundError, version
-
-    versions = {"python": platform.python_version()}
-    for package in ("tengen", "torch", "numpy", "autograd", "jax"):
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    workloads = [
-        {"name": w.name, "row": w.row, "target": w.target, "limit": w.limit, "seconds": figures[w.name]}
-        for w in chosen
-    ]
-    text = json.dumps(
-        {"threads": threads, "versions": versions, "workloads": workloads, "processes": rows}, indent=1
-    )
+def write_json(path: str, record: Any) -> None:
+    """The figures, to a file or to the standard output."""
+    text = json.dumps(record, indent=1)
     if path == "-":
         print(text)
         return
