@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -163,22 +164,46 @@ def _max_pool_forward(
     The first of equal elements counts; NaN is greater than everything (the last NaN counts).
     """
     window = pool_window(self, dims, kernel_size, stride, padding, dilation, ceil_mode)
-    padded = _padded(self, window, _least(self.dtype))
-    shape = (*self.shape[:-dims], *window.out)
-    best = np.full(shape, _least(self.dtype), self.dtype)
-    chosen = np.broadcast_to(_first_taps(window), shape).copy()
-    for number, seen in enumerate(window.taps()):
-        value = padded[(..., *seen)]
-        np.copyto(chosen, number, where=value > best)
-        np.maximum(best, value, out=best)
+    least = _least(self.dtype)
+    padded = _padded(self, window, least)
+    best, chosen = _maximum(padded, window)
+    if padded is not self:  # where nothing is greater than the padding, the first tap inside
+        np.copyto(chosen, _first_taps(window), where=best == least, casting="unsafe")
     if self.dtype.kind == "f" and np.isnan(best).any():
         for number, seen in enumerate(window.taps()):
             np.copyto(chosen, number, where=np.isnan(padded[(..., *seen)]))
     return best, _flat_indices(chosen, window)
 
 
-def _flat_indices(chosen: Array, window: Window) -> Array:
-    """Indices into the flattened input of the chosen tap of each window."""
+def _maximum(padded: Array, window: Window) -> tuple[Array, Array]:
+    """The maximum of each window, and the number of the first tap that sees it.
+
+    It goes along one dimension after the other, the last one first, so a window costs the sum of its
+    sides. A later tap has the greater number, so what is greater takes the place of a number by maximum.
+    """
+    kind = np.uint8 if math.prod(window.kernel) <= 256 else np.int32
+    best, chosen, step = padded, None, 1
+    for dim in reversed(range(len(window.kernel))):
+        source, numbers = best, chosen
+        after = [slice(None)] * (len(window.kernel) - dim - 1)
+        for tap in range(window.kernel[dim]):
+            seen = (..., window.seen(dim, tap), *after)
+            value = source[seen]
+            if not tap:
+                best = value.copy()
+                chosen = np.zeros(best.shape, kind) if numbers is None else numbers[seen].copy()
+                continue
+            greater = np.greater(value, best).view(np.uint8)
+            number = tap * step if numbers is None else numbers[seen] + tap * step
+            np.maximum(chosen, np.multiply(greater, number, dtype=kind), out=chosen)
+            np.maximum(best, value, out=best)
+        step *= window.kernel[dim]
+    return best, chosen
+
+
+@lru_cache(64)
+def _places(window: Window) -> tuple[Array, Array]:
+    """Indices into the flattened input: of taps, from where their window begins, and of these beginnings."""
     dims = len(window.kernel)
     offsets = np.zeros(window.kernel, np.int64)
     base: Array = np.zeros(window.out, np.int64)
@@ -186,7 +211,13 @@ def _flat_indices(chosen: Array, window: Window) -> Array:
         after = [1] * (dims - dim - 1)
         offsets = offsets * n + (np.arange(k) * window.dilation[dim]).reshape(-1, *after)
         base = base * n + window.starts(dim).reshape(-1, *after)
-    indices: Array = offsets.ravel()[chosen]
+    return offsets.ravel(), base
+
+
+def _flat_indices(chosen: Array, window: Window) -> Array:
+    """Indices into the flattened input of the chosen tap of each window."""
+    offsets, base = _places(window)
+    indices: Array = offsets.take(chosen)
     indices += base
     return indices
 
