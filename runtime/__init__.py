@@ -24,7 +24,20 @@ if not _generating():
         _broken = _error
 
 _SUBMODULES = frozenset(
-    {"func", "jit", "linalg", "nn", "onnx", "ops", "overrides", "profiler", "special", "testing", "utils"}
+    {
+        "func",
+        "jit",
+        "linalg",
+        "nn",
+        "onnx",
+        "ops",
+        "optim",
+        "overrides",
+        "profiler",
+        "special",
+        "testing",
+        "utils",
+    }
 )
 
 #: Functions of submodules that have a name here too.

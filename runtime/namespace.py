@@ -85,6 +85,7 @@ if _TYPE_CHECKING:
     from tengen import nn as nn
     from tengen import onnx as onnx
     from tengen import ops as ops
+    from tengen import optim as optim
     from tengen import overrides as overrides
     from tengen import profiler as profiler
     from tengen import random as random

@@ -1,3 +1,4 @@
-"""Neural networks: ``tengen.nn.functional``."""
+"""Neural networks: ``tengen.nn.functional``, and ``tengen.nn.utils`` for their gradients."""
 
 from tengen.nn import functional as functional
+from tengen.nn import utils as utils

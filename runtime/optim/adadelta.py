@@ -1,0 +1,97 @@
+"""Adadelta."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tengen.optim.blocks import Array, Kernel, constants
+from tengen.optim.checks import check_not_negative, check_rate
+from tengen.optim.elementwise import Elementwise, State, as_real, decayed
+from tengen.optim.optimizer import Group, Params, number
+from tengen.tensor import Tensor
+
+__all__ = ["Adadelta"]
+
+
+class Adadelta(Elementwise):
+    """Steps as large as former steps were, relative to the gradients.
+
+    With running averages ``v`` of ``g**2`` and ``u`` of the squares of the steps, of decay rate ``rho``, the
+    direction is ``d = sqrt(u + eps) / sqrt(v + eps) * g``, and ``p -= lr * d``. ``weight_decay`` adds
+    ``weight_decay * p`` to ``g``, ``maximize`` turns its sign. ``foreach`` chooses among PyTorch's ways to
+    compute the same, and changes nothing here. With ``differentiable`` the step is recorded. ``capturable``
+    is an AssertionError in ``step``.
+
+    The states are ``step``, ``square_avg`` and ``acc_delta``. ValueError for numbers out of range.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        check_not_negative("epsilon value", eps)
+        check_not_negative("weight_decay value", weight_decay)
+        defaults = {
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _names(self, group: Group) -> tuple[str, ...]:
+        return ("square_avg", "acc_delta")
+
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+        rho = options["rho"]
+        keep, new, eps, rate = constants(dtype, rho, 1 - rho, options["eps"], options["lr"])
+        add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
+
+        def kernel(p: Array, g: Array, v: Array, u: Array, t: Array, d: Array) -> None:
+            multiply(g, g, t)
+            multiply(t, new, t)
+            multiply(v, keep, v)
+            add(v, t, v)
+            add(v, eps, t)
+            sqrt(t, t)
+            add(u, eps, d)
+            sqrt(d, d)
+            divide(d, t, d)
+            multiply(d, g, d)
+            multiply(d, d, t)
+            multiply(t, new, t)
+            multiply(u, keep, u)
+            add(u, t, u)
+            multiply(d, rate, d)
+            subtract(p, d, p)
+
+        return kernel, 2
+
+    def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
+        rho, eps = group["rho"], group["eps"]
+        state["step"] += 1
+        grad = decayed(group, param, grad)
+        param, grad, square, moved = as_real(param, grad, state["square_avg"], state["acc_delta"])
+        square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
+        delta = moved.add(eps).sqrt() / square.add(eps).sqrt() * grad
+        moved.mul_(rho).addcmul_(delta, delta, value=1 - rho)
+        param.add_(delta, alpha=-number(group["lr"]))

@@ -1,0 +1,104 @@
+"""Adagrad."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tengen.generated.functions import full_like
+from tengen.optim.blocks import Array, Kernel, constants
+from tengen.optim.checks import check_not_negative, check_rate
+from tengen.optim.elementwise import Elementwise, State, as_real, check_modes, decayed, new_count
+from tengen.optim.optimizer import Group, Params, number
+from tengen.tensor import Tensor
+
+__all__ = ["Adagrad"]
+
+
+class Adagrad(Elementwise):
+    """Steps by the gradient over the root of the sum of all its squares.
+
+    ``s += g**2`` begins at ``initial_accumulator_value``, and ``p -= lr / (1 + (t - 1) * lr_decay) * g /
+    (sqrt(s) + eps)``. ``weight_decay`` adds ``weight_decay * p`` to ``g``, ``maximize`` turns its sign.
+    ``foreach`` and ``fused`` choose among PyTorch's ways to compute the same, and change nothing here. With
+    ``differentiable`` the step is recorded.
+
+    The states are ``step`` and ``sum``; they are made at once. ValueError for negative numbers, RuntimeError
+    for ``fused`` with ``foreach`` or ``differentiable``.
+    """
+
+    later_options: ClassVar[dict[str, Any]] = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "fused": None,
+    }
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_rate(lr)
+        check_not_negative("lr_decay value", lr_decay)
+        check_not_negative("weight_decay value", weight_decay)
+        check_not_negative("initial_accumulator_value value", initial_accumulator_value)
+        check_not_negative("epsilon value", eps)
+        check_modes(foreach, fused, differentiable)
+        defaults = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        for group in self.param_groups:
+            for p in group["params"]:
+                self._begin(group, p, self.state[p])
+
+    def _names(self, group: Group) -> tuple[str, ...]:
+        return ("sum",)
+
+    def _begin(self, group: Group, param: Tensor, state: State) -> None:
+        value = self.defaults["initial_accumulator_value"]
+        state["step"] = new_count(group, param)
+        state["sum"] = full_like(param, complex(value, value) if param.is_complex() else value)
+
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+        rate = options["lr"] / (1 + (counts[0] - 1) * options["lr_decay"])
+        eps, size = constants(dtype, options["eps"], rate)
+        add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
+
+        def kernel(p: Array, g: Array, s: Array, t: Array) -> None:
+            multiply(g, g, t)
+            add(s, t, s)
+            sqrt(s, t)
+            add(t, eps, t)
+            divide(g, t, t)
+            multiply(t, size, t)
+            subtract(p, t, p)
+
+        return kernel, 1
+
+    def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
+        state["step"] += 1
+        rate = number(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        param, grad, total = as_real(param, decayed(group, param, grad), state["sum"])
+        total.addcmul_(grad, grad)
+        param.addcdiv_(grad, total.sqrt().add(group["eps"]), value=-rate)

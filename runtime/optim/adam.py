@@ -1,0 +1,165 @@
+"""Adam, and with decoupled weight decay AdamW."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tengen.generated.functions import maximum
+from tengen.optim.blocks import Array, Kernel, constants
+from tengen.optim.checks import check_betas, check_not_negative
+from tengen.optim.elementwise import Elementwise, State, as_real, check_modes, decayed
+from tengen.optim.optimizer import Group, Params, number, scalar
+from tengen.tensor import Tensor
+
+__all__ = ["Adam"]
+
+Beta = float | Tensor
+
+
+class Adam(Elementwise):
+    """Steps by the ratio of running averages: of the gradient, and of its square's root.
+
+    ``m = b1 * m + (1 - b1) * g`` and ``v = b2 * v + (1 - b2) * g**2`` begin at 0, which is corrected for:
+    ``p -= lr * m / (1 - b1**t) / (sqrt(v / (1 - b2**t)) + eps)``. ``amsgrad`` takes the largest ``v`` so far.
+    ``weight_decay`` adds ``weight_decay * p`` to ``g``, or if ``decoupled_weight_decay`` it shrinks ``p`` by
+    the factor ``1 - lr * weight_decay`` beforehand. ``lr`` and ``betas`` may be tensors of one element.
+    ``foreach`` and ``fused`` choose among PyTorch's ways to compute the same, and change nothing here.
+    With ``differentiable`` the step is recorded. ``capturable`` is an AssertionError in ``step``.
+
+    The states are ``step``, ``exp_avg``, ``exp_avg_sq`` and ``max_exp_avg_sq``. ValueError for numbers out of
+    range, RuntimeError for ``fused`` with ``foreach`` or ``differentiable``.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[Beta, Beta] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        many = bool(foreach) and not capturable
+        _check_one("lr", lr, many)
+        check_not_negative("learning rate", lr)
+        check_not_negative("epsilon value", eps)
+        check_betas(betas)
+        check_not_negative("weight_decay value", weight_decay)
+        kinds = {Tensor if isinstance(b, Tensor) else float if isinstance(b, float) else None for b in betas}
+        if len(kinds) != 1 or None in kinds:
+            raise ValueError("betas must be either both floats or both Tensors")
+        for index, beta in enumerate(betas):
+            _check_one(f"betas[{index}]", beta, many)
+        check_modes(foreach, fused, differentiable)
+        defaults = {
+            "lr": lr,
+            "betas": tuple([scalar(beta) for beta in betas]),
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, defaults)
+
+    later_options: ClassVar[dict[str, Any]] = {
+        **Elementwise.later_options,
+        "amsgrad": False,
+        "decoupled_weight_decay": False,
+        "fused": None,
+    }
+
+    def _names(self, group: Group) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
+
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+        rate, beta1, beta2 = options["lr"], *map(number, options["betas"])
+        step = counts[0]
+        size, root = rate / (1 - beta1**step), (1 - beta2**step) ** 0.5
+        decay = 1 - rate * options["weight_decay"] if options["decoupled_weight_decay"] else 1
+        keep1, new1, keep2, new2, eps, scale, shrink = constants(
+            dtype, beta1, 1 - beta1, beta2, 1 - beta2, options["eps"] * root, size * root, decay
+        )
+        add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
+        larger = np.maximum
+
+        def kernel(p: Array, g: Array, m: Array, v: Array, *others: Array) -> None:
+            t = others[-1]
+            if decay != 1:
+                multiply(p, shrink, p)
+            multiply(g, new1, t)
+            multiply(m, keep1, m)
+            add(m, t, m)
+            multiply(g, g, t)
+            multiply(t, new2, t)
+            multiply(v, keep2, v)
+            add(v, t, v)
+            if len(others) == 1:
+                sqrt(v, t)
+            else:
+                largest = others[0]
+                larger(largest, v, out=largest)
+                sqrt(largest, t)
+            # both sides of the fraction are multiplied by the root of v's correction: a pass less
+            add(t, eps, t)
+            divide(m, t, t)
+            multiply(t, scale, t)
+            subtract(p, t, p)
+
+        return kernel, 1
+
+    def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
+        rate, (beta1, beta2) = scalar(group["lr"]), group["betas"]
+        differentiable = group["differentiable"]
+        count = state["step"]
+        if differentiable and count.requires_grad:
+            raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
+        if not differentiable:
+            rate, beta1, beta2 = number(rate), number(beta1), number(beta2)
+        count += 1
+        if group["weight_decay"] != 0 and group["decoupled_weight_decay"]:
+            param.mul_(1 - rate * group["weight_decay"])
+        grad = decayed(group, param, grad)
+        param, grad, mean, square = as_real(param, grad, state["exp_avg"], state["exp_avg_sq"])
+        mean.lerp_(grad, 1 - beta1)
+        if isinstance(beta2, Tensor):
+            square.lerp_(grad.square(), 1 - beta2)
+        else:
+            square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        step = count.clone() if differentiable else count.item()
+        correction1, correction2 = 1 - beta1**step, 1 - beta2**step
+        if group["amsgrad"]:
+            (largest,) = as_real(state["max_exp_avg_sq"])
+            largest.copy_(maximum(largest.clone() if differentiable else largest, square))
+            square = largest
+        size = rate / correction1
+        if differentiable:
+            denominator = square.sqrt() / (correction2.sqrt() * -size) + group["eps"] / -size
+            param.addcdiv_(mean.clone(), denominator)
+        else:
+            denominator = (square.sqrt() / correction2**0.5).add_(group["eps"])
+            param.addcdiv_(mean, denominator, value=-size)
+
+
+def _check_one(name: str, value: Any, many: bool) -> None:
+    """Raise ValueError for a tensor of several elements, or one that PyTorch would not take here."""
+    if not isinstance(value, Tensor):
+        return
+    if many:
+        raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
+    if value.numel() != 1:
+        raise ValueError(f"Tensor {name} must be 1-element")

@@ -1,0 +1,95 @@
+"""Adamax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tengen.generated.functions import maximum
+from tengen.optim.blocks import Array, Kernel, constants
+from tengen.optim.checks import check_betas, check_not_negative, check_rate
+from tengen.optim.elementwise import Elementwise, State, as_real, decayed
+from tengen.optim.optimizer import Group, Params, number
+from tengen.tensor import Tensor
+
+__all__ = ["Adamax"]
+
+
+class Adamax(Elementwise):
+    """Adam with the largest of the gradients, which fade, in place of their mean square.
+
+    ``m = b1 * m + (1 - b1) * g`` and ``u = max(b2 * u, abs(g) + eps)`` begin at 0, and
+    ``p -= lr / (1 - b1**t) * m / u``. ``weight_decay`` adds ``weight_decay * p`` to ``g``, ``maximize`` turns
+    its sign. ``foreach`` chooses among PyTorch's ways to compute the same, and changes nothing here. With
+    ``differentiable`` the step is recorded. ``capturable`` is an AssertionError in ``step``.
+
+    The states are ``step``, ``exp_avg`` and ``exp_inf``. ValueError for numbers out of range.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        check_not_negative("epsilon value", eps)
+        check_betas(betas)
+        check_not_negative("weight_decay value", weight_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _names(self, group: Group) -> tuple[str, ...]:
+        return ("exp_avg", "exp_inf")
+
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+        beta1, beta2 = options["betas"]
+        rate = options["lr"] / (1 - beta1 ** counts[0])
+        keep1, new1, keep2, eps, size = constants(dtype, beta1, 1 - beta1, beta2, options["eps"], rate)
+        add, subtract, multiply, divide = np.add, np.subtract, np.multiply, np.divide
+        absolute, larger = np.absolute, np.maximum
+
+        def kernel(p: Array, g: Array, m: Array, u: Array, t: Array) -> None:
+            multiply(g, new1, t)
+            multiply(m, keep1, m)
+            add(m, t, m)
+            absolute(g, t)
+            add(t, eps, t)
+            multiply(u, keep2, u)
+            larger(u, t, out=u)
+            divide(m, u, t)
+            multiply(t, size, t)
+            subtract(p, t, p)
+
+        return kernel, 1
+
+    def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
+        beta1, beta2 = group["betas"]
+        state["step"] += 1
+        grad = decayed(group, param, grad)
+        param, grad, mean, largest = as_real(param, grad, state["exp_avg"], state["exp_inf"])
+        mean.lerp_(grad, 1 - beta1)
+        largest.copy_(maximum(largest.mul(beta2), grad.abs().add(group["eps"])))
+        rate = number(group["lr"]) / (1 - beta1 ** state["step"].item())
+        if group["differentiable"]:
+            param.addcdiv_(mean.clone(), largest.clone(), value=-rate)
+        else:
+            param.addcdiv_(mean, largest, value=-rate)

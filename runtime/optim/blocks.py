@@ -1,0 +1,64 @@
+"""Loops over large arrays in blocks that stay in the cache, with scratch memory, in threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tengen.native.parallel import parallel_for
+
+Array = np.ndarray[Any, Any]
+#: Changes the arrays of one block: the first in place, by the second; the last ones are scratch.
+Kernel = Callable[..., None]
+
+#: Elements of a block; with the five arrays of most updates a block fills half of a usual second-level cache.
+BLOCK = 32768
+#: What a thread must at least have to do, in elements.
+GRAIN = 4 * BLOCK
+
+
+class _Scratch(threading.local):
+    """A thread's scratch arrays, by dtype."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[Any, list[Array]] = {}
+
+
+_scratch = _Scratch()
+
+
+def scratch(dtype: Any, count: int) -> list[Array]:
+    """``count`` arrays of a block's length: this thread's own, whose content is of no value to anyone."""
+    found = _scratch.arrays.setdefault(dtype, [])
+    while len(found) < count:
+        found.append(np.empty(BLOCK, dtype))
+    return found[:count]
+
+
+def run(kernel: Kernel, arrays: Sequence[Array], count: int) -> None:
+    """Call ``kernel`` with the arrays, which are of one length, and ``count`` scratch arrays, in blocks."""
+    first = arrays[0]
+    size, dtype = first.size, first.dtype
+    if size <= BLOCK:
+        kernel(*arrays, *[s[:size] for s in scratch(dtype, count)])
+        return
+
+    def task(begin: int, end: int) -> None:
+        spare = scratch(dtype, count)
+        stop = end - BLOCK
+        while begin <= stop:
+            after = begin + BLOCK
+            kernel(*[a[begin:after] for a in arrays], *spare)
+            begin = after
+        if begin < end:
+            kernel(*[a[begin:end] for a in arrays], *[s[: end - begin] for s in spare])
+
+    parallel_for(task, size, GRAIN)
+
+
+def constants(dtype: Any, *values: Any) -> list[Array]:
+    """The numbers as 0-d arrays: a ufunc takes these faster than Python's."""
+    return [np.array(value, dtype) for value in values]

@@ -1,0 +1,253 @@
+"""Optimisers whose change of an element depends on that element, its gradient and its state only.
+
+Each has its update twice: as a kernel over NumPy's arrays, which is what usually runs, and with operators,
+for the rest: steps that are differentiated or that interceptors see, other dtypes, layouts and backends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tengen.autograd.grad_mode import enable_grad, is_grad_enabled, switch
+from tengen.creation import tensor as make_tensor
+from tengen.generated.functions import view_as_real, zeros, zeros_like
+from tengen.interception import active
+from tengen.optim.blocks import Array, Kernel, constants
+from tengen.optim.optimizer import Group, Optimizer, count_dtype, number
+from tengen.optim.plan import Plan
+from tengen.tensor import Tensor
+
+State = dict[str, Any]
+
+
+class _Nowhere(Sequence[bool]):
+    """False for all indices."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return False
+
+    def __len__(self) -> int:
+        return 0
+
+
+_NONE_IS_NEW = _Nowhere()
+
+
+class Elementwise(Optimizer):
+    """What these optimisers share: the step, and which way it takes."""
+
+    #: The states of one element, the first of which counts the steps.
+    counters: ClassVar[tuple[str, ...]] = ("step",)
+    #: The options that a group from an older pickle may lack.
+    later_options: ClassVar[dict[str, Any]] = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
+
+    # -- what an optimiser says of itself
+
+    def _names(self, group: Group) -> tuple[str, ...]:
+        """The states that are like the parameter, in the order in which the kernel takes them."""
+        raise NotImplementedError
+
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+        """The update ``kernel(param, grad, *states, *scratch)``, and how many scratch arrays it takes.
+
+        It may write to all but the gradient, to which ``maximize`` and coupled weight decay were applied.
+        """
+        raise NotImplementedError
+
+    def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
+        """The same with operators, of one parameter; ``first`` says that its state is new."""
+        raise NotImplementedError
+
+    def _is_new(self, state: State) -> bool:
+        """Whether the state of a parameter is still to be made."""
+        return not state
+
+    def _begin(self, group: Group, param: Tensor, state: State) -> None:
+        """Make the state of a parameter."""
+        state["step"] = new_count(group, param)
+        for name in self._names(group):
+            state[name] = zeros_like(param)
+
+    def _advance(self, options: Group, counters: Sequence[Array]) -> None:
+        """Count a step."""
+        for counter in counters:
+            counter += 1
+
+    # -- the step
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters that have gradients.
+
+        ``closure`` computes the loss anew, with gradients, and returns it; so does the step then.
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        before, differentiable = is_grad_enabled(), self.defaults["differentiable"]
+        switch(differentiable)
+        try:
+            for place, group in enumerate(self.param_groups):
+                if active or differentiable:
+                    self._step_by_operators(group)
+                else:
+                    self._step_by_arrays(place, group)
+        finally:
+            switch(before)
+        return loss
+
+    def _step_by_operators(self, group: Group) -> None:
+        params = [p for p in group["params"] if p.grad is not None]
+        if params:
+            check_group(group, params)
+        for p in params:
+            grad = p.grad
+            assert grad is not None
+            state, first = self._state_of(group, p)
+            self._update(group, p, grad, state, first)
+
+    def _state_of(self, group: Group, param: Tensor) -> tuple[State, bool]:
+        """The state of a parameter, and whether it was made just now."""
+        if not self.counters and not self._names(group):
+            return {}, False
+        state: State = self.state[param]
+        first = self._is_new(state)
+        if first:
+            self._begin(group, param, state)
+        return state, first
+
+    def _step_by_arrays(self, place: int, group: Group) -> None:
+        params, grads = [], []
+        for p in group["params"]:
+            meta = p._meta
+            if meta is not None and meta.grad is not None:
+                params.append(p)
+                grads.append(meta.grad)
+        if not params:
+            return
+        plan, first = self._plan(place, group, params, grads)
+        if plan.passes:
+            options = {k: v.item() if isinstance(v, Tensor) else v for k, v in group.items()}
+            plan.run(self._maker(options), lambda counters: self._advance(options, counters), grads)
+        for i in plan.rest:
+            self._update(group, params[i], grads[i], plan.states[i], first[i])
+
+    def _plan(
+        self, place: int, group: Group, params: list[Tensor], grads: list[Tensor]
+    ) -> tuple[Plan, Sequence[bool]]:
+        """The passes over the parameters, and which of these have a new state."""
+        names = self._names(group)
+        plans: dict[int, Plan] = self.__dict__.setdefault("_plans", {})
+        plan = plans.get(place)
+        if plan is not None:
+            known = self.state
+            states = [known[p] for p in params] if names or self.counters else plan.states
+            if plan.fits(params, grads, states, names):
+                return plan, _NONE_IS_NEW
+        check_group(group, params)
+        plans.pop(place, None)
+        found = [self._state_of(group, p) for p in params]
+        states, first = [s for s, _ in found], [new for _, new in found]
+        plan = plans[place] = Plan(params, grads, states, names, self.counters, first)
+        return plan, first
+
+    def _maker(self, options: Group) -> Callable[[Sequence[float], Any], tuple[Kernel, int]]:
+        """What makes kernels that take the gradient as it is."""
+        maximize = options["maximize"]
+        decay = 0 if options.get("decoupled_weight_decay") else options["weight_decay"]
+        if not maximize and decay == 0:
+            return lambda counts, dtype: self._kernel(options, counts, dtype)
+
+        def make(counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+            kernel, spare = self._kernel(options, counts, dtype)
+            return _adjusting(kernel, decay, maximize, dtype), spare + 1
+
+        return make
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__dict__.pop("_plans", None)
+        for group in self.param_groups:
+            for name, value in self.later_options.items():
+                group.setdefault(name, value)
+            for p in group["params"]:
+                known = self.state.get(p, {})
+                for name in self.counters:
+                    if known and not isinstance(known[name], Tensor):
+                        known[name] = make_tensor(float(known[name]), dtype=count_dtype())
+
+
+def _adjusting(kernel: Kernel, decay: float, maximize: bool, dtype: Any) -> Kernel:
+    """A kernel that gives ``kernel`` the gradient with its sign turned, and the decayed parameter added."""
+    (factor,) = constants(dtype, decay)
+    multiply, negative = np.multiply, np.negative
+    combine = np.subtract if maximize else np.add
+
+    def adjusted(p: Array, g: Array, *others: Array) -> None:
+        *rest, changed = others
+        if decay == 0:
+            negative(g, changed)
+        else:
+            multiply(p, factor, changed)
+            combine(changed, g, changed)
+        kernel(p, changed, *rest)
+
+    return adjusted
+
+
+def new_count(group: Group, param: Tensor, value: float = 0.0) -> Tensor:
+    """A counter, which is on the CPU unless the group is fused."""
+    if group.get("fused"):
+        return zeros((), dtype=count_dtype(True), device=param.device)
+    return make_tensor(value, dtype=count_dtype())
+
+
+def check_group(group: Group, params: Sequence[Tensor]) -> None:
+    """Raise where the group's options ask for what its parameters cannot have."""
+    if group.get("capturable"):
+        raise AssertionError(
+            "If capturable=True, params and state_steps must be on supported devices: [], but got params on "
+            f"{params[0].device.type}."
+        )
+    if group.get("fused"):
+        for p in params:
+            if not (p.is_floating_point() and isinstance(p._array, np.ndarray)):
+                raise RuntimeError(
+                    "`fused=True` requires all the params to be floating point Tensors with data, but got "
+                    f"{p.dtype} and {p.device.type}"
+                )
+
+
+def check_modes(foreach: bool | None, fused: bool | None, differentiable: bool) -> None:
+    """Raise RuntimeError for ways of computing that exclude each other."""
+    if not fused:
+        return
+    if differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def as_real(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors, complex ones as views of their real and imaginary parts."""
+    return tuple([view_as_real(t) if t.is_complex() else t for t in tensors])
+
+
+def decayed(group: Group, param: Tensor, grad: Tensor) -> Tensor:
+    """The gradient with the sign of the direction to go, and coupled weight decay added; by operators."""
+    if group["maximize"]:
+        grad = -grad
+    decay = group["weight_decay"]
+    if isinstance(decay, Tensor) and decay.requires_grad:
+        return grad.addcmul(param.clone(), decay)
+    if decay != 0 and not group.get("decoupled_weight_decay"):
+        return grad.add(param, alpha=number(decay))
+    return grad

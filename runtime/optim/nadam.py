@@ -1,0 +1,142 @@
+"""NAdam."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tengen.generated.functions import zeros_like
+from tengen.optim.blocks import Array, Kernel, constants
+from tengen.optim.checks import check_betas, check_not_negative, check_rate
+from tengen.optim.elementwise import Elementwise, State, as_real, decayed, new_count
+from tengen.optim.optimizer import Group, Params, number
+from tengen.tensor import Tensor
+
+__all__ = ["NAdam"]
+
+
+class NAdam(Elementwise):
+    """Adam with Nesterov's momentum.
+
+    ``m`` and ``v`` are Adam's. With ``mu(t) = b1 * (1 - 0.96**(t * momentum_decay) / 2)``, and the product
+    ``M`` of all so far, the direction is
+    ``(1 - mu(t)) / (1 - M) * g + mu(t + 1) / (1 - M * mu(t + 1)) * m``, over
+    ``sqrt(v / (1 - b2**t)) + eps``. ``weight_decay`` adds ``weight_decay * p`` to ``g``, or if
+    ``decoupled_weight_decay`` it shrinks ``p`` by the factor ``1 - lr * weight_decay`` beforehand;
+    ``maximize`` turns the gradient's sign. ``foreach`` chooses among PyTorch's ways to compute the same, and
+    changes nothing here. With ``differentiable`` the step is recorded. ``capturable`` is an AssertionError
+    in ``step``.
+
+    The states are ``step``, ``mu_product``, ``exp_avg`` and ``exp_avg_sq``. ValueError for numbers out of
+    range.
+    """
+
+    counters: ClassVar[tuple[str, ...]] = ("step", "mu_product")
+    later_options: ClassVar[dict[str, Any]] = {**Elementwise.later_options, "decoupled_weight_decay": False}
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        check_not_negative("epsilon value", eps)
+        check_betas(betas)
+        check_not_negative("weight_decay value", weight_decay)
+        check_not_negative("momentum_decay value", momentum_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _names(self, group: Group) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq")
+
+    def _begin(self, group: Group, param: Tensor, state: State) -> None:
+        state["step"] = new_count(group, param)
+        state["mu_product"] = new_count(group, param, 1.0)
+        for name in self._names(group):
+            state[name] = zeros_like(param)
+
+    def _advance(self, options: Group, counters: Sequence[Array]) -> None:
+        steps, products = counters
+        steps += 1
+        mu, _ = _momenta(options, np.asarray(steps, np.float64))
+        products *= mu.astype(products.dtype)
+
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+        (step, product), (beta1, beta2), rate = counts, options["betas"], options["lr"]
+        mu, following = _momenta(options, step)
+        root = (1 - beta2**step) ** 0.5
+        decay = 1 - rate * options["weight_decay"] if options["decoupled_weight_decay"] else 1
+        keep1, new1, keep2, new2, eps, of_grad, of_mean, shrink = constants(
+            *(dtype, beta1, 1 - beta1, beta2, 1 - beta2, options["eps"] * root),
+            *(root * rate * (1 - mu) / (1 - product), root * rate * following / (1 - product * following)),
+            decay,
+        )
+        add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
+
+        def kernel(p: Array, g: Array, m: Array, v: Array, t: Array, d: Array) -> None:
+            if decay != 1:
+                multiply(p, shrink, p)
+            multiply(g, new1, t)
+            multiply(m, keep1, m)
+            add(m, t, m)
+            multiply(g, g, t)
+            multiply(t, new2, t)
+            multiply(v, keep2, v)
+            add(v, t, v)
+            multiply(g, of_grad, d)
+            multiply(m, of_mean, t)
+            add(d, t, d)
+            sqrt(v, t)
+            add(t, eps, t)
+            divide(d, t, d)
+            subtract(p, d, p)
+
+        return kernel, 2
+
+    def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
+        (beta1, beta2), rate = group["betas"], number(group["lr"])
+        if group["weight_decay"] != 0 and group["decoupled_weight_decay"]:
+            param.mul_(1 - rate * group["weight_decay"])
+        grad = decayed(group, param, grad)
+        param, grad, mean, square = as_real(param, grad, state["exp_avg"], state["exp_avg_sq"])
+        state["step"] += 1
+        step = state["step"].item()
+        mu, following = _momenta(group, step)
+        state["mu_product"] *= mu
+        product = state["mu_product"].item()
+        mean.lerp_(grad, 1 - beta1)
+        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        root = square.div(1 - beta2**step).sqrt().add(group["eps"])
+        param.addcdiv_(grad, root, value=-rate * (1 - mu) / (1 - product))
+        mean = mean.clone() if group["differentiable"] else mean
+        param.addcdiv_(mean, root, value=-rate * following / (1 - product * following))
+
+
+def _momenta(options: Group, step: Any) -> tuple[Any, Any]:
+    """The momentum at a step and at the next."""
+    beta, decay = options["betas"][0], options["momentum_decay"]
+    return beta * (1 - 0.5 * 0.96 ** (step * decay)), beta * (1 - 0.5 * 0.96 ** ((step + 1) * decay))

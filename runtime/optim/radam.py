@@ -1,0 +1,125 @@
+"""RAdam."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tengen.optim.blocks import Array, Kernel, constants
+from tengen.optim.checks import check_betas, check_not_negative, check_rate
+from tengen.optim.elementwise import Elementwise, State, as_real, decayed
+from tengen.optim.optimizer import Group, Params, number
+from tengen.tensor import Tensor
+
+__all__ = ["RAdam"]
+
+
+class RAdam(Elementwise):
+    """Adam that goes by the mean gradient alone until enough is known of its square.
+
+    ``m`` and ``v`` are Adam's. While ``rho(t) = rho - 2 * t * b2**t / (1 - b2**t)``, with
+    ``rho = 2 / (1 - b2) - 1``, is not above 5, ``p -= lr * m / (1 - b1**t)``; later the step is multiplied by
+    ``sqrt(1 - b2**t) / (sqrt(v) + eps)`` and by ``sqrt((rho(t) - 4) * (rho(t) - 2) * rho / ((rho - 4) *
+    (rho - 2) * rho(t)))``. ``weight_decay`` adds ``weight_decay * p`` to ``g``, or if
+    ``decoupled_weight_decay`` it shrinks ``p`` by the factor ``1 - lr * weight_decay`` beforehand;
+    ``maximize`` turns the gradient's sign. ``foreach`` chooses among PyTorch's ways to compute the same, and
+    changes nothing here. With ``differentiable`` the step is recorded. ``capturable`` is an AssertionError
+    in ``step``.
+
+    The states are ``step``, ``exp_avg`` and ``exp_avg_sq``. ValueError for numbers out of range.
+    """
+
+    later_options: ClassVar[dict[str, Any]] = {**Elementwise.later_options, "decoupled_weight_decay": False}
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        check_not_negative("epsilon value", eps)
+        check_betas(betas)
+        check_not_negative("weight_decay value", weight_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _names(self, group: Group) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq")
+
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+        (step,), (beta1, beta2), rate = counts, options["betas"], options["lr"]
+        size, factor = rate / (1 - beta1**step), _rectification(beta2, step)
+        decay = 1 - rate * options["weight_decay"] if options["decoupled_weight_decay"] else 1
+        keep1, new1, keep2, new2, eps, scale, shrink = constants(
+            *(dtype, beta1, 1 - beta1, beta2, 1 - beta2, options["eps"]),
+            *(size if factor is None else size * factor, decay),
+        )
+        add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
+
+        def kernel(p: Array, g: Array, m: Array, v: Array, t: Array) -> None:
+            if decay != 1:
+                multiply(p, shrink, p)
+            multiply(g, new1, t)
+            multiply(m, keep1, m)
+            add(m, t, m)
+            multiply(g, g, t)
+            multiply(t, new2, t)
+            multiply(v, keep2, v)
+            add(v, t, v)
+            if factor is None:
+                multiply(m, scale, t)
+            else:
+                sqrt(v, t)
+                add(t, eps, t)
+                divide(m, t, t)
+                multiply(t, scale, t)
+            subtract(p, t, p)
+
+        return kernel, 1
+
+    def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
+        (beta1, beta2), rate = group["betas"], number(group["lr"])
+        if group["weight_decay"] != 0 and group["decoupled_weight_decay"]:
+            param.mul_(1 - rate * group["weight_decay"])
+        grad = decayed(group, param, grad)
+        param, grad, mean, square = as_real(param, grad, state["exp_avg"], state["exp_avg_sq"])
+        state["step"] += 1
+        step = state["step"].item()
+        mean.lerp_(grad, 1 - beta1)
+        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        change, factor = mean / (1 - beta1**step) * rate, _rectification(beta2, step)
+        if factor is not None:
+            change = change * (factor / square.sqrt().add(group["eps"]))
+        param.add_(change, alpha=-1)
+
+
+def _rectification(beta: float, step: float) -> float | None:
+    """What the step over the root of ``v`` is multiplied by; None while the variance is not known."""
+    correction = 1 - beta**step
+    limit = 2 / (1 - beta) - 1
+    length = limit - 2 * step * beta**step / correction
+    if length <= 5:
+        return None
+    known: float = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)
+    return float((correction * known) ** 0.5)
