@@ -37,6 +37,13 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     slice with a step that is not positive.
     """
     if not active:
+        if index.__class__ is int and self._array.ndim > 1:
+            try:
+                if self._requires_grad and grad_mode.enabled:
+                    return self._type.select_int(self, 0, index)  # type: ignore[no-any-return]
+                return as_view(self, self._array[index], self._type)  # type: ignore[no-any-return]
+            except IndexError:
+                pass  # which is put in PyTorch's words below
         quick = _quick(self, index)
         if quick is not None:
             return quick

@@ -31,7 +31,9 @@ def gradient_edge(tensor: Any) -> Edge | None:
 
 def gradient_edges(tensors: Iterable[Any]) -> tuple[Edge | None, ...]:
     """The edges of a list of tensors, of which some may be None."""
-    return tuple([None if t is None else t._edge or gradient_edge(t) for t in tensors])
+    return tuple(
+        [t._edge or gradient_edge(t) if t is not None and t._requires_grad else None for t in tensors]
+    )
 
 
 def any_requires_grad(tensors: Iterable[Any]) -> bool:

@@ -26,13 +26,15 @@ def view(self: Array, size: Shape) -> Array:
 
     Raises RuntimeError when the sizes do not fit, or the strides do not allow it.
     """
-    if type(self) is np.ndarray and self.flags.c_contiguous and 1 not in self.shape:
+    if type(self) is np.ndarray and self.flags.c_contiguous:
         try:
-            # To NumPy, every negative size is unknown.
-            if not size or (min(size) if len(size) > 1 else size[0]) >= -1:
-                return self.reshape(size)
+            found = self.reshape(size)
         except ValueError:
             pass  # it is said below what is wrong
+        else:
+            # To NumPy, every negative size is unknown; and what strides sizes of 1 have, it decides.
+            if (found.shape == size or min(size) >= -1) and 1 not in self.shape:
+                return found
     shape = infer_size(tuple(size), self.size)
     strides = view_strides(self.shape, element_strides(self), shape)
     if strides is None:
@@ -190,6 +192,11 @@ def select_int(self: Array, dim: int, index: int) -> Array:
 
     Raises IndexError for a 0-d array and for an index out of range.
     """
+    if dim == 0 and self.ndim > 1:
+        try:
+            return self[index]
+        except IndexError:
+            pass  # it is said below what is wrong
     shape = self.shape
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -197,8 +204,6 @@ def select_int(self: Array, dim: int, index: int) -> Array:
     n = shape[d]
     if not -n <= index < n:
         raise IndexError(f"index {index} out of range for tensor of size {list(shape)} at dimension {d}")
-    if d == 0 and len(shape) > 1:
-        return self[index]
     # The Ellipsis makes NumPy give a 0-d view where it would give a scalar.
     return self[index, ...] if d == 0 else self[(*(ALL,) * d, index, ...)]
 
@@ -208,9 +213,10 @@ def slice_tensor(self: Array, dim: int, start: int | None, end: int | None, step
 
     Raises RuntimeError for a step that is not positive.
     """
-    if self.ndim == 0:
+    ndim = self.ndim
+    if ndim == 0:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-    d = wrap_dim(dim, self.ndim)
+    d = dim if 0 <= dim < ndim else wrap_dim(dim, ndim)
     if step <= 0:
         raise RuntimeError("slice step must be positive")
     part = slice(start, end, step)
