@@ -7,6 +7,8 @@ from typing import Any
 
 from libraries import Tensors
 
+from .floors_kernels import KERNELS as FLOORS
+from .floors_kernels import kernel
 from .workload import Rival, Workload, data, integers
 
 ROWS, COLUMNS, PICKED = 128, 512, 256
@@ -66,6 +68,8 @@ KERNELS = tuple(
         None,
         1.3,
         3.0,
+        floor=kernel(name, backward) if name in FLOORS else None,
+        reads=4 * ROWS * COLUMNS,
     )
     for backward in (False, True)
     for name, program in PROGRAMS.items()

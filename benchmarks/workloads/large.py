@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from libraries import Arrays, Tensors
 
+from .floors_large import expression
 from .workload import Rival, Workload, data
 
 
@@ -50,6 +51,8 @@ LARGE = tuple(
         _expression_arrays(size),
         0.7,
         1.0,
+        floor=expression(size),
+        reads=4 * size,
     )
     for name, size in (("1e6", 10**6), ("1e7", 10**7))
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from libraries import Arrays, Tensors
 
+from .floors_small import overhead
 from .workload import Rival, Workload, data
 
 #: Name, program over tensors, program over arrays. Those after the first eight are not in the mean.
@@ -71,6 +72,7 @@ def _workloads(recording: bool) -> list[Workload]:
                 0.65,
                 0.9,
                 counted=i < IN_MEAN,
+                floor=overhead(name),
             )
         )
     return found
@@ -80,7 +82,9 @@ OVERHEAD = (
     *_workloads(False),
     *_workloads(True),
     *(
-        Workload(f"in place: {name}", "in place", _tensors(make, False), None, 0.65, 0.9)
+        Workload(
+            f"in place: {name}", "in place", _tensors(make, False), None, 0.65, 0.9, floor=overhead(name)
+        )
         for name, make in INPLACE
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from libraries import Tensors
@@ -67,6 +68,7 @@ ROW_WISE = tuple(
         None,
         1.3,
         3.0,
+        reads=4 * prod(shape),
     )
     for backward in (False, True)
     for name, (shape, program) in {**PROGRAMS, "cross_entropy": ((ROWS, COLUMNS), None)}.items()

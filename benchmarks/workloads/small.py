@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from libraries import Arrays, Tensors
 
+from . import floors_small as floors
 from .workload import Rival, Workload, data
 
 CHAIN = 100
 STEPS = 1000
 STEP = 0.01
+SAMPLES, WEIGHTS = 1000, 30
 
 
 # -- a chain of elementwise operators ---------------------------------------------------------
@@ -92,8 +94,9 @@ def _lotka_arrays(library: Arrays) -> Rival:
 
 
 def _logistic_data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    x, w = data(1000, 30, seed=1, dtype="float64"), data(30, seed=2, scale=0.1, dtype="float64")
-    return x, np.sign(x @ data(30, seed=3, dtype="float64")), w
+    x = data(SAMPLES, WEIGHTS, seed=1, dtype="float64")
+    truth, w = (data(WEIGHTS, seed=seed, dtype="float64") for seed in (3, 2))
+    return x, np.sign(x @ truth), 0.1 * w
 
 
 def _logistic_tensors(library: Tensors) -> Rival:
@@ -124,12 +127,33 @@ def _logistic_arrays(library: Arrays) -> Rival:
 
 SMALL = (
     Workload(
-        "chain", "chain of 100, forward + backward, each", _chain_tensors, _chain_arrays, 0.55, 0.65, CHAIN
+        "chain",
+        "chain of 100, forward + backward, each",
+        _chain_tensors,
+        _chain_arrays,
+        0.55,
+        0.65,
+        CHAIN,
+        floor=floors.chain(CHAIN),
     ),
     Workload(
-        "lotka", "1,000 steps of Lotka-Volterra, 0-d", _lotka_tensors, _lotka_arrays, 0.5, 0.6, tolerance=1e-3
+        "lotka",
+        "1,000 steps of Lotka-Volterra, 0-d",
+        _lotka_tensors,
+        _lotka_arrays,
+        0.5,
+        0.6,
+        tolerance=1e-3,
+        floor=floors.lotka(STEPS, STEP),
     ),
     Workload(
-        "logistic", "logistic regression, gradient + Hessian", _logistic_tensors, _logistic_arrays, 0.7, 0.9
+        "logistic",
+        "logistic regression 1000x30, float64, gradient + Hessian",
+        _logistic_tensors,
+        _logistic_arrays,
+        0.7,
+        0.9,
+        floor=lambda library: floors.logistic(library, *_logistic_data()),
+        flops=2 * SAMPLES * WEIGHTS * (2 + WEIGHTS),
     ),
 )
