@@ -55,12 +55,6 @@ def silu_second_derivative(self: Tensor) -> Tensor:
     return sigmoid * (1 - sigmoid) * (2 + self * (1 - 2 * sigmoid))
 
 
-def softplus_second_derivative(self: Tensor, beta: Number, threshold: Number) -> Tensor:
-    """The second derivative of softplus."""
-    sigmoid = (self * beta).sigmoid()
-    return F.where(self * beta > threshold, 0, sigmoid * (1 - sigmoid) * beta)
-
-
 def _halves(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     size = self.shape[dim] // 2
     return self.narrow(dim, 0, size), self.narrow(dim, size, size)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from tengen.native.dims import wrap_dim
-from tengen.native.nn.common import Array, Number, select, stable_sigmoid
+from tengen.native.nn.common import Array, Number, as_array, select, stable_sigmoid
 
 _SQRT_HALF = math.sqrt(0.5)
 _TANH_SCALE = math.sqrt(2 / math.pi)
@@ -173,6 +173,23 @@ def softplus_backward(grad_output: Array, self: Array, beta: Number, threshold: 
     slope = stable_sigmoid(scaled)
     slope *= grad_output
     return select(scaled > threshold, grad_output, slope)
+
+
+def softplus_double_backward(grad_output: Array, self: Array, beta: Number, threshold: Number) -> Array:
+    """``softplus``'s second derivative times ``grad_output``: ``beta e / (1 + e)^2`` with ``e = exp(-|beta x|)``."""
+    scaled = self if beta == 1 else self * beta
+    out = as_array(np.abs(scaled))
+    np.negative(out, out=out)
+    np.exp(out, out=out)
+    below = out + 1
+    below *= below
+    out /= below
+    out *= grad_output
+    if beta != 1:
+        out *= beta
+    if out.size and not scaled.item(scaled.argmax()) <= threshold:  # or NaN
+        out[scaled > threshold] = 0
+    return out
 
 
 def elu_forward(self: Array, alpha: Number, scale: Number, input_scale: Number) -> Array:
