@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -135,10 +136,14 @@ def parameters(m: ModuleType, dtype: str, seed: int = 0) -> list[Any]:
 
 
 def convex(m: ModuleType, params: list[Any], step: int) -> Any:
-    """A sum of squares, of another weight for each parameter."""
+    """A sum of squares, of another weight for each parameter.
+
+    Their centre moves, so that gradients do not become as small as rounding, of which some methods make
+    steps of full length.
+    """
     loss = 0
     for weight, p in enumerate(params, 1):
-        loss = loss + weight * ((p - 0.3 * weight) ** 2).sum()
+        loss = loss + weight * ((p - 0.3 * weight - 0.2 * math.sin(step)) ** 2).sum()
     return loss
 
 

@@ -24,8 +24,8 @@ class CyclicLR(LRScheduler):
     """The rate goes from ``base_lr`` to ``max_lr`` in ``step_size_up`` steps and back in ``step_size_down``.
 
     Step it after each batch. ``mode`` says what the height is multiplied by: "triangular" 1; "triangular2"
-    1/2 for each cycle; "exp_range" ``gamma**step``; or ``scale_fn`` does, a function of the cycle's number, or
-    as ``scale_mode`` says of the step's ("iterations"). With ``cycle_momentum`` the momentum, or Adam's first
+    1/2 for each cycle; "exp_range" ``gamma**step``; or ``scale_fn`` does, a function of the cycle, or
+    as ``scale_mode`` says of the step ("iterations"). With ``cycle_momentum`` the momentum, or Adam's first
     beta, goes from ``max_momentum`` to ``base_momentum`` and back. What may differ between groups may be a
     list.
 
