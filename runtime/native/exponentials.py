@@ -15,8 +15,6 @@ Array = Any
 GREATEST, LEAST_SUM = 64.0, 1e-3
 #: Up to here the logarithm of the sum, from which results near zero may be left, is as exact as is usual.
 GREATEST_IN_LOG = 8.0
-#: Of arrays with at most this many elements times columns, sums of rows are formed for each element.
-SPREAD = 4096
 
 
 def exponentials(

@@ -9,6 +9,7 @@ float32; everywhere else the caller has widened them.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,8 @@ NATIVE_FLOATS = "fdFD"  # dtype.char of what NumPy folds in its own precision
 #: row after row there, and the rounding errors of a long chain would add up.
 BLOCKED_ROWS = 1024
 BLOCK = 128
-#: From this many elements on a maximum along rows is searched for its place.
-SEARCHED = 1024
+#: The places of the first elements of so many rows are kept.
+FEW_ROWS = 1024
 
 
 # -- shared --------------------------------------------------------------------------------
@@ -112,40 +113,25 @@ def sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array
     """The sum over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
     given = self.dtype
     if dtype is None:
+        char = given.char
         if dim is None and not keepdim:
             found = sums.sum_small(self)
             if found is not None:
                 return found
-        if given.char in NATIVE_FLOATS:
-            if sums.summable(self):
-                found = _sum_contiguous(self, dim, keepdim)
-                if found is not None:
-                    return found
+        if char in "fd" and self.flags.c_contiguous:
+            found = sums.sum_contiguous(self, dim, keepdim)
+            if found is not None:
+                return found
+        if char in NATIVE_FLOATS:
             if self.size > BLOCKED_ROWS and dim and self.ndim > 1:
                 return _sum_leading(self, dim, keepdim)
             return fold(np.add, self, dim, keepdim)
-        dtype = INT64 if given.char in INTEGRAL else given
+        dtype = INT64 if char in INTEGRAL else given
     elif given != dtype and given.char not in INTEGRAL:
         self = cast(self, dtype)
     elif dtype.kind == "b":
         return fold(np.logical_or, self, dim, keepdim)
     return _folded(np.add, self, dim, keepdim, dtype)
-
-
-def _sum_contiguous(self: Array, dim: Dims, keepdim: bool) -> Array | None:
-    """The sum of what is ``sums.summable``; None where ``dim`` is none of the cases there, or an error."""
-    ndim = self.ndim
-    if not dim:
-        found = sums.sum_all(self)
-        return found.reshape((1,) * ndim) if keepdim else found
-    if ndim == 2 and len(dim) == 1 and not keepdim:
-        d = dim[0]
-        if d == 1 or d == -1:
-            return sums.sum_rows(self)
-        if d == 0 or d == -2:
-            return sums.sum_columns(self)
-        return None
-    return sums.sum_over(self, sorted(wrap_dims(dim, ndim)), keepdim)
 
 
 def _folded(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool, dtype: DType) -> Array:
@@ -212,6 +198,13 @@ def mean_dtype(given: DType, dtype: DType | None) -> DType:
 
 def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
     """The mean over ``dim`` as ``dtype``; NaN of no elements."""
+    if dtype is None and self.dtype.char in "fd":
+        total = sum_dim(self, dim, keepdim, None)
+        # A ufunc would make an array of a number, which costs what the division does.
+        divisor = count(self, dim)
+        if total.__class__ is np.ndarray:
+            return np.divide(total, sums.number(total.dtype.char, divisor))
+        return total / divisor
     result = mean_dtype(self.dtype, dtype)
     if result.char in NATIVE_FLOATS and self.dtype == result:
         return sum_dim(self, dim, keepdim, None) / count(self, dim)
@@ -259,24 +252,54 @@ def amax(self: Array, dim: Dims, keepdim: bool) -> Array:
     """The greatest over ``dim``, NaN where there is one. Errors for empty reductions as torch's."""
     if self.size == 0:
         refuse_empty(self.shape, dim)
-    return fold(np.maximum, self, dim, keepdim)
+    found = _searched("argmax", self, dim, keepdim)
+    return fold(np.maximum, self, dim, keepdim) if found is None else found
 
 
 def max_along(self: Array, axis: int) -> Array:
     """The greatest along a (valid, non-empty) axis, which stays with size 1."""
-    if axis == self.ndim - 1 and self.flags.c_contiguous and self.size >= SEARCHED:
-        count = self.shape[axis]
-        places = self.argmax(axis).reshape(-1)  # much faster than a ufunc's reduce along rows
-        places += np.arange(0, self.size, count)
-        return self.reshape(-1).take(places).reshape((*self.shape[:-1], 1))
-    return np.maximum.reduce(self, axis, keepdims=True)
+    found = _searched("argmax", self, (axis,), True)
+    return np.maximum.reduce(self, axis, keepdims=True) if found is None else found
+
+
+def _searched(method: str, self: Array, dim: Dims, keepdim: bool) -> Array | None:
+    """The extrema along the last dimension, by their places; None where a ufunc's reduce is no slower.
+
+    That takes one element after the other along rows, and much time to begin with.
+    """
+    if not dim or len(dim) != 1 or self.ndim == 0 or not self.flags.c_contiguous or not self.size:
+        return None
+    if dim[0] != -1 and dim[0] != self.ndim - 1:
+        return None
+    return at_places(self, getattr(self, method)(-1), keepdim)
+
+
+def at_places(self: Array, places: Array, keepdim: bool) -> Array:
+    """The elements of the rows of a contiguous array at ``places``, which may be shorter by a dimension."""
+    found = self.reshape(-1).take(places.reshape(-1) + first_places(places.size, self.shape[-1]))
+    return found.reshape((*self.shape[:-1], 1) if keepdim else self.shape[:-1])
+
+
+@lru_cache(maxsize=64)
+def _few_first_places(rows: int, columns: int) -> Array:
+    found = np.arange(0, rows * columns, columns)
+    found.flags.writeable = False
+    return found
+
+
+def first_places(rows: int, columns: int) -> Array:
+    """Where the rows of a contiguous array begin; not to be written to."""
+    if rows <= FEW_ROWS:
+        return _few_first_places(rows, columns)
+    return np.arange(0, rows * columns, columns)
 
 
 def amin(self: Array, dim: Dims, keepdim: bool) -> Array:
     """The least over ``dim``, NaN where there is one. Errors for empty reductions as torch's."""
     if self.size == 0:
         refuse_empty(self.shape, dim)
-    return fold(np.minimum, self, dim, keepdim)
+    found = _searched("argmin", self, dim, keepdim)
+    return fold(np.minimum, self, dim, keepdim) if found is None else found
 
 
 def max_all(self: Array) -> Array:
@@ -340,6 +363,8 @@ def _extremum(ufunc: np.ufunc, method: str, self: Array, dim: int, keepdim: bool
     indices = _arg(method, self, dim, keepdim)
     if self.ndim == 0:
         return self.copy(), indices
+    if (dim == -1 or dim == self.ndim - 1) and self.flags.c_contiguous and self.size:
+        return at_places(self, indices, keepdim), indices
     return ufunc.reduce(self, dim, keepdims=keepdim), indices
 
 

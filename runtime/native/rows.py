@@ -14,11 +14,11 @@ Array = Any
 Task = Callable[[int, int, int], None]
 
 #: Bytes of one operand that a block has.
-BLOCK = 1 << 18
+BLOCK = 1 << 19
 #: Arrays with more elements go in blocks.
 LEAST = 1 << 16
 #: Blocks that are worth a thread.
-GRAIN = 4
+GRAIN = 2
 #: Operands with fewer elements in a row are cheaper when NumPy's iterator copies them into its buffer,
 #: and with more it needs no telling.
 UNBUFFERED, BUFFER = 512, 8192

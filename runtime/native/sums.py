@@ -13,11 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from tengen.native.dims import wrap_dims
+
 Array = Any
 BLOCK = 512
 SHORTEST = 32
 WHOLE = 2048  # of a single vector, whose product has many partial sums
+#: Of matrices with at most this many elements times columns, sums of rows are formed for each element.
+SPREAD = 4096
 _ONES: dict[tuple[str, int], Array] = {}
+_NUMBERS: dict[tuple[str, int], Array] = {}
+KEPT = 4096
 _SQUARES: dict[tuple[str, int], Array] = {}
 
 
@@ -54,17 +60,69 @@ def sum_small(self: Array) -> Any | None:
     return None if found is None else self.ravel().dot(found)
 
 
+def number(char: str, value: int) -> Array:
+    """A number as a 0-d array of a dtype, which ufuncs take in half the time; not to be written to."""
+    found = _NUMBERS.get((char, value))
+    if found is None:
+        if len(_NUMBERS) >= KEPT:
+            _NUMBERS.clear()
+        found = np.full((), value, char)
+        found.flags.writeable = False
+        _NUMBERS[char, value] = found
+    return found
+
+
+def sum_contiguous(self: Array, dim: tuple[int, ...] | None, keepdim: bool) -> Array | None:
+    """The sum over ``dim`` of a contiguous array of a dtype that BLAS has, as a new array or a number.
+
+    None where ``dim`` is none of the cases here, or an error, or the array has nothing to add.
+    """
+    ndim = self.ndim
+    if not self.size or not ndim:
+        return None
+    if not dim:
+        found = sum_all(self)
+        return found.reshape((1,) * ndim) if keepdim else found
+    if len(dim) == 1:
+        d = dim[0]
+        if d == -1 or d == ndim - 1:
+            return sum_last(self, keepdim)
+        if d == 0 and not keepdim and ndim == 2:
+            return sum_columns(self)
+    try:
+        dims = sorted(wrap_dims(dim, ndim))
+    except (IndexError, RuntimeError):
+        return None  # whoever adds says what is wrong
+    return sum_over(self, dims, keepdim)
+
+
+def sum_last(self: Array, keepdim: bool) -> Array:
+    """The sum over the last dimension of a contiguous array."""
+    shape = self.shape
+    if len(shape) == 2:
+        count = shape[1]
+        if count <= BLOCK:
+            ones = _ONES.get((self.dtype.char, count))
+            if ones is None:
+                ones = ones_of(self.dtype.char, count)
+            found = self.dot(ones)
+        else:
+            found = sum_rows(self)
+        return found[:, None] if keepdim else found
+    return sum_rows(self.reshape(-1, shape[-1])).reshape((*shape[:-1], 1) if keepdim else shape[:-1])
+
+
 def sum_all(self: Array) -> Any:
-    """The sum of all elements of a contiguous array."""
-    flat = self.ravel()
-    count = flat.size
-    char = flat.dtype.char
+    """The sum of all elements of a contiguous array, which has some."""
+    count = self.size
+    char = self.dtype.char
     if count <= WHOLE:
-        return flat.dot(ones_of(char, count))
+        return self.ravel().dot(ones_of(char, count))
     blocks, rest = divmod(count, BLOCK)
-    whole = flat[:-rest] if rest else flat
-    result = sum_all(whole.reshape(blocks, BLOCK).dot(ones_of(char, BLOCK)))
-    return result + flat[-rest:].dot(ones_of(char, rest)) if rest else result
+    if not rest:
+        return sum_all(self.reshape(blocks, BLOCK).dot(ones_of(char, BLOCK)))
+    flat = self.ravel()
+    return sum_all(flat[:-rest]) + flat[-rest:].dot(ones_of(char, rest))
 
 
 def sum_rows(table: Array) -> Array:

@@ -13,34 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native import sums
+from tengen.native import rows, sums
+from tengen.native.nn import channels
 from tengen.native.nn.common import Array, Shape
 
+#: Layers with more elements go in blocks.
+LEAST = 1 << 15
+#: From this many blocks on their weights are spread out.
+REPEATED = 4
 Gradients = tuple[Array | None, Array | None, Array | None]
-
-
-def _mean_of_product(a: Array, b: Array, subscripts: str, count: int) -> Array:
-    """A mean of ``a * b`` over the axes that ``subscripts`` drops, without a temporary of their size."""
-    return np.einsum(subscripts, a, b) / np.asarray(count, a.dtype)
-
-
-def _inner_gradient(grad: Array, normalised: Array, rstd: Array, axes: tuple[int, ...], count: int) -> Array:
-    """The gradient through the statistics: ``rstd * (g - mean(g) - n * mean(g n))``, n normalised."""
-    product = grad * normalised
-    out = normalised * (product.sum(axes, keepdims=True) / -count)
-    out += grad
-    out -= grad.sum(axes, keepdims=True) / count
-    out *= rstd
-    return np.asarray(out)
-
-
-def _inner_gradient_of_rows(grad: Array, normalised: Array, rstd: Array, count: int) -> Array:
-    """As ``_inner_gradient`` for matrices and their rows; ``normalised`` is written over."""
-    normalised *= np.vecdot(grad, normalised)[:, None] / -count
-    normalised += grad
-    normalised -= sums.sum_along(grad, 1) / count
-    normalised *= rstd
-    return normalised
 
 
 # -------------------------------------------------------------------------------- layers
@@ -80,25 +61,105 @@ def native_layer_norm(
 ) -> tuple[Array, Array, Array]:
     """The normalised input, and mean and rstd of each group (shape (*outer, 1, ..., 1))."""
     groups, count, statistics = layer_shapes(input, tuple(normalized_shape), weight, bias)
-    flat = input.reshape(groups, count)
-    out, mean, rstd = _normalised_rows(flat, eps)
-    if weight is not None:
-        out *= weight.reshape(-1)
-    if bias is not None:
-        out += bias.reshape(-1)
-    return out.reshape(input.shape), mean.reshape(statistics), rstd.reshape(statistics)
+    dtype = input.dtype
+    out = np.empty(input.shape, dtype)
+    mean, rstd = np.empty(statistics, dtype), np.empty(statistics, dtype)
+    table, result = input.reshape(groups, count), out.reshape(groups, count)
+    means, rstds = mean.reshape(groups, 1), rstd.reshape(groups, 1)
+    scale = None if weight is None else weight.reshape(-1)
+    shift = None if bias is None else bias.reshape(-1)
+    if input.size <= LEAST or not count:
+        few = 0 < input.size * count <= sums.SPREAD
+        (_normalise_few if few else _normalise)(table, result, means, rstds, eps, scale, shift)
+        return out, mean, rstd
+    step = rows.rows_of_block(count * input.itemsize)
+    scale, shift = _repeated(scale, step, groups), _repeated(shift, step, groups)
 
+    def block(_: int, begin: int, end: int) -> None:
+        part, size = slice(begin, end), end - begin
+        _normalise(
+            table[part],
+            result[part],
+            means[part],
+            rstds[part],
+            eps,
+            _first(scale, size),
+            _first(shift, size),
+        )
 
-def _normalised_rows(flat: Array, eps: float) -> tuple[Array, Array, Array]:
-    """Each row with mean 0 and variance 1, in a new array; the means and the rstds as columns."""
-    count = max(flat.shape[1], 1)
-    mean = sums.sum_along(flat, 1) / np.asarray(count, flat.dtype)
-    out = flat - mean
-    variance = (np.vecdot(out, out) / np.asarray(count, flat.dtype))[:, None]
-    variance += eps
-    rstd = 1 / np.sqrt(variance)
-    out *= rstd
+    rows.each_block(block, groups, step, count)
     return out, mean, rstd
+
+
+def _repeated(row: Array | None, step: int, groups: int) -> Array | None:
+    """A row as often as a block of rows needs it: arithmetic without broadcasting takes half the time."""
+    if row is None or groups < REPEATED * step:
+        return row
+    return np.broadcast_to(row, (step, row.size)).copy()
+
+
+def _first(repeated: Array | None, count: int) -> Array | None:
+    """What ``count`` rows need of ``_repeated``."""
+    return repeated if repeated is None or repeated.ndim == 1 else repeated[:count]
+
+
+def _normalise(
+    table: Array,
+    out: Array,
+    mean: Array,
+    rstd: Array,
+    eps: float,
+    weight: Array | None,
+    bias: Array | None,
+    scaled: bool = True,
+) -> None:
+    """Each row with mean 0 and variance 1, times ``weight`` plus ``bias``; the statistics are columns.
+
+    Unless ``scaled``, the rows have mean 0 only.
+    """
+    count = table.shape[1] or 1
+    np.divide(sums.sum_along(table, 1), count, out=mean)
+    np.subtract(table, mean, out=out)
+    _reciprocal_deviation(out, rstd, count, eps)
+    if scaled:
+        out *= rstd
+    if weight is not None:
+        out *= weight
+    if bias is not None:
+        out += bias
+
+
+def _normalise_few(
+    table: Array, out: Array, mean: Array, rstd: Array, eps: float, weight: Array | None, bias: Array | None
+) -> None:
+    """``_normalise`` of a small matrix: sums stand in the places of their terms, nothing is broadcast."""
+    count = table.shape[1]
+    ones = sums.square_of_ones(table.dtype.char, count)
+    spread = table.dot(ones)
+    spread /= count
+    mean[...] = spread[:, :1]
+    np.subtract(table, spread, out=out)
+    np.multiply(out, out, out=spread)
+    spread = spread.dot(ones)
+    spread /= count
+    spread += eps
+    np.sqrt(spread, out=spread)
+    np.reciprocal(spread, out=spread)
+    rstd[...] = spread[:, :1]
+    out *= spread
+    if weight is not None:
+        out *= weight
+    if bias is not None:
+        out += bias
+
+
+def _reciprocal_deviation(centred: Array, rstd: Array, count: int, eps: float) -> None:
+    """Put ``1 / sqrt(variance + eps)`` of rows, less their means already, into the column ``rstd``."""
+    np.vecdot(centred, centred, out=rstd[:, 0])
+    rstd /= count
+    rstd += eps
+    np.sqrt(rstd, out=rstd)
+    np.reciprocal(rstd, out=rstd)
 
 
 def native_layer_norm_backward(
@@ -113,19 +174,90 @@ def native_layer_norm_backward(
 ) -> Gradients:
     """Gradients of input, weight and bias; None where there is none or the mask does not ask for it."""
     groups, count, _ = layer_shapes(input, tuple(normalized_shape), None, None)
-    grad = grad_out.reshape(groups, count)
-    column = rstd.reshape(groups, 1)
-    normalised = input.reshape(groups, count) - mean.reshape(groups, 1)
-    normalised *= column
-    grad_input = grad_weight = grad_bias = None
-    if output_mask[1] and weight is not None:
-        grad_weight = np.einsum("ij,ij->j", grad, normalised).reshape(weight.shape)
-    if output_mask[2]:
-        grad_bias = sums.sum_along(grad, 0).reshape(tuple(normalized_shape))
-    if output_mask[0]:
-        inner = grad if weight is None else grad * weight.reshape(-1)
-        grad_input = _inner_gradient_of_rows(inner, normalised, column, max(count, 1)).reshape(input.shape)
-    return grad_input, grad_weight, grad_bias
+    large = input.size > LEAST and count > 0
+    step = rows.rows_of_block(count * input.itemsize) if large else max(groups, 1)
+    blocks = rows.blocks_of(groups, step)
+    dtype = input.dtype
+    out = np.empty(input.shape, dtype) if output_mask[0] else None
+    for_weight = np.zeros((blocks, count), dtype) if output_mask[1] and weight is not None else None
+    for_bias = np.zeros((blocks, count), dtype) if output_mask[2] else None
+    flat = None if weight is None else weight.reshape(-1)
+    spread = _repeated(flat, step, groups) if large else flat
+    grad, table = grad_out.reshape(groups, count), input.reshape(groups, count)
+    means, rstds = mean.reshape(groups, 1), rstd.reshape(groups, 1)
+    result = None if out is None else out.reshape(groups, count)
+
+    def block(number: int, begin: int, end: int) -> None:
+        part = slice(begin, end)
+        _normalise_backward(
+            grad[part],
+            table[part],
+            means[part],
+            rstds[part],
+            None if result is None else result[part],
+            flat,
+            _first(spread, end - begin),
+            None if for_weight is None else for_weight[number],
+            None if for_bias is None else for_bias[number],
+        )
+
+    if large:
+        rows.each_block(block, groups, step, count)
+    elif groups:
+        block(0, 0, groups)
+    return (
+        out,
+        None if for_weight is None or weight is None else _total(for_weight, weight.shape),
+        None if for_bias is None else _total(for_bias, tuple(normalized_shape)),
+    )
+
+
+def _total(partial: Array, shape: Shape) -> Array:
+    """The sum of what the blocks have contributed."""
+    return (partial if len(partial) == 1 else np.add.reduce(partial, 0)).reshape(shape)
+
+
+def _normalise_backward(
+    grad: Any,
+    table: Any,
+    mean: Any,
+    rstd: Any,
+    out: Array | None,
+    weight: Array | None,
+    spread: Array | None,
+    for_weight: Array | None,
+    for_bias: Array | None,
+) -> None:
+    """The gradients of ``_normalise``, each into its array; ``spread`` is the weight as each row needs it."""
+    if for_bias is not None:
+        for_bias[...] = sums.sum_along(grad, 0)[0]
+    if out is None and for_weight is None:
+        return
+    count = table.shape[1] or 1
+    if not channels.are_moderate(mean, rstd):
+        table, mean = table - mean, np.zeros_like(mean)
+    if weight is None or spread is None:
+        product = np.empty_like(out)
+        np.multiply(grad, rstd, out=out)
+        through_mean = sums.sum_along(grad, 1)
+        through_rstd = np.vecdot(grad, table)[:, None]
+    else:
+        product = grad * table
+        if for_weight is not None:
+            for_weight[...] = rstd[:, 0].dot(product)
+            for_weight -= (rstd * mean)[:, 0].dot(grad)
+        if out is None:
+            return
+        np.multiply(grad, spread, out=out)
+        out *= rstd
+        through_mean, through_rstd = grad.dot(weight)[:, None], product.dot(weight)[:, None]
+    # rstd * (g - mean(g) - n * mean(g n)), n = (x - mean) * rstd: what is of x by itself, and the rest
+    through_rstd -= mean * through_mean
+    through_rstd *= rstd * rstd * rstd / count
+    through_mean *= rstd / count
+    through_mean -= mean * through_rstd
+    out -= np.multiply(table, through_rstd, out=product)
+    out -= through_mean
 
 
 # -------------------------------------------------------------------------------- groups
@@ -160,13 +292,28 @@ def native_group_norm(
 ) -> tuple[Array, Array, Array]:
     """The input normalised over each group of channels of each sample; mean and rstd (N, group)."""
     group_shapes(input, weight, bias, C, group)
-    out, mean, rstd = _normalised_rows(input.reshape(N * group, C // group * HxW), eps)
-    by_channel = out.reshape(N, C, HxW)
-    if weight is not None:
-        by_channel *= weight[:, None]
-    if bias is not None:
-        by_channel += bias[:, None]
-    return out.reshape(input.shape), mean.reshape(N, group), rstd.reshape(N, group)
+    dtype = input.dtype
+    out, mean, rstd = np.empty(input.shape, dtype), np.empty((N, group), dtype), np.empty((N, group), dtype)
+    operands = input.reshape(N, C * HxW), out.reshape(N, C * HxW), mean, rstd
+
+    def some(table: Array, out: Array, mean: Array, rstd: Array) -> None:
+        shape = len(table) * group, C // group * HxW
+        normalised, column = out.reshape(shape), rstd.reshape(-1, 1)
+        _normalise(
+            table.reshape(shape), normalised, mean.reshape(-1, 1), column, eps, None, None, weight is None
+        )
+        by_channel = out.reshape(len(table), C, HxW)
+        if weight is not None:
+            scale = column.reshape(len(table), group, 1) * weight.reshape(group, -1)
+            by_channel *= scale.reshape(len(table), C, 1)
+        if bias is not None:
+            by_channel += bias[:, None]
+
+    if input.size > rows.LEAST:
+        rows.in_blocks(some, N, C * HxW * input.itemsize, HxW, *operands)
+    else:
+        some(*operands)
+    return out, mean, rstd
 
 
 def native_group_norm_backward(
@@ -182,19 +329,37 @@ def native_group_norm_backward(
     output_mask: Sequence[bool],
 ) -> Gradients:
     """Gradients of input, weight and bias; None where there is none or the mask does not ask for it."""
-    rows, count = N * group, C // group * HxW
-    column = rstd.reshape(rows, 1)
-    normalised = input.reshape(rows, count) - mean.reshape(rows, 1)
-    normalised *= column
-    by_channel = grad_out.reshape(N, C, HxW)
+    count = max(C // group * HxW, 1)
+    centre = np.repeat(mean.reshape(-1), C // group)
+    x, g = input.reshape(N * C, HxW), grad_out.reshape(N * C, HxW)
+    # Of each channel of each sample: the sum of g, and of g times the input less its mean.
+    plain, product = channels.sums_of_gradients(g, x, centre, np.repeat(rstd.reshape(-1), C // group))
+    plain, product = plain.reshape(N, C), product.reshape(N, C)
     grad_input = grad_weight = grad_bias = None
     if output_mask[1] and weight is not None:
-        grad_weight = np.einsum("ncl,ncl->c", by_channel, normalised.reshape(N, C, HxW))
+        by_group = product.reshape(N, group, -1) * rstd.reshape(N, group, 1)
+        grad_weight = np.add.reduce(by_group.reshape(N, C), 0)
     if output_mask[2]:
-        grad_bias = by_channel.sum((0, 2))
+        grad_bias = np.add.reduce(plain, 0)
     if output_mask[0]:
-        inner = (by_channel if weight is None else by_channel * weight[:, None]).reshape(rows, count)
-        grad_input = _inner_gradient_of_rows(inner, normalised, column, max(count, 1)).reshape(input.shape)
+        scale = np.repeat(rstd.reshape(N, group), C // group, 1)
+        if weight is not None:
+            scale *= weight
+            plain, product = plain * weight, product * weight
+        deviation = rstd.reshape(N, group, 1)
+        through_rstd = np.add.reduce(product.reshape(N, group, -1), 2, keepdims=True)
+        through_rstd *= deviation * deviation * deviation / -count
+        through_mean = np.add.reduce(plain.reshape(N, group, -1), 2, keepdims=True)
+        through_mean *= deviation / -count
+        each = (N, group, C // group)
+        grad_input = channels.combined(
+            g,
+            x,
+            centre,
+            scale,
+            np.broadcast_to(through_rstd, each),
+            np.broadcast_to(through_mean, each),
+        ).reshape(input.shape)
     return grad_input, grad_weight, grad_bias
 
 
@@ -230,25 +395,21 @@ def batch_norm_with_stats(
     empty). Raises RuntimeError without running statistics when not training.
     """
     parameters = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
-    batch, channels, places = batch_shapes(input, parameters)
-    flat = input.reshape(batch, channels, places)
+    batch, depth, places = batch_shapes(input, parameters)
+    count = batch * places
     if training:
-        count = max(batch * places, 1)
-        mean = flat.sum((0, 2)) / np.asarray(count, flat.dtype)
-        out = flat - mean[:, None]
-        variance = _mean_of_product(out, out, "ncl,ncl->c", count)
+        mean, variance = channels.moments(input.reshape(batch, depth, places))
         scale = 1 / np.sqrt(variance + eps)
         statistics = mean, scale, variance * (count / (count - 1) if count > 1 else math.nan)
     else:
         if running_mean is None or running_var is None:
             raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
-        out = flat - running_mean[:, None]
-        scale = 1 / np.sqrt(running_var + eps)
+        mean, scale = running_mean, 1 / np.sqrt(running_var + eps)
         nothing = np.empty(0, input.dtype)
         statistics = nothing, nothing, nothing
-    out *= (scale if weight is None else scale * weight)[:, None]
-    if bias is not None:
-        out += bias[:, None]
+    if weight is not None:
+        scale = scale * weight
+    out = channels.affine(input.reshape(batch, depth, places), mean, scale, bias)
     return out.reshape(input.shape), *statistics
 
 
@@ -265,26 +426,25 @@ def native_batch_norm_backward(
     output_mask: Sequence[bool],
 ) -> Gradients:
     """Gradients of input, weight and bias; None where there is none or the mask does not ask for it."""
-    batch, channels, places = batch_shapes(input, {})
+    batch, depth, places = batch_shapes(input, {})
     mean: Any = save_mean if train else running_mean
     rstd: Any = save_invstd if train else 1 / np.sqrt(running_var + eps)  # type: ignore[operator]
-    grad = grad_out.reshape(batch, channels, places)
-    column = rstd[:, None]
-    normalised: Any = None
-    if train or output_mask[1]:
-        normalised = input.reshape(batch, channels, places) - mean[:, None]
-        normalised *= column
-    grad_input = grad_weight = grad_bias = None
+    x, g = input.reshape(batch, depth, places), grad_out.reshape(batch, depth, places)
+    plain = product = grad_input = grad_weight = grad_bias = None
+    if train or output_mask[1] or output_mask[2]:
+        plain, product = channels.sums_by_channel(g, x, mean, rstd)
     if output_mask[1] and weight is not None:
-        grad_weight = np.einsum("ncl,ncl->c", grad, normalised)
+        grad_weight = product * rstd
     if output_mask[2]:
-        grad_bias = grad.sum((0, 2))
+        grad_bias = plain
     if output_mask[0]:
+        scale = rstd if weight is None else rstd * weight
+        count = max(batch * places, 1)
         if train:
-            inner = _inner_gradient(grad, normalised, column, (0, 2), max(batch * places, 1))
-            if weight is not None:
-                inner *= weight[:, None]
+            grad_input = channels.combined_by_channel(
+                g, x, mean, scale, product * (scale * rstd * rstd / -count), plain * (scale / -count)
+            )
         else:
-            inner = grad * (column if weight is None else column * weight[:, None])
-        grad_input = inner.reshape(input.shape)
+            grad_input = g * scale[:, None]
+        grad_input = grad_input.reshape(input.shape)
     return grad_input, grad_weight, grad_bias

@@ -12,7 +12,6 @@ from tengen.native.exponentials import (
     GREATEST,
     GREATEST_IN_LOG,
     LEAST_SUM,
-    SPREAD,
     exponentials,
     is_table,
     spread_sums,
@@ -29,7 +28,7 @@ def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
         _refuse_half_to_float()
     if is_table(self, dim):
         columns = self.shape[-1]
-        if self.size * columns <= SPREAD:
+        if self.size * columns <= sums.SPREAD:
             found = _softmax_of_few(self, columns)
             if found is not None:
                 return found
@@ -41,7 +40,7 @@ def softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dty
     """``y * (g - sum(g * y, dim))``."""
     if is_table(output, dim) and grad_output.dtype == output.dtype:
         columns = output.shape[-1]
-        if output.size * columns <= SPREAD and output.ndim == 2:
+        if output.size * columns <= sums.SPREAD and output.ndim == 2:
             out: Array = grad_output * output
             np.subtract(grad_output, spread_sums(out, columns), out=out)
             out *= output
@@ -59,7 +58,7 @@ def log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
         _refuse_half_to_float()
     if is_table(self, dim):
         columns = self.shape[-1]
-        if self.size * columns <= SPREAD:
+        if self.size * columns <= sums.SPREAD:
             found = _log_softmax_of_few(self, columns)
             if found is not None:
                 return found
@@ -73,7 +72,7 @@ def log_softmax_backward_data(
     """``g - exp(y) * sum(g, dim)``."""
     if is_table(output, dim) and grad_output.dtype == output.dtype:
         columns = output.shape[-1]
-        if output.size * columns <= SPREAD and output.ndim == 2:
+        if output.size * columns <= sums.SPREAD and output.ndim == 2:
             out: Array = np.exp(output)
             out *= spread_sums(grad_output, columns)
             return np.subtract(grad_output, out, out=out)
@@ -117,7 +116,7 @@ def _log_softmax_of_few(self: Array, columns: int) -> Array | None:
 def _by_rows(task: Any, self: Array, columns: int, grad_output: Array | None = None) -> Array:
     """What ``task(rows, [gradients,] out)`` makes of the rows of a contiguous array, in a new array."""
     out = np.empty(self.shape, self.dtype)
-    operands = (self, out) if grad_output is None else (self, grad_output, out)
+    operands: tuple[Array, ...] = (self, out) if grad_output is None else (self, grad_output, out)
     if self.ndim != 2:
         operands = tuple([operand.reshape(-1, columns) for operand in operands])
     if self.size > rows.LEAST:

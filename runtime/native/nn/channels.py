@@ -1,0 +1,177 @@
+"""Statistics of channels, and arithmetic with a number for each of them, by blocks of rows.
+
+Arrays are (batch, channels, places). Where there are enough places a row is a channel of a sample;
+where there is one place, it is a sample; else the arrays are taken as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tengen.native import rows, sums
+from tengen.native.nn.common import Array
+
+#: From this many places on a channel of a sample is worth a row.
+PLACES = 16
+#: How many standard deviations a mean may be from zero, where sums of squares and products are formed of
+#: values from which it has not been subtracted.
+MODERATE = 2.0
+
+
+def _run(task: Any, table: Array, *operands: Array) -> None:
+    """Call ``task`` with the rows of a matrix and all operands: at once, or by blocks of a large one."""
+    if table.size > rows.LEAST:
+        columns = table.shape[1]
+        rows.in_blocks(task, len(table), columns * table.itemsize, columns, table, *operands)
+    else:
+        task(table, *operands)
+
+
+def _column(values: Array, batch: int) -> Array:
+    """A number for each channel as a column with a row for each channel of each sample."""
+    return np.broadcast_to(values, (batch, values.size)).reshape(-1, 1)
+
+
+# -- statistics --------------------------------------------------------------------------------
+
+
+def moments(x: Array) -> tuple[Array, Array]:
+    """Mean and (biased) variance of each channel."""
+    batch, depth, places = x.shape
+    count = max(batch * places, 1)
+    if places >= PLACES and batch:
+        table = x.reshape(batch * depth, places)
+        total, squares = np.empty(batch * depth, x.dtype), np.empty(batch * depth, x.dtype)
+        _run(_sums_and_squares, table, total, squares)
+        mean = np.add.reduce(total.reshape(batch, depth), 0) / count
+        variance = np.add.reduce(squares.reshape(batch, depth), 0) / count - mean * mean
+        if not (mean * mean <= variance * MODERATE * MODERATE).all():
+            # Nearly all of the squares is the mean's: begin again without it.
+            _run(_squares_without, table, _column(mean, batch), squares)
+            variance = np.add.reduce(squares.reshape(batch, depth), 0) / count
+        return mean, variance
+    if places == 1:
+        table = x.reshape(batch, depth)
+        mean = sums.sum_along(table, 0)[0] / count
+        centred = table - mean
+        centred *= centred
+        return mean, sums.sum_along(centred, 0)[0] / count
+    mean = np.add.reduce(x, (0, 2)) / count
+    centred = x - mean[:, None]
+    return mean, np.einsum("ncl,ncl->c", centred, centred) / count
+
+
+def _sums_and_squares(table: Array, total: Array, squares: Array) -> None:
+    total[...] = sums.sum_rows(table)
+    np.vecdot(table, table, out=squares)
+
+
+def _squares_without(table: Array, mean: Array, squares: Array) -> None:
+    centred = table - mean
+    np.vecdot(centred, centred, out=squares)
+
+
+# -- forward -----------------------------------------------------------------------------------
+
+
+def affine(x: Array, mean: Array, scale: Array, shift: Array | None) -> Array:
+    """``(x - mean) * scale + shift`` for each channel, in a new array."""
+    batch, depth, places = x.shape
+    if places == 1:
+        table = x.reshape(batch, depth)
+
+        def block(table: Array, out: Array) -> None:
+            _scale(table, out, mean, scale, shift)
+
+        out = np.empty(table.shape, table.dtype)
+        _run(block, table, out)
+        return out
+    table = x.reshape(batch * depth, places)
+    columns = [_column(v, batch) for v in (mean, scale, shift) if v is not None]
+    out = np.empty(table.shape, table.dtype)
+    _run(_scale, table, out, *columns)
+    return out
+
+
+def _scale(table: Array, out: Array, mean: Array, scale: Array, shift: Array | None = None) -> None:
+    np.subtract(table, mean, out=out)
+    out *= scale
+    if shift is not None:
+        out += shift
+
+
+# -- backward ----------------------------------------------------------------------------------
+
+
+def sums_by_channel(grad: Array, x: Array, mean: Array, rstd: Array) -> tuple[Array, Array]:
+    """For each channel the sums of ``grad`` and of ``grad * (x - mean)``."""
+    batch, depth, places = x.shape
+    if places >= PLACES and batch:
+        tables = grad.reshape(batch * depth, places), x.reshape(batch * depth, places)
+        every = np.broadcast_to(mean, (batch, depth)).reshape(-1)
+        plain, product = sums_of_gradients(*tables, every, rstd)
+        return np.add.reduce(plain.reshape(batch, depth), 0), np.add.reduce(product.reshape(batch, depth), 0)
+    centred = x - mean[:, None]
+    if places == 1:
+        centred *= grad
+        return (
+            sums.sum_along(grad.reshape(batch, depth), 0)[0],
+            sums.sum_along(centred.reshape(batch, depth), 0)[0],
+        )
+    return np.add.reduce(grad, (0, 2)), np.einsum("ncl,ncl->c", grad, centred)
+
+
+def sums_of_gradients(grad: Array, x: Array, mean: Array, rstd: Array) -> tuple[Array, Array]:
+    """For each row the sums of ``grad`` and of ``grad * (x - mean)``; ``rstd`` are rows' or channels'."""
+    plain, product = np.empty(len(x), x.dtype), np.empty(len(x), x.dtype)
+    moderate = are_moderate(mean, rstd)
+
+    def some(x: Array, grad: Array, mean: Array, plain: Array, product: Array) -> None:
+        plain[...] = sums.sum_along(grad, 1)[:, 0]
+        np.vecdot(grad, x if moderate else x - mean[:, None], out=product)
+        if moderate:
+            product -= plain * mean
+
+    _run(some, x, grad, mean, plain, product)
+    return plain, product
+
+
+def are_moderate(mean: Array, rstd: Array) -> bool:
+    """Whether no mean is many standard deviations from zero."""
+    repeated = mean if mean.size == rstd.size else mean.reshape(-1, rstd.size)
+    return bool((np.abs(repeated * rstd) <= MODERATE).all())
+
+
+def combined(grad: Array, x: Array, mean: Array, a: Array, b: Array, c: Array) -> Array:
+    """``a * grad + b * (x - mean) + c`` for rows: as many numbers as rows, in a new array."""
+    count = len(x)
+    out = np.empty(x.shape, x.dtype)
+    columns = [v.reshape(count, 1) for v in (mean, a, b, c)]
+    _run(_combine, x, grad, out, *columns)
+    return out
+
+
+def combined_by_channel(grad: Array, x: Array, mean: Array, a: Array, b: Array, c: Array) -> Array:
+    """``combined`` for (batch, channels, places) and a number for each channel."""
+    batch, depth, places = x.shape
+    if places >= PLACES:
+        shape = (batch * depth, places)
+        columns = [np.broadcast_to(v, (batch, depth)) for v in (mean, a, b, c)]
+        return combined(grad.reshape(shape), x.reshape(shape), *columns)
+    out = np.empty(x.shape, x.dtype)
+    if places == 1:
+        table = (batch, depth)
+        _combine(x.reshape(table), grad.reshape(table), out.reshape(table), mean, a, b, c)
+    else:
+        _combine(x, grad, out, mean[:, None], a[:, None], b[:, None], c[:, None])
+    return out
+
+
+def _combine(x: Array, grad: Array, out: Array, mean: Array, a: Array, b: Array, c: Array) -> None:
+    np.multiply(grad, a, out=out)
+    through = x - mean
+    through *= b
+    out += through
+    out += c
