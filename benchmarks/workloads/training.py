@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from libraries import Arrays, Tensors
 
+from . import floors_training as floors
+from .floors_convnet import convnet
 from .workload import Rival, Workload, data, integers, zero_grads
 
 LEARNING_RATE = 1e-6  # so that steps, however many are timed, stay on the same data
@@ -255,9 +257,59 @@ def _convnet_arrays(library: Arrays) -> Rival:
     return lambda: _flat(run())
 
 
+def _mlp_flops() -> int:
+    products = [BATCH * a * b for a, b in pairwise(SIZES)]
+    return 2 * (3 * sum(products) - products[0])  # the input has no gradient
+
+
+def _gpt_flops() -> int:
+    rows, d = TEXTS * LENGTH, WIDTH
+    return 3 * 2 * (rows * d * (3 * d + d + 4 * d + 4 * d) + 2 * rows * LENGTH * d)
+
+
+def _convnet_flops() -> int:
+    return 2 * 32 * (2 * 8 * 9 * 28**2 + 3 * 16 * 8 * 9 * 14**2 + 3 * 784 * 10)
+
+
 TRAINING = (
-    Workload("mlp", "MLP 784-256-128-10, batch 64, step", _mlp_tensors, _mlp_arrays, 0.9, 1.1),
-    Workload("rnn", "tanh RNN, 100 steps", _rnn_tensors, _rnn_arrays, 0.7, 0.9),
-    Workload("gpt", "GPT block, forward + backward", gpt_tensors, _gpt_arrays, 1.2, 1.5),
-    Workload("convnet", "convnet 32x1x28x28", _convnet_tensors, _convnet_arrays, 2.0, 2.5),
+    Workload(
+        "mlp",
+        "MLP 784-256-128-10, batch 64, step",
+        _mlp_tensors,
+        _mlp_arrays,
+        0.9,
+        1.1,
+        floor=lambda library: floors.mlp(*_mlp_data(), LEARNING_RATE),
+        flops=_mlp_flops(),
+    ),
+    Workload(
+        "rnn",
+        "tanh RNN, 100 steps, hidden 64, batch 16",
+        _rnn_tensors,
+        _rnn_arrays,
+        0.7,
+        0.9,
+        floor=lambda library: floors.rnn(*_rnn_data()),
+        flops=5 * 2 * TIMES * SEQUENCES * HIDDEN**2,
+    ),
+    Workload(
+        "gpt",
+        "GPT block, d 128, 4 heads, sequence 64, batch 8",
+        gpt_tensors,
+        _gpt_arrays,
+        1.2,
+        1.5,
+        floor=lambda library: floors.gpt(*_gpt_data(), HEADS),
+        flops=_gpt_flops(),
+    ),
+    Workload(
+        "convnet",
+        "convnet 32x1x28x28, two 3x3 convolutions",
+        _convnet_tensors,
+        _convnet_arrays,
+        2.0,
+        2.5,
+        floor=lambda library: convnet(*_convnet_data()),
+        flops=_convnet_flops(),
+    ),
 )
