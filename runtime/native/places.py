@@ -32,6 +32,8 @@ def along(self: Array, indices: Array, dim: int) -> Array:
     """
     if self.ndim == 1:
         return self.take(indices, mode="wrap")
+    if indices.size == 0:
+        return np.empty(indices.shape, self.dtype)
     flat = self.reshape(-1)
     if indices.size <= CHUNK or dim < self.ndim - 1:
         # All are in range: "wrap" spares the test, and the buffer that "raise" needs for it.
@@ -78,7 +80,7 @@ def places_in_rows(indices: Array, count: int, begin: int, end: int) -> Iterator
 
 def positions(shape: Shape, dim: int, index: Array) -> Array:
     """Where the elements at ``index`` along ``dim``, the other dims in step, stand in a contiguous array."""
-    if len(shape) == 1:
+    if len(shape) == 1 or index.size == 0:
         return index
     stride = math.prod(shape[dim + 1 :])
     starts = _starts(shape, dim, index.shape)

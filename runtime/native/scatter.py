@@ -87,7 +87,11 @@ def gather(self: Array, dim: int, index: Array) -> Array:
     if index.ndim == 0:
         return self.take(index)
     shape = index.shape
-    if self.ndim > 1 and shape != self.shape and self.shape[:dim] + self.shape[dim + 1 :] != shape[:dim] + shape[dim + 1 :]:
+    if (
+        self.ndim > 1
+        and shape != self.shape
+        and self.shape[:dim] + self.shape[dim + 1 :] != shape[:dim] + shape[dim + 1 :]
+    ):
         self = self[tuple([slice(None) if d == dim else slice(n) for d, n in enumerate(shape)])]
     return along(self, index, dim)
 
@@ -246,6 +250,18 @@ def gather_backward(grad: Array, sizes: Shape, dim: int, index: Array) -> Array:
         dim = check_scatter(out, dim, index, grad)
         check_bounds(index, sizes[dim] if sizes else 1, dim, RuntimeError)
         _add_along(out, dim, index if index.ndim else index.reshape(1), grad)
+    return out
+
+
+def scatter_src_backward(grad_output: Array, dim: int, index: Array, sizes: Shape) -> Array:
+    """``grad_output`` at ``index``, in the front corner of zeros of shape ``sizes``."""
+    found = gather(grad_output, dim, index)
+    if found.shape == tuple(sizes):
+        return found
+    out = np.zeros(sizes, grad_output.dtype)
+    if index.size:
+        found = found.reshape((found.shape or (1,)) if sizes else ())
+        out[tuple([slice(n) for n in found.shape])] = found
     return out
 
 

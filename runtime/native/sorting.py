@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tengen.native.dims import wrap_dim
+from tengen.native.order import first_few, stable_order
 from tengen.native.places import along
 from tengen.native.reductions import INT64, fold, refuse_empty
 
@@ -20,8 +21,8 @@ DType = np.dtype[Any]
 
 #: From this size on what costs more to set up pays: unstable sorts, partitions.
 LARGE = 4096
-#: Up to this many of the greatest elements of a large array are found one after the other.
-FEW = 8
+#: Lanes of at most this many elements are put in order by keys, to find the first few.
+SHORT = 1 << 14
 
 
 def is_nan(self: Array) -> Array:
@@ -30,35 +31,6 @@ def is_nan(self: Array) -> Array:
 
 
 # -- sort --------------------------------------------------------------------------------------
-
-
-def stable_order(self: Array, dim: int, descending: bool = False) -> Array:
-    """The stable argsort along ``dim`` (from 0); descending, equal elements keep their order too."""
-    if descending:
-        back = (slice(None),) * dim + (slice(None, None, -1),)
-        order = stable_order(self[back], dim)[back]
-        return np.subtract(self.shape[dim] - 1, order)
-    if self.size < LARGE:
-        return self.argsort(dim, "stable")
-    if self.dtype.kind == "f":
-        return _stable_order_of_floats(self, dim)
-    if self.dtype.itemsize > 2:
-        low, high = int(self.flat[self.argmin()]), int(self.flat[self.argmax()])
-        if high - low < 1 << 16:  # of 16 bits NumPy's stable sort is a radix sort
-            return (self - low).astype(np.uint16).argsort(dim, "stable")
-    return self.argsort(dim, "stable")
-
-
-def _stable_order_of_floats(self: Array, dim: int) -> Array:
-    """The stable argsort: the unstable one is much faster, and only lanes with equal elements need more."""
-    order = self.argsort(dim)
-    values = np.moveaxis(along(self, order, dim), dim, -1)
-    ties = values[..., 1:] == values[..., :-1]
-    ties |= is_nan(values[..., :-1])  # then the next one is NaN as well
-    lanes = ties.any(-1)
-    if lanes.any():
-        np.moveaxis(order, dim, -1)[lanes] = np.moveaxis(self, dim, -1)[lanes].argsort(-1, "stable")
-    return order
 
 
 def sort(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
@@ -81,37 +53,55 @@ def topk(self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Ar
         raise RuntimeError("selected index k out of range")
     if self.ndim == 0:
         return self.copy(), np.zeros((), INT64)
-    first = (slice(None),) * dim + (slice(k),)
-    if k > n // 4 or self.size < LARGE or k == 0:
-        order = stable_order(self, dim, largest)[first]
+    if self.size < LARGE or k == 0:
+        order = stable_order(self, dim, largest)[(slice(None),) * dim + (slice(k),)]
         return along(self, order, dim), order
-    found = _few_greatest(self, k, largest) if k <= FEW and dim == self.ndim - 1 else None
-    if found is not None:
-        return found
+    if dim < self.ndim - 1:
+        lanes = np.ascontiguousarray(np.moveaxis(self, dim, -1))
+        values, order = topk(lanes, k, -1, largest, sorted)
+        return _moved(values, dim), _moved(order, dim)
+    if k * (20 + n // 32) < n:  # what finding one after the other costs, and what a sort does
+        found = _few_greatest(self, k, largest)
+        if found is not None:
+            return found
+    if k > n // 4:
+        order = stable_order(self, dim, largest)[..., :k].copy()
+        return along(self, order, dim), order
+    if n <= SHORT:
+        order = first_few(self, k, dim, largest)
+        if order is not None:
+            return along(self, order, dim), order
     if largest:
-        chosen = self.argpartition(n - k, dim)[(slice(None),) * dim + (slice(n - k, None),)]
+        chosen = self.argpartition(n - k, dim)[..., n - k :]
     else:
-        chosen = self.argpartition(k - 1, dim)[first]
+        chosen = self.argpartition(k - 1, dim)[..., :k]
     chosen.sort(dim)  # so that equal elements come in order of their positions
     values = along(self, chosen, dim)
     order = stable_order(values, dim, largest)
     return along(values, order, dim), along(chosen, order, dim)
 
 
+def _moved(self: Array, dim: int) -> Array:
+    """Contiguous, with the last dim where ``dim`` is."""
+    return np.ascontiguousarray(np.moveaxis(self, -1, dim))
+
+
 def _few_greatest(self: Array, k: int, largest: bool) -> tuple[Array, Array] | None:
     """``topk`` along the last dim by finding one after the other; None when that cannot tell them apart."""
     if self.dtype.kind == "f":
         taken = self.dtype.type(-np.inf if largest else np.inf)
+    elif self.dtype.kind == "b":
+        return None
     else:
         limits = np.iinfo(self.dtype)
         taken = self.dtype.type(limits.min if largest else limits.max)
-    rest = self.copy()
+    rest = np.where(np.isnan(self), taken, self) if self.dtype.kind == "f" and not largest else self.copy()
     table = rest.reshape(-1, self.shape[-1])
     rows = np.arange(len(table))
     indices = np.empty((len(table), k), INT64)
     values = np.empty((len(table), k), self.dtype)
     for j in range(k):
-        place = table.argmax(1) if largest else np.where(is_nan(table), np.inf, table).argmin(1)
+        place = table.argmax(1) if largest else table.argmin(1)
         indices[:, j] = place
         values[:, j] = table[rows, place]
         table[rows, place] = taken
