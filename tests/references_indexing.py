@@ -56,6 +56,16 @@ def gathered_back(grad: Array, sizes: Any, dim: int, index: Array) -> Array:
     return scattered_with(np.zeros(sizes, grad.dtype), dim, index, grad, "sum", True)
 
 
+def scattered_src_back(grad: Array, dim: int, index: Array, sizes: Any) -> Array:
+    out = np.zeros(sizes, grad.dtype)
+    for place in np.ndindex(index.shape):
+        at = list(place)
+        if at:
+            at[dim] = int(index[place])
+        out[place] = grad[tuple(at)]
+    return out
+
+
 # -- whole slices ------------------------------------------------------------------------------------
 
 

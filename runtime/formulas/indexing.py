@@ -10,23 +10,10 @@ import tengen
 if TYPE_CHECKING:
     from tengen.tensor import Tensor
 
-Number = bool | int | float | complex
-
-
-def index_add_backward(grad: Tensor, dim: int, index: Tensor, alpha: Number) -> Tensor:
-    """The slices of the gradient that were added to, times alpha."""
-    selected = grad.index_select(dim, index)
-    return selected if alpha == 1 else selected * alpha.conjugate()
-
 
 def index_fill_value_backward(grad: Tensor, dim: int, index: Tensor) -> Tensor:
     """The sum of the gradient over what was filled."""
     return (grad - grad.index_fill(dim, index, 0)).sum()
-
-
-def scatter_src_backward(grad: Tensor, dim: int, index: Tensor, shape: Sequence[int]) -> Tensor:
-    """The gradient at ``index``, zeros for what of the source was not used."""
-    return padded(grad.gather(dim, index), shape)
 
 
 def padded(self: Tensor, shape: Sequence[int]) -> Tensor:

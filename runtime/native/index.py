@@ -569,7 +569,8 @@ def take(self: Array, index: Array) -> Array:
 def take_backward(grad: Array, sizes: Shape, index: Array) -> Array:
     """Zeros of shape ``sizes`` to which ``grad`` is added at flat positions."""
     out = np.zeros(math.prod(sizes), grad.dtype)
-    add_at(out, _from_the_front(index, out.size).reshape(-1), grad.reshape(-1))
+    _check_flat(out, index)
+    add_at(out, _flat(index, out.size), grad.reshape(-1))
     return out.reshape(sizes)
 
 
@@ -584,15 +585,23 @@ def put(self: Array, index: Array, source: Array, accumulate: bool) -> Array:
         )
     out = self.copy()
     if accumulate:
-        add_at(out, _from_the_front(index, out.size).reshape(-1), source.reshape(-1))
+        add_at(out, _flat(index, out.size), source.reshape(-1))
     else:
         out.reshape(-1)[index.reshape(-1)] = source.reshape(-1)
     return out
 
 
+def _flat(index: Array, size: int) -> Array:
+    """Positions that were checked, unless there are no elements; 1-d, and none negative."""
+    places = _from_the_front(index, size)
+    if places is None:
+        raise IndexError("tried to put elements into an empty tensor")
+    return places.reshape(-1)
+
+
 def _check_flat(self: Array, index: Array) -> None:
     check_long(index)
-    if index.size and self.size:
+    if index.size and self.size and not in_range(index, self.size):
         low, high = lowest_and_highest(index)
         if high >= self.size or low < -self.size:
             wrong = high if high >= self.size else low

@@ -141,7 +141,7 @@ def _keys_of_floats(self: Array) -> Array:
     keys |= unsigned(1 << (width - 1))
     keys ^= bits.view(unsigned)
     # From the key of -inf on: then NaN with a sign come after those without.
-    infinity = np.array(np.inf, self.dtype).view(unsigned)
-    keys -= np.invert(infinity | unsigned(1 << (width - 1)))
-    nan = 2 * int(infinity) + 2
+    infinity = int(np.array(np.inf, self.dtype).view(unsigned))
+    keys -= unsigned((1 << (width - 1)) - 1 - infinity)
+    nan = 2 * infinity + 2
     return np.minimum(keys, unsigned(nan), keys)

@@ -34,7 +34,7 @@ _triangles: dict[tuple[str, int, bool], Array] = {}
 
 
 def running_sum(self: Array, dim: int, reverse: bool) -> Array | None:
-    """The running sum along ``dim`` (from 0) of a contiguous float32 or float64 array; reversed, from the end.
+    """The running sum along ``dim`` (from 0), or from the end, of contiguous float32 or float64 numbers.
 
     None where this is not the way: small arrays (call it for ``LARGE`` ones), and those with elements or
     sums that are not finite, which a product would spread over their block.
