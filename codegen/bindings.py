@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .annotations import annotation, default, parameter_name, return_annotation
+from .argument_tests import but_refused, value_test
 from .keyword_calls import KeywordForm, keyword_forms
 from .model import Argument, Operator, Variant
+from .nested import MISSING, Nested, given, nested
 
 #: Python's binary operators, whose in-place forms begin with __i.
 _BINARY = frozenset(
@@ -167,6 +169,8 @@ class BindingWriter:
             made = self._flat(group, operators, receiver)
         elif alike and receiver == "input" and first and str(first[0].type) == "Tensor":
             made = self._flat(group, operators, parameter_name(first[0].name))
+        elif starts_with_self and (common := self._nested_signature(operators)) is not None:
+            made = self._nested(group, operators, common, receiver)
         else:
             made = self._open(group, operators, receiver, starts_with_self)
         return _leaf_maker(made) if all(_makes_new(o) for o in operators) else made
@@ -200,6 +204,51 @@ class BindingWriter:
             fallback,
             group.doc,
             guard,
+            words=words,
+        )
+
+    def _nested_signature(self, operators: tuple[Operator, ...]) -> Nested | None:
+        if any(_variadic(o) or _makes_new(o) for o in operators):
+            return None
+        return nested(operators)
+
+    def _nested(
+        self, group: Group, operators: tuple[Operator, ...], common: Nested, receiver: str
+    ) -> Binding:
+        """``def sum(self, dim=MISSING, keepdim=MISSING, *, dtype=None)``."""
+        out = bool(group.outs) and receiver != "self"
+        words = tuple((name, word, "MISSING") for name, word, _ in _words(common.slots))
+        names = {a.name: parameter_name(a.name) for a in common.slots} | {
+            a.name: parameter_name(a.name) for a, _ in common.keywords
+        }
+        keywords = [f"{names[a.name]}={text}" for a, text in common.keywords]
+        keywords += [f"{word}=MISSING" for _, word, _ in words] + (["out=None"] if out else [])
+        parameters = [receiver, *(f"{names[a.name]}=MISSING" for a in common.slots)]
+        parameters += ["*", *keywords] if keywords else []
+        attempts: list[Attempt] = []
+        for o in operators:
+            own = {o.schema.positional[0].name: receiver}
+            own |= {a.name: names[a.name] for a, text in common.keywords if text != MISSING}
+            for count, missing in given(o, common):
+                here = own | {a.name: names[a.name] for a in o.schema.positional[1 : count + 1]}
+                attempt = self._attempt(o, here, o.schema.arguments, receiver)
+                tests = [f"{names[n]} is MISSING" for n in missing]
+                tests += [] if attempt.condition == "True" else [attempt.condition]
+                if attempt.condition != "False":
+                    attempts.append(Attempt(" and ".join(tests) or "True", attempt.call))
+        slots = "".join(f'("{a.name}", {names[a.name]}), ' for a in common.slots)
+        named = "".join(f'("{a.name}", {names[a.name]}), ' for a, _ in common.keywords)
+        named += '("out", out), ' if out else ""
+        public = _public(group.function, receiver, names.values())
+        return Binding(
+            group.function,
+            ", ".join(parameters),
+            self._returns(operators),
+            receiver,
+            tuple(attempts),
+            f'call("{group.called}", *as_given({receiver}, ({slots}), ({named})), {public})',
+            group.doc,
+            "not active" + (" and out is None" if out else ""),
             words=words,
         )
 
@@ -288,7 +337,7 @@ class BindingWriter:
                 return made.condition, made.call
 
             def testable(argument: Argument, o: Operator = o) -> bool:
-                return _test(o, argument, "x", False)[0] not in ("False", "x is None")
+                return value_test(o, argument, "x", False)[0] not in ("False", "x is None")
 
             forms += keyword_forms(o, 0 if receiver == "self" else 1, testable, attempted)
         return tuple(forms)
@@ -338,7 +387,7 @@ class BindingWriter:
                     return Attempt("False", "")
                 values.append(fallback)
                 continue
-            condition, value = _test(operator, a, text, is_receiver=text == receiver)
+            condition, value = value_test(operator, a, text, is_receiver=text == receiver)
             if condition == "False" and complete:
                 condition = f"{text} is None" if default(a) == "None" else "False"
             conditions += [condition] if condition != "True" else []
@@ -363,11 +412,11 @@ class BindingWriter:
         number = names.get(arguments[1].name)
         if number is None:
             return
-        conditions = [f"{number}.__class__ in t.weak{_but_refused(operator, number)}"]
+        conditions = [f"{number}.__class__ in t.weak{but_refused(operator, number)}"]
         values = [receiver, f"t.number({number})"]
         for a in arguments[2:]:
             condition, value = (
-                _test(operator, a, names[a.name], False) if a.name in names else ("True", default(a))
+                value_test(operator, a, names[a.name], False) if a.name in names else ("True", default(a))
             )
             conditions += [condition] if condition != "True" else []
             values.append(str(value))
@@ -472,11 +521,6 @@ def _public(function: str, receiver: str, parameters: Iterable[str] = ()) -> str
     return f'globals()["{function}"]' if function in (*parameters, "t") else function
 
 
-def _but_refused(operator: Operator, text: str) -> str:
-    """The rest of a test for numbers where those of Python's bools are an error."""
-    return f" and {text}.__class__ is not bool" if "bool" in operator.refuse else ""
-
-
 def makes_leaf(operators: Sequence[Operator]) -> bool:
     """Whether a function makes tensors that may be asked to be leaves: it takes ``requires_grad=``."""
     return any(o.factory is not None for o in operators) or (
@@ -503,42 +547,6 @@ def _leaf_maker(binding: Binding) -> Binding:
 
 def _variadic(operator: Operator) -> bool:
     return any(str(a.type).rstrip("?") in ("int[]", "SymInt[]") for a in operator.schema.positional[:2])
-
-
-def _test(operator: Operator, argument: Argument, text: str, is_receiver: bool) -> tuple[str, str]:
-    """The condition under which a value can be passed on, and what is passed."""
-    if is_receiver:
-        return "True", text
-    type_ = str(argument.type)
-    must_agree = argument.name in operator.promoted or argument.name in operator.same_dtype
-    match type_:
-        case "Tensor":
-            agree = f" and {text}._type is t" if must_agree else ""
-            return f"{text}.__class__ is Tensor{agree}", text
-        case "Tensor?":
-            agree = f" and {text}._type is t" if must_agree else ""
-            return f"({text} is None or {text}.__class__ is Tensor{agree})", text
-        case "Scalar":
-            weak = "t.weak" if argument.name in operator.promoted else "NUMBERS"
-            return f"{text}.__class__ in {weak}{_but_refused(operator, text)}", text
-        case "Scalar?":
-            weak = "t.weak" if argument.name in operator.promoted else "NUMBERS"
-            return f"({text} is None or {text}.__class__ in {weak})", text
-        case "int" | "SymInt":
-            return f"{text}.__class__ is int", text
-        case "float":
-            return f"{text}.__class__ is float", text
-        case "bool":
-            return f"{text}.__class__ is bool", text
-        case "int[1]?" | "SymInt[1]?":
-            return f"({text} is None or {text}.__class__ is int)", f"None if {text} is None else ({text},)"
-        case "int[1]" | "SymInt[1]":
-            return f"{text}.__class__ is int", f"({text},)"
-        case "int?" | "SymInt?":
-            return f"({text} is None or {text}.__class__ is int)", text
-    if type_.endswith("?"):
-        return f"{text} is None", text
-    return "False", text
 
 
 def docstring(group: Group) -> str:

@@ -13,7 +13,7 @@ from .json_schema import schemas
 from .kernels import FunctionIndex
 from .library import Library, index
 from .model import Declarations, Method, OutputFile, TypeClass
-from .nodes import NodeWriter
+from .nodes import SUM, NodeWriter
 from .page import Press, import_lines, lazy_modules
 from .rows import operator_row, promotion_table, scalar_type_rows, structure_fields, structures, variable
 from .scope import TENGEN, Scope, function_names
@@ -23,7 +23,7 @@ from .symbolic import rows as rule_rows
 from .type_files import BackendFiles
 from .variants import VariantWriter
 
-WORDS = "from tengen.words import MISSING, worded"
+WORDS = "from tengen.words import MISSING, as_given, ints, worded"
 
 
 class Renderer:
@@ -174,7 +174,12 @@ class Renderer:
             *import_lines(writer.modules),
         ]
         return self.press.page(
-            "jvps.py", "jvps.py.jinja", functions=functions, imports=imports, opens=self.scope.opens
+            "jvps.py",
+            "jvps.py.jinja",
+            functions=functions,
+            imports=imports,
+            opens=self.scope.opens,
+            sum=SUM,
         )
 
     def _batching(self) -> OutputFile:

@@ -1,7 +1,8 @@
-"""NumPy's words for arguments: what bindings do with them, and what stands for no argument."""
+"""What bindings ask of arguments: whether they were given, by which word, and whether they are ints."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 
@@ -16,6 +17,36 @@ class _Missing:
 
 #: In place of an argument that was not given, and must be: as it is, or by another word.
 MISSING: Final = _Missing()
+
+
+def ints(value: Any) -> bool:
+    """Whether it is a tuple of ints, and of nothing that only counts as one."""
+    if value.__class__ is not tuple:
+        return False
+    for element in value:  # noqa: SIM110  a generator takes twice as long
+        if element.__class__ is not int:
+            return False
+    return True
+
+
+def as_given(
+    first: Any, slots: Sequence[tuple[str, Any]], keywords: Sequence[tuple[str, Any]]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The positional and the keyword arguments of a call, without those that are missing.
+
+    ``slots`` could be given both ways; from the first missing one on they were given as keywords.
+    ``keywords`` could not, and None is what they are when they are not given.
+    """
+    arguments = [first]
+    for _, value in slots:
+        if value is MISSING:
+            break
+        arguments.append(value)
+    named = {name: value for name, value in slots[len(arguments) :] if value is not MISSING}
+    for name, value in keywords:
+        if value is not MISSING and value is not None:
+            named[name] = value
+    return tuple(arguments), named
 
 
 def worded(function: str, name: str, value: Any, default: Any, word: Any) -> Any:

@@ -216,6 +216,7 @@ CLAIMS = [
         {},
         {"inplace": False},
     ),
+    Claim("Function overrides", OVERRIDES + "m.sum(Foreign(), dim=0)\nseen[0][2]", {}, {"dim": 0}),
     Claim("Function overrides", OVERRIDES + "y = m.ones(2)\nwith Mode():\n    y.ndim\nlen(seen)", 0, 1),
     Claim("Function overrides", OVERRIDES + "m.exp(Foreign).__name__", TypeError, "exp"),
     Claim("Function overrides", "hasattr(m.Tensor, '__torch_dispatch__')", False, True),

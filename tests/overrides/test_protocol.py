@@ -126,7 +126,7 @@ def test_arguments_as_they_were_given(lib: Any) -> None:
     assert seen == [
         ((f, 1), {}),
         ((f, 1), {"alpha": 3}),
-        ((f,), {"dim": 0, "keepdim": True}),
+        ((f, 0, True), {}) if lib.name == "tengen" else ((f,), {"dim": 0, "keepdim": True}),
         ((f,), {}),
         ((x, f), {}),
         ((f,), {"dtype": lib.float64, "requires_grad": True}),

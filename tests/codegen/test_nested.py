@@ -1,0 +1,50 @@
+"""Which overloads one signature covers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tengen.codegen.gen import declarations_dir, runtime_dir
+from tengen.codegen.load import load
+from tengen.codegen.model import Operator
+from tengen.codegen.nested import given, nested
+
+
+@pytest.fixture(scope="module")
+def operators() -> tuple[Operator, ...]:
+    return load(declarations_dir(), runtime_dir()).operators
+
+
+def overloads(operators: tuple[Operator, ...], function: str) -> list[Operator]:
+    found = [o for o in operators if o.name.function == function and not o.schema.out and not o.name.inplace]
+    return sorted(found, key=lambda o: len(o.schema.arguments))
+
+
+@pytest.mark.parametrize(
+    ("function", "slots", "keywords"),
+    [
+        ("sum", ["dim", "keepdim"], {"dtype": "None"}),
+        ("median", ["dim", "keepdim"], {}),
+        ("bernoulli", ["p"], {"generator": "None"}),
+    ],
+)
+def test_one_goes_on_where_the_other_ends(
+    operators: tuple[Operator, ...], function: str, slots: list[str], keywords: dict[str, str]
+) -> None:
+    common = nested(overloads(operators, function))
+    assert common is not None
+    assert [a.name for a in common.slots] == slots
+    assert {a.name: text for a, text in common.keywords} == keywords
+
+
+@pytest.mark.parametrize("function", ["max", "std", "exp"])
+def test_a_position_that_means_two_things(operators: tuple[Operator, ...], function: str) -> None:
+    assert nested(overloads(operators, function)) is None  # or there is but one
+
+
+def test_what_is_missing_in_calls(operators: tuple[Operator, ...]) -> None:
+    short, long = overloads(operators, "sum")
+    common = nested([short, long])
+    assert common is not None
+    assert list(given(short, common)) == [(0, ["dim", "keepdim"])]
+    assert list(given(long, common)) == [(1, ["keepdim"]), (2, [])]
