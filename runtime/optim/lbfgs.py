@@ -84,7 +84,7 @@ class LBFGS(Optimizer):
     ) -> tuple[float, Tensor]:
         """The loss and the gradient at ``t`` times the direction from where the parameters are."""
         self._move(t, direction)
-        loss = float(closure())
+        loss = float(number(closure()))
         grad = self._gradient()
         for p, before in zip(self._params, start, strict=True):
             p.copy_(before)
@@ -108,7 +108,7 @@ class LBFGS(Optimizer):
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         first_loss = closure()
-        loss, evaluations = float(first_loss), 1
+        loss, evaluations = float(number(first_loss)), 1
         state["func_evals"] += 1
         grad = self._gradient()
         if grad.abs().max() <= group["tolerance_grad"]:
@@ -147,7 +147,7 @@ class LBFGS(Optimizer):
             self._move(t, direction)
             if last:
                 return start._replace(t=t), 0
-            return Point(t, float(closure()), self._gradient(), None), 1
+            return Point(t, float(number(closure())), self._gradient(), None), 1
         if method != "strong_wolfe":
             raise RuntimeError(f"only 'strong_wolfe' is supported, but line_search_fn is {method!r}")
         before = [p.clone() for p in self._params]

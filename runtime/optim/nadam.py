@@ -82,8 +82,10 @@ class NAdam(Elementwise):
     def _advance(self, options: Group, counters: Sequence[Array]) -> None:
         steps, products = counters
         steps += 1
-        mu, _ = _momenta(options, np.asarray(steps, np.float64))
-        products *= mu.astype(products.dtype)
+        counts = steps.ravel().tolist()
+        # Python's powers: NumPy's differ by a bit between one number and many
+        momenta = {count: _momenta(options, count)[0] for count in set(counts)}
+        products *= np.array([momenta[count] for count in counts], products.dtype).reshape(products.shape)
 
     def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
         (step, product), (beta1, beta2), rate = counts, options["betas"], options["lr"]

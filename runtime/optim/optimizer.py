@@ -120,11 +120,11 @@ class Optimizer:
         self.defaults.setdefault("differentiable", False)
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        text = f"{type(self).__name__} ("
         for number, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {number}")
-            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-        return "\n".join([*lines, ")"])
+            options = [f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"]
+            text += f"\nParameter Group {number}\n{''.join(options)}"
+        return text + ")"
 
     # -- steps
 

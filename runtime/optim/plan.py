@@ -168,12 +168,12 @@ class Plan:
             lines = _joined([states[i] for i in indices], slots)
             if lines is not None:
                 arrays = [params[i]._array for i in indices]
-                found = [[lines[n] for n in kind] for kind in (names, counters)]
-                self.passes.append(Together(indices, arrays, *found, first[indices[0]]))
+                buffers, counts = [lines[n] for n in names], [lines[n] for n in counters]
+                self.passes.append(Together(indices, arrays, buffers, counts, first[indices[0]]))
                 single.difference_update(indices)
         for i in sorted(single):
-            found = [[states[i][n]._array for n in kind] for kind in (names, counters)]
-            self.passes.append(Single(i, params[i]._array, *found, first[i]))
+            buffers, counts = [[states[i][n]._array for n in kind] for kind in (names, counters)]
+            self.passes.append(Single(i, params[i]._array, buffers, counts, first[i]))
         known = set(plain)
         self.rest = [i for i in range(len(params)) if i not in known]
         self.params, self.names, self.states = params, names, states
@@ -205,9 +205,11 @@ class Plan:
 
     def run(self, make: Maker, advance: Advance, grads: list[Tensor]) -> None:
         """Do a step of all but the ``rest``."""
+        views: Any
         for tensor, storage in self.written:
             storage.version += 1
-            if storage.views is not None and storage.views.detached:
+            views = storage.views
+            if views is not None and views.detached:
                 cut_views(tensor)
         for found in self.passes:
             found.run(make, advance, grads)
@@ -244,15 +246,13 @@ def _usable(p: Tensor, states: list[Any]) -> bool:
     array = p._array
     flags = array.flags
     for state in states:
-        found = state._array
-        if (
-            state.__class__ not in without_overrides
-            or found.dtype != array.dtype
-            or found.shape != array.shape
-        ):
+        kind, found = state._type, state._array
+        if state.__class__ not in without_overrides or found.__class__ is not np.ndarray:
+            return False
+        if found.dtype != array.dtype or found.shape != array.shape:
             return False
         same = found.flags.c_contiguous if flags.c_contiguous else found.flags.f_contiguous
-        if not (same and found.flags.writeable and state._type.recording):
+        if not (same and found.flags.writeable and kind.recording):
             return False
     return True
 

@@ -15,7 +15,7 @@ from tengen.tensor import Tensor
 Tensors = Tensor | Iterable[Tensor]
 
 
-@no_grad()
+@no_grad
 def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
@@ -40,7 +40,7 @@ def get_total_norm(
     return total
 
 
-@no_grad()
+@no_grad
 def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
@@ -74,7 +74,7 @@ def clip_grad_norm_(
         warnings.warn(
             "`parameters` is an empty generator, no gradient clipping will occur.", UserWarning, stacklevel=2
         )
-    total = get_total_norm(_gradients(found), norm_type, error_if_nonfinite, foreach)
+    total: Tensor = get_total_norm(_gradients(found), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(found, max_norm, total, foreach)
     return total
 
@@ -95,7 +95,7 @@ def clip_grad_norm(
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
-@no_grad()
+@no_grad
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Limit each element of the parameters' gradients, in place, to at most ``clip_value`` in size.
 
