@@ -203,7 +203,7 @@ def _range(times: Sequence[float]) -> str:
     if not times:
         return ""
     low, high = seconds(min(times)), seconds(max(times))
-    return low if len(times) == 1 else f"{low} to {high}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _known(found: float | None) -> str:

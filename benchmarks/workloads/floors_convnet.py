@@ -20,16 +20,25 @@ class Convolution:
     def __init__(self, w: np.ndarray, n: int, side: int) -> None:
         outs, ins = w.shape[:2]
         self.padded = np.zeros((ins, n, side + 2, side + 2), "float32")
-        windows = [[self.padded[:, :, i : i + side, j : j + side] for j in range(3)] for i in range(3)]
         self.columns = _floats(ins, 3, 3, n, side, side)
-        self.pairs = [(self.columns[:, i, j], windows[i][j]) for i in range(3) for j in range(3)]
+        self.pairs = self._windows(self.padded, side)
         self.inside = self.padded[:, :, 1:-1, 1:-1]
+        self.of_padded = np.empty_like(self.padded)
+        self.of_pairs = self._windows(self.of_padded, side)
         self.full, self.grad = (_floats(outs, n, side, side) for _ in range(2))
         corners = [(slice(i, None, 2), slice(j, None, 2)) for i in range(2) for j in range(2)]
         self.corners = [(self.full[:, :, a, b], self.grad[:, :, a, b]) for a, b in corners]
         self.out, self.of_out = (_floats(outs, n, side // 2, side // 2) for _ in range(2))
         self.chosen = np.empty(self.out.shape, bool)
         self.flat = self.columns.reshape(ins * 9, -1)
+
+    def _windows(self, padded: np.ndarray, side: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Each part of the columns with the part of the images that it is of."""
+        return [
+            (self.columns[:, i, j], padded[:, :, i : i + side, j : j + side])
+            for i in range(3)
+            for j in range(3)
+        ]
 
     def forward(self, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
         np.copyto(self.inside, x)
@@ -53,12 +62,12 @@ class Convolution:
         np.dot(self.grad.reshape(len(w), -1), self.flat.T, out=of_w.reshape(len(w), -1))
 
     def backward_input(self, w: np.ndarray) -> np.ndarray:
-        """The gradient of the input, after ``backward``: a view, valid until the next forward."""
+        """The gradient of the input, after ``backward``: a view of a buffer."""
         np.dot(w.reshape(len(w), -1).T, self.grad.reshape(len(w), -1), out=self.flat)
-        self.padded.fill(0)
-        for column, window in self.pairs:
+        self.of_padded.fill(0)
+        for column, window in self.of_pairs:
             np.add(window, column, out=window)
-        return self.inside
+        return self.of_padded[:, :, 1:-1, 1:-1]
 
 
 def convnet(x: np.ndarray, labels: np.ndarray, parameters: Sequence[np.ndarray]) -> Rival:
