@@ -308,6 +308,12 @@ def loosely_overridable(function: _F) -> _F:
 
     @wraps(run)
     def public(*args: Any, **kwargs: Any) -> Any:
+        if not active:
+            for value in (*args, *kwargs.values()):
+                if value.__class__ not in without_overrides:
+                    break
+            else:
+                return run(*args, **kwargs)
         result = dispatch(public, args, kwargs)
         return run(*args, **kwargs) if result is UNHANDLED else result
 

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from tengen.tensor import Tensor
 
 _Key = TypeVar("_Key")
+#: What gradients can be asked of.
+_DIFFERENTIATED = (TensorBase, GradientEdge)
 
 __all__ = [
     "Function",
@@ -241,7 +243,7 @@ def _grad_of_many(
 
 def _tensors(name: str, given: Any) -> Sequence[Any]:
     """One tensor or several as a sequence; TypeError for anything else."""
-    if isinstance(given, TensorBase | GradientEdge):
+    if isinstance(given, _DIFFERENTIATED):
         return (given,)
     try:
         found = tuple(given)
@@ -251,7 +253,7 @@ def _tensors(name: str, given: Any) -> Sequence[Any]:
             "iterable"
         ) from None
     for index, t in enumerate(found):
-        if not isinstance(t, TensorBase | GradientEdge):
+        if not isinstance(t, _DIFFERENTIATED):
             raise TypeError(f"element {index} of {name} must be a Tensor, but got {type(t).__name__}")
     return found
 

@@ -102,26 +102,29 @@ class GraphTask:
     def _restrict(self, order: list[Node], inputs: Sequence[Edge], accumulate: bool) -> None:
         """Keep of ``order`` what leads to the inputs, and note what is captured where."""
         captures: dict[Node, Capture] = {}
-        targets = {edge[0] for edge in inputs}
+        targets = [edge[0] for edge in inputs]
         if not accumulate:
             self.captured = [None] * len(inputs)
             for index, wanted in enumerate(inputs):
-                captures.setdefault(wanted[0], Capture(wanted[0])).wanted.append((wanted[1], index))
-        runs = set(targets) if accumulate else set()
-        reached = set(targets)  # what gradients are to be delivered to
+                node = wanted[0]
+                if node not in captures:
+                    captures[node] = Capture(node)
+                captures[node].wanted.append((wanted[1], index))
+        self.needed = reached = set(targets)  # what gradients are to be delivered to
+        found: list[Any] = []  # the last comes first
         for node in reversed(order):
             for edge in node.next_edges:
                 if edge is not None and edge[0] in reached:
-                    runs.add(node)
                     reached.add(node)
+                    found.append(node)
                     break
-        self.needed = reached
-        self.order = []
-        for node in order:
+            else:
+                if accumulate and node in reached:
+                    found.append(node)
             if node in captures:
-                self.order.append(captures[node])
-            if node in runs:
-                self.order.append(node)
+                found.append(captures[node])
+        found.reverse()
+        self.order = found
 
 
 def reachable(root: Node, oldest: int) -> dict[Node, int]:
@@ -131,22 +134,21 @@ def reachable(root: Node, oldest: int) -> dict[Node, int]:
     order of the dictionary.
     """
     places = {root: root.sequence_nr}
+    leaves: dict[Node, int] = {}
     found = [root]
     append = found.append
     for node in found:  # which grows meanwhile
         for edge in node.next_edges:
-            if edge is None:
-                continue
-            target = edge[0]
-            number = target.sequence_nr
-            if number != LEAF_SEQUENCE_NR:
-                if target not in places and number >= oldest:
-                    places[target] = number
-                    append(target)
-            else:
-                number = node.sequence_nr
-                if places.get(target, LEAF_SEQUENCE_NR) > number:
-                    # Anew, so that it stands behind the node of the same number.
-                    places.pop(target, None)
-                    places[target] = number
+            if edge is not None:
+                target = edge[0]
+                if target not in places:
+                    number = target.sequence_nr
+                    if number == LEAF_SEQUENCE_NR:
+                        number = node.sequence_nr
+                        if target not in leaves or number < leaves[target]:
+                            leaves[target] = number
+                    elif number >= oldest:
+                        places[target] = number
+                        append(target)
+    places.update(leaves)  # behind the nodes of the same numbers
     return places

@@ -38,7 +38,7 @@ def implicit_grad(root: Any) -> Any:
         raise RuntimeError(
             f"grad can be implicitly created only for real scalar outputs but got {kind.scalar_type}"
         )
-    return kind.wrap(kind.backend.lib.ones(shape, kind.dtype))
+    return kind.wrap(kind.backend.lib.full(shape, 1, kind.dtype))
 
 
 def _check_given_grad(index: int, root: Any, given: Any) -> None:

@@ -176,7 +176,7 @@ def softplus_backward(grad_output: Array, self: Array, beta: Number, threshold: 
 
 
 def softplus_double_backward(grad_output: Array, self: Array, beta: Number, threshold: Number) -> Array:
-    """``softplus``'s second derivative times ``grad_output``: ``beta e / (1 + e)^2`` with ``e = exp(-|beta x|)``."""
+    """``grad_output`` times ``beta e / (1 + e)^2`` with ``e = exp(-|beta x|)``, or 0 above the threshold."""
     scaled = self if beta == 1 else self * beta
     out = as_array(np.abs(scaled))
     np.negative(out, out=out)
