@@ -47,20 +47,27 @@ def moments(x: Array) -> tuple[Array, Array]:
         _run(_sums_and_squares, table, total, squares)
         mean = np.add.reduce(total.reshape(batch, depth), 0) / count
         variance = np.add.reduce(squares.reshape(batch, depth), 0) / count - mean * mean
-        if not (mean * mean <= variance * MODERATE * MODERATE).all():
-            # Nearly all of the squares is the mean's: begin again without it.
+        if not _outweighs(variance, mean):
             _run(_squares_without, table, _column(mean, batch), squares)
             variance = np.add.reduce(squares.reshape(batch, depth), 0) / count
         return mean, variance
     if places == 1:
         table = x.reshape(batch, depth)
         mean = sums.sum_along(table, 0)[0] / count
-        centred = table - mean
-        centred *= centred
-        return mean, sums.sum_along(centred, 0)[0] / count
+        variance = sums.sum_along(table * table, 0)[0] / count - mean * mean
+        if not _outweighs(variance, mean):
+            centred = table - mean
+            centred *= centred
+            variance = sums.sum_along(centred, 0)[0] / count
+        return mean, variance
     mean = np.add.reduce(x, (0, 2)) / count
     centred = x - mean[:, None]
     return mean, np.einsum("ncl,ncl->c", centred, centred) / count
+
+
+def _outweighs(variance: Array, mean: Array) -> bool:
+    """Whether not nearly all of the mean of the squares is the mean's: else begin again without it."""
+    return bool((mean * mean <= variance * (MODERATE * MODERATE)).all())
 
 
 def _sums_and_squares(table: Array, total: Array, squares: Array) -> None:
@@ -76,28 +83,43 @@ def _squares_without(table: Array, mean: Array, squares: Array) -> None:
 # -- forward -----------------------------------------------------------------------------------
 
 
-def affine(x: Array, mean: Array, scale: Array, shift: Array | None) -> Array:
-    """``(x - mean) * scale + shift`` for each channel, in a new array."""
+def affine(x: Array, mean: Array, rstd: Array, weight: Array | None, shift: Array | None) -> Array:
+    """``(x - mean) * rstd * weight + shift`` for each channel, in a new array."""
     batch, depth, places = x.shape
+    scale = rstd if weight is None else rstd * weight
+    less: Array | None = mean
+    if are_moderate(mean, rstd):
+        less, shift = None, -mean * scale if shift is None else shift - mean * scale
+    out = np.empty(x.shape, x.dtype)
     if places == 1:
-        table = x.reshape(batch, depth)
 
         def block(table: Array, out: Array) -> None:
-            _scale(table, out, mean, scale, shift)
+            _scale(table, out, less, scale, shift)
 
-        out = np.empty(table.shape, table.dtype)
-        _run(block, table, out)
+        _run(block, x.reshape(batch, depth), out.reshape(batch, depth))
         return out
-    table = x.reshape(batch * depth, places)
-    columns = [_column(v, batch) for v in (mean, scale, shift) if v is not None]
-    out = np.empty(table.shape, table.dtype)
-    _run(_scale, table, out, *columns)
+
+    def some(table: Array, out: Array, *columns: Array) -> None:
+        _scale(
+            table,
+            out,
+            None if less is None else columns[0],
+            columns[-1] if shift is None else columns[-2],
+            None if shift is None else columns[-1],
+        )
+
+    shape = (batch * depth, places)
+    columns = [_column(v, batch) for v in (less, scale, shift) if v is not None]
+    _run(some, x.reshape(shape), out.reshape(shape), *columns)
     return out
 
 
-def _scale(table: Array, out: Array, mean: Array, scale: Array, shift: Array | None = None) -> None:
-    np.subtract(table, mean, out=out)
-    out *= scale
+def _scale(table: Array, out: Array, mean: Array | None, scale: Array, shift: Array | None) -> None:
+    if mean is None:
+        np.multiply(table, scale, out=out)
+    else:
+        np.subtract(table, mean, out=out)
+        out *= scale
     if shift is not None:
         out += shift
 
@@ -113,13 +135,15 @@ def sums_by_channel(grad: Array, x: Array, mean: Array, rstd: Array) -> tuple[Ar
         every = np.broadcast_to(mean, (batch, depth)).reshape(-1)
         plain, product = sums_of_gradients(*tables, every, rstd)
         return np.add.reduce(plain.reshape(batch, depth), 0), np.add.reduce(product.reshape(batch, depth), 0)
-    centred = x - mean[:, None]
     if places == 1:
-        centred *= grad
-        return (
-            sums.sum_along(grad.reshape(batch, depth), 0)[0],
-            sums.sum_along(centred.reshape(batch, depth), 0)[0],
-        )
+        table, grads = x.reshape(batch, depth), grad.reshape(batch, depth)
+        plain = sums.sum_along(grads, 0)[0]
+        if are_moderate(mean, rstd):
+            return plain, sums.sum_along(grads * table, 0)[0] - plain * mean
+        centred = table - mean
+        centred *= grads
+        return plain, sums.sum_along(centred, 0)[0]
+    centred = x - mean[:, None]
     return np.add.reduce(grad, (0, 2)), np.einsum("ncl,ncl->c", grad, centred)
 
 
@@ -144,34 +168,47 @@ def are_moderate(mean: Array, rstd: Array) -> bool:
     return bool((np.abs(repeated * rstd) <= MODERATE).all())
 
 
-def combined(grad: Array, x: Array, mean: Array, a: Array, b: Array, c: Array) -> Array:
+def combined(grad: Array, x: Array, mean: Array | None, a: Array, b: Array, c: Array) -> Array:
     """``a * grad + b * (x - mean) + c`` for rows: as many numbers as rows, in a new array."""
     count = len(x)
     out = np.empty(x.shape, x.dtype)
-    columns = [v.reshape(count, 1) for v in (mean, a, b, c)]
+    columns = [v.reshape(count, 1) for v in (a, b, c)]
+    if mean is not None:
+        columns.append(mean.reshape(count, 1))
     _run(_combine, x, grad, out, *columns)
     return out
 
 
-def combined_by_channel(grad: Array, x: Array, mean: Array, a: Array, b: Array, c: Array) -> Array:
+def combined_by_channel(
+    grad: Array, x: Array, mean: Array, rstd: Array, a: Array, b: Array, c: Array
+) -> Array:
     """``combined`` for (batch, channels, places) and a number for each channel."""
     batch, depth, places = x.shape
+    less: Array | None = mean
+    if are_moderate(mean, rstd):
+        less, c = None, c - mean * b
     if places >= PLACES:
         shape = (batch * depth, places)
-        columns = [np.broadcast_to(v, (batch, depth)) for v in (mean, a, b, c)]
-        return combined(grad.reshape(shape), x.reshape(shape), *columns)
+        each: list[Any] = [None if v is None else np.broadcast_to(v, (batch, depth)) for v in (less, a, b, c)]
+        return combined(grad.reshape(shape), x.reshape(shape), *each)
     out = np.empty(x.shape, x.dtype)
     if places == 1:
         table = (batch, depth)
-        _combine(x.reshape(table), grad.reshape(table), out.reshape(table), mean, a, b, c)
+        _combine(x.reshape(table), grad.reshape(table), out.reshape(table), a, b, c, less)
     else:
-        _combine(x, grad, out, mean[:, None], a[:, None], b[:, None], c[:, None])
+        columns: list[Any] = [None if v is None else v[:, None] for v in (a, b, c, less)]
+        _combine(x, grad, out, *columns)
     return out
 
 
-def _combine(x: Array, grad: Array, out: Array, mean: Array, a: Array, b: Array, c: Array) -> None:
+def _combine(
+    x: Array, grad: Array, out: Array, a: Array, b: Array, c: Array, mean: Array | None = None
+) -> None:
     np.multiply(grad, a, out=out)
-    through = x - mean
-    through *= b
-    out += through
+    if mean is None:
+        out += x * b
+    else:
+        through = x - mean
+        through *= b
+        out += through
     out += c

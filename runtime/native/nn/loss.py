@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from tengen.native import sums
 from tengen.native.index import lowest_and_highest
 from tengen.native.nn.common import MEAN, NONE, SUM, Array, loss_scale, reduce_loss, select
+from tengen.native.reductions import first_places
 
 Pair = tuple[Array | None, Array | None]
 
@@ -250,11 +252,14 @@ def _nll(
     The batch stays when nothing is reduced; then the sum is 0, as nobody needs it.
     """
     if _all_count(self, target, weight, ignore_index):
-        found = self[np.arange(len(target)), target]
+        if self.flags.c_contiguous:
+            found = self.reshape(-1).take(first_places(*self.shape) + target)
+        else:
+            found = self[np.arange(len(target)), target]
         if reduction == NONE:
             return -found, np.zeros((), self.dtype)
         count = np.asarray(len(target), self.dtype)
-        total = -np.add.reduce(found)
+        total = -sums.sum_all(found)
         return (total / count if reduction == MEAN else total), count
     kept, safe, each = _class_weights(target, weight, self.shape[1], ignore_index, self.dtype)
     if self.size:
@@ -280,11 +285,11 @@ def _nll_gradient(
     total_weight: Array,
 ) -> Array:
     if _all_count(self, target, weight, ignore_index):
-        out = np.zeros(self.shape, self.dtype)
-        out[np.arange(len(target)), target] = -(
+        out = np.zeros(self.size, self.dtype)
+        out[first_places(*self.shape) + target] = -(
             grad_output / total_weight if reduction == MEAN else grad_output
         )
-        return out
+        return out.reshape(self.shape)
     kept, safe, each = _class_weights(target, weight, self.shape[1], ignore_index, self.dtype)
     values = -each * (grad_output / total_weight if reduction == MEAN else grad_output)
     # The mean over no target at all is NaN, but its gradient is 0.

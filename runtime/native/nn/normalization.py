@@ -399,17 +399,15 @@ def batch_norm_with_stats(
     count = batch * places
     if training:
         mean, variance = channels.moments(input.reshape(batch, depth, places))
-        scale = 1 / np.sqrt(variance + eps)
-        statistics = mean, scale, variance * (count / (count - 1) if count > 1 else math.nan)
+        rstd = 1 / np.sqrt(variance + eps)
+        statistics = mean, rstd, variance * (count / (count - 1) if count > 1 else math.nan)
     else:
         if running_mean is None or running_var is None:
             raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
-        mean, scale = running_mean, 1 / np.sqrt(running_var + eps)
+        mean, rstd = running_mean, 1 / np.sqrt(running_var + eps)
         nothing = np.empty(0, input.dtype)
         statistics = nothing, nothing, nothing
-    if weight is not None:
-        scale = scale * weight
-    out = channels.affine(input.reshape(batch, depth, places), mean, scale, bias)
+    out = channels.affine(input.reshape(batch, depth, places), mean, rstd, weight, bias)
     return out.reshape(input.shape), *statistics
 
 
@@ -442,7 +440,7 @@ def native_batch_norm_backward(
         count = max(batch * places, 1)
         if train:
             grad_input = channels.combined_by_channel(
-                g, x, mean, scale, product * (scale * rstd * rstd / -count), plain * (scale / -count)
+                g, x, mean, rstd, scale, product * (scale * rstd * rstd / -count), plain * (scale / -count)
             )
         else:
             grad_input = g * scale[:, None]
