@@ -553,6 +553,15 @@ class NodeClass:
 
 
 @dataclass(frozen=True, slots=True)
+class Term:
+    """What the sum of a forward-mode formula has of one tangent."""
+
+    tangent: str
+    first: str  # where it is the only one so far
+    further: str  # the operator and the operand that add it to others
+
+
+@dataclass(frozen=True, slots=True)
 class JvpFunction:
     """A forward-mode function."""
 
@@ -562,6 +571,7 @@ class JvpFunction:
     formulas: tuple[str, ...]
     doc: str
     shared: tuple[tuple[str, str], ...] = ()  # names and what is assigned to them before
+    terms: tuple[Term, ...] = ()  # of a sum by tangents that may be None, of which the formula is made
 
 
 @dataclass(frozen=True, slots=True)

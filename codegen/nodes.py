@@ -8,6 +8,7 @@ formulas by ``array_nodes``.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Mapping
 
 from .annotations import parameter_name
@@ -16,6 +17,7 @@ from .kernels import module_path
 from .model import Argument, Branch, Gradient, JvpFunction, JvpSpec, NodeClass, NodeSpec, Operator, Saved
 from .names import TENSOR_BUILTINS
 from .specialise import alias
+from .tangents import Conjugates, real, shared_calls, terms
 
 #: Metadata of a tensor, from what the Node keeps of it.
 _REBUILT = {
@@ -200,22 +202,32 @@ class NodeWriter:
         parameters = [parameter_name(a.name) for a in arguments]
         parameters += [f"{a.name}_t" for a in inputs] + results
         zeros = tuple((f"{a.name}_t", parameter_name(a.name)) for a in inputs)
+        trees: list[ast.expr | None] = [None] * len(results)
         if spec.kind == "formula":
-            formulas = [""] * len(results)
             for i, formula in spec.formulas:
-                formulas[i] = self._jvp_text(spec, formula.tree, inputs)
+                trees[i] = self._tangent(spec, formula.tree, inputs)
+        elif spec.kind == "auto_linear":
+            trees = [self._linear(spec, inputs)]
         else:
-            formulas = [self._automatic(spec, node, inputs)]
+            assert node is not None
+            trees = [self._element_wise(spec, node)]
+        shared = [(s.name, ast.unparse(self._tangent(spec, s.formula.tree, inputs))) for s in spec.shared]
+        calls, formulas = shared_calls(trees, "_tangents")
+        tangents = [tangent for tangent, _ in zeros]
+        single = trees[0] if len(trees) == 1 and not shared else None
+        sum_ = None if single is None else terms(single, tangents, SUM)
         return JvpFunction(
             name=spec.name,
             parameters=", ".join(parameters),
-            zeros=zeros,
-            formulas=tuple(f or "None" for f in formulas),
+            zeros=zeros if sum_ is None else (),
+            formulas=tuple(formulas) if sum_ is None else (sum_[1],),
             doc=str(spec.operator.schema),
-            shared=tuple((s.name, self._jvp_text(spec, s.formula.tree, inputs)) for s in spec.shared),
+            shared=(*shared, *calls),
+            terms=() if sum_ is None else sum_[0],
         )
 
-    def _jvp_text(self, spec: JvpSpec, tree: ast.expr, inputs: tuple[Argument, ...]) -> str:
+    def _tangent(self, spec: JvpSpec, tree: ast.expr, inputs: tuple[Argument, ...]) -> ast.expr:
+        """The formula of a result, of the names that the function has."""
         rewriter = Rewriter(spec.helpers, self.functions, {})
         primals = {f"{a.name}_p": parameter_name(a.name) for a in spec.operator.schema.arguments}
         primals[f"{ORIGINAL_SELF}_p"] = primals[ORIGINAL_SELF] = "self"
@@ -227,22 +239,30 @@ class NodeWriter:
             {a.name for a in spec.operator.schema.arguments} | {f"{a.name}_t" for a in inputs} | set(order)
         )
         tree = _Renaming(primals | aliases).visit(copy_of(tree))
-        text = ast.unparse(rewriter.visit(tree))
+        if is_real(spec.operator):
+            tree = real(tree)
+        found = rewriter.visit(tree)
         self._import(rewriter.used_helpers)
-        return text
+        assert isinstance(found, ast.expr)
+        return found
 
-    def _automatic(self, spec: JvpSpec, node: NodeSpec | None, inputs: tuple[Argument, ...]) -> str:
-        """A linear operator applied to its tangent, or an elementwise one by its derivative."""
+    def _linear(self, spec: JvpSpec, inputs: tuple[Argument, ...]) -> ast.expr:
+        """A linear operator, applied to its tangents."""
+        linear = {a.name for a in inputs}
+        given = [
+            f"{a.name}_t" if a.name in linear else parameter_name(a.name)
+            for a in spec.operator.schema.arguments
+        ]
+        return ast.parse(f'operator("{spec.operator.name}")({", ".join(given)})', mode="eval").body
+
+    def _element_wise(self, spec: JvpSpec, node: NodeSpec) -> ast.expr:
+        """The tangent of an elementwise operator, by the formulas of its gradients."""
         operator = spec.operator
-        if spec.kind == "auto_linear":
-            linear = {a.name for a in inputs}
-            given = [
-                f"{a.name}_t" if a.name in linear else parameter_name(a.name)
-                for a in operator.schema.arguments
-            ]
-            return f'operator("{operator.name}")({", ".join(given)})'
-        assert node is not None
-        parts = []
+        plain = [a for a in operator.schema.arguments if not a.is_tensor_like]
+        numbers = frozenset(a.name for a in plain if str(a.type).startswith("Scalar"))
+        reals = frozenset(a.name for a in plain) - numbers
+        conjugates = Conjugates(numbers, reals, self.functions.keys() - node.helpers.keys())
+        parts: list[ast.expr] = []
         for gradient in node.gradients:
             name = node.inputs[gradient.inputs[0]].name
             rewriter = Rewriter(node.helpers, self.functions, {})
@@ -252,9 +272,22 @@ class NodeWriter:
             # The formula is linear in grad: conj(f(conj(t))) multiplies by the derivative itself.
             tree = _Renaming({"grad": f"{name}_t.conj()"}).visit(copy_of(gradient.formula.tree))
             rewriter.known |= {f"{name}_t"}
-            parts.append(f"({ast.unparse(rewriter.visit(tree))}).conj()")
+            tree = real(tree) if is_real(operator) else conjugates.of(tree)
+            part = rewriter.visit(copy_of(tree))
+            assert isinstance(part, ast.expr)
+            parts.append(part)
             self._import(rewriter.used_helpers)
-        return " + ".join(parts)
+        return functools.reduce(lambda a, b: ast.BinOp(a, ast.Add(), b), parts)
+
+
+#: What the sum of a forward-mode formula's terms is called.
+SUM = "_tangent"
+
+
+def is_real(operator: Operator) -> bool:
+    """Whether it is never computed of complex numbers."""
+    known = list(operator.dtypes.values())
+    return bool(known) and not any(name.startswith("Complex") for names in known for name in names)
 
 
 class _Renaming(ast.NodeTransformer):

@@ -86,9 +86,12 @@ def run(level: ForwardLevel, operator: Operator, arguments: Arguments, proceed: 
     found = levels()
     primals = [_plain(level, a, found) for a in arguments]
     level.depth += 1
-    slept = level.sleep()
+    # What is recorded saves operands, or casts of them, which then take their tangents along.
+    recorded = grad_mode.enabled and any([t._requires_grad for t in _tensors(arguments)])
+    slept = not recorded and level.sleep()
     try:
         result = proceed(*arguments)
+        slept = slept or level.sleep()
         results = result if rule.results > 1 else (result,)
         given = _evaluate(rule, primals, tangents, [_plain(level, r, found) for r in results])
         _give(level, operator, result, given, tangents)
@@ -263,7 +266,7 @@ def _inplace(
         kept = [_kept(t, tangents[0]) for t in tangents] if grad_mode.enabled else tangents
         result = proceed(*arguments)
         found = _evaluate(rule, primals, kept, [level.plain(target)])
-        _write(level, target, _fitted(found, target))
+        _write(level, target, zero_tangent(target) if found is None else _fitted(found, target))
     edge = _written_edge(target)
     if edge is not None:
         _remember(level, edge, target)
