@@ -47,11 +47,6 @@ def is_table(self: Array, dim: int) -> bool:
     )
 
 
-def spread_sums(table: Array, columns: int) -> Array:
-    """For each element of a matrix the sum of its row: one product, and nothing to broadcast."""
-    return table.dot(sums.square_of_ones(table.dtype.char, columns))
-
-
 def logsumexp(self: Array, dim: tuple[int, ...] | None, keepdim: bool) -> Array:
     """``log(sum(exp(self)))`` over ``dim``; ``-inf`` of no elements."""
     if dim and len(dim) == 1 and is_table(self, dim[0]):

@@ -153,10 +153,7 @@ def _index_large(self: Array, indices: Indices) -> Array | None:
     first = indices[0]
     if first is not None and first.dtype.char in "?B":
         return masked_select(self, first.astype(bool, copy=False)) if first.ndim == self.ndim else None
-    try:
-        found = _as_slices(self.shape, indices)
-    except ValueError:  # they do not broadcast: NumPy finds that again
-        return None
+    found = _as_slices(self.shape, indices)
     if found is None:
         return None
     sizes, places, shape = found
@@ -265,7 +262,10 @@ def _as_slices(shape: Shape, indices: Indices) -> tuple[tuple[int, int, int], Ar
         i = _from_the_front(i, size)
         if i is None:
             return None
-        places = i if places is None else np.add(np.multiply(places, size, dtype=np.int64), i)
+        try:
+            places = i if places is None else np.add(np.multiply(places, size, dtype=np.int64), i)
+        except ValueError:  # they do not broadcast: NumPy will say so
+            return None
     count = math.prod(shape[first:end])
     sizes = (math.prod(shape[:first]), count, math.prod(shape[end:]))
     return sizes, places.reshape(-1), (*shape[:first], *places.shape, *shape[end:])

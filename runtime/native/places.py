@@ -54,7 +54,8 @@ def put_along(out: Array, indices: Array, dim: int, values: Array) -> None:
 
     ``values`` has the shape of the indices, or is 0-d. All indices are in range.
     """
-    if indices.size <= CHUNK or dim < out.ndim - 1 or indices.shape[:-1] != out.shape[:-1]:
+    whole = indices.size <= CHUNK or out.ndim < 2 or dim < out.ndim - 1
+    if whole or indices.shape[:-1] != out.shape[:-1]:
         places = positions(out.shape or (1,), dim, indices).reshape(-1)
         out.reshape(-1)[places] = values.reshape(-1) if values.ndim else values
         return
@@ -72,7 +73,7 @@ def places_in_rows(indices: Array, count: int, begin: int, end: int) -> Iterator
     rows = indices.reshape(-1, indices.shape[-1])
     step = min(max(1, CHUNK // rows.shape[1]), end - begin)
     starts = _starts((step, count), 1, (step, rows.shape[1]))
-    places = np.empty(starts.shape, INT64)
+    places = np.empty((step, rows.shape[1]), INT64)
     for i in range(begin, end, step):
         j = min(i + step, end)
         yield i, j, np.add(rows[i:j], starts[: j - i], places[: j - i])

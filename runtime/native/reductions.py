@@ -33,6 +33,8 @@ NATIVE_FLOATS = "fdFD"  # dtype.char of what NumPy folds in its own precision
 #: row after row there, and the rounding errors of a long chain would add up.
 BLOCKED_ROWS = 1024
 BLOCK = 128
+#: From this many elements on an extremum along rows is searched for its place.
+SEARCHED = 256
 #: The places of the first elements of so many rows are kept.
 FEW_ROWS = 1024
 
@@ -200,11 +202,9 @@ def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Arra
     """The mean over ``dim`` as ``dtype``; NaN of no elements."""
     if dtype is None and self.dtype.char in "fd":
         total = sum_dim(self, dim, keepdim, None)
-        # A ufunc would make an array of a number, which costs what the division does.
-        divisor = count(self, dim)
         if total.__class__ is np.ndarray:
-            return np.divide(total, sums.number(total.dtype.char, divisor))
-        return total / divisor
+            return np.divide(total, sums.number(total.dtype.char, self.size // (total.size or 1)))
+        return total / self.size  # of all elements
     result = mean_dtype(self.dtype, dtype)
     if result.char in NATIVE_FLOATS and self.dtype == result:
         return sum_dim(self, dim, keepdim, None) / count(self, dim)
@@ -267,7 +267,7 @@ def _searched(method: str, self: Array, dim: Dims, keepdim: bool) -> Array | Non
 
     That takes one element after the other along rows, and much time to begin with.
     """
-    if not dim or len(dim) != 1 or self.ndim == 0 or not self.flags.c_contiguous or not self.size:
+    if self.size < SEARCHED or not dim or len(dim) != 1 or not self.ndim or not self.flags.c_contiguous:
         return None
     if dim[0] != -1 and dim[0] != self.ndim - 1:
         return None

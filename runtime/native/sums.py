@@ -23,6 +23,7 @@ WHOLE = 2048  # of a single vector, whose product has many partial sums
 SPREAD = 4096
 _ONES: dict[tuple[str, int], Array] = {}
 _NUMBERS: dict[tuple[str, int], Array] = {}
+_SPREADS: dict[tuple[str, tuple[int, ...]], Array] = {}
 KEPT = 4096
 _SQUARES: dict[tuple[str, int], Array] = {}
 
@@ -45,6 +46,23 @@ def square_of_ones(char: str, count: int) -> Array:
         found.flags.writeable = False
         _SQUARES[char, count] = found
     return found
+
+
+def spread(self: Array) -> Array | None:
+    """The matrix whose product with a small contiguous array has in each place the sum of that row.
+
+    None for other arrays. What is known of a dtype and a shape is kept.
+    """
+    key = self.dtype.char, self.shape
+    found = _SPREADS.get(key)
+    if found is None:
+        columns = self.shape[-1] if self.ndim else 0
+        if key[0] not in "fd" or not 0 < self.size * columns <= SPREAD:
+            return None
+        if len(_SPREADS) >= KEPT:
+            _SPREADS.clear()
+        found = _SPREADS[key] = square_of_ones(key[0], columns)
+    return found if self.flags.c_contiguous else None
 
 
 @lru_cache(maxsize=256)

@@ -35,6 +35,8 @@ def blocks(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     monkeypatch.setattr(rows, "UNBUFFERED", 16)
     monkeypatch.setattr(normalization, "LEAST", 30)
     monkeypatch.setattr(sums, "SPREAD", 64)
+    monkeypatch.setattr(sums, "_SPREADS", {})
+    monkeypatch.setattr(reductions, "SEARCHED", 1)
 
 
 pytestmark = [pytest.mark.usefixtures("blocks"), pytest.mark.filterwarnings("ignore")]

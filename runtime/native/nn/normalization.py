@@ -69,7 +69,7 @@ def native_layer_norm(
     scale = None if weight is None else weight.reshape(-1)
     shift = None if bias is None else bias.reshape(-1)
     if input.size <= LEAST or not count:
-        few = 0 < input.size * count <= sums.SPREAD
+        few = sums.spread(table) is not None
         (_normalise_few if few else _normalise)(table, result, means, rstds, eps, scale, shift)
         return out, mean, rstd
     step = rows.rows_of_block(count * input.itemsize)

@@ -14,7 +14,6 @@ from tengen.native.exponentials import (
     LEAST_SUM,
     exponentials,
     is_table,
-    spread_sums,
 )
 from tengen.native.nn.common import Array
 
@@ -26,26 +25,28 @@ def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
     """
     if half_to_float:
         _refuse_half_to_float()
+    ones = sums.spread(self)
+    if ones is not None and (dim == -1 or dim == self.ndim - 1) and self.item(self.argmax()) <= GREATEST:
+        out: Array = np.exp(self)
+        total = out.dot(ones)
+        if total.item(total.argmin()) >= LEAST_SUM:
+            out /= total
+            return out
     if is_table(self, dim):
-        columns = self.shape[-1]
-        if self.size * columns <= sums.SPREAD:
-            found = _softmax_of_few(self, columns)
-            if found is not None:
-                return found
-        return _by_rows(_softmax_of_rows, self, columns)
+        return _by_rows(_softmax_of_rows, self, self.shape[-1])
     return _along(_softmax_along, self, dim, self)
 
 
 def softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dtype: np.dtype[Any]) -> Array:
     """``y * (g - sum(g * y, dim))``."""
     if is_table(output, dim) and grad_output.dtype == output.dtype:
-        columns = output.shape[-1]
-        if output.size * columns <= sums.SPREAD and output.ndim == 2:
+        ones = sums.spread(output)
+        if ones is not None:
             out: Array = grad_output * output
-            np.subtract(grad_output, spread_sums(out, columns), out=out)
+            np.subtract(grad_output, out.dot(ones), out=out)
             out *= output
             return out
-        return _by_rows(_softmax_backward_of_rows, output, columns, grad_output)
+        return _by_rows(_softmax_backward_of_rows, output, output.shape[-1], grad_output)
     return _along(_softmax_backward_along, output, dim, grad_output, output)
 
 
@@ -56,13 +57,18 @@ def log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
     """
     if half_to_float:
         _refuse_half_to_float()
+    ones = sums.spread(self)
+    if (
+        ones is not None
+        and (dim == -1 or dim == self.ndim - 1)
+        and self.item(self.argmax()) <= GREATEST_IN_LOG
+    ):
+        total: Array = np.exp(self).dot(ones)
+        if total.item(total.argmin()) >= LEAST_SUM:
+            np.log(total, out=total)
+            return np.subtract(self, total, out=total)
     if is_table(self, dim):
-        columns = self.shape[-1]
-        if self.size * columns <= sums.SPREAD:
-            found = _log_softmax_of_few(self, columns)
-            if found is not None:
-                return found
-        return _by_rows(_log_softmax_of_rows, self, columns)
+        return _by_rows(_log_softmax_of_rows, self, self.shape[-1])
     return _along(_log_softmax_along, self, dim, self)
 
 
@@ -71,43 +77,17 @@ def log_softmax_backward_data(
 ) -> Array:
     """``g - exp(y) * sum(g, dim)``."""
     if is_table(output, dim) and grad_output.dtype == output.dtype:
-        columns = output.shape[-1]
-        if output.size * columns <= sums.SPREAD and output.ndim == 2:
+        ones = sums.spread(output)
+        if ones is not None:
             out: Array = np.exp(output)
-            out *= spread_sums(grad_output, columns)
+            out *= grad_output.dot(ones)
             return np.subtract(grad_output, out, out=out)
-        return _by_rows(_log_softmax_backward_of_rows, output, columns, grad_output)
+        return _by_rows(_log_softmax_backward_of_rows, output, output.shape[-1], grad_output)
     return _along(_log_softmax_backward_along, output, dim, grad_output, output)
 
 
 def _refuse_half_to_float() -> None:
     raise RuntimeError("softmax with half to float conversion is not supported on CPU")
-
-
-# -- small arrays ------------------------------------------------------------------------------
-
-
-def _softmax_of_few(self: Array, columns: int) -> Array | None:
-    """softmax along the last axis; None where maxima must be subtracted."""
-    if not self.item(self.argmax()) <= GREATEST:
-        return None
-    out: Array = np.exp(self)
-    total = spread_sums(out, columns)
-    if total.item(total.argmin()) < LEAST_SUM:
-        return None
-    out /= total
-    return out
-
-
-def _log_softmax_of_few(self: Array, columns: int) -> Array | None:
-    """log_softmax along the last axis; None where maxima must be subtracted."""
-    if not self.item(self.argmax()) <= GREATEST_IN_LOG:
-        return None
-    total = spread_sums(np.exp(self), columns)
-    if total.item(total.argmin()) < LEAST_SUM:
-        return None
-    np.log(total, out=total)
-    return np.subtract(self, total, out=total)
 
 
 # -- rows of matrices --------------------------------------------------------------------------
