@@ -1,0 +1,106 @@
+"""Running sums by products: their values beside exact ones, for all the ways that blocks fall."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tengen.native import running_sums, scans
+
+SHAPES = [
+    ((100,), 0), ((3, 4), 1), ((5, 32), 1), ((5, 33), 1), ((4, 48), 1), ((3, 101), 1), ((2, 3, 70), 2),
+    ((100, 3), 0), ((96, 3), 0), ((2, 70, 3), 1), ((2, 70, 2, 2), 1), ((2, 64, 3), 1),
+]  # fmt: skip
+
+
+@pytest.fixture(params=[1 << 17, 40])
+def small(request: Any, monkeypatch: Any) -> None:
+    """Products for all sizes, in one piece or in several, by up to three threads."""
+    for name, value in (("LARGE", 1), ("WHOLE", 32), ("GRAIN", 20), ("CHUNK", request.param)):
+        monkeypatch.setattr(running_sums, name, value)
+    monkeypatch.setattr(running_sums, "INNER", {"f": 1, "d": 1})
+    monkeypatch.setattr(scans, "LARGE", 1)
+    monkeypatch.setattr("tengen.native.parallel._count", 3)
+
+
+def exact(array: Any, dim: int, reverse: bool) -> Any:
+    """The sums of fractions, rounded once."""
+
+    def lane(row: Any) -> Any:
+        total, sums = Fraction(0), []
+        for value in row[::-1] if reverse else row:
+            total += Fraction(float(value))
+            sums.append(float(total))
+        return np.array(sums[::-1] if reverse else sums)
+
+    return np.apply_along_axis(lane, dim, array)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("shape", "dim"), SHAPES)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_values(dtype: Any, shape: tuple[int, ...], dim: int, reverse: bool) -> None:
+    array = np.random.default_rng(0).standard_normal(shape).astype(dtype)
+    before = array.copy()
+    found = running_sums.running_sum(array, dim, reverse)
+    if found is None:  # few elements: whoever calls it does it otherwise
+        assert shape[dim] <= 64 and dim < len(shape) - 1
+        found = scans.cumsum_backward(array, dim) if reverse else scans.cumsum(array, dim, None)
+    assert found.dtype == dtype and found.flags.c_contiguous
+    bound = 16 * np.finfo(dtype).eps * np.abs(array).max()
+    np.testing.assert_allclose(found, exact(array, dim, reverse), 2 * np.finfo(dtype).eps, bound)
+    assert np.array_equal(array, before)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("wrong", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize(("shape", "dim"), [((2, 100), 1), ((100, 3), 0), ((5, 20), 1)])
+def test_what_is_not_finite_stays_behind(wrong: float, shape: tuple[int, ...], dim: int) -> None:
+    array = np.ones(shape, np.float32)
+    array[(1,) * dim + (7,)] = wrong
+    assert running_sums.running_sum(array, dim, False) is None
+    found = scans.cumsum(array, dim, None)
+    back = scans.cumsum_backward(array, dim)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(found, np.add.accumulate(array, dim))
+        np.testing.assert_array_equal(back, np.flip(np.add.accumulate(np.flip(array, dim), dim), dim))
+    assert np.isfinite(found).sum() > 0 and np.isfinite(back).sum() > 0
+
+
+@pytest.mark.usefixtures("small")
+def test_sums_that_leave_float32_and_come_back() -> None:
+    array = np.zeros((1, 100), np.float32)
+    array[0, 10:14] = 3e38, 3e38, -3e38, -3e38
+    expected = np.add.accumulate(array, 1, np.float64)
+    with np.errstate(over="ignore"):
+        rounded = expected.astype(np.float32)
+        assert np.isinf(rounded[0, 11]) and rounded[0, 12] == np.float32(3e38)
+        np.testing.assert_array_equal(scans.cumsum(array, 1, None), rounded)
+
+
+def test_the_error_of_a_long_sum_does_not_grow() -> None:
+    array = np.full(1 << 18, 0.1, np.float32)
+    found = scans.cumsum(array, 0, None)
+    expected = np.float64(np.float32(0.1)) * np.arange(1, array.size + 1)
+    np.testing.assert_allclose(found, expected, 2 * np.finfo(np.float32).eps)
+    np.testing.assert_allclose(scans.cumsum_backward(array, 0), expected[::-1], 2 * np.finfo(np.float32).eps)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0), (0, 3), (1,), (4, 5), (300, 20), (20, 300)])
+def test_backwards(dtype: str, shape: tuple[int, ...]) -> None:
+    array = (np.arange(math.prod(shape)) % 7).reshape(shape).astype(dtype)
+    for dim in range(-1, len(shape)):
+        found = scans.cumsum_backward(array, dim)
+        expected = np.flip(np.add.accumulate(np.flip(array, dim), dim), dim) if shape else array
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == array.dtype and found.flags.c_contiguous
+        strided = np.asfortranarray(array)
+        np.testing.assert_array_equal(scans.cumsum_backward(strided, dim), expected)
+    with pytest.raises(IndexError):
+        scans.cumsum_backward(array, max(len(shape), 1))
