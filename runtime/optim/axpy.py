@@ -7,34 +7,57 @@ from typing import Any
 
 import numpy as np
 
+from tengen.native.parallel import get_num_threads
 from tengen.optim.blocks import Array
 
 #: From so many elements on the one pass is worth SciPy's import, which takes as long as some hundred steps.
 LARGE = 16384
-#: What OpenBLAS does in the thread that calls it: the threads are ours.
+#: What OpenBLAS does in the thread that calls it: where there are several, they are ours.
 PIECE = 8192
+
+Axpy = Callable[[float, Array, Array], None]
 
 _known: dict[str, Callable[..., Any]] = {}
 
 
-def axpy(a: float, x: Array, y: Array, scratch: Array) -> None:
-    """Add ``a * x`` to ``y``; all are of one dimension, length and dtype, float32 or float64."""
-    size = y.size
-    if size < LARGE:
-        np.multiply(x, a, scratch)
-        np.add(y, scratch, y)
-        return
-    function = _known.get(y.dtype.char) or _loaded(y.dtype.char)
-    x = np.ascontiguousarray(x)
-    for begin in range(0, size, PIECE):
-        found = function(x, y, min(PIECE, size - begin), a, begin, 1, begin)
-        if found is not y:  # memory that is not aligned was copied
-            np.copyto(y, found)
+def make_axpy() -> Axpy:
+    """A function that adds ``a * x`` to ``y``, for use in the loops that the caller is about to start.
+
+    The arrays are of one dimension, length and dtype, float32 or float64.
+    """
+    single = get_num_threads() == 1
+
+    def axpy(a: float, x: Array, y: Array) -> None:
+        size = y.size
+        if size < LARGE:
+            np.add(y, np.multiply(x, a), y)
+            return
+        function = _known.get(y.dtype.char) or _loaded(y.dtype.char)
+        x = np.ascontiguousarray(x)
+        piece = size if single else PIECE
+        for begin in range(0, size, piece):
+            found = function(x, y, min(piece, size - begin), a, begin, 1, begin)
+            if found is not y:  # memory that is not aligned was copied
+                np.copyto(y, found)
+
+    return axpy
 
 
 def _loaded(char: str) -> Callable[..., Any]:
     from scipy.linalg import blas
 
+    _limit()
     function: Callable[..., Any] = {"f": blas.saxpy, "d": blas.daxpy}[char]
     _known[char] = function
     return function
+
+
+def _limit() -> None:
+    """Hold SciPy's BLAS, which was not there when it was called, to what ``set_num_threads`` asked for."""
+    from threadpoolctl import ThreadpoolController
+
+    count = get_num_threads()
+    found = ThreadpoolController().select(user_api="blas")
+    for library in found.lib_controllers:
+        if library.num_threads > count:
+            library.set_num_threads(count)

@@ -39,18 +39,22 @@ def scratch(dtype: Any, count: int) -> list[Array]:
 
 
 def run(kernel: Kernel, arrays: Sequence[Array], count: int) -> None:
-    """Call ``kernel`` with the arrays, which are of one length, and ``count`` scratch arrays, in blocks."""
+    """Call ``kernel`` with the arrays, which are of one length, and ``count`` scratch arrays, in blocks.
+
+    One of two arrays without scratch goes over memory once in any case: it is called once in each thread.
+    """
     first = arrays[0]
     size, dtype = first.size, first.dtype
+    block = size if count == 0 and len(arrays) == 2 else BLOCK
     if size <= BLOCK:
         kernel(*arrays, *[s[:size] for s in scratch(dtype, count)])
         return
 
     def task(begin: int, end: int) -> None:
         spare = scratch(dtype, count)
-        stop = end - BLOCK
+        stop = end - block
         while begin <= stop:
-            after = begin + BLOCK
+            after = begin + block
             kernel(*[a[begin:after] for a in arrays], *spare)
             begin = after
         if begin < end:

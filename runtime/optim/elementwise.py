@@ -17,7 +17,7 @@ from tengen.generated.functions import view_as_real, zeros, zeros_like
 from tengen.interception import active
 from tengen.optim.blocks import Array, Kernel, constants
 from tengen.optim.optimizer import Group, Optimizer, count_dtype, number
-from tengen.optim.plan import Plan
+from tengen.optim.plan import Maker, Plan
 from tengen.tensor import Tensor
 
 State = dict[str, Any]
@@ -159,16 +159,20 @@ class Elementwise(Optimizer):
         plan = plans[place] = Plan(params, grads, states, names, self.counters, first)
         return plan, first
 
-    def _maker(self, options: Group) -> Callable[[Sequence[float], Any], tuple[Kernel, int]]:
-        """What makes kernels that take the gradient as it is."""
+    def _maker(self, options: Group) -> Maker:
+        """What makes kernels that take the gradient as it is: one for all passes with the same counts."""
         maximize = options["maximize"]
         decay = 0 if options.get("decoupled_weight_decay") else options["weight_decay"]
-        if not maximize and decay == 0:
-            return lambda counts, dtype: self._kernel(options, counts, dtype)
+        known: dict[Any, tuple[Kernel, int]] = {}
 
         def make(counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
-            kernel, spare = self._kernel(options, counts, dtype)
-            return _adjusting(kernel, decay, maximize, dtype), spare + 1
+            found = known.get((dtype, *counts))
+            if found is None:
+                found = self._kernel(options, counts, dtype)
+                if maximize or decay != 0:
+                    found = _adjusting(found[0], decay, maximize, dtype), found[1] + 1
+                known[dtype, *counts] = found
+            return found
 
         return make
 

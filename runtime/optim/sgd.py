@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tengen.generated.functions import zeros_like
-from tengen.optim.axpy import axpy
+from tengen.optim.axpy import make_axpy
 from tengen.optim.blocks import Array, Kernel, constants
 from tengen.optim.checks import check_not_negative, check_rate
 from tengen.optim.elementwise import Elementwise, State, check_modes, decayed
@@ -81,28 +81,28 @@ class SGD(Elementwise):
         state["momentum_buffer"] = zeros_like(param)
 
     def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
-        rate, momentum = options["lr"], options["momentum"]
+        rate, momentum, axpy = options["lr"], options["momentum"], make_axpy()
         if momentum == 0:
 
-            def plain(p: Array, g: Array, t: Array) -> None:
-                axpy(-rate, g, p, t)
+            def plain(p: Array, g: Array) -> None:
+                axpy(-rate, g, p)
 
-            return plain, 1
+            return plain, 0
         first, nesterov, share = counts[0] == 1, options["nesterov"], 1 - options["dampening"]
         (keep,) = constants(dtype, momentum)
         multiply, copyto = np.multiply, np.copyto
 
-        def kernel(p: Array, g: Array, b: Array, t: Array) -> None:
+        def kernel(p: Array, g: Array, b: Array) -> None:
             if first:
                 copyto(b, g)
             else:
                 multiply(b, keep, b)
-                axpy(share, g, b, t)
-            axpy(-rate * momentum if nesterov else -rate, b, p, t)
+                axpy(share, g, b)
+            axpy(-rate * momentum if nesterov else -rate, b, p)
             if nesterov:
-                axpy(-rate, g, p, t)
+                axpy(-rate, g, p)
 
-        return kernel, 1
+        return kernel, 0
 
     def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
         grad, rate, momentum = decayed(group, param, grad), scalar(group["lr"]), group["momentum"]
