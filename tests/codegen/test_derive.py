@@ -9,7 +9,7 @@ import pytest
 
 from tengen.codegen.derive import Derived, camel, derive
 from tengen.codegen.load import load
-from tengen.codegen.nodes import NodeWriter
+from tengen.codegen.nodes import SUM, NodeWriter
 
 PROJECT = Path(__file__).parents[2]
 SURROUNDINGS = PROJECT / "tests" / "bad_declarations" / "surroundings"
@@ -125,7 +125,8 @@ def test_forward_mode_formulas(folder: Path) -> None:
     found = derived(folder, FMA, text)
     function = NodeWriter(frozenset()).jvp(found.jvps["fma"], found.nodes["fma"])
     assert function.parameters == "self, other, weight, alpha, self_t, other_t, result"
-    assert function.formulas == ("self_t * other + other_t * self",)
+    assert [term.first for term in function.terms] == ["self_t * other", "other_t * self"]
+    assert function.formulas == (SUM,) and not function.zeros
 
 
 def test_names_of_nodes() -> None:

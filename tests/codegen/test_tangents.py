@@ -1,0 +1,104 @@
+"""Forward-mode formulas are made cheaper, whatever the operator: see codegen/tangents.py."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tengen.codegen.tangents import Conjugates, real, shared_calls, terms
+
+
+def tree(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+CONJUGATES = Conjugates(frozenset({"alpha"}), frozenset({"dim"}), {"exp", "where"})
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ("t.conj() * x.conj()", "t * x"),
+        ("-t.conj() / (1 - x * x).conj()", "-t / (1 - x * x)"),
+        ("t.conj() * (x > 0)", "t * (x > 0)"),
+        ("t.conj() * x", "t * x.conj()"),
+        ("t.conj() * exp(x).conj()", "t * exp(x)"),
+        ("t.conj() * x.shape", "t * x.shape"),
+        ("t.conj() * x.numel() / dim", "t * x.numel() / dim"),
+        ("t.conj() * x * y", "t * x.conj() * y.conj()"),
+        ("t.conj() * x * y * z", "(t.conj() * x * y * z).conj()"),  # more parts than it saves
+        ("t.conj() * alpha", "(t.conj() * alpha).conj()"),  # alpha may be complex, and is no Tensor
+        ("t.conj() * helper(x)", "(t.conj() * helper(x)).conj()"),  # which may give a number
+        ("where(x > 0, t.conj(), 0)", "where(x > 0, t.conj(), 0).conj()"),
+        ("t.conj() ** 2", "(t.conj() ** 2).conj()"),
+    ],
+)
+def test_conjugates(formula: str, expected: str) -> None:
+    assert ast.unparse(CONJUGATES.of(tree(formula))) == expected
+
+
+def test_what_is_never_complex_has_none() -> None:
+    assert ast.unparse(real(tree("f(t.conj(), x.conj().conj()).conj() + x.conj_physical()"))) == (
+        "f(t, x) + x.conj_physical()"
+    )
+
+
+def test_calls_in_common_are_made_once() -> None:
+    parts = [tree("f(t, x)[0]"), None, tree("f(t, x)[1]"), tree("g(t)[0]")]
+    calls, texts = shared_calls(parts, "both")
+    assert calls == [("both0", "f(t, x)")]
+    assert texts == ["both0[0]", "None", "both0[1]", "g(t)[0]"]
+
+
+@pytest.mark.parametrize(
+    ("formula", "sums", "made_of_it"),
+    [
+        ("a_t * b + a * b_t", [("a_t", "a_t * b", "+ a_t * b"), ("b_t", "a * b_t", "+ a * b_t")], "sum"),
+        (
+            "a_t - (b_t - a_t * c)",
+            [
+                ("a_t", "a_t", "+ a_t"),
+                ("b_t", "-(b_t)", "- b_t"),
+                ("a_t", "a_t * c", "+ a_t * c"),
+            ],
+            "sum",
+        ),
+        (
+            "-(a_t - b_t * q) / c",
+            [("a_t", "a_t", "+ a_t"), ("b_t", "-(b_t * q)", "- b_t * q")],
+            "-sum / c",
+        ),
+        (
+            "a_t + (b_t if b else 0)",
+            [("a_t", "a_t", "+ a_t"), ("b_t", "(b_t if b else 0)", "+ (b_t if b else 0)")],
+            "sum",
+        ),
+    ],
+)
+def test_terms_by_tangents(formula: str, sums: list[tuple[str, str, str]], made_of_it: str) -> None:
+    found = terms(tree(formula), ["a_t", "b_t"], "sum")
+    assert found is not None
+    assert [(t.tangent, t.first, t.further) for t in found[0]] == sums
+    assert found[1] == made_of_it
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "f(a_t, b_t)",
+        "a_t * b_t + a_t",
+        "a_t * b",
+        "a_t + a_t * c",
+        "a_t * b + b_t + c",
+        "(a_t * b + a * b_t).sum()",  # of which shape is it, without one of them?
+        "f(a_t - b_t)",
+        "(a_t + b_t) if c else a_t",
+    ],
+)
+def test_formulas_that_are_no_such_sums(formula: str) -> None:
+    assert terms(tree(formula), ["a_t", "b_t"], "sum") is None
+
+
+def test_one_tangent_is_never_left_out() -> None:
+    assert terms(tree("a_t * b + a_t"), ["a_t"], "sum") is None
