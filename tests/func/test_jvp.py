@@ -51,6 +51,33 @@ def test_aux(m: ModuleType) -> None:
         m.func.jvp(square, (m.ones(2),), (m.ones(2),), has_aux=True)
 
 
+def test_what_has_no_tangent_adds_nothing(m: ModuleType) -> None:
+    """Not even where zero times it would be NaN."""
+    infinite = m.tensor([float("inf"), 1.0])
+    for f in (lambda x: x * infinite, lambda x: infinite * x):
+        assert m.func.jvp(f, (m.ones(2),), (m.ones(2),))[1].tolist() == [float("inf"), 1.0]
+    assert m.func.jvp(lambda x: x / infinite, (m.ones(2),), (m.ones(2),))[1].tolist() == [0.0, 1.0]
+
+
+def test_an_operand_with_a_tangent_that_is_the_smaller_one(m: ModuleType) -> None:
+    """The result's tangent has the result's shape, also where only the smaller operand has one."""
+    x, y = m.tensor([1.0]), m.ones(2, 3)
+    for f in (lambda x: x + y, lambda x: y - x, lambda x: m.atan2(x, y), lambda x: m.hypot(y, x)):
+        value, tangent = m.func.jvp(f, (x,), (m.ones(1),))
+        assert tuple(tangent.shape) == tuple(value.shape) == (2, 3)
+
+
+def test_mixed_types_saved_for_a_gradient_keep_their_tangents(m: ModuleType) -> None:
+    """What is saved of a promoting operator is cast: so must its tangent be."""
+    x, z = m.tensor([2.0, 3.0]), m.tensor([1j, 2 + 1j])
+
+    def f(x: Any) -> Any:
+        return (x * z * x).real.sum()
+
+    _, tangent = m.func.jvp(m.func.grad(f), (x,), (m.ones(2),))
+    assert tangent.tolist() == [0.0, 4.0]
+
+
 def test_complex(m: ModuleType) -> None:
     x = m.tensor([1 + 2j, 3 - 1j])
     _, tangent = m.func.jvp(lambda x: x * x, (x,), (m.tensor([1j, 1 + 0j]),))

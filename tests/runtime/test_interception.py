@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import tengen
-from tengen.interception import active
+from tengen.interception import Layer, active
 
 
 @pytest.fixture(autouse=True)
@@ -56,3 +56,48 @@ def test_an_interceptor_may_answer_itself() -> None:
     )
     assert x.exp() == "mine"
     assert x.sin().shape == (2,)
+
+
+def test_a_layer_sleeps_unless_it_is_overtaken() -> None:
+    class Noting(Layer):
+        def __init__(self) -> None:
+            self.seen = 0
+
+        def __call__(self, operator: Any, arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> Any:
+            self.seen += 1
+            return proceed(*arguments)
+
+    x = tengen.ones(2)
+    with Noting() as older, Noting() as newer:
+        assert not older.sleep()  # a newer one would be called after it, when it wakes
+        assert newer.sleep()
+        x.neg()
+        newer.wake()
+        assert (older.seen, newer.seen) == (1, 0)
+        x.neg()
+        assert (older.seen, newer.seen) == (2, 1)
+        assert active[-2:] == [older, newer]
+    assert not older.sleep()  # it is not there
+    assert older not in active
+
+
+@pytest.mark.parametrize("transform", ["vmap", "jvp"])
+def test_an_error_wakes_what_slept(transform: str) -> None:
+    """Also one in the operators below a rule or a formula."""
+    before = list(active)
+
+    def f(x: Any) -> Any:
+        with pytest.raises(RuntimeError):
+            x.reshape(7)
+        with pytest.raises(RuntimeError):
+            x + tengen.ones(5)
+        return x.sin()
+
+    x = tengen.arange(6.0).reshape(2, 3)
+    if transform == "vmap":
+        found = tengen.func.vmap(f)(x)
+    else:
+        found, tangent = tengen.func.jvp(f, (x,), (tengen.ones(2, 3),))
+        assert tangent.tolist() == x.cos().tolist()
+    assert found.tolist() == x.sin().tolist()
+    assert active == before
