@@ -31,19 +31,18 @@ def _mlp_data() -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
 def _mlp_tensors(library: Tensors) -> Rival:
     xs, labels, ps = _mlp_data()
     x, y, parameters = library.tensor(xs), library.tensor(labels), library.tensors(ps)
-    F, m = library.F, library.m
+    F = library.F
+    optimizer = library.m.optim.SGD(parameters, lr=LEARNING_RATE)
 
     def run() -> Any:
+        optimizer.zero_grad()
         h = x
         for i in range(0, len(parameters), 2):
             h = F.linear(h, parameters[i], parameters[i + 1])
             h = h.relu() if i < len(parameters) - 2 else h
         loss = F.cross_entropy(h, y)
         loss.backward()
-        with m.no_grad():
-            for p in parameters:
-                p.sub_(p.grad, alpha=LEARNING_RATE)
-                p.grad = None
+        optimizer.step()
         return [loss, *parameters]
 
     return run

@@ -43,7 +43,7 @@ any(map(has, NAMES))
 NOT_THERE = ABSENT.replace(
     "NAMES",
     repr([
-        "nn.Module", "optim", "fft", "compile", "jit.script", "fx", "distributed", "amp",
+        "nn.Module", "optim.SparseAdam", "fft", "compile", "jit.script", "fx", "distributed", "amp",
         "utils.data", "sparse_coo_tensor", "quantize_per_tensor", "Tensor.rename",
     ]),
 )  # fmt: skip
