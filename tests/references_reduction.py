@@ -51,6 +51,11 @@ def restored(self: Array, dim: Any, keepdim: bool, ndim: int) -> Array:
     return self
 
 
+def evenly(grad: Array, self: Array, value: Array) -> Array:
+    equal = np.isnan(self) if np.isnan(value) else self == value
+    return np.where(equal, grad / max(np.sum(equal), 1), 0).astype(self.dtype)
+
+
 def placed(grad: Array, dim: int, indices: Array, sizes: Any, keepdim: bool) -> Array:
     if not sizes:
         return grad

@@ -64,7 +64,7 @@ def equal_or_both_nan(self: Tensor, value: Tensor) -> Tensor:
 def evenly_distribute(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """The gradient in equal parts to the elements that are the result."""
     mask = equal_or_both_nan(self, result)
-    return tengen.where(mask, grad / mask.sum(), 0)
+    return tengen.where(mask, grad / mask.sum().to(grad.dtype), 0)
 
 
 def evenly_read(self_p: Tensor, self_t: Tensor, result: Tensor) -> Tensor:

@@ -368,6 +368,14 @@ def _extremum(ufunc: np.ufunc, method: str, self: Array, dim: int, keepdim: bool
     return ufunc.reduce(self, dim, keepdims=keepdim), indices
 
 
+def evenly_distribute(grad_output: Array, self: Array, value: Array) -> Array:
+    """``grad_output`` in equal parts where ``self`` is ``value``, of which NaN is one, and 0 elsewhere."""
+    places = np.flatnonzero(self == value if value == value else np.isnan(self))
+    out = np.zeros(self.size, grad_output.dtype)
+    out[places] = np.asarray(grad_output / max(places.size, 1), out.dtype)
+    return out.reshape(self.shape)
+
+
 # -- tests and counts ----------------------------------------------------------------------------
 
 
