@@ -229,6 +229,19 @@ def leading(value: Any, layer: VmapLevel) -> Any:
     return value.expand((layer.size, *value._array.shape))
 
 
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """The tensor with all the examples that ``tensor`` hides under ``vmap``, to look at it.
+
+    Without ``recurse`` only the newest level is taken off. A tensor that hides nothing is returned as it is.
+    What is computed with the result inside of the function that is transformed is undefined.
+    """
+    while tensor.__class__ is BatchedTensor:
+        tensor = tensor._value
+        if not recurse:
+            break
+    return tensor
+
+
 # -- for transforms inside vmap
 
 

@@ -6,7 +6,9 @@ or the class of an error. ``m`` is the library. Its last line is the expression 
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,6 +47,13 @@ NOT_THERE = ABSENT.replace(
     repr([
         "nn.Module", "optim.SparseAdam", "fft", "compile", "jit.script", "fx", "distributed", "amp",
         "utils.data", "sparse_coo_tensor", "quantize_per_tensor", "Tensor.rename",
+    ]),
+)  # fmt: skip
+NO_AUTOGRAD = ABSENT.replace(
+    "NAMES",
+    repr([
+        "autograd.function.InplaceFunction", "autograd.profiler.emit_nvtx", "func.functional_call",
+        "func.rearrange",
     ]),
 )  # fmt: skip
 NO_TYPES = ABSENT.replace(
@@ -188,6 +197,7 @@ def counts(z):
 
 CLAIMS = [
     Claim("Not there", NOT_THERE, False, True),
+    Claim("Parts of autograd", NO_AUTOGRAD, False, True),
     Claim("Devices", "m.device('cuda').type", RuntimeError, "cuda"),
     Claim("Scalar types", NO_TYPES, False, True),
     Claim(
@@ -389,3 +399,29 @@ def test_every_paragraph_has_a_claim() -> None:
     """And every claim a paragraph."""
     paragraphs = re.findall(r"^\*\*(.*?)\.\*\*", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
     assert paragraphs == list(dict.fromkeys(c.name for c in CLAIMS))
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(
+    "module",
+    [
+        "autograd",
+        "autograd.forward_ad",
+        "autograd.function",
+        "autograd.functional",
+        "autograd.gradcheck",
+        "autograd.graph",
+        "autograd.profiler",
+        "func",
+    ],
+)
+def test_what_is_absent_of_autograd_is_listed(module: str) -> None:
+    """All that PyTorch's modules offer is there, or is said not to be."""
+    pytest.importorskip("torch")
+    theirs = importlib.import_module(f"torch.{module}")
+    ours = sys.modules.get(f"tengen.{module}") or importlib.import_module(f"tengen.{module}")
+    paragraph = DOCUMENT.read_text(encoding="utf-8").partition("**Parts of autograd.**")[2].partition("**")[0]
+    listed = set(re.findall(r"`(?:\w+\.)?(\w+)`", paragraph))
+    absent = {name for name in theirs.__all__ if not hasattr(ours, name)}
+    assert absent <= listed
+    assert not {name for name in listed & set(theirs.__all__) if hasattr(ours, name)}

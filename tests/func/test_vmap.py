@@ -411,3 +411,18 @@ def test_running_statistics_of_each_example() -> None:
         a, b = tengen.zeros(3), tengen.ones(3)
         assert tengen.allclose(found[i], norm(x[i], a, b))
         assert tengen.allclose(mean[i], a) and tengen.allclose(var[i], b)
+
+
+def test_debug_unwrap(m: ModuleType) -> None:
+    seen = []
+
+    def inner(y: Any) -> Any:
+        seen.append(m.func.debug_unwrap(y))
+        seen.append(m.func.debug_unwrap(m.func.debug_unwrap(y, recurse=False), recurse=False))
+        return y
+
+    x = m.arange(24.0).reshape(2, 3, 4)
+    m.func.vmap(lambda y: m.func.vmap(inner, in_dims=1)(y))(x)
+    assert [t.shape for t in seen] == [(2, 3, 4)] * 2
+    assert [t.tolist() for t in seen] == [x.tolist()] * 2
+    assert m.func.debug_unwrap(x) is x
