@@ -144,4 +144,4 @@ def _keys_of_floats(self: Array) -> Array:
     infinity = int(np.array(np.inf, self.dtype).view(unsigned))
     keys -= unsigned((1 << (width - 1)) - 1 - infinity)
     nan = 2 * infinity + 2
-    return np.minimum(keys, unsigned(nan), keys)
+    return np.minimum(keys, unsigned(nan), out=keys)

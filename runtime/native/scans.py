@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tengen.native.dims import wrap_dim
+from tengen.native.parallel import parallel_for
 from tengen.native.reductions import FLOAT32, FLOAT64, INT64, INTEGRAL, cast, widened
 from tengen.native.running_sums import LARGE, running_sum
 
@@ -17,6 +18,14 @@ DType = np.dtype[Any]
 #: float32 scans along more elements than this accumulate in float64, as torch's do: the error of
 #: a running sum grows with its length.
 LONG = 64
+#: So many elements of a lane are one part of a scan whose parts run side by side.
+STEPS = 8
+#: From this length of lanes on that is faster than ``accumulate``.
+SIDE_BY_SIDE = 128
+#: So many elements are worked on at a time: they stay in the cache.
+CHUNK = 1 << 16
+#: Fewer elements than this are not worth a thread.
+GRAIN = 1 << 16
 #: From this many lanes on, they run side by side rather than one after the other.
 LANES = 128
 
@@ -64,6 +73,10 @@ def _accumulated(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) ->
         wide = FLOAT64
     if dim < self.ndim - 1 and self.size >= LANES * self.shape[dim] > 0:
         return _accumulated_rows(ufunc, self, dim, wide, dtype)
+    if ufunc is np.multiply and dim == self.ndim - 1 and self.shape[dim] >= SIDE_BY_SIDE:
+        table = np.ascontiguousarray(self).reshape(-1, self.shape[dim])
+        if self.size >= LARGE and self.dtype.kind == "f" and _mild(table):
+            return side_by_side(ufunc, table, FLOAT64, dtype).reshape(self.shape)
     if wide == dtype:
         return ufunc.accumulate(self, dim, wide)
     result = self.astype(wide)  # at once: accumulate would do so piece by piece
@@ -95,12 +108,81 @@ def _running_extremum(ufunc: np.ufunc, self: Array, dim: int) -> tuple[Array, Ar
     dim = wrap_dim(dim, self.ndim)
     if self.ndim == 0:
         return self.copy(), np.zeros((), INT64)
-    values = ufunc.accumulate(self, dim)
-    renewed = self == values
+    if self.size < LARGE:
+        values = ufunc.accumulate(self, dim)
+        places = np.arange(self.shape[dim]).reshape([-1] + [1] * (self.ndim - 1 - dim))
+        return values, np.maximum.accumulate(np.where(_renewed(self, values), places, 0), dim)
+    lanes = np.ascontiguousarray(np.moveaxis(self, dim, -1))
+    table = lanes.reshape(-1, self.shape[dim])
+    if self.shape[dim] >= SIDE_BY_SIDE:
+        values = side_by_side(ufunc, table, self.dtype, self.dtype)
+    else:
+        values = ufunc.accumulate(table, 1)
+    found = [a.reshape(lanes.shape) for a in (values, _last_renewed(_renewed(table, values)))]
+    if dim < self.ndim - 1:
+        found = [np.ascontiguousarray(np.moveaxis(a, -1, dim)) for a in found]
+    return found[0], found[1]
+
+
+def _renewed(self: Array, values: Array) -> Array:
+    """Where the running extremum ``values`` is that of the place."""
+    renewed: Array = self == values
     if self.dtype.kind == "f":
         renewed |= self != self
-    places = np.arange(self.shape[dim]).reshape([-1] + [1] * (self.ndim - 1 - dim))
-    return values, np.maximum.accumulate(np.where(renewed, places, 0), dim)
+    return renewed
+
+
+def _last_renewed(renewed: Array) -> Array:
+    """For each place of each row the last one up to it that is true; the first of a row always is."""
+    count = renewed.shape[1]
+    places = renewed.reshape(-1).nonzero()[0]
+    runs = np.diff(places, append=renewed.size)
+    if 4 * places.size < renewed.size:
+        return np.repeat(np.remainder(places, count), runs).reshape(renewed.shape)
+    found = np.repeat(places, runs).reshape(renewed.shape)
+    found -= np.arange(0, renewed.size, count).reshape(-1, 1)
+    return found
+
+
+def _mild(table: Array) -> bool:
+    """Whether products of ``STEPS`` elements stay far from the ends of float64's range."""
+    sizes = np.abs(table)
+    return bool(np.minimum.reduce(sizes, None) > 1e-30 and np.maximum.reduce(sizes, None) < 1e30)
+
+
+def side_by_side(ufunc: np.ufunc, table: Array, wide: DType, dtype: DType) -> Array:
+    """``ufunc.accumulate`` over the rows of a contiguous matrix, computed in ``wide``.
+
+    A running operation waits for each step before it makes the next. Here each step is made in all
+    parts of ``STEPS`` elements at once, and then each part gets what the parts before it came to.
+    """
+    result = np.empty(table.shape, dtype)
+    length = table.shape[1]
+    step = max(1, CHUNK // length)
+
+    def rows(begin: int, end: int) -> None:
+        for i in range(begin, end, step):
+            j = min(i + step, end)
+            _side_by_side(ufunc, table[i:j], wide, result[i:j])
+
+    parallel_for(rows, len(table), max(1, GRAIN // length))
+    return result
+
+
+def _side_by_side(ufunc: np.ufunc, table: Array, wide: DType, result: Array) -> None:
+    rows, length = table.shape
+    count, rest = divmod(length, STEPS)
+    cut = length - rest
+    steps = np.empty((STEPS, rows, count), wide)
+    steps[...] = table[:, :cut].reshape(rows, count, STEPS).transpose(2, 0, 1)
+    for i in range(1, STEPS):
+        ufunc(steps[i - 1], steps[i], out=steps[i])
+    totals = ufunc.accumulate(steps[-1], 1)
+    ufunc(totals[:, :-1], steps[:, :, 1:], out=steps[:, :, 1:])
+    result[:, :cut].reshape(rows, count, STEPS)[...] = steps.transpose(1, 2, 0)
+    if rest:
+        tail = ufunc.accumulate(table[:, cut:].astype(wide), 1, wide)
+        result[:, cut:] = ufunc(totals[:, -1:], tail)
 
 
 def logcumsumexp(self: Array, dim: int) -> Array:

@@ -104,3 +104,68 @@ def test_backwards(dtype: str, shape: tuple[int, ...]) -> None:
         np.testing.assert_array_equal(scans.cumsum_backward(strided, dim), expected)
     with pytest.raises(IndexError):
         scans.cumsum_backward(array, max(len(shape), 1))
+
+
+# -- running products and extrema, whose parts run side by side ------------------------------------------
+
+
+@pytest.fixture(params=[1 << 15, 30])
+def parts(request: Any, monkeypatch: Any) -> None:
+    for name, value in (("LARGE", 1), ("SIDE_BY_SIDE", 8), ("GRAIN", 20), ("CHUNK", request.param)):
+        monkeypatch.setattr(scans, name, value)
+    monkeypatch.setattr("tengen.native.parallel._count", 3)
+
+
+@pytest.mark.usefixtures("parts")
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64, np.complex64])
+@pytest.mark.parametrize("shape", [(8,), (9,), (41,), (3, 24), (5, 31), (2, 3, 16)])
+def test_products(dtype: Any, shape: tuple[int, ...]) -> None:
+    array = np.random.default_rng(0).uniform(0.5, 1.5, shape).astype(dtype)
+    found = scans.cumprod(array, -1, None)
+    wide = {"f": np.float64, "c": np.complex128, "i": np.int64}[array.dtype.kind]
+    expected = np.multiply.accumulate(array.astype(wide), -1)
+    assert found.dtype == dtype
+    tolerance = 4 * np.finfo(dtype).eps * (1 if array.dtype.kind == "f" else 20) if dtype != np.int64 else 0
+    np.testing.assert_allclose(found, expected, tolerance)
+
+
+@pytest.mark.usefixtures("parts")
+@pytest.mark.parametrize(
+    "special", [[0.0], [math.inf], [math.nan], [1e-40], [1e38, 1e38, 1e-38, 1e-38], [-0.0, math.inf]]
+)
+def test_products_that_are_not_mild(special: list[float]) -> None:
+    array = np.full((2, 80), 1.5, np.float32)
+    array[1, 11 : 11 + len(special)] = special
+    with np.errstate(all="ignore"):
+        found = scans.cumprod(array, 1, None)
+        expected = np.multiply.accumulate(array.astype(np.float64), 1).astype(np.float32)
+    np.testing.assert_allclose(found, expected, 1e-6)
+
+
+@pytest.mark.usefixtures("parts")
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool", "uint8"])
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((40,), 0), ((3, 41), 1), ((41, 3), 0), ((2, 9, 3), 1), ((3, 5), 1)]
+)
+@pytest.mark.parametrize("order", ["random", "up", "down"])
+def test_extrema(dtype: str, shape: tuple[int, ...], dim: int, order: str) -> None:
+    array = np.random.default_rng(0).integers(0, 2 if dtype == "bool" else 9, shape).astype(dtype)
+    if order != "random":
+        array = np.sort(array, dim) if order == "up" else np.flip(np.sort(array, dim), dim)
+    elif dtype.startswith("float"):
+        array.reshape(-1)[17:19] = math.nan
+    for kernel, beats in ((scans.cummax, np.greater_equal), (scans.cummin, np.less_equal)):
+        values, indices = kernel(array, dim)
+        lanes = np.moveaxis(array, dim, -1).reshape(-1, shape[dim])
+        want = np.empty_like(lanes), np.empty(lanes.shape, int)
+        for r, lane in enumerate(lanes):
+            best = 0
+            for i, value in enumerate(lane):
+                if value != value or (beats(value, lane[best]) and lane[best] == lane[best]):
+                    best = i
+                want[0][r, i], want[1][r, i] = lane[best], best
+        moved = np.moveaxis(array, dim, -1).shape
+        np.testing.assert_array_equal(values, np.moveaxis(want[0].reshape(moved), -1, dim))
+        np.testing.assert_array_equal(indices, np.moveaxis(want[1].reshape(moved), -1, dim))
+        assert values.dtype == array.dtype and indices.dtype == np.int64
+        assert values.flags.c_contiguous and indices.flags.c_contiguous
