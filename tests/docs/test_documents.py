@@ -23,6 +23,10 @@ def test_profiler(follow: Callable[[str], None]) -> None:
     follow("docs/profiler.md")
 
 
+def test_optim(follow: Callable[[str], None]) -> None:
+    follow("docs/optim.md")
+
+
 def test_export(follow: Callable[[str], None]) -> None:
     pytest.importorskip("onnxruntime")
     follow("docs/export.md")
