@@ -25,7 +25,7 @@ from sklearn.datasets import load_digits
 from tqdm import tqdm
 
 import tengen
-from tengen import Tensor
+from tengen import Tensor, optim
 from tengen.nn import functional as F
 
 CLASSES = 10
@@ -62,28 +62,6 @@ class Network:
         return F.linear(x, w["linear2"], b["linear2"])
 
 
-class Adam:
-    """Kingma and Ba, 2015 (algorithm 1), written with tengen's operators."""
-
-    def __init__(self, parameters: list[Tensor], rate: float = 1e-3) -> None:
-        self.parameters, self.rate, self.steps = parameters, rate, 0
-        self.means = [tengen.zeros_like(p) for p in parameters]
-        self.squares = [tengen.zeros_like(p) for p in parameters]
-
-    def step(self, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> None:
-        """Move the parameters against their gradients, and forget these."""
-        self.steps += 1
-        size = self.rate * math.sqrt(1 - beta2**self.steps) / (1 - beta1**self.steps)
-        with tengen.no_grad():
-            for p, mean, square in zip(self.parameters, self.means, self.squares, strict=True):
-                grad = p.grad
-                assert grad is not None
-                mean.mul_(beta1).add_(grad, alpha=1 - beta1)
-                square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-                p.addcdiv_(mean, square.sqrt().add_(eps), value=-size)
-                p.grad = None
-
-
 def digits(seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Images and labels to learn from, and a fifth of all to test with."""
     data = load_digits()
@@ -110,12 +88,13 @@ def accuracy(network: Network, images: Tensor, labels: Tensor) -> tuple[float, T
 
 def train(network: Network, images: Tensor, labels: Tensor, epochs: int) -> list[float]:
     """The loss of every batch."""
-    optimiser = Adam(network.parameters())
+    optimiser = optim.Adam(network.parameters())
     losses: list[float] = []
     progress = tqdm(range(epochs), desc="training", unit="epoch")
     for _ in progress:
         for chosen in batches(len(labels), 64):
             loss = F.cross_entropy(network(images[chosen], training=True), labels[chosen])
+            optimiser.zero_grad()
             loss.backward()
             optimiser.step()
             losses.append(loss.item())
