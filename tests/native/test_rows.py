@@ -33,7 +33,6 @@ def blocks(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     monkeypatch.setattr(rows, "LEAST", 30)
     monkeypatch.setattr(rows, "GRAIN", 1)
     monkeypatch.setattr(rows, "UNBUFFERED", 16)
-    monkeypatch.setattr(normalization, "LEAST", 30)
     monkeypatch.setattr(sums, "SPREAD", 64)
     monkeypatch.setattr(sums, "_SPREADS", {})
     monkeypatch.setattr(reductions, "SEARCHED", 1)

@@ -17,8 +17,6 @@ from tengen.native import rows, sums
 from tengen.native.nn import channels
 from tengen.native.nn.common import Array, Shape
 
-#: Layers with more elements go in blocks.
-LEAST = 1 << 15
 #: From this many blocks on their weights are spread out.
 REPEATED = 4
 Gradients = tuple[Array | None, Array | None, Array | None]
@@ -68,7 +66,7 @@ def native_layer_norm(
     means, rstds = mean.reshape(groups, 1), rstd.reshape(groups, 1)
     scale = None if weight is None else weight.reshape(-1)
     shift = None if bias is None else bias.reshape(-1)
-    if input.size <= LEAST or not count:
+    if input.size <= rows.LEAST or not count:
         few = sums.spread(table) is not None
         (_normalise_few if few else _normalise)(table, result, means, rstds, eps, scale, shift)
         return out, mean, rstd
@@ -174,7 +172,7 @@ def native_layer_norm_backward(
 ) -> Gradients:
     """Gradients of input, weight and bias; None where there is none or the mask does not ask for it."""
     groups, count, _ = layer_shapes(input, tuple(normalized_shape), None, None)
-    large = input.size > LEAST and count > 0
+    large = input.size > rows.LEAST and count > 0
     step = rows.rows_of_block(count * input.itemsize) if large else max(groups, 1)
     blocks = rows.blocks_of(groups, step)
     dtype = input.dtype
