@@ -12,12 +12,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .annotations import default, parameter_name
+from .blocks import call_of, elementwise, function_of
 from .formula import gradient_number, result_numbers, saved
 from .kernels import ABSOLUTE, module_path
 from .model import Argument, Branch, Gradient, ListType, NodeClass, NodeSpec, Operator
 from .nodes import Rewriter, condition_of, gradient_statements, results_used, takes_tuple
+from .optimise import Named, inlined, shared
 from .specialise import Specialiser, alias, substitute
 
+#: What formulas call the gradient that comes in, and what they call it when nobody else needs it.
+_GRADIENT, _SPARE = "grad", "spare"
 #: Of a real tensor, an operator with this tag is the tensor itself.
 IDENTITY_ON_REAL = "identity_on_real"
 
@@ -54,7 +58,7 @@ class ArrayWriter:
         if any(a.is_tensor_list for a in spec.operator.schema.arguments):
             return None
         try:
-            branches = tuple(self._branch(spec, g) for g in spec.gradients)
+            branches = tuple(self._branch(spec, i) for i in range(len(spec.gradients)))
         except Unsupported:
             return None
         names = [f"g{i}" for i in range(len(spec.inputs))]
@@ -75,7 +79,8 @@ class ArrayWriter:
         self.specialiser.modules[short] = module_path("tengen.formulas", module)
         return f"{short}.{name}"
 
-    def _branch(self, spec: NodeSpec, gradient: Gradient) -> Branch:
+    def _branch(self, spec: NodeSpec, number: int) -> Branch:
+        gradient = spec.gradients[number]
         translation = _Translation(self, spec, gradient)
         if len(gradient.inputs) > 1 and gradient.target is None:
             value = translation.joint(gradient.formula.tree, len(gradient.inputs))
@@ -85,8 +90,40 @@ class ArrayWriter:
             target = gradient.target or f"g{gradient.inputs[0]}"
         if not value.is_array:
             raise Unsupported
-        prepare = (*self._unpack(spec, gradient), *translation.statements)
-        return Branch(condition_of(spec, gradient.inputs), prepare, target, value.text)
+        arrays = translation.arrays()
+        tree = inlined(translation.statements, ast.parse(value.text, mode="eval").body)
+        named, (tree,) = shared([tree], arrays)
+        last = not any("grad" in g.formula.names() for g in spec.gradients[number + 1 :])
+        return Branch(
+            condition=condition_of(spec, gradient.inputs),
+            prepare=tuple(self._unpack(spec, gradient)),
+            targets=target,
+            formula=ast.unparse(tree),
+            statements=tuple(f"{name} = {ast.unparse(v)}" for name, v in named),
+            small=f"{_GRADIENT}.size < LARGE",
+            blocked=tuple(self._blocked(translation, target, inlined(named, tree), last)),
+        )
+
+    def _blocked(self, translation: _Translation, target: str, tree: ast.expr, last: bool) -> Iterable[str]:
+        """The statements that compute in blocks, if that is ever worth it.
+
+        In the last formula that needs the gradient its memory, if nobody else needs it, takes the result.
+        """
+        runner, arrays = self.specialiser.blocks(), translation.arrays()
+        names = [n for n in ast.walk(tree) if isinstance(n, ast.Name)]
+        names.sort(key=lambda n: n.col_offset)
+        locals_ = {v.text for v in translation.names.values()}
+        parameters = [name for name in dict.fromkeys(n.id for n in names) if name in locals_]
+        weigher = self.specialiser.weigher
+        if not (
+            runner and translation.elementwise and _GRADIENT in parameters and weigher.worth(tree, arrays)
+        ):
+            return
+        function, scratch = function_of(parameters, tree, arrays, weigher.primitives)
+        into = _SPARE if last and not translation.several else ""
+        if into:
+            yield f"{into} = {_GRADIENT} if is_callers_only({_GRADIENT}) else None"
+        yield f"{target} = {call_of(runner, function, parameters, into, scratch)}"
 
     def _unpack(self, spec: NodeSpec, gradient: Gradient) -> Iterable[str]:
         kept = saved(gradient.formula, spec.operator)
@@ -119,7 +156,9 @@ class _Translation:
     def __init__(self, writer: ArrayWriter, spec: NodeSpec, gradient: Gradient) -> None:
         self.writer = writer
         self.helpers = spec.helpers
-        self.statements: list[str] = []
+        self.several = takes_tuple(spec.operator)
+        self.elementwise = True  # whether parts of the arrays would give parts of the gradient
+        self.statements: list[Named] = []
         self.temporaries = 0
         self.names: dict[str, Value] = {}
         arguments = spec.operator.schema.arguments
@@ -135,6 +174,10 @@ class _Translation:
                 self.names[g.target] = Value(g.target, "array")
         self.names["grad"] = Value("grad", "array")
         self.names["grad_input_mask"] = Value("grad_input_mask", "bool[]")
+
+    def arrays(self) -> set[str]:
+        """The texts of names that are arrays."""
+        return {v.text for v in self.names.values() if v.is_array}
 
     # -- expressions -----------------------------------------------------------------------
 
@@ -210,6 +253,7 @@ class _Translation:
 
     def _attribute(self, inner: ast.expr, attribute: str) -> Value:
         if isinstance(inner, ast.Name) and inner.id in self.metadata:
+            self.elementwise = False
             slot = f"node._{inner.id}"
             texts = {"shape": f"{slot}_shape", "ndim": f"len({slot}_shape)"}
             if attribute in texts:
@@ -217,6 +261,7 @@ class _Translation:
             raise Unsupported
         value = self.value(inner)
         if value.is_array and attribute in ("shape", "ndim"):
+            self.elementwise = False
             return Value(f"{value.text}.{attribute}", "int[]" if attribute == "shape" else "int")
         if value.is_array and attribute == "dtype":
             return Value(f"{value.text}.dtype", "array dtype")
@@ -235,6 +280,7 @@ class _Translation:
         self, inner: ast.expr, method: str, arguments: list[ast.expr], keywords: list[ast.keyword]
     ) -> Value:
         if isinstance(inner, ast.Name) and inner.id in self.metadata:
+            self.elementwise = False
             if method == "numel" and not arguments:
                 return Value(f"prod(node._{inner.id}_shape)", "int")
             raise Unsupported
@@ -242,6 +288,7 @@ class _Translation:
         if not value.is_array:
             raise Unsupported
         if method == "numel" and not arguments:
+            self.elementwise = False
             return Value(f"{value.text}.size", "int")
         return self.apply(method, [value, *(self.value(a) for a in arguments)], self._keywords(keywords))
 
@@ -323,6 +370,7 @@ class _Translation:
         specialiser = self.writer.specialiser
         kernel = specialiser.kernel(operator)
         assert kernel is not None
+        self.elementwise = self.elementwise and elementwise(operator)
         if kernel.function is not None:
             texts = ", ".join(_whole(bound[a.name]) for a in operator.schema.arguments)
             return Value(f"{specialiser._function(kernel.function)}({texts})", "array")
@@ -341,7 +389,7 @@ class _Translation:
     def _temporary(self, text: str) -> str:
         name = f"t{self.temporaries}"
         self.temporaries += 1
-        self.statements.append(f"{name} = {text}")
+        self.statements.append((name, ast.parse(text, mode="eval").body))
         return name
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from .blocks import ELEMENTWISE
 from .diagnostics import Report, suggestion
 from .fields import check_keys, known_word, length_of_scalar, require_keys, words
 from .formula import as_text
@@ -229,7 +230,11 @@ class _Nn:
             for k, v in self.fields.items()
             if k in ("dtypes", "opmath", "promote", "python_module", "structured")
         }
-        tags = Located((Located("generated", self.place),), self.place)
+        own = self.fields.get("tags")
+        passed = (
+            [t for t in own.value if t.value in ELEMENTWISE] if own and isinstance(own.value, tuple) else []
+        )
+        tags = Located((Located("generated", self.place), *passed), self.place)
         return Declared(
             schema, self.place, "nn", {**kept, "tags": tags, **fields}, None, frozenset({"dispatch"})
         )

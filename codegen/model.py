@@ -426,6 +426,7 @@ class Primitive:
     derivative: tuple[Formula | None, ...] | None = None
     real: bool = False  # whether these hold for real arguments only
     out: bool = True  # whether the array namespace has it with ``out=``, as it has ufuncs
+    costly: bool = False  # whether an element takes longer to compute than to bring from memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -532,6 +533,9 @@ class Branch:
     prepare: tuple[str, ...]  # statements that unpack what the formula uses
     targets: str  # "g0" or "g0, g1"
     formula: str
+    statements: tuple[str, ...] = ()  # what the formula has names for
+    small: str = ""  # the condition for computing so; else ``blocked`` are the statements that compute
+    blocked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -591,8 +595,15 @@ class Save:
 
     slot: str
     expression: str
-    condition: str | None = None
     otherwise: str = "None"
+
+
+@dataclass(frozen=True, slots=True)
+class SaveGroup:
+    """What is saved under one condition; where it does not hold, ``otherwise`` is."""
+
+    condition: str | None
+    saves: tuple[Save, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -602,7 +613,7 @@ class Record:
     node: str  # the class, with its module
     condition: str  # whether any differentiable input requires grad
     edges: str  # the expression of next_edges
-    saves: tuple[Save, ...]
+    saves: tuple[SaveGroup, ...]
     outputs: tuple[int, ...]
     saves_results: bool
 
@@ -628,6 +639,8 @@ class Method:
     arguments: str = ""  # the tuple of them, where the results' Type depends on the thread's mode
     inputs: str = ""  # of a "fallback": whose gradients it cannot compute
     condition: str = ""  # of a "fallback": whether any of them is wanted
+    small: str = ""  # of a "kernel": the condition for ``call``; else ``blocked`` is what computes
+    blocked: str = ""
     doc: str = ""
 
 

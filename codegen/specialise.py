@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from .annotations import annotation, parameter_name, return_annotation
+from .blocks import Weigher, call_of, elementwise, function_of
 from .derive import Derived, result_kind
 from .kernels import ABSOLUTE, FunctionIndex, module_path
 from .model import (
@@ -23,13 +24,16 @@ from .model import (
     NodeSpec,
     Operator,
     OperatorName,
+    Primitive,
     Record,
     Result,
     Save,
+    SaveGroup,
     ScalarType,
     Schema,
     Variant,
 )
+from .numbers import with_kept_numbers
 
 COMPOSITES = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
 #: The scalar types whose recording methods are written flat; the others call the plain method.
@@ -71,12 +75,20 @@ class Specialiser:
     """Makes the methods of one backend's classes."""
 
     def __init__(
-        self, derived: Derived, backend: Backend, native: FunctionIndex, structures: Mapping[str, str]
+        self,
+        derived: Derived,
+        backend: Backend,
+        native: FunctionIndex,
+        structures: Mapping[str, str],
+        primitives: Mapping[str, Primitive],
     ) -> None:
         self.derived = derived
+        self.weigher = Weigher(primitives)
         self.backend = backend
         self.native = native
         self.structures = structures
+        #: Whether what computes are NumPy's arrays.
+        self.arrays = backend.capabilities.get("formulas") == "arrays"
         self.modules: dict[str, str] = {}  # modules used: alias -> import path
         self.libraries: dict[
             str, tuple[str, str]
@@ -186,6 +198,7 @@ class Specialiser:
         assert kernel is not None
         upcast = scalar.category == "reduced" and operator.opmath and variant.kind != "view"
         locals_, call = self._call(operator, kernel, upcast)
+        small, blocked = self._blocked(operator, kernel, upcast) if variant.exposed else ("", "")
         results, returned = self._results(variant, upcast)
         if not variant.exposed:
             call = f"T.backend.lib.broadcast_to({call}, self._array.shape)"
@@ -197,6 +210,8 @@ class Specialiser:
             form="kernel",
             call=call,
             locals=tuple(locals_),
+            small=small,
+            blocked=blocked,
             tensors="".join(f", {parameter_name(a.name)}" for a in operator.schema.arguments if a.is_tensor),
             results=results,
             returned=returned,
@@ -241,7 +256,36 @@ class Specialiser:
         if operator.factory is not None:
             names["dtype"] = "T.dtype"
         names.update({n: self._function(qualified) for n, qualified in kernel.calls.items()})
-        return locals_, substitute(kernel.formula, names)
+        text = substitute(kernel.formula, names)
+        if self.arrays and not upcast:
+            numbers = {a.name for a in arguments if str(a.type) == "Scalar" and a.name in operator.promoted}
+            ours = _of_type(operator, names)
+            text = with_kept_numbers(text, ours.__contains__, numbers, "T.numbers", self.weigher.closed)
+        return locals_, text
+
+    def _blocked(self, operator: Operator, kernel: Kernel, upcast: bool) -> tuple[str, str]:
+        """When a kernel is called plainly, and else; nothing if blocks are never worth it."""
+        arrays = [a for a in operator.schema.arguments if str(a.type) == "Tensor"]
+        if "blocks" not in self.backend.capabilities or not arrays or not elementwise(operator):
+            return "", ""
+        names = {parameter_name(a.name) for a in operator.schema.arguments if a.is_tensor}
+        if kernel.function is None and not self.weigher.worth(kernel.formula.tree, names):
+            return "", ""
+        arguments = plain_arguments(operator)
+        if kernel.function is not None:
+            function, scratch = self._function(kernel.function), None
+        else:
+            calls = {n: self._function(qualified) for n, qualified in kernel.calls.items()}
+            parameters = {a.name: parameter_name(a.name) for a in arguments}
+            tree = ast.parse(substitute(kernel.formula, parameters | calls), mode="eval").body
+            function, scratch = function_of(list(parameters.values()), tree, names, self.weigher.primitives)
+        small = " and ".join(f"{parameter_name(a.name)}._array.size < LARGE" for a in arrays)
+        return small, call_of(self.blocks(), function, [_array(a, upcast) for a in arguments], "", scratch)
+
+    def blocks(self) -> str:
+        """The text that names what calls functions on blocks of their operands; empty where nothing does."""
+        name = self.backend.capabilities.get("blocks")
+        return self._function(self.native.find(str(name), self._modules)[0].qualified) if name else ""
 
     def _pointwise(self, operator: Operator) -> str:
         """A backend that computes nothing elementwise needs only to know the operands."""
@@ -342,6 +386,13 @@ def _array(argument: Argument, upcast: bool) -> str:
     return name
 
 
+def _of_type(operator: Operator, names: Mapping[str, str]) -> frozenset[str]:
+    """The texts of the arrays that are of the Type."""
+    agree = {a.name for a in operator.schema.arguments if str(a.type) == "Tensor"}
+    agree &= {"self", *operator.promoted, *operator.same_dtype}
+    return frozenset(names[name] for name in agree)
+
+
 def _upcast(name: str) -> str:
     """A reduced operand in the type computed in; operands of other types stay as they are."""
     return f"upcast({name}._array)"
@@ -382,38 +433,31 @@ def edges(inputs: Iterable[Argument]) -> str:
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
-def _saves(operator: Operator, node: NodeSpec, flat: bool) -> Iterable[Save]:
+def _saves(operator: Operator, node: NodeSpec, flat: bool) -> Iterable[SaveGroup]:
     """The statements that fill a Node's saved slots, each only where a formula will ask."""
     lists = any(a.is_tensor_list for a in node.inputs)
     arguments = {a.name: a for a in operator.schema.arguments}
+    groups: dict[str | None, list[Save]] = {}
     for saved in node.saved:
         condition = _with_mask(saved.condition, node.inputs) or None
         if not lists and 0 < len(saved.needed_by) < len(node.inputs):
             wanted = " or ".join(f"edges[{i}] is not None" for i in saved.needed_by)
             condition = f"({wanted}) and ({condition})" if condition else wanted
+        group = groups.setdefault(condition, [])
         if saved.what == "result":
-            single = len(operator.schema.returns) == 1
-            variable = (
-                ("r" if flat else "out._array")
-                if single
-                else f"r{saved.index}"
-                if flat
-                else f"out{saved.index}._array"
-            )
-            yield Save(saved.slot, variable, condition)
+            name = "" if len(operator.schema.returns) == 1 else str(saved.index)
+            group.append(Save(saved.slot, f"r{name}" if flat else f"out{name}._array"))
             continue
         argument = arguments[saved.source]
         name = parameter_name(argument.name)
         if saved.what in ("tensor", "tensors"):
-            many = saved.what == "tensors"
-            yield Save(saved.slot, f"tuple({name})" if many else name, condition)
-            yield Save(
-                f"{saved.slot}_version", _version(argument, name), condition and f"{condition}", otherwise="0"
-            )
+            group.append(Save(saved.slot, f"tuple({name})" if saved.what == "tensors" else name))
+            group.append(Save(f"{saved.slot}_version", _version(argument, name), otherwise="0"))
         elif saved.what == "value":
-            yield Save(saved.slot, name, condition)
+            group.append(Save(saved.slot, name))
         else:
-            yield Save(saved.slot, _metadata(saved.what, argument, name), condition)
+            group.append(Save(saved.slot, _metadata(saved.what, argument, name)))
+    return [SaveGroup(condition, tuple(saves)) for condition, saves in groups.items()]
 
 
 def _with_mask(condition: str, inputs: Sequence[Argument]) -> str:

@@ -71,6 +71,7 @@ _POINTWISE_KEYS = {
         Key("derivative", ("list",), "its derivative by each argument, in x, y, z and result"),
         Key("real", ("bool",), "whether these are derivatives for real arguments only"),
         Key("out", ("bool",), "whether it takes ``out=``, as ufuncs do; true unless said otherwise"),
+        Key("costly", ("bool",), "whether an element takes longer to compute than to bring from memory"),
     )
 }
 _OPERANDS = ("x", "y", "z")
@@ -166,6 +167,7 @@ def _primitive(name: str, row: Located, report: Report) -> Primitive | None:
         derivative=None if partials is None else tuple(partials),
         real="real" in fields and fields["real"].value,
         out="out" not in fields or fields["out"].value,
+        costly="costly" in fields and fields["costly"].value,
     )
 
 

@@ -44,9 +44,9 @@ class BackendFiles:
         self.press = press
         self.stem = backend.name.lower()
         self.scalars = [s for s in declared.scalar_types if s.name in backend.scalar_types]
-        self.specialiser = Specialiser(derived, backend, native, structures)
+        self.specialiser = Specialiser(derived, backend, native, structures, declared.primitives)
         self.computed = self.specialiser.variants
-        self.array_specialiser = Specialiser(derived, backend, native, structures)
+        self.array_specialiser = Specialiser(derived, backend, native, structures, declared.primitives)
 
     def files(self) -> list[OutputFile]:
         """The Types, the Variable Types, and the Nodes over arrays where the backend has them."""
@@ -106,7 +106,7 @@ class BackendFiles:
             "from tengen.autograd.view import as_view",
             "from tengen.errors import explain",
             *self.scope.structure_imports,
-            "from tengen.node_support import LazyModule, LibraryFunction, downcast, upcast, versions",
+            "from tengen.node_support import LARGE, LazyModule, LibraryFunction, downcast, upcast, versions",
             "from tengen.operator import operator",
             "from tengen.tensor import Tensor",
             *_array_class(self.backend),
@@ -162,8 +162,9 @@ class BackendFiles:
                 "from math import prod",
                 f"import {self.backend.namespace} as xp",
                 *self.scope.node_imports,
+                "from tengen.autograd.ownership import is_callers_only",
                 "from tengen.autograd.saved_variable import unpack_array, unpack_result_array",
-                "from tengen.node_support import LibraryFunction, materialize_array, modified",
+                "from tengen.node_support import LARGE, LibraryFunction, materialize_array, modified",
                 *_array_class(self.backend),
                 *import_lines(self.array_specialiser.modules),
                 *(["", *lines] if lines else []),

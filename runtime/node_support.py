@@ -59,6 +59,10 @@ class LazyModule:
         return getattr(module, name)
 
 
+#: Arrays of so many elements are computed in blocks, where that is worth it.
+LARGE = 1 << 17
+
+
 # -- reduced floating types ----------------------------------------------------------------
 
 
@@ -125,6 +129,19 @@ def materialize_array(node: Any, grads: Sequence[Any], number: int) -> Any:
     return found
 
 
+# -- composites ------------------------------------------------------------------------------
+
+
+def _unrecorded(compute: Callable[[], Any]) -> Any:
+    """What ``compute`` returns, without a history of its parts."""
+    before = grad_mode.enabled
+    grad_mode.enabled = False
+    try:
+        return compute()
+    finally:
+        grad_mode.enabled = before
+
+
 # -- derivatives that are not there --------------------------------------------------------
 
 
@@ -155,13 +172,8 @@ def record_not_implemented(operator: str, edges: tuple[Any, ...], result: Any) -
 
 def run_not_implemented(operator: str, compute: Callable[[], Any], edges: Callable[[], Any]) -> Any:
     """Run a composite that has no derivative without recording its parts, and record that."""
-    before = grad_mode.enabled
-    grad_mode.enabled = False
-    try:
-        result = compute()
-    finally:
-        grad_mode.enabled = before
-    if before:
+    result = _unrecorded(compute)
+    if grad_mode.enabled:
         found = edges()
         if any([edge is not None for edge in found]):
             record_not_implemented(operator, found, result)
@@ -197,14 +209,10 @@ def record_composite(
     outputs: tuple[int, ...] = (0,),
 ) -> Any:
     """Run a composite without recording its parts, and record it as one Node."""
-    before = grad_mode.enabled
-    grad_mode.enabled = False
-    try:
-        result = compute()
-    finally:
-        grad_mode.enabled = before
+    result = _unrecorded(compute)
     flat = [t for i in inputs for t in (i if isinstance(i, (list, tuple)) else (i,))]
-    if node_class is None or not before or not any(t is not None and t._requires_grad for t in flat):
+    wanted = any([t is not None and t._requires_grad for t in flat])
+    if node_class is None or not grad_mode.enabled or not wanted:
         return result
     outs = result if isinstance(result, tuple) else (result,)
     node = object.__new__(node_class)

@@ -1,0 +1,259 @@
+"""Elementwise kernels over large arrays: in blocks that stay in the processor's cache, and in threads.
+
+A kernel that works element by element gives the same when it is called with one block of its operands
+after the other. What it computes in between then stays in the cache, in memory that is used again, and
+what it gives is written into one array for all blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from tengen.native.parallel import get_num_threads, parallel_for
+
+Array = Any
+Shape = tuple[int, ...]
+#: Where a block is, in the dimensions that are cut: an index, a range.
+Block = tuple[Any, ...]
+
+#: The bytes of a block of the widest operand: as few as leave room in the cache for what is computed of them,
+#: and as many as make what Python does for each block not count.
+BLOCK = 1 << 18
+#: The elements that are worth a thread.
+GRAIN = 1 << 16
+#: Ranges are multiples of this many elements, so that an element shares its vector register with the same
+#: others as it does without blocks.
+_VECTOR = 64
+
+
+def in_blocks(
+    function: Callable[..., Any], *operands: Any, into: Array | None = None, scratch: int | None = None
+) -> Any:
+    """``function(*operands)`` of an elementwise function, in blocks of elements where that can be done.
+
+    Operands are arrays, which broadcast, and whatever else the function takes. It gives an array, or a
+    tuple of arrays and None. Values, dtypes, the order of the elements in memory and errors are those of
+    the plain call. ``into`` is an array that nobody needs after the call: a result is written there if it
+    is laid out in the same way.
+
+    With ``scratch`` the function takes as many further arguments and one before these, and gives one array:
+    they are None, or arrays of the result's shape and dtype, the first for the result, which is written
+    last, the others for what is computed on the way.
+    """
+    extra = () if scratch is None else (None,) * (1 + scratch)
+    arrays = [a for a in operands if _is_array(a)]
+    if not arrays:
+        return function(*operands, *extra)
+    if function.__class__ is np.ufunc and get_num_threads() == 1:
+        return function(*operands)  # nothing is computed on the way
+    shape = arrays[0].shape
+    contiguous = all([a.flags.c_contiguous and a.shape == shape for a in arrays])
+    plan = None
+    try:
+        plan = (_flat if contiguous else _strided)(function, (*operands, *extra), arrays, into)
+        if plan is not None:
+            return plan.run(0 if scratch is None else len(operands))
+    except Exception:
+        if plan is not None and any([r is into for r in plan.results if r is not None]):
+            raise  # what it was has been written over
+    return function(*operands, *extra)  # an error of the whole says what is wrong with the whole
+
+
+class _Part:
+    """An operand, in the dimensions that are cut."""
+
+    __slots__ = ("array", "whole")
+
+    def __init__(self, array: Array, sizes: Shape) -> None:
+        """``array`` is of the shape ``sizes``. Of a dimension in which it repeats, one element is enough."""
+        self.whole = [d for d, n in enumerate(sizes) if n > 1 and not array.strides[d]]
+        if self.whole:
+            array = array[tuple([slice(1 if d in self.whole else n) for d, n in enumerate(sizes)])]
+        self.array = array
+
+    def at(self, block: Block) -> Array:
+        if not self.whole:
+            return self.array[block]
+        index = [
+            i if d not in self.whole else 0 if i.__class__ is int else slice(1) for d, i in enumerate(block)
+        ]
+        return self.array[tuple(index)]
+
+
+class _Plan:
+    """A function, its operands as blocks are taken of them, and where the blocks of results go."""
+
+    __slots__ = ("blocks", "count", "function", "operands", "outs", "results", "several")
+
+    def __init__(
+        self, function: Callable[..., Any], operands: Sequence[Any], sizes: Shape, bytes: int
+    ) -> None:
+        """``sizes`` are the dimensions that are cut, ``bytes`` those of an element."""
+        self.function = function
+        self.operands = [_Part(a, sizes) if _is_array(a) else a for a in operands]
+        self.count = math.prod(sizes)
+        self.blocks = _blocks(sizes, BLOCK // bytes)
+        self.several = False
+        self.results: list[Array | None] = []
+        self.outs: list[Any] = []
+
+    def give(self, results: list[Array | None], views: Sequence[Array | None], several: bool) -> None:
+        """What to return, and the same in the dimensions that are cut."""
+        self.results, self.several = results, several
+        self.outs = list(views)
+
+    def compute(self, block: Block) -> Any:
+        return self.function(*[a.at(block) if a.__class__ is _Part else a for a in self.operands])
+
+    def write(self, block: Block, value: Any) -> None:
+        for out, result in zip(self.outs, value if self.several else (value,), strict=True):
+            if out is not None:
+                out[block] = result
+
+    def run(self, given: int) -> Any:
+        """Compute all blocks, and return the results.
+
+        The function writes into what it is given after its first ``given`` arguments, if that is not 0.
+        """
+
+        def task(begin: int, end: int) -> None:
+            for block in self.blocks[begin:end]:
+                self.write(block, self.compute(block))
+
+        def writing(begin: int, end: int) -> None:
+            (out,), scratch = self.outs, [None] * (len(self.operands) - given - 1)
+            operands = self.operands[:given]
+            for block in self.blocks[begin:end]:
+                to = out[block]
+                if scratch and (scratch[0] is None or scratch[0].shape != to.shape):
+                    scratch = [np.empty_like(to) for _ in scratch]
+                parts = [a.at(block) if a.__class__ is _Part else a for a in operands]
+                value = self.function(*parts, to, *scratch)
+                if value is not to:  # what cannot be written into an array
+                    to[...] = value
+
+        run = writing if given and self.of_one_dtype() else task
+        parallel_for(run, len(self.blocks), max(1, GRAIN * len(self.blocks) // self.count))
+        return tuple(self.results) if self.several else self.results[0]
+
+    def of_one_dtype(self) -> bool:
+        """Whether nothing is computed in another dtype than the floating one of the result."""
+        dtype = self.outs[0].dtype
+        arrays = [a.array if a.__class__ is _Part else a for a in self.operands]
+        return dtype.kind == "f" and all([a.dtype == dtype for a in arrays if hasattr(a, "dtype")])
+
+
+def _is_array(operand: Any) -> bool:
+    """Whether an operand is cut; numbers and arrays without dimensions are not."""
+    return operand.__class__ is np.ndarray and operand.ndim > 0
+
+
+def _flat(
+    function: Callable[..., Any], operands: Sequence[Any], arrays: Sequence[Array], into: Array | None
+) -> _Plan | None:
+    """The plan for contiguous arrays of one shape, the first block done; None: the function is called."""
+    shape, sizes = arrays[0].shape, (arrays[0].size,)
+    flat = [a.reshape(-1) if _is_array(a) else a for a in operands]
+    plan = _Plan(function, flat, sizes, max([a.itemsize for a in arrays]))
+    if len(plan.blocks) < 2:
+        return None
+    first = plan.blocks.pop(0)
+    given = [a.at(first) if a.__class__ is _Part else a for a in plan.operands]
+    value = function(*given)
+    results = _allocated(value, given, shape, into)
+    if results is None:
+        return None
+    plan.give(results, [None if r is None else r.reshape(-1) for r in results], value.__class__ is tuple)
+    plan.write(first, value)
+    return plan
+
+
+def _strided(
+    function: Callable[..., Any], operands: Sequence[Any], arrays: Sequence[Array], into: Array | None
+) -> _Plan | None:
+    """The plan for arrays of any layout; None where the function is to be called plainly."""
+    try:
+        shape = np.broadcast_shapes(*[a.shape for a in arrays])
+    except ValueError:
+        return None  # the function's own error says what is wrong
+    bytes = max([a.itemsize for a in arrays])
+    if math.prod(shape) * bytes <= BLOCK:
+        return None
+    # A corner of the operands shows what the results are, and how they are laid out.
+    corner = [a[(*(slice(2),) * a.ndim,)] if _is_array(a) else a for a in operands]
+    value = function(*corner)
+    results = _allocated(value, corner, shape, into)
+    if results is None:
+        return None
+    made = [r for r in results if r is not None]
+    order = sorted(range(len(shape)), key=lambda d: -made[0].strides[d])
+    full = {id(a): np.broadcast_to(a, shape).transpose(order) for a in arrays}
+    sizes = _merged([*full.values(), *[r.transpose(order) for r in made]])
+    plan = _Plan(
+        function, [full[id(a)].reshape(sizes) if _is_array(a) else a for a in operands], sizes, bytes
+    )
+    views = [None if r is None else r.transpose(order).reshape(sizes) for r in results]
+    plan.give(results, views, value.__class__ is tuple)
+    return plan
+
+
+def _allocated(
+    value: Any, given: Sequence[Any], shape: Shape, into: Array | None
+) -> list[Array | None] | None:
+    """Arrays of ``shape`` for what a function gave for ``given``, a part of its operands.
+
+    None where its results are no new arrays with an element for each of the operands'.
+    """
+    arrays = [a for a in given if _is_array(a)]
+    expected = np.broadcast_shapes(*[a.shape for a in arrays])
+    results: list[Array | None] = []
+    for r in value if value.__class__ is tuple else (value,):
+        if r is None:
+            results.append(None)
+            continue
+        if r.__class__ is not np.ndarray or r.shape != expected or any([r is a for a in arrays]):
+            return None
+        if r.base is not None and any([np.may_share_memory(r, a) for a in arrays]):
+            return None
+        out = np.empty_like(r, shape=shape)
+        if into is not None and into.dtype == out.dtype and into.strides == out.strides:
+            out, into = into, None
+        results.append(out)
+    return results if any([r is not None for r in results]) else None
+
+
+def _merged(arrays: Sequence[Array]) -> Shape:
+    """The shape of the arrays, with dimensions made one where that moves no element of any of them."""
+    sizes: list[int] = []
+    last = 0
+    for d, n in enumerate(arrays[0].shape):
+        if n == 1:
+            continue
+        if sizes and all([a.strides[last] == n * a.strides[d] for a in arrays]):
+            sizes[-1] *= n
+        else:
+            sizes.append(n)
+        last = d
+    return tuple(sizes)
+
+
+def _blocks(sizes: Shape, elements: int) -> list[Block]:
+    """Blocks of about so many elements that together are everything, in the order of memory."""
+    axis, inner = len(sizes), 1
+    while axis and inner * sizes[axis - 1] <= elements:
+        axis -= 1
+        inner *= sizes[axis]
+    if not axis:
+        return [()]
+    axis -= 1
+    size = sizes[axis]
+    step = -(-size // -(-size * inner // elements))
+    if inner == 1:
+        step = -(-step // _VECTOR) * _VECTOR
+    ranges = [slice(begin, min(begin + step, size)) for begin in range(0, size, step)]
+    return [(*outer, r) for outer in product(*[range(n) for n in sizes[:axis]]) for r in ranges]
