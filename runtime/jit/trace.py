@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import IO, Any
 
 from tengen.jit.graph import Graph, Node, writes
 from tengen.jit.interpreter import run_graph
@@ -71,6 +72,12 @@ class TracedFunction:
                     f"part of the graph; got {leaf!r}"
                 )
         return tree_unflatten(run_graph(self.graph, tensors), self._gives)
+
+    def save(self, f: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Write it to a file, for ``tengen.jit.load``; see ``tengen.jit.save``."""
+        from tengen.jit.serialization import save
+
+        save(self, f)
 
     def __repr__(self) -> str:
         return f"<traced {self.name}: {len(self.graph.nodes)} operators>"
