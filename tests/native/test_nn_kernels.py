@@ -308,6 +308,33 @@ def test_conv_transpose(case: Any) -> None:
     check_gradients(conv.conv_transpose_backward(grad, x, w, b, *args, [True] * 3), out, [s, t, u], grad)
 
 
+@pytest.mark.parametrize("groups", [1, 2, 4], ids=str)
+def test_conv_in_several_blocks(monkeypatch: pytest.MonkeyPatch, groups: int) -> None:
+    """Blocks of samples, and of places within them, whose taps reach into each other."""
+    monkeypatch.setattr(conv, "_BLOCK", 500)
+    x, w = rand(5, 4, 9, 11), rand(4, 4 // groups, 3, 2)
+    t, u = leaf(x), leaf(w)
+    out = F.conv2d(t, u, None, 1, (1, 0), (1, 2), groups)
+    check(conv.conv_forward(x, w, None, 1, (1, 0), (1, 2), groups), out)
+    grad = rand(*out.shape)
+    ours = conv.conv_backward(grad, x, w, None, 1, (1, 0), (1, 2), groups, (True, True, False))
+    check_gradients(ours[:2], out, (t, u), grad)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_conv_weights_that_are_not_finite_stay_at_their_places(stride: int) -> None:
+    """The gradient of the input: a tap that never sees a place says nothing about it."""
+    x, w = rand(2, 1, 5, 6), rand(3, 1, 3, 3)
+    w[0, 0, 0, 0], w[1, 0, 2, 1] = np.nan, np.inf
+    t = leaf(x)
+    out = F.conv2d(t, torch.tensor(w), None, stride)
+    grad = np.abs(rand(*out.shape)) + 1
+    ours = conv.conv_backward(grad, x, w, None, stride, 0, 1, 1, (True, False, False))
+    found = torch.autograd.grad(out, t, torch.tensor(grad))[0].numpy()
+    assert np.isfinite(found).any() and not np.isfinite(found).all()
+    np.testing.assert_array_equal(np.isfinite(ours[0]), np.isfinite(found))
+
+
 def test_conv_integers() -> None:
     x, w = np.arange(2 * 3 * 25).reshape(2, 3, 5, 5) % 7, np.arange(4 * 3 * 4).reshape(4, 3, 2, 2) % 5
     check(conv.conv_forward(x, w, None, 1, 0, 1, 1), F.conv2d(torch.tensor(x), torch.tensor(w)))
@@ -342,6 +369,16 @@ MAX_POOLS = [
     ((1, 2, 5, 6, 4), (2, 3, 2), (), (1, 1, 0), (1, 1, 1), True),
     ((0, 3, 8, 7), (2, 2), (), (0, 0), (1, 1), False),
 ]
+
+
+def test_max_pool_of_many_taps() -> None:
+    """More taps than a byte numbers; equal maxima in other rows and columns."""
+    for kernel, shape in (((20, 17), (2, 3, 45, 40)), ((16, 16), (1, 2, 33, 34))):
+        x = np.round(rand(*shape))
+        out, indices = F.max_pool2d(torch.tensor(x), kernel, 3, (5, 2), 1, False, True)
+        ours, our_indices = pooling.max_pool2d_forward(x, kernel, 3, (5, 2), 1, False)
+        check(ours, out)
+        check(our_indices, indices)
 
 
 @pytest.mark.parametrize("case", MAX_POOLS, ids=str)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tengen.native.matmul import batched_product
 from tengen.native.nn.common import Array, Shape, expand
 
 _BLOCK = 1 << 18  # elements of a block of columns
@@ -207,15 +208,21 @@ def _correlate_input(grad: Array, weight: Array, spatial: Shape, geometry: Geome
     batch, places = grad.shape[0], math.prod(out)
     rows = math.prod(weight.shape[1:])
     channels = weight.shape[1] * groups
+    result: Array
     matrix = weight.reshape(groups, -1, rows).swapaxes(1, 2)
     flat = grad.reshape(batch, groups, weight.shape[0] // groups, places)
     if _is_matrix(kernel, geometry) and flat.size and spatial == out:
         return np.matmul(matrix, flat).reshape(batch, channels, *spatial)
-    padded = [n + 2 * p for n, p in zip(spatial, geometry.padding, strict=True)]
-    result: Array = np.zeros((batch, channels, *padded), grad.dtype)
+    padded = tuple([n + 2 * p for n, p in zip(spatial, geometry.padding, strict=True)])
+    if max(geometry.stride) == 1 and flat.size and matrix.size and np.isfinite(matrix.sum()):
+        result = np.empty((batch, channels, *spatial), grad.dtype)
+        for block in _blocks(batch, grad.shape[1] * math.prod(padded)):
+            result[block] = _correlate_input_in_line(grad[block], matrix, kernel, padded, geometry)
+        return result
+    result = np.zeros((batch, channels, *padded), grad.dtype)
     if flat.size:
         for block in _blocks(batch, groups * rows * places):
-            columns = np.matmul(matrix, flat[block]).reshape(-1, channels, *kernel, *out)
+            columns = batched_product(matrix, flat[block]).reshape(-1, channels, *kernel, *out)
             target = result[block]
             for tap, seen in _tap_slices(kernel, out, geometry):
                 view = target[(..., *seen)]
@@ -224,6 +231,39 @@ def _correlate_input(grad: Array, weight: Array, spatial: Shape, geometry: Geome
         inner = [slice(p, p + n) for n, p in zip(spatial, geometry.padding, strict=True)]
         return np.ascontiguousarray(result[(..., *inner)])
     return result
+
+
+def _correlate_input_in_line(
+    grad: Array, matrix: Array, kernel: Shape, padded: Shape, geometry: Geometry
+) -> Array:
+    """``_correlate_input`` for strides of 1 and finite weights, ``matrix`` being (groups, rows, filters).
+
+    The places of all padded samples stand in one line, where a tap is a distance. So its columns are
+    added in one piece, and not row by row; between the rows of ``grad`` there are zeros.
+    """
+    groups, rows, filters = matrix.shape
+    batch, out = grad.shape[0], grad.shape[2:]
+    size = math.prod(padded)
+    steps = [math.prod(padded[i + 1 :]) for i in range(len(padded))]
+    distances = [
+        sum([t * d * step for t, d, step in zip(tap, geometry.dilation, steps, strict=True)])
+        for tap in product(*[range(k) for k in kernel])
+    ]
+    wide: Array = np.zeros((groups * filters, batch, *padded), grad.dtype)
+    wide[(..., *[slice(n) for n in out])] = grad.swapaxes(0, 1)
+    line = wide.reshape(groups, filters, batch * size)
+    result: Array = np.zeros((groups, rows // len(distances), batch * size), grad.dtype)
+    end = batch * size - distances[-1]
+    count = max(_BLOCK // (groups * rows), 64)
+    for start in range(0, end, count):
+        part = line[:, :, start : min(start + count, end)]
+        columns = batched_product(matrix, part).reshape(groups, -1, len(distances), part.shape[2])
+        for tap, distance in enumerate(distances):
+            seen = result[:, :, start + distance : start + distance + part.shape[2]]
+            seen += columns[:, :, tap]
+    inner = [slice(p, n - p) for n, p in zip(padded, geometry.padding, strict=True)]
+    samples: Array = result.reshape(-1, batch, *padded).swapaxes(0, 1)[(..., *inner)]
+    return samples
 
 
 def _correlate_weight(grad: Array, x: Array, kernel: Shape, geometry: Geometry) -> Array:

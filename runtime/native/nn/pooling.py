@@ -182,7 +182,8 @@ def _maximum(padded: Array, window: Window) -> tuple[Array, Array]:
     sides. A later tap has the greater number, so what is greater takes the place of a number by maximum.
     """
     kind = np.uint8 if math.prod(window.kernel) <= 256 else np.int32
-    best, chosen, step = padded, None, 1
+    best, step = padded, 1
+    chosen: Any = None
     for dim in reversed(range(len(window.kernel))):
         source, numbers = best, chosen
         after = [slice(None)] * (len(window.kernel) - dim - 1)
