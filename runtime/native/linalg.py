@@ -22,6 +22,7 @@ from tengen.native.linalg_checks import (
     solve_shape,
     triangular_shapes,
 )
+from tengen.native.reductions import amax, amin, sum_dim
 
 Array = Any  # numpy.ndarray, whose stubs say less than the kernels know
 Number = bool | int | float | complex
@@ -168,6 +169,9 @@ def _norm(x: Array, order: float, axes: tuple[int, ...] | None, keepdim: bool) -
         elif axes is None and not keepdim and x.flags.c_contiguous:
             flat = x.ravel()
             return np.sqrt(flat.dot(flat))
+        elif axes == (x.ndim - 1,):
+            found = np.sqrt(np.vecdot(x, x))
+            return found[..., None] if keepdim else found
         else:
             squares = x * x
         return np.sqrt(squares.sum(axes, keepdims=keepdim))
@@ -175,11 +179,11 @@ def _norm(x: Array, order: float, axes: tuple[int, ...] | None, keepdim: bool) -
         return (x != 0).sum(axes, dtype=x.real.dtype, keepdims=keepdim)
     sizes: Array = np.abs(x)
     if order == 1:
-        return sizes.sum(axes, keepdims=keepdim)
+        return sum_dim(sizes, axes, keepdim, None)
     if order == np.inf:
-        return np.max(sizes, axes, keepdims=keepdim)
+        return amax(sizes, axes, keepdim)
     if order == -np.inf:
-        return np.min(sizes, axes, keepdims=keepdim)
+        return amin(sizes, axes, keepdim)
     return np.power(np.sum(np.power(sizes, order), axes, keepdims=keepdim), 1 / order)
 
 

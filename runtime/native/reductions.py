@@ -33,6 +33,8 @@ NATIVE_FLOATS = "fdFD"  # dtype.char of what NumPy folds in its own precision
 #: row after row there, and the rounding errors of a long chain would add up.
 BLOCKED_ROWS = 1024
 BLOCK = 128
+#: From this many elements on products along rows are formed of halves, down to so many factors.
+HALVED, CHAIN = 1024, 8
 #: From this many elements on an extremum along rows is searched for its place.
 SEARCHED = 256
 #: The places of the first elements of so many rows are kept.
@@ -174,6 +176,8 @@ def prod_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Arra
     """The product over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
     if dtype is None:
         if self.dtype.char in NATIVE_FLOATS:
+            if dim and len(dim) == 1 and self.size >= HALVED and dim[0] in (-1, self.ndim - 1):
+                return _product_of_rows(self, keepdim)
             return fold(np.multiply, self, dim, keepdim)
         dtype = INT64 if self.dtype.char in INTEGRAL else self.dtype
     elif dtype.kind == "b":
@@ -181,6 +185,16 @@ def prod_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Arra
     elif dtype != self.dtype:
         self = cast(self, dtype)
     return _folded(np.multiply, self, dim, keepdim, dtype)
+
+
+def _product_of_rows(self: Array, keepdim: bool) -> Array:
+    """The product along the last dimension: of halves of rows, in less time than a chain takes."""
+    table = self
+    columns = self.shape[-1]
+    while columns > CHAIN and columns % 2 == 0:
+        columns //= 2
+        table = table[..., :columns] * table[..., columns:]
+    return np.multiply.reduce(table, -1, None, None, keepdim)
 
 
 # -- moments -----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tengen.native import exponentials, parallel, reductions, rows, sums
+from tengen.native import exponentials, linalg, parallel, reductions, rows, sums
 from tengen.native.nn import channels, normalization, softmax
 
 nan, inf = np.nan, np.inf
@@ -182,6 +182,34 @@ def test_extrema_along_rows(dtype: str) -> None:
             np.testing.assert_array_equal(indices, x.argmax(-1, keepdims=keepdim))
             values, indices = reductions.min_dim(x, x.ndim - 1, keepdim)
             np.testing.assert_array_equal(values, np.minimum.reduce(x, -1, keepdims=keepdim))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize("columns", [0, 1, 8, 64, 300, 1021])
+def test_products_along_rows(dtype: str, columns: int) -> None:
+    x = 1 + random("float64", 20, 3, columns).astype(dtype) / 10
+    if dtype == "complex128":
+        x = x * np.exp(0.3j)
+    for keepdim in (False, True):
+        found = reductions.prod_dim(x, (-1,), keepdim, None)
+        expected = np.multiply.reduce(x.astype("D"), 2, keepdims=keepdim)
+        assert found.dtype == dtype and found.shape == expected.shape
+        np.testing.assert_allclose(found, expected, 3e-4 if dtype == "float32" else 1e-11)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("order", [0.5, 1.0, 2.0, inf, -inf])
+def test_norms_along_rows(dtype: str, order: float) -> None:
+    for x in (random(dtype, 23, 17), random(dtype, 5, 4, 16).transpose(1, 0, 2), random(dtype, 8, 3).T):
+        for axis in (0, -1):
+            for keepdim in (False, True):
+                found = linalg.linalg_vector_norm(x, order, (axis,), keepdim, None)
+                sizes = np.abs(x.astype("d"))
+                if np.isinf(order):
+                    expected = sizes.max(axis) if order > 0 else sizes.min(axis)
+                else:
+                    expected = (sizes**order).sum(axis) ** (1 / order)
+                close(found, np.expand_dims(expected, axis) if keepdim else expected, dtype)
 
 
 # -- layers ------------------------------------------------------------------------------------
