@@ -47,15 +47,15 @@ class LazyModule:
     where this object is, and where the module is from then on, so that finding a name costs nothing more.
     """
 
-    __slots__ = ("__name__", "alias", "namespace")
+    __slots__ = ("__name__", "_alias", "_namespace")  # no kernel is named so
 
     def __init__(self, name: str, namespace: dict[str, Any], alias: str) -> None:
         self.__name__ = name
-        self.namespace = namespace
-        self.alias = alias
+        self._namespace = namespace
+        self._alias = alias
 
     def __getattr__(self, name: str) -> Any:
-        module = self.namespace[self.alias] = import_module(self.__name__)
+        module = self._namespace[self._alias] = import_module(self.__name__)
         return getattr(module, name)
 
 
