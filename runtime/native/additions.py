@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from tengen.native.sums import WHOLE, ones_of
+
 Array = Any
 
 #: From this many elements on SciPy's loops are loaded, which takes a tenth of a second.
@@ -87,7 +89,9 @@ def add_slices(out: Array, index: Array, values: Array, factors: Array | None = 
             rows = rows.astype(np.int64, copy=False)
         ends = np.arange(rows.size + 1, dtype=rows.dtype)
         if factors is None:
-            factors = np.ones(rows.size, out.dtype)
+            char = out.dtype.char
+            kept = rows.size <= WHOLE and char in "fd"
+            factors = ones_of(char, rows.size) if kept else np.ones(rows.size, char)
         elif outer > 1:
             factors = np.tile(factors, outer)
         shape = (outer * out.shape[1], rows.size, inner)

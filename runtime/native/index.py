@@ -115,7 +115,8 @@ def in_range(index: Array, size: int) -> bool:
 
 def _unsigned_below(index: Array, size: int) -> bool:
     """``in_range``, at one look: taken as unsigned, negative ones are great."""
-    greatest: int = np.maximum.reduce(index.view(f"u{index.dtype.itemsize}"), None)
+    unsigned = index.view(np.uint64 if index.dtype.itemsize == 8 else np.uint32)
+    greatest: int = unsigned.item(unsigned.argmax())
     return greatest < size
 
 

@@ -287,6 +287,8 @@ def check_index_add(self: Array, dim: int, index: Array, source: Array) -> int:
     if source.ndim <= dim and index.size != 1:
         raise IndexError(f"Dimension specified as {dim} but tensor has {source.ndim} dimensions")
     count = source.shape[dim] if source.ndim > dim else 1
+    if index.size == count and self.shape == source.shape:
+        return dim
     if index.size != count:
         raise RuntimeError(
             f"Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {dim}"
@@ -332,7 +334,8 @@ def _add_slices(out: Array, dim: int, index: Array, source: Array, alpha: Number
         return
     if alpha != 1:
         source = np.asarray(scaled(source, alpha if source.dtype.kind not in "iu" else int(alpha.real)))
-    outer, inner = math.prod(shape[:dim]), math.prod(shape[dim + 1 :])
+    outer = math.prod(shape[:dim]) if dim else 1
+    inner = source.size // (outer * index.size)
     values = source.reshape(outer, index.size, inner)
     add_slices(out.reshape(outer, shape[dim], inner), index.reshape(-1), values)
 
