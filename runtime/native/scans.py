@@ -118,7 +118,7 @@ def _running_extremum(ufunc: np.ufunc, self: Array, dim: int) -> tuple[Array, Ar
         values = side_by_side(ufunc, table, self.dtype, self.dtype)
     else:
         values = ufunc.accumulate(table, 1)
-    found = [a.reshape(lanes.shape) for a in (values, _last_renewed(_renewed(table, values)))]
+    found = [a.reshape(lanes.shape) for a in (values, last_true(_renewed(table, values)))]
     if dim < self.ndim - 1:
         found = [np.ascontiguousarray(np.moveaxis(a, -1, dim)) for a in found]
     return found[0], found[1]
@@ -132,15 +132,17 @@ def _renewed(self: Array, values: Array) -> Array:
     return renewed
 
 
-def _last_renewed(renewed: Array) -> Array:
-    """For each place of each row the last one up to it that is true; the first of a row always is."""
-    count = renewed.shape[1]
-    places = renewed.reshape(-1).nonzero()[0]
-    runs = np.diff(places, append=renewed.size)
-    if 4 * places.size < renewed.size:
-        return np.repeat(np.remainder(places, count), runs).reshape(renewed.shape)
-    found = np.repeat(places, runs).reshape(renewed.shape)
-    found -= np.arange(0, renewed.size, count).reshape(-1, 1)
+def last_true(rows: Array) -> Array:
+    """For each place of each row the last one up to it that is true. The first of a row must be."""
+    count = rows.shape[1]
+    if rows.size < LARGE:
+        return np.maximum.accumulate(np.where(rows, np.arange(count), 0), 1)
+    places = rows.reshape(-1).nonzero()[0]
+    runs = np.diff(places, append=rows.size)
+    if 4 * places.size < rows.size:
+        return np.repeat(np.remainder(places, count), runs).reshape(rows.shape)
+    found = np.repeat(places, runs).reshape(rows.shape)
+    found -= np.arange(0, rows.size, count).reshape(-1, 1)
     return found
 
 

@@ -15,6 +15,7 @@ from tengen.native.dims import wrap_dim
 from tengen.native.order import first_few, stable_order
 from tengen.native.places import along
 from tengen.native.reductions import INT64, fold, refuse_empty
+from tengen.native.scans import last_true
 
 Array = Any
 DType = np.dtype[Any]
@@ -198,15 +199,16 @@ def mode(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     if self.ndim == 0:
         return self.copy(), np.zeros((), INT64)
     refuse_empty(self.shape, (dim,))
-    order = np.moveaxis(stable_order(self, dim), dim, -1)
-    values = np.take_along_axis(np.moveaxis(self, dim, -1), order, -1)
-    places = np.arange(values.shape[-1])
-    starts = np.zeros(values.shape, INT64)
-    starts[..., 1:] = np.where(values[..., 1:] != values[..., :-1], places[1:], 0)
-    lengths = places - np.maximum.accumulate(starts, -1)
-    best = lengths.argmax(-1, keepdims=True)
-    indices = np.moveaxis(np.take_along_axis(order, best, -1), -1, dim)
-    return _kept(self, indices, dim, keepdim)
+    lanes = np.moveaxis(self, dim, -1)
+    shape = (*lanes.shape[:-1], 1)
+    lanes = lanes.reshape(-1, self.shape[dim])
+    order = stable_order(lanes, 1)
+    values = along(lanes, order, 1)
+    starts = np.ones(values.shape, bool)
+    np.not_equal(values[:, 1:], values[:, :-1], out=starts[:, 1:])
+    lengths = np.arange(values.shape[1]) - last_true(starts)
+    best = along(order, lengths.argmax(1, keepdims=True), 1)
+    return _kept(self, np.moveaxis(best.reshape(shape), -1, dim), dim, keepdim)
 
 
 # -- unique --------------------------------------------------------------------------------------
@@ -388,7 +390,9 @@ def bucketize(self: Array, boundaries: Array, out_int32: bool, right: bool) -> A
 def isin(elements: Array, test_elements: Array, assume_unique: bool, invert: bool) -> Array:
     """Which ``elements`` are among ``test_elements``; NaN never is."""
     flat = test_elements.reshape(-1)
-    if flat.size <= 8:  # comparing with each is faster than sorting both
+    if flat.size * elements.size <= LARGE:  # comparing with each is faster than sorting both
+        found = np.asarray(np.logical_or.reduce(elements[..., np.newaxis] == flat, -1))
+    elif flat.size <= 8:
         found = np.zeros(elements.shape, bool)
         for value in flat:
             found |= elements == value
