@@ -9,6 +9,9 @@ earlier run left, neither output nor the generator's note that nothing has chang
 from __future__ import annotations
 
 import importlib.util
+import shutil
+import sys
+import tempfile
 from pathlib import Path
 
 from harness import processes_in_turn, python, row
@@ -17,26 +20,17 @@ from tengen.codegen.derive import derive
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.load import load
 
-TENGEN = """
-import tempfile
-from tengen.codegen.gen import main
-with tempfile.TemporaryDirectory() as scratch:
-    assert main(["--output", f"{scratch}/generated"]) == 0
-"""
-
 TORCHGEN = """
 import os
 import sys
-import tempfile
 from pathlib import Path
 import torchgen
 from torchgen.gen import main
 packaged = Path(torchgen.__file__).parent / "packaged" / "ATen"
-with tempfile.TemporaryDirectory() as scratch:
-    os.chdir(scratch)  # where it also leaves files that it was not told to
-    sys.argv = ["gen", "-s", str(packaged), "-d", scratch, "--per-operator-headers"]
-    main()
-    os.chdir("/")
+os.makedirs(sys.argv[1])
+os.chdir(sys.argv[1])  # where it also leaves files that it was not told to
+sys.argv = ["gen", "-s", str(packaged), "-d", sys.argv[1], "--per-operator-headers"]
+main()
 """
 
 
@@ -44,13 +38,21 @@ def seconds_per_operator(rounds: int = 3) -> dict[str, float]:
     """The time of both generators, or of ours alone, divided by the operators of each."""
     counts, commands = {"tengen": len(derive(load(declarations_dir(), runtime_dir())).variants)}, {}
     declared = torchgen_declarations()
-    if declared is not None:
-        text = declared.read_text(encoding="utf-8")
-        counts["torchgen"] = text.count("\n- func:") + text.startswith("- func:")
-        commands["torchgen"] = python(TORCHGEN)
-    commands["tengen"] = python(TENGEN)
-    seconds = processes_in_turn(commands, rounds)
+    with tempfile.TemporaryDirectory() as scratch:
+        output = f"{scratch}/output/generated"
+        if declared is not None:
+            text = declared.read_text(encoding="utf-8")
+            counts["torchgen"] = text.count("\n- func:") + text.startswith("- func:")
+            commands["torchgen"] = [*python(TORCHGEN), output]
+        commands["tengen"] = [sys.executable, "-m", "tengen.codegen.gen", "--output", output]
+        seconds = processes_in_turn(commands, rounds, lambda: _empty(Path(output).parent))
     return {n: t / counts[n] for n, t in seconds.items()}
+
+
+def _empty(folder: Path) -> None:
+    """An empty folder: the generator keeps its note beside its output."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
 
 
 def torchgen_declarations() -> Path | None:

@@ -120,19 +120,23 @@ def _share_of_others(before: tuple[float, float, float], after: tuple[float, flo
     return max(0.0, used - own) / (wall * (os.cpu_count() or 1))
 
 
-def processes_in_turn(commands: Mapping[str, Sequence[str]], rounds: int = 7) -> dict[str, float]:
+def processes_in_turn(
+    commands: Mapping[str, Sequence[str]], rounds: int = 7, before: Callable[[], object] = lambda: None
+) -> dict[str, float]:
     """The median processor seconds of whole processes; each runs once before it is counted.
 
+    ``before`` is called before each: it takes away what the former one left.
     Bytecode is cached, as it is for whoever installs a package.
     """
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     times: dict[str, list[float]] = {name: [] for name in commands}
     for turn in range(rounds + 1):
         for name, command in commands.items():
-            before = _of_children()
+            before()
+            start = _of_children()
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
             if turn:
-                times[name].append(_of_children() - before)
+                times[name].append(_of_children() - start)
     return {name: statistics.median(found) for name, found in times.items()}
 
 
