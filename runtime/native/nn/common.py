@@ -73,12 +73,16 @@ def select(mask: Array, a: Array | float, b: Array | float) -> Array:
         operands.append(np.ascontiguousarray(operand).view(integer))
     first, second = operands
     bits = mask.astype(integer, order="C")
-    np.negative(bits, out=bits)  # all bits set where the mask is
-    if second.ndim == 0 and not second:
-        bits &= first
+    if first.ndim == 0 and not first:
+        bits -= 1  # all bits set where the mask is not
+        bits &= second
     else:
-        bits &= first ^ second
-        bits ^= second
+        np.negative(bits, out=bits)  # all bits set where the mask is
+        if second.ndim == 0 and not second:
+            bits &= first
+        else:
+            bits &= first ^ second
+            bits ^= second
     out: Array = bits.view(array.dtype)
     return out
 
