@@ -245,7 +245,24 @@ def var_mean(self: Array, dim: Dims, correction: float | None, keepdim: bool) ->
 
 def var_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
     """The variance of ``var_mean``."""
-    return var_mean(self, dim, correction, keepdim)[0]
+    found = _variance_of_few(self, dim, correction, keepdim)
+    return var_mean(self, dim, correction, keepdim)[0] if found is None else found
+
+
+def _variance_of_few(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array | None:
+    """The variance of the rows of a small matrix: sums stand in the places of their terms. Else None."""
+    ones = sums.spread(self)
+    if ones is None or not dim or len(dim) != 1 or self.ndim != 2 or dim[0] not in (1, -1):
+        return None
+    char = self.dtype.char
+    columns = self.shape[1]
+    mean = self.dot(ones)
+    np.divide(mean, sums.number(char, columns), out=mean)
+    deviation = self - mean
+    deviation *= deviation
+    total = deviation.dot(ones[:, :1] if keepdim else ones[0])
+    free = max(columns - (1 if correction is None else correction), 0)
+    return np.divide(total, sums.number(char, free), out=total)
 
 
 def std_mean(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
@@ -256,7 +273,7 @@ def std_mean(self: Array, dim: Dims, correction: float | None, keepdim: bool) ->
 
 def std_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
     """The square root of the variance."""
-    return np.sqrt(var_mean(self, dim, correction, keepdim)[0])
+    return np.sqrt(var_dim(self, dim, correction, keepdim))
 
 
 # -- extrema -----------------------------------------------------------------------------------

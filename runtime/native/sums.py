@@ -22,7 +22,7 @@ WHOLE = 2048  # of a single vector, whose product has many partial sums
 #: Of matrices with at most this many elements times columns, sums of rows are formed for each element.
 SPREAD = 4096
 _ONES: dict[tuple[str, int], Array] = {}
-_NUMBERS: dict[tuple[str, int], Array] = {}
+_NUMBERS: dict[tuple[str, float], Array] = {}
 _SPREADS: dict[tuple[str, tuple[int, ...]], Array] = {}
 KEPT = 4096
 _SQUARES: dict[tuple[str, int], Array] = {}
@@ -78,7 +78,7 @@ def sum_small(self: Array) -> Any | None:
     return None if found is None else self.ravel().dot(found)
 
 
-def number(char: str, value: int) -> Array:
+def number(char: str, value: float) -> Array:
     """A number as a 0-d array of a dtype, which ufuncs take in half the time; not to be written to."""
     found = _NUMBERS.get((char, value))
     if found is None:

@@ -165,6 +165,22 @@ def test_sums(dtype: str, columns: int) -> None:
     close(np.asarray(reductions.sum_dim(x, None, False, None)), np.asarray(wide.sum()), dtype, 4)
 
 
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("shape", [(3, 4), (1, 1), (2, 5), (23, 17), (7, 512)])
+@pytest.mark.parametrize("correction", [None, 0, 0.5, 1, 2, 600])
+def test_variances_of_rows(dtype: str, shape: tuple[int, ...], correction: float | None) -> None:
+    x = random(dtype, *shape) + np.asarray(50, dtype)
+    wide = x.astype("d")
+    free = max(shape[1] - (1 if correction is None else correction), 0)
+    for keepdim in (False, True):
+        expected = ((wide - wide.mean(1, keepdims=True)) ** 2).sum(1, keepdims=keepdim) / np.float64(free)
+        close(reductions.var_dim(x, (-1,), correction, keepdim), expected, dtype, 40)
+        close(reductions.std_dim(x, (1,), correction, keepdim), np.sqrt(expected), dtype, 40)
+        variance, mean = reductions.var_mean(x, (1,), correction, keepdim)
+        close(variance, expected, dtype, 40)
+        close(mean, wide.mean(1, keepdims=keepdim), dtype)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "bool"])
 def test_extrema_along_rows(dtype: str) -> None:
     for shape in [(23, 17), (5, 4, 16), (1, 1), (2000, 3)]:

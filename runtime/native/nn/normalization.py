@@ -60,15 +60,18 @@ def native_layer_norm(
     """The normalised input, and mean and rstd of each group (shape (*outer, 1, ..., 1))."""
     groups, count, statistics = layer_shapes(input, tuple(normalized_shape), weight, bias)
     dtype = input.dtype
-    out = np.empty(input.shape, dtype)
-    mean, rstd = np.empty(statistics, dtype), np.empty(statistics, dtype)
-    table, result = input.reshape(groups, count), out.reshape(groups, count)
-    means, rstds = mean.reshape(groups, 1), rstd.reshape(groups, 1)
     scale = None if weight is None else weight.reshape(-1)
     shift = None if bias is None else bias.reshape(-1)
+    table = input.reshape(groups, count)
+    ones = sums.spread(table)
+    if ones is not None:
+        few, few_means, few_rstds = _normalised_few(table, ones, eps, scale, shift)
+        return few.reshape(input.shape), few_means.reshape(statistics), few_rstds.reshape(statistics)
+    out = np.empty(input.shape, dtype)
+    mean, rstd = np.empty(statistics, dtype), np.empty(statistics, dtype)
+    result, means, rstds = out.reshape(groups, count), mean.reshape(groups, 1), rstd.reshape(groups, 1)
     if input.size <= rows.LEAST or not count:
-        few = sums.spread(table) is not None
-        (_normalise_few if few else _normalise)(table, result, means, rstds, eps, scale, shift)
+        _normalise(table, result, means, rstds, eps, scale, shift)
         return out, mean, rstd
     step = rows.rows_of_block(count * input.itemsize)
     scale, shift = _repeated(scale, step, groups), _repeated(shift, step, groups)
@@ -127,28 +130,26 @@ def _normalise(
         out += bias
 
 
-def _normalise_few(
-    table: Array, out: Array, mean: Array, rstd: Array, eps: float, weight: Array | None, bias: Array | None
-) -> None:
+def _normalised_few(
+    table: Array, ones: Array, eps: float, weight: Array | None, bias: Array | None
+) -> tuple[Array, Array, Array]:
     """``_normalise`` of a small matrix: sums stand in the places of their terms, nothing is broadcast."""
-    count = table.shape[1]
-    ones = sums.square_of_ones(table.dtype.char, count)
-    spread = table.dot(ones)
-    spread /= count
-    mean[...] = spread[:, :1]
-    np.subtract(table, spread, out=out)
-    np.multiply(out, out, out=spread)
-    spread = spread.dot(ones)
-    spread /= count
-    spread += eps
-    np.sqrt(spread, out=spread)
-    np.reciprocal(spread, out=spread)
-    rstd[...] = spread[:, :1]
-    out *= spread
+    char = table.dtype.char
+    count = sums.number(char, table.shape[1])
+    mean = table.dot(ones)
+    np.divide(mean, count, out=mean)
+    out = table - mean
+    rstd = (out * out).dot(ones)
+    np.divide(rstd, count, out=rstd)
+    np.add(rstd, sums.number(char, eps), out=rstd)
+    np.sqrt(rstd, out=rstd)
+    np.reciprocal(rstd, out=rstd)
+    out *= rstd
     if weight is not None:
         out *= weight
     if bias is not None:
         out += bias
+    return out, mean[:, 0].copy(), rstd[:, 0].copy()
 
 
 def _reciprocal_deviation(centred: Array, rstd: Array, count: int, eps: float) -> None:
