@@ -287,6 +287,11 @@ class Specialiser:
         name = self.backend.capabilities.get("blocks")
         return self._function(self.native.find(str(name), self._modules)[0].qualified) if name else ""
 
+    def kernel_named(self, name: str) -> str | None:
+        """The text that names the kernel function of a name, if there is one."""
+        found = self.native.find(name, self._modules)
+        return self._function(found[0].qualified) if len(found) == 1 else None
+
     def _pointwise(self, operator: Operator) -> str:
         """A backend that computes nothing elementwise needs only to know the operands."""
         function = self.native.find(str(self.backend.capabilities["pointwise"]), self._modules)[0]

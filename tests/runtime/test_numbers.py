@@ -1,0 +1,96 @@
+"""The numbers that a Type keeps, and what is computed with them."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tengen as tg
+
+
+def numbers(dtype):
+    return tg.ones(1, dtype=dtype)._type.numbers
+
+
+@pytest.mark.parametrize("dtype", [tg.float32, tg.float64, tg.complex64, tg.complex128])
+@pytest.mark.parametrize("value", [1, 2.5, -3, 1e-3, float("inf")])
+def test_an_array_of_the_dtype_made_once(dtype, value):
+    kept = numbers(dtype)
+    array = kept[value]
+    assert array.shape == () and array.dtype == dtype.array_dtype and array == np.asarray(value, array.dtype)
+    assert kept[value] is array
+
+
+@pytest.mark.parametrize("value", [True, 1j, -0.0, float("nan"), None])
+def test_what_stays_a_number(value):
+    kept = numbers(tg.float64)
+    assert kept[value] is value or (value is True and kept[value] == 1)
+
+
+@pytest.mark.parametrize("dtype", [tg.float16, tg.bfloat16, tg.bool])
+def test_types_that_keep_none(dtype):
+    assert numbers(dtype)[2] == 2 and numbers(dtype)[2].__class__ is int and not numbers(dtype)
+
+
+def test_integers_are_exact():
+    assert numbers(tg.int64)[2**53 + 1] == 2**53 + 1
+    assert numbers(tg.int64)[2.5] == 2.5
+    assert numbers(tg.int64)[2**70] == 2**70  # it is said where it is used
+
+
+def test_only_so_many():
+    kept = numbers(tg.float64)
+    for i in range(2 * kept.limit):
+        assert kept[i + 0.25] == i + 0.25
+    assert len(kept) <= kept.limit
+
+
+@pytest.mark.parametrize("dtype", [tg.float32, tg.float64])
+def test_signs_of_zero(dtype):
+    x = tg.tensor([0.0, -0.0, 2.0], dtype=dtype)
+
+    def signs(t):
+        return [math.copysign(1, v) for v in t.tolist()]
+
+    assert signs(x * 0.0) == [1, -1, 1] and signs(x * -0.0) == [-1, 1, -1]
+    assert signs(x + 0.0) == [1, 1, 1] and signs(x + -0.0) == [1, -1, 1]
+    assert signs(x - 0) == [1, -1, 1]
+    assert (x[2] / -0.0).item() == -math.inf
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, n: x + n,
+        lambda x, n: n - x,
+        lambda x, n: x * n,
+        lambda x, n: n / x,
+        lambda x, n: x > n,
+        lambda x, n: x == n,
+        lambda x, n: x.clamp(min=n),
+        lambda x, n: x.clone().add_(n),
+        lambda x, n: x.clone().mul_(n),
+    ],
+)
+@pytest.mark.parametrize("n", [0, 1, 3, 0.1, -2.5, 1e300, float("nan"), float("inf"), -0.0])
+@pytest.mark.parametrize("dtype", [tg.float32, tg.float64, tg.complex64])
+def test_a_number_is_a_tensor_of_the_dtype(f, n, dtype):
+    x = tg.tensor([0.1, -2.5, 3.0, 1e-3], dtype=dtype)
+    try:
+        expected = f(x, tg.tensor(n, dtype=dtype))
+    except (RuntimeError, NotImplementedError, TypeError):  # complex numbers have no order
+        with pytest.raises((RuntimeError, NotImplementedError, TypeError)):
+            f(x, n)
+        return
+    for _ in range(2):
+        found = f(x, n)
+        assert found.dtype is expected.dtype and found.shape == expected.shape
+        assert tg.allclose(found, expected, equal_nan=True, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [0, 1, -7, True])
+@pytest.mark.parametrize("dtype", [tg.uint8, tg.int8, tg.int32, tg.int64])
+def test_integers_keep_their_dtype(n, dtype):
+    x = tg.tensor([1, 2, 3], dtype=dtype)
+    assert (x + n).dtype is dtype and (x * 2.0).dtype is tg.float32 and (x / 2).dtype is tg.float32
+    assert (x + n).tolist() == [(v + int(n)) % 256 if dtype is tg.uint8 else v + n for v in (1, 2, 3)]
