@@ -206,7 +206,7 @@ def _write(self: Tensor, key: tuple[Any, ...], value: Tensor) -> bool:
     array = self._array
     if not self._type.recording:
         check_write(self)
-    if 0 in array.strides:  # an expanded tensor: it depends on the key whether it may be written to
+    if 0 in getattr(array, "strides", ()):  # an expanded tensor: the key decides whether it may be written
         return False
     target = array[key]
     source = value._array

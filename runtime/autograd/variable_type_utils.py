@@ -161,11 +161,12 @@ def check_no_overlap(op_name: str, tensor: Any, result: Any) -> None:
     What is expanded just so itself, such as zeros, may be written.
     """
     array = tensor._array
-    if 0 not in array.strides or not array.size:
+    strides = getattr(array, "strides", ())  # not all array libraries have them
+    if 0 not in strides or not array.size:
         return
     written = result._array
     lead = array.ndim - written.ndim
-    for dim, (stride, size) in enumerate(zip(array.strides, array.shape, strict=True)):
+    for dim, (stride, size) in enumerate(zip(strides, array.shape, strict=True)):
         if (
             stride == 0
             and size > 1
@@ -228,7 +229,10 @@ def writes_freely(tensor: Any) -> bool:
     base = tensor._base
     if (tensor._requires_grad or (base is not None and base._requires_grad)) and grad_mode.enabled:
         return False
-    return 0 not in tensor._array.strides
+    try:
+        return 0 not in tensor._array.strides
+    except AttributeError:  # an array library without strides
+        return True
 
 
 def written(tensor: Any) -> Any:

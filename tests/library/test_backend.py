@@ -50,6 +50,33 @@ assert (x + 1j).dtype is tengen.complex64
 """)
 
 
+def test_it_writes_in_place(example: Workshop) -> None:
+    """Though its arrays have no strides, of which in-place operators ask whether they may write."""
+    example.python("""
+import tengen, strictlib
+def f(m, device):
+    leaf = m.arange(6.0, device="cpu").reshape(2, 3).to(device).requires_grad_()
+    x = leaf * 1
+    x.mul_(2).add_(leaf).sub_(1)
+    x += leaf.detach()
+    x.sigmoid_()
+    y = leaf.detach() * 1
+    y.add_(3.0).mul_(0.5)
+    z = y * 0
+    tengen.add(y, y, out=z)
+    version = y._version
+    y.neg_()
+    assert y._version == version + 1
+    (x * z).sum().backward()
+    return [t.detach().cpu() for t in (x, y, z, leaf.grad)]
+for there, here in zip(f(tengen, "strict"), f(tengen, "cpu"), strict=True):
+    assert tengen.allclose(there, here), (there, here)
+""")
+    program = "x = tengen.ones(2, device='strict')\nx.add_(tengen.ones(3, device='strict'))"
+    said = example.raises(f"import tengen, strictlib\n{program}")
+    assert "must match the size" in said or "doesn't match the broadcast shape" in said
+
+
 def test_what_it_lacks_is_an_error(example: Workshop) -> None:
     said = example.raises("import tengen, strictlib\ntengen.ones(2, device='strict').sort()")
     assert "\"sort\" not implemented for 'Float' (Strict)" in said

@@ -39,6 +39,66 @@ print(y.item(), x.grad.item(), y.grad_fn.name(), dir(tengen.ops))
     assert said == "21.0 10.0 FirstStepBackward0 ['first', 'second']\n"
 
 
+ON_ANOTHER = """\
+- func: twice(Tensor self) -> Tensor
+  dispatch:
+    CompositeImplicitAutograd: twice
+  samples: ["[3]"]
+
+- func: cubed(Tensor self) -> Tensor
+  dispatch:
+    CPU: self * self * self
+  dtypes: floating
+  samples: ["[3]"]
+"""
+CUBED = """\
+- name: cubed
+  self: slope(grad, self)
+"""
+CALLS = """\
+import tengen
+
+
+def twice(self):
+    return tengen.ops.first.step(tengen.ops.first.step(self))
+
+
+def slope(grad, self):
+    return grad * tengen.ops.first.step(self)
+"""
+
+
+def test_one_on_the_other(workshop: Workshop) -> None:
+    """The functions of a library may call the operators of another; its declarations may not name them."""
+    workshop.library(
+        "first", declarations__native_functions__yaml=EXPRESSION.format(name="step", text="self * self * 3")
+    )
+    workshop.tengen("gen", folder="first")
+    second = workshop.library(
+        "second",
+        declarations__native_functions__yaml=ON_ANOTHER,
+        declarations__derivatives__yaml=CUBED,
+        composite__all__py=CALLS,
+        formulas__all__py=CALLS,
+    )
+    package = second / "second" / "__init__.py"
+    package.write_text("import first\n" + package.read_text())
+    workshop.tengen("gen", folder="second")
+    said = workshop.python("""
+import tengen, second
+x = tengen.tensor([2.0], requires_grad=True)
+y = tengen.ops.second.twice(x)
+y.backward()
+print(y.item(), x.grad.item())
+slope, = tengen.autograd.grad(tengen.ops.second.cubed(x), x, create_graph=True)
+print(slope.item(), tengen.autograd.grad(slope, x)[0].item())
+""")
+    assert said == "432.0 864.0\n12.0 12.0\n"
+    named = second / "second" / "declarations" / "derivatives.yaml"
+    named.write_text("- name: cubed\n  self: grad * step(self)\n")
+    assert 'unknown name "step" in the formula' in workshop.fails("gen", folder="second")
+
+
 def test_one_name_for_two_packages(workshop: Workshop) -> None:
     for package in ("one", "other"):
         declared = EXPRESSION.format(name="step", text="self + 1")
