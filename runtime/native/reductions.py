@@ -194,7 +194,7 @@ def _product_of_rows(self: Array, keepdim: bool) -> Array:
     while columns > CHAIN and columns % 2 == 0:
         columns //= 2
         table = table[..., :columns] * table[..., columns:]
-    return np.multiply.reduce(table, -1, None, None, keepdim)
+    return fold(np.multiply, table, (-1,), keepdim)
 
 
 # -- moments -----------------------------------------------------------------------------------
