@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from .annotations import default, parameter_name
 from .blocks import call_of, elementwise, function_of
-from .formula import gradient_number, result_numbers, saved
+from .formula import gradient_number, metadata_use, result_numbers, saved
 from .kernels import ABSOLUTE, module_path
 from .model import Argument, Branch, Gradient, ListType, NodeClass, NodeSpec, Operator
-from .nodes import Rewriter, condition_of, gradient_statements, results_used, takes_tuple
+from .nodes import Rewriter, condition_of, edge_of, gradient_statements, results_used, takes_tuple
 from .optimise import Named, inlined, shared
 from .specialise import Specialiser, alias, substitute
 
@@ -35,11 +35,12 @@ class Value:
     """A translated subexpression: its text, and "array" or the schema type of a plain value."""
 
     text: str
-    kind: str  # "array" | "int" | "int[]" | "Scalar" | ...
+    kind: str  # "array" | "twin" | "array[]" | "int" | "int[]" | "Scalar" | ...
 
     @property
     def is_array(self) -> bool:
-        return self.kind == "array"
+        """Whether it is one array; what a helper's kernel gives ("twin") is, except as a list's gradients."""
+        return self.kind in ("array", "twin")
 
 
 class ArrayWriter:
@@ -55,13 +56,15 @@ class ArrayWriter:
 
     def node(self, spec: NodeSpec) -> NodeClass | None:
         """The class with ``apply`` over arrays; None when a formula cannot be translated."""
-        if any(a.is_tensor_list for a in spec.operator.schema.arguments):
-            return None
         try:
             branches = tuple(self._branch(spec, i) for i in range(len(spec.gradients)))
         except Unsupported:
             return None
         names = [f"g{i}" for i in range(len(spec.inputs))]
+        returned = ", ".join(
+            f"*spread({g}, {edge_of(spec, i)})" if spec.inputs[i].is_tensor_list else g
+            for i, g in enumerate(names)
+        )
         return NodeClass(
             name=spec.name,
             bases=f"{spec.module}.{spec.name}",
@@ -69,7 +72,7 @@ class ArrayWriter:
             parameter="grads" if takes_tuple(spec.operator) else "grad",
             gradients=tuple(names),
             branches=branches,
-            returned=f"({', '.join(names)}{',' if len(names) == 1 else ''})",
+            returned=f"({returned}{',' if len(names) == 1 else ''})",
         )
 
     def helper(self, qualified: str) -> str:
@@ -88,7 +91,8 @@ class ArrayWriter:
         else:
             value = translation.value(gradient.formula.tree)
             target = gradient.target or f"g{gradient.inputs[0]}"
-        if not value.is_array:
+        several = any(spec.inputs[i].is_tensor_list for i in gradient.inputs)
+        if value.kind not in (("array[]", "twin") if several else ("array", "twin")):
             raise Unsupported
         arrays = translation.arrays()
         tree = inlined(translation.statements, ast.parse(value.text, mode="eval").body)
@@ -102,6 +106,7 @@ class ArrayWriter:
             statements=tuple(f"{name} = {ast.unparse(v)}" for name, v in named),
             small=f"{_GRADIENT}.size < LARGE",
             blocked=tuple(self._blocked(translation, target, inlined(named, tree), last)),
+            several=several,
         )
 
     def _blocked(self, translation: _Translation, target: str, tree: ast.expr, last: bool) -> Iterable[str]:
@@ -142,6 +147,8 @@ class ArrayWriter:
                     f"{local} = {slot}._array if s is None or s.version == {slot}_version "
                     f"else modified({slot}, {slot}_version, node)"
                 )
+            elif arguments[name].is_tensor_list:
+                yield f"{local} = unpack_arrays({slot}, {slot}_version, node)"
             elif arguments[name].is_tensor:
                 yield f"{local} = None if {slot} is None else unpack_array({slot}, {slot}_version, node)"
             else:
@@ -168,11 +175,14 @@ class _Translation:
             self.names[f"grad_{n}"] = Value(f"grad_{n}", "array")
         for a in arguments:
             name = parameter_name(a.name)
-            self.names[a.name] = Value(name, "array" if a.is_tensor else str(a.type))
+            kind = "array" if a.is_tensor else "array[]" if a.is_tensor_list else str(a.type)
+            self.names[a.name] = Value(name, kind)
         for g in spec.gradients:
             if g.target is not None:
                 self.names[g.target] = Value(g.target, "array")
         self.names["grad"] = Value("grad", "array")
+        if self.several:
+            self.names["grads"] = Value("grads", "array[]")
         self.names["grad_input_mask"] = Value("grad_input_mask", "bool[]")
 
     def arrays(self) -> set[str]:
@@ -214,11 +224,15 @@ class _Translation:
                 return self._subscript(tree)
             case ast.Call(ast.Attribute(inner, method), arguments, keywords):
                 return self._method(inner, method, arguments, keywords)
+            case ast.ListComp() if (use := metadata_use(tree)) is not None and use[0] in self.metadata:
+                if use[1] != "shape":
+                    raise Unsupported
+                self.elementwise = False
+                return Value(f"node._{use[0]}_shape", "int[][]")
             case ast.Call(ast.Name(function), arguments, keywords):
                 given = [self.value(a) for a in arguments]
-                if function in self.helpers and not keywords and not any(v.is_array for v in given):
-                    texts = ", ".join(v.text for v in given)
-                    return Value(f"{self.writer.helper(self.helpers[function])}({texts})", "helper")
+                if function in self.helpers and not keywords:
+                    return self._helper(function, given)
                 return self.apply(function, given, self._keywords(keywords))
         raise Unsupported
 
@@ -228,6 +242,18 @@ class _Translation:
         if value.is_array:
             raise Unsupported
         return value
+
+    def _helper(self, function: str, given: list[Value]) -> Value:
+        """The call of a helper: of one that arrays are given to, the kernel that has its name."""
+        if not any(v.is_array or v.kind == "array[]" for v in given):
+            texts = ", ".join(v.text for v in given)
+            return Value(f"{self.writer.helper(self.helpers[function])}({texts})", "helper")
+        qualified = self.writer.specialiser.kernel_named(function)
+        if qualified is None:
+            raise Unsupported
+        self.elementwise = False
+        texts = ", ".join(_whole(v) for v in given)
+        return Value(f"{qualified}({texts})", "twin")
 
     def _keywords(self, keywords: Iterable[ast.keyword]) -> dict[str, Value]:
         return {str(k.arg): self.value(k.value) for k in keywords}
@@ -345,8 +371,8 @@ class _Translation:
 
     def _fit(self, operator: Operator, argument: Argument, value: Value) -> Value | None:
         type_ = str(argument.type)
-        if argument.is_tensor_list:
-            return None
+        if argument.is_tensor_list or value.kind == "array[]":
+            return value if argument.is_tensor_list and value.kind == "array[]" else None
         if type_.startswith("ScalarType"):
             return value if value.kind == "array dtype" else None
         if argument.is_tensor:
@@ -373,7 +399,8 @@ class _Translation:
         self.elementwise = self.elementwise and elementwise(operator)
         if kernel.function is not None:
             texts = ", ".join(_whole(bound[a.name]) for a in operator.schema.arguments)
-            return Value(f"{specialiser._function(kernel.function)}({texts})", "array")
+            many = str(operator.schema.returns[0].type) == "Tensor[]"
+            return Value(f"{specialiser._function(kernel.function)}({texts})", "array[]" if many else "array")
         counts: dict[str, int] = {}
         for n in ast.walk(kernel.formula.tree):
             if isinstance(n, ast.Name):

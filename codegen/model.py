@@ -536,6 +536,7 @@ class Branch:
     statements: tuple[str, ...] = ()  # what the formula has names for
     small: str = ""  # the condition for computing so; else ``blocked`` are the statements that compute
     blocked: tuple[str, ...] = ()
+    several: bool = False  # whether it gives the gradients of a list of tensors
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,13 @@ def unpack_array(tensor: Any, version: int, node: Node) -> Any:
     return tensor._array
 
 
+def unpack_arrays(tensors: Any, versions: tuple[int, ...], node: Node) -> list[Any]:
+    """The arrays of a saved list of inputs, some of which may be None; as ``unpack_array``."""
+    if tensors is FREED:
+        raise RuntimeError(BACKWARD_TWICE)
+    return [None if t is None else unpack_array(t, v, node) for t, v in zip(tensors, versions, strict=True)]
+
+
 def unpack_tensor(tensor: Any, version: int, edge: Edge | None) -> Any:
     """A saved input as a Tensor, with the history (``edge``) it had when it was saved."""
     if isinstance(tensor, PackedBase):
