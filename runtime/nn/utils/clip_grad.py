@@ -10,6 +10,7 @@ from tengen.autograd.grad_mode import no_grad
 from tengen.creation import tensor
 from tengen.generated.functions import clamp, stack
 from tengen.linalg import vector_norm
+from tengen.nn.utils.grad_arrays import euclidean_norm, limit, scale
 from tengen.tensor import Tensor
 
 Tensors = Tensor | Iterable[Tensor]
@@ -28,9 +29,10 @@ def get_total_norm(
     norm_type = float(norm_type)
     if not found:
         return tensor(0.0)
-    device = found[0].device
-    norms = [vector_norm(t, norm_type).to(device) for t in found]
-    total = vector_norm(stack(norms), norm_type)
+    total = euclidean_norm(found) if norm_type == 2 else None
+    if total is None:
+        device = found[0].device
+        total = vector_norm(stack([vector_norm(t, norm_type).to(device) for t in found]), norm_type)
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
@@ -53,7 +55,8 @@ def clip_grads_with_norm_(
         return
     factor = clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
     for grad in grads:
-        grad.mul_(factor.to(grad.device))
+        if not scale(grad, factor):
+            grad.mul_(factor.to(grad.device))
 
 
 def clip_grad_norm_(
@@ -101,9 +104,10 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
 
     ``foreach`` chooses among PyTorch's ways to compute the same, and changes nothing here.
     """
-    limit = float(clip_value)
+    largest = float(clip_value)
     for grad in _gradients(_listed(parameters)):
-        grad.clamp_(-limit, limit)
+        if not limit(grad, largest):
+            grad.clamp_(-largest, largest)
 
 
 def _listed(parameters: Tensors) -> list[Tensor]:
