@@ -85,7 +85,8 @@ def test_what_is_not_finite(m: ModuleType) -> None:
 def test_nothing_to_clip(m: ModuleType) -> None:
     assert m.nn.utils.clip_grad_norm_([], 1.0).item() == 0
     assert m.nn.utils.clip_grad_norm_([m.ones(2, requires_grad=True)], 1.0).item() == 0
-    m.nn.utils.clip_grad_value_([m.ones(2, requires_grad=True)], 1.0)
+    if m is tengen:  # PyTorch fails, for it wants to know the device of the first one
+        m.nn.utils.clip_grad_value_([m.ones(2, requires_grad=True)], 1.0)
     with pytest.warns(UserWarning, match="empty generator"):
         m.nn.utils.clip_grad_norm_((p for p in ()), 1.0)
 

@@ -51,16 +51,11 @@ def scale(grad: Tensor, factor: Tensor) -> bool:
 
 def limit(grad: Tensor, size: float) -> bool:
     """Limit the elements' sizes in place; False where an operator is to do it."""
-    from tengen.optim.blocks import run
-
     if active or not (_is_plain(grad) and writes_freely(grad)):
         return False
-
-    def kernel(line: Array) -> None:
-        np.maximum(line, -size, out=line)
-        np.minimum(line, size, out=line)
-
-    run(kernel, [grad._array.reshape(-1)], 0)
+    array: Array = grad._array
+    low, high = np.array(-size, array.dtype), np.array(size, array.dtype)
+    array.clip(low, high, out=array)
     written(grad)
     return True
 
