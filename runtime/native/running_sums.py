@@ -9,24 +9,28 @@ longer than a block.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from tengen.native.parallel import parallel_for
-from tengen.native.sums import sum_all
 
 Array = Any
 
 BLOCK = 16
 #: A lane of at most this many elements is one block.
 WHOLE = 32
+#: A row of at most this many blocks gets the sums of what stands before them by a product, too.
+FEW = 16
 #: From this many elements on products are faster than ``accumulate``.
-LARGE = 1 << 12
+LARGE = 1 << 13
 #: Along other dims than the last one: from this many elements behind it on, in float32 and in float64.
 INNER = {"f": 64, "d": 32}
 #: So many elements are worked on at a time: they stay in the cache.
 CHUNK = 1 << 17
+#: What OpenBLAS computes in one thread: products of an m x k and a k x n matrix with m * n * k up to this.
+PRODUCT = 1 << 18
 #: Fewer elements than this are not worth a thread.
 GRAIN = 1 << 17
 
@@ -73,21 +77,37 @@ def _triangle(char: str, size: int, reverse: bool) -> Array:
     return found
 
 
+def _staircase(size: int) -> Array:
+    """Ones where a sum of those before it takes a row, and a last column for the sum of all."""
+    found = _triangles.get(("stairs", size, False))
+    if found is None:
+        found = _triangles["stairs", size, False] = np.triu(np.ones((size, size + 1)), 1)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _block(length: int) -> int:
+    """The divisor of ``length`` nearest to ``BLOCK``, if one is: the blocks of all rows are then one matrix."""
+    near = [n for n in range(BLOCK // 2, 2 * BLOCK + 1) if length % n == 0]
+    return min(near, key=lambda n: abs(n - BLOCK), default=BLOCK)
+
+
 def _over_rows(table: Array, result: Array, reverse: bool) -> bool:
     """The running sums of the rows of ``table``, written to ``result``; False where they are not finite."""
     rows, length = table.shape
     if length <= WHOLE:
-        np.matmul(table, _triangle(table.dtype.char, length, reverse), result)
+        _times_triangle(table, _triangle(table.dtype.char, length, reverse), result)
         return _finite(result)
     before = np.zeros((rows, 1))
-    step = max(CHUNK // BLOCK * BLOCK // rows, BLOCK) // BLOCK * BLOCK
-    rest = length % BLOCK
+    block = _block(length)
+    step = max(CHUNK // rows // block, 1) * block
+    rest = length % block
     starts = range(0, length - rest, step)
     for start in reversed(starts) if reverse else starts:
         size = min(step, length - rest - start)
         start += rest if reverse else 0
         part = slice(start, start + size)
-        before = _blocks_of_rows(table[:, part], result[:, part], before, reverse)
+        before = _blocks_of_rows(table[:, part], result[:, part], block, before, reverse)
     if rest:
         part = slice(0, rest) if reverse else slice(length - rest, length)
         tail = _directed(table[:, part].astype(np.float64), reverse)
@@ -95,22 +115,37 @@ def _over_rows(table: Array, result: Array, reverse: bool) -> bool:
     return _finite(result)
 
 
-def _blocks_of_rows(table: Array, result: Array, before: Array, reverse: bool) -> Array:
+def _blocks_of_rows(table: Array, result: Array, block: int, before: Array, reverse: bool) -> Array:
     """``_over_rows`` of whole blocks, with what stands ``before`` them; what then stands before the next."""
-    shape = (len(table), -1, BLOCK)
-    triangle = _triangle(table.dtype.char, BLOCK, reverse)
+    shape = (len(table), -1, block)
+    triangle = _triangle(table.dtype.char, block, reverse)
     blocks, sums = table.reshape(shape), result.reshape(shape)
     if table.flags.c_contiguous and result.flags.c_contiguous:
-        np.matmul(blocks.reshape(-1, BLOCK), triangle, sums.reshape(-1, BLOCK))
+        _times_triangle(blocks.reshape(-1, block), triangle, sums.reshape(-1, block))
     else:
-        np.matmul(blocks, triangle, sums)
+        _times_triangle(blocks, triangle, sums)
     totals = np.empty((len(table), blocks.shape[1] + 1))
-    totals[:, :1] = before
-    totals[:, 1:] = _directed(sums[..., 0 if reverse else -1], reverse)
-    np.add.accumulate(totals, 1, None, totals)
+    ends = _directed(sums[..., 0 if reverse else -1], reverse)
+    if len(table) > 1 and blocks.shape[1] <= FEW:
+        _times_triangle(ends.astype(np.float64), _staircase(blocks.shape[1]), totals)
+        totals += before
+    else:
+        totals[:, :1] = before
+        totals[:, 1:] = ends
+        np.add.accumulate(totals, 1, None, totals)
     offsets = _directed(totals[:, :-1].astype(table.dtype), reverse)
     np.add(sums, offsets[..., np.newaxis], sums)
     return totals[:, -1:]
+
+
+def _times_triangle(blocks: Array, triangle: Array, result: Array) -> None:
+    """``blocks @ triangle``, in products that are too small for BLAS to share them among its threads.
+
+    A product waits for the slowest thread, which takes long where there are more of them than processors.
+    """
+    step = PRODUCT // triangle.size
+    for i in range(0, blocks.shape[-2], step):
+        np.matmul(blocks[..., i : i + step, :], triangle, result[..., i : i + step, :])
 
 
 def _directed(self: Array, reverse: bool) -> Array:
@@ -125,7 +160,9 @@ def _over_slices(self: Array, result: Array, length: int, inner: int, reverse: b
     whole = slice(rest, length) if reverse else slice(0, length - rest)
     shape = (len(table), -1, BLOCK, inner)
     blocks, sums = table[:, whole].reshape(shape), into[:, whole].reshape(shape)
-    np.matmul(_triangle(self.dtype.char, BLOCK, not reverse), blocks, sums)
+    triangle, step = _triangle(self.dtype.char, BLOCK, not reverse), PRODUCT // BLOCK**2
+    for i in range(0, inner, step):
+        np.matmul(triangle, blocks[..., i : i + step], sums[..., i : i + step])
     totals = np.empty((len(table), blocks.shape[1] + 1, inner))
     totals[:, 0] = 0
     totals[:, 1:] = _directed(sums[:, :, 0 if reverse else -1], reverse)
@@ -141,5 +178,5 @@ def _over_slices(self: Array, result: Array, length: int, inner: int, reverse: b
 
 
 def _finite(result: Array) -> bool:
-    """Whether the sum of all is: then all are."""
-    return math.isfinite(sum_all(result))
+    """Whether the greatest and the least are, neither of which is where there is NaN."""
+    return math.isfinite(result.max()) and math.isfinite(result.min())

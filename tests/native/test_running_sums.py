@@ -12,15 +12,16 @@ import pytest
 from tengen.native import running_sums, scans
 
 SHAPES = [
-    ((100,), 0), ((3, 4), 1), ((5, 32), 1), ((5, 33), 1), ((4, 48), 1), ((3, 101), 1), ((2, 3, 70), 2),
+    ((100,), 0), ((3, 4), 1), ((5, 32), 1), ((5, 33), 1), ((4, 48), 1), ((3, 101), 1), ((3, 100), 1), ((2, 37), 1), ((2, 3, 70), 2),
     ((100, 3), 0), ((96, 3), 0), ((2, 70, 3), 1), ((2, 70, 2, 2), 1), ((2, 64, 3), 1),
 ]  # fmt: skip
 
 
-@pytest.fixture(params=[1 << 17, 40])
+@pytest.fixture(params=[(1 << 17, 1 << 18), (40, 1 << 18), (1 << 17, 1 << 10)])
 def small(request: Any, monkeypatch: Any) -> None:
     """Products for all sizes, in one piece or in several, by up to three threads."""
-    for name, value in (("LARGE", 1), ("WHOLE", 32), ("GRAIN", 20), ("CHUNK", request.param)):
+    chunk, product = request.param
+    for name, value in (("LARGE", 1), ("WHOLE", 32), ("GRAIN", 20), ("CHUNK", chunk), ("PRODUCT", product)):
         monkeypatch.setattr(running_sums, name, value)
     monkeypatch.setattr(running_sums, "INNER", {"f": 1, "d": 1})
     monkeypatch.setattr(scans, "LARGE", 1)
