@@ -87,7 +87,7 @@ def _staircase(size: int) -> Array:
 
 @lru_cache(maxsize=256)
 def _block(length: int) -> int:
-    """The divisor of ``length`` nearest to ``BLOCK``, if one is: the blocks of all rows are then one matrix."""
+    """The divisor of ``length`` nearest to ``BLOCK``, so that the blocks of all rows are one matrix."""
     near = [n for n in range(BLOCK // 2, 2 * BLOCK + 1) if length % n == 0]
     return min(near, key=lambda n: abs(n - BLOCK), default=BLOCK)
 
