@@ -27,7 +27,7 @@ from tengen.autograd.ownership import is_locals_only
 from tengen.autograd.saved_variable import anomaly
 from tengen.declared_at import note_derivative
 from tengen.function_dispatch import enter_engine, leave_engine
-from tengen.interception import Layer, gradients_are_seen
+from tengen.interception import Layer, active, gradients_are_seen
 
 
 def execute(
@@ -44,7 +44,8 @@ def execute(
     ``accumulate`` is False, the gradients arriving at these edges are returned instead, as
     Tensors, None where nothing arrived.
     """
-    over_tensors = create_graph or gradients_are_seen() or any([getattr(g, "wraps", False) for g in grads])
+    over_tensors = create_graph or (bool(active) and gradients_are_seen())
+    over_tensors = over_tensors or any([getattr(g, "wraps", False) for g in grads])
     values = tuple(grads) if over_tensors else tuple([g._array for g in grads])
     root = GraphRoot(tuple(roots), values)
     del values
@@ -250,7 +251,11 @@ def _capture(task: GraphTask, buffers: Buffers, capture: Capture) -> None:
     node = capture.node
     several = node.type.__class__ is tuple
     # The Node's own run calls the hooks when it comes; here they run only when it does not.
-    runs = any([edge is not None and edge[0] in (task.needed or ()) for edge in node.next_edges])
+    needed, runs = task.needed or (), False
+    for edge in node.next_edges:
+        if edge is not None and edge[0] in needed:
+            runs = True
+            break
     grads = buffers.get(node) if runs else buffers.pop(node, None)
     if several:
         grads = (None,) * len(node.type) if grads is None else tuple(grads)

@@ -32,7 +32,7 @@ def implicit_grad(root: Any) -> Any:
     if isinstance(root, TensorBase) and not root._requires_grad:
         return None  # an error of its own comes when the edge is looked for
     shape, kind = metadata_of(root)
-    if element_count(shape) != 1:
+    if shape and element_count(shape) != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if not kind.scalar_type.is_floating_point:
         raise RuntimeError(
