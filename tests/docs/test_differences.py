@@ -63,6 +63,28 @@ NO_TYPES = ABSENT.replace(
         "set_default_tensor_type", "Tensor.storage",
     ]),
 )  # fmt: skip
+LBFGS = """
+import copy
+p = m.ones(2, requires_grad=True)
+made, = copy.deepcopy([m.optim.LBFGS([p])])
+hasattr(made, "_params")
+"""
+SCHEDULE = """
+made = m.optim.SGD([m.ones(2, requires_grad=True)], lr=0.5)
+try:
+    m.optim.lr_scheduler.CyclicLR(made, 0.1, 0.2, mode="none")
+except ValueError:
+    rate = made.param_groups[0]["lr"]
+rate
+"""
+ADAMAX = """
+p = m.ones(2, requires_grad=True) * 1
+made = m.optim.Adamax([p], differentiable=True)
+for value in (1.0, 2.0):
+    p.grad = m.full((2,), value, requires_grad=True)
+    made.step()
+p.sum().backward() is None
+"""
 GRADCHECK = """
 x = m.tensor([1.0, 3.0, 2.0], dtype=m.float64, requires_grad=True)
 check = m.autograd.gradcheck
@@ -354,6 +376,9 @@ CLAIMS = [
     Claim("Transforms of functions", FUNC + "hasattr(func, 'functional_call')", False, True),
     Claim("Gradcheck", GRADCHECK + "check(lambda x: (x.argmax(), x * 2), x)", True, IndexError),
     Claim("Gradcheck", GRADCHECK + "check(lambda x: (x * 2, None), x)", TypeError, AttributeError),
+    Claim("Optimisers", LBFGS, True, False),
+    Claim("Optimisers", SCHEDULE, 0.5, 0.1),
+    Claim("Optimisers", ADAMAX, True, RuntimeError),
     Claim("Texts", TEXT, "add: The size of tensor a ", "The size of tensor a "),
     Claim("Texts", "m.tensor([1j, 2]).sort()", NotImplementedError, RuntimeError),
     Claim("Divisions by zero", "(m.tensor(1.0) / 0).item()", float("inf"), float("inf")),
