@@ -7,7 +7,6 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from copy import deepcopy
-from itertools import chain
 from typing import Any, TypeAlias
 
 from tengen.autograd.hooks import RemovableHandle
@@ -399,8 +398,3 @@ def scalar(value: Any) -> Any:
 def number(value: Any) -> Any:
     """A hyperparameter as a Python number."""
     return value.item() if isinstance(value, Tensor) else value
-
-
-def all_parameters(groups: list[Group]) -> Iterable[Tensor]:
-    """The parameters of all groups."""
-    return chain.from_iterable(group["params"] for group in groups)
