@@ -89,24 +89,24 @@ class Floor:
         self.threads = 1
         self._pool: ThreadPoolExecutor | None = None
 
-    def each(self, count: int, work: Callable[[int], Any]) -> None:
-        """``work(0)`` to ``work(count - 1)``, each in some thread."""
+    def each(self, count: int, work: Callable[[int, int], Any]) -> None:
+        """``work(i, t)`` for each i below ``count``, t being the number of the thread that it is in."""
         if self.threads == 1:
-            for i in range(count):
-                work(i)
+            _each(work, 0, count, 0)
             return
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads - 1)
         bounds = [count * i // self.threads for i in range(self.threads + 1)]
-        futures = [self._pool.submit(_each, work, a, b) for a, b in pairwise(bounds[1:])]
-        _each(work, 0, bounds[1])
+        parts = enumerate(pairwise(bounds[1:]), 1)
+        futures = [self._pool.submit(_each, work, a, b, number) for number, (a, b) in parts]
+        _each(work, 0, bounds[1], 0)
         for future in futures:
             future.result()
 
 
-def _each(work: Callable[[int], Any], begin: int, end: int) -> None:
+def _each(work: Callable[[int, int], Any], begin: int, end: int, thread: int) -> None:
     for i in range(begin, end):
-        work(i)
+        work(i, thread)
 
 
 Library = Tensors | Arrays | Floor

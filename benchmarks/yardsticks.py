@@ -43,4 +43,4 @@ def _copy(size: int, floor: Floor) -> Callable[[], Any]:
     parts = [(target[i : i + _CHUNK], source[i : i + _CHUNK]) for i in range(0, len(source), _CHUNK)]
     if len(parts) == 1:
         return lambda: np.copyto(target, source)
-    return lambda: floor.each(len(parts), lambda i: np.copyto(*parts[i]))
+    return lambda: floor.each(len(parts), lambda i, thread: np.copyto(*parts[i]))

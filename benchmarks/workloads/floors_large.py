@@ -23,10 +23,9 @@ def expression(size: int) -> Callable[[Floor], Rival]:
         sums = np.empty(blocks, "float32")
         scratch = [np.empty((6, library.BLOCK), "float32") for _ in range(library.threads)]
 
-        def work(i: int) -> None:
+        def work(i: int, thread: int) -> None:
             part = slice(i * library.BLOCK, min(size, (i + 1) * library.BLOCK))
-            mine = scratch[i * library.threads // blocks]
-            sums[i] = _block(x[part], grad[part], *mine[:, : part.stop - part.start])
+            sums[i] = _block(x[part], grad[part], *scratch[thread][:, : part.stop - part.start])
 
         def run() -> Any:
             library.each(blocks, work)

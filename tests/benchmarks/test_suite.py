@@ -138,8 +138,14 @@ def test_threads_are_as_before():
 def test_floor_goes_through_all_blocks_once():
     floor, seen = Floor(), []
     floor.threads = 3
-    floor.each(10, seen.append)
-    assert sorted(seen) == list(range(10))
+    floor.each(10, lambda i, thread: seen.append((thread, i)))
+    assert sorted(seen) == [
+        (0, 0),
+        (0, 1),
+        (0, 2),
+        *((1, i) for i in (3, 4, 5)),
+        *((2, i) for i in (6, 7, 8, 9)),
+    ]
 
 
 def test_yardsticks():
