@@ -8,15 +8,16 @@ operator without a kernel, has no array form; its Node wraps and uses the form o
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from .annotations import default, parameter_name
 from .blocks import call_of, elementwise, function_of
 from .formula import gradient_number, metadata_use, result_numbers, saved
 from .kernels import ABSOLUTE, module_path
-from .model import Argument, Branch, Gradient, ListType, NodeClass, NodeSpec, Operator
+from .model import Argument, Branch, Gradient, ListType, NodeClass, NodeSpec, Operator, Primitive
 from .nodes import Rewriter, condition_of, edge_of, gradient_statements, results_used, takes_tuple
+from .numbers import with_kept_numbers
 from .optimise import Named, inlined, shared
 from .specialise import Specialiser, alias, substitute
 
@@ -53,6 +54,15 @@ class ArrayWriter:
         for o in operators:
             if not o.name.inplace and not o.schema.out:
                 self.by_function.setdefault(o.name.function, []).append(o)
+
+    @property
+    def identities(self) -> frozenset[str]:
+        """The helpers that are, of a real number, the number itself."""
+        primitives = self.specialiser.weigher.primitives.values()
+        return frozenset([p.helper for p in primitives if p.helper is not None and self._is_identity(p)])
+
+    def _is_identity(self, primitive: Primitive) -> bool:
+        return any(IDENTITY_ON_REAL in o.tags for o in self.by_function.get(primitive.operator or "", ()))
 
     def node(self, spec: NodeSpec) -> NodeClass | None:
         """The class with ``apply`` over arrays; None when a formula cannot be translated."""
@@ -97,13 +107,14 @@ class ArrayWriter:
         arrays = translation.arrays()
         tree = inlined(translation.statements, ast.parse(value.text, mode="eval").body)
         named, (tree,) = shared([tree], arrays)
+        numbers = _Numbers(spec, arrays, self.specialiser.weigher.closed)
         last = not any("grad" in g.formula.names() for g in spec.gradients[number + 1 :])
         return Branch(
             condition=condition_of(spec, gradient.inputs),
             prepare=tuple(self._unpack(spec, gradient)),
             targets=target,
-            formula=ast.unparse(tree),
-            statements=tuple(f"{name} = {ast.unparse(v)}" for name, v in named),
+            formula=numbers.kept(tree),
+            statements=tuple(f"{name} = {numbers.kept(v)}" for name, v in named),
             small=f"{_GRADIENT}.size < LARGE",
             blocked=tuple(self._blocked(translation, target, inlined(named, tree), last)),
             several=several,
@@ -155,6 +166,24 @@ class ArrayWriter:
                 yield f"{local} = {slot}"
         for name, number in results_used(spec.operator, gradient):
             yield f"{name} = unpack_result_array(node, node._result{number}, {number})"
+
+
+class _Numbers:
+    """Takes the numbers in a Node's formula from those that the Type of its result keeps."""
+
+    def __init__(self, spec: NodeSpec, arrays: Collection[str], closed: Collection[str]) -> None:
+        arguments = spec.operator.schema.arguments
+        integers = {parameter_name(a.name) for a in arguments if a.is_tensor and a not in spec.inputs}
+        self.arrays = frozenset(arrays) - integers
+        self.scalars = {parameter_name(a.name) for a in arguments if str(a.type) == "Scalar"}
+        self.closed = closed
+        self.table = "" if takes_tuple(spec.operator) else "node.type.numbers"
+
+    def kept(self, tree: ast.expr) -> str:
+        text = ast.unparse(tree)
+        if not self.table:
+            return text
+        return with_kept_numbers(text, self.arrays.__contains__, self.scalars, self.table, self.closed)
 
 
 class _Translation:
@@ -246,6 +275,8 @@ class _Translation:
     def _helper(self, function: str, given: list[Value]) -> Value:
         """The call of a helper: of one that arrays are given to, the kernel that has its name."""
         if not any(v.is_array or v.kind == "array[]" for v in given):
+            if self.helpers[function] in self.writer.identities and len(given) == 1:
+                return given[0]
             texts = ", ".join(v.text for v in given)
             return Value(f"{self.writer.helper(self.helpers[function])}({texts})", "helper")
         qualified = self.writer.specialiser.kernel_named(function)
