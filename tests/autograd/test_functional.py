@@ -245,7 +245,7 @@ ONE: dict[str, Callable[[Any, Any], Any]] = {
     "one constant": lambda m, x: (x * x, m.ones(2)),
     "detached": lambda m, x: x.detach(),
     "itself": lambda m, x: x,
-    "one element": lambda m, x: (x * x).sum().reshape(1),
+    "one element": lambda m, x: (x * x * x).sum().reshape(1),
 }
 VECTORS: dict[str, Callable[[Any], Any]] = {
     "none": lambda m: None,

@@ -217,6 +217,11 @@ def counts(z):
     return z * z
 """
 
+HESSIAN = """
+hessian = m.autograd.functional.hessian
+f = lambda x: (x * x).sum()
+hessian(f, m.ones(3), vectorize=True, outer_jacobian_strategy="forward-mode").requires_grad
+"""
 CLAIMS = [
     Claim("Not there", NOT_THERE, False, True),
     Claim("Parts of autograd", NO_AUTOGRAD, False, True),
@@ -349,6 +354,7 @@ CLAIMS = [
         None,
     ),
     Claim("Forward mode", DUAL.format("ad.make_dual(1.0, x)"), TypeError, AttributeError),
+    Claim("Forward mode", HESSIAN, False, True),
     Claim(
         "Transforms of functions", FUNC + "func.grad(writes(m.ones(2)))(x).tolist()", [2.0, 2.0], RuntimeError
     ),
