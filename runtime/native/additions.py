@@ -5,6 +5,7 @@ matrix that is made dense adds each of its values to the place of its index, and
 matrix of ones adds each row of the other factor to the row of its index. They are two to five times
 faster than ``ufunc.at``, and add in the same order: in the order in which the indices come.
 
+SciPy does not promise to keep them, though it has for long: where they are not to be found ``ufunc.at`` adds.
 The loops do not check indices. All functions take indices that have been checked, and change ``out``.
 """
 
@@ -20,6 +21,8 @@ Array = Any
 
 #: From this many elements on SciPy's loops are loaded, which takes a tenth of a second.
 LOAD = 1 << 15
+#: The loops.
+USED = ("csr_todense", "csc_matvecs")
 #: What these loops are compiled for, by dtype.char: not the half-precision floats.
 COMPILED = "?bhilqBHILQfdFD"
 
@@ -33,10 +36,12 @@ def loops(count: int, dtype: np.dtype[Any]) -> Any:
     if dtype.char not in COMPILED:
         return None
     if _loops is None and count >= LOAD:
-        from scipy.sparse import _sparsetools
-
-        _loops = _sparsetools
-    return _loops
+        try:
+            from scipy.sparse import _sparsetools as found
+        except ImportError:
+            found = None
+        _loops = found if all([hasattr(found, name) for name in USED]) else False
+    return _loops or None
 
 
 def add_at(out: Array, places: Array, values: Array) -> None:

@@ -28,6 +28,15 @@ def test_which_loops(loops: str) -> None:
     assert additions.loops(1 << 40, DTYPES["bfloat16"]) is None
 
 
+def test_a_scipy_without_the_loops(monkeypatch: Any) -> None:
+    monkeypatch.setattr(additions, "_loops", None)
+    monkeypatch.setattr(additions, "USED", (*additions.USED, "none_such"))
+    assert additions.loops(1 << 40, DTYPES["float32"]) is None
+    out = np.zeros(3)
+    additions.add_at(out, np.array([0, 2, 2]), np.ones(3))
+    assert out.tolist() == [1, 0, 2]
+
+
 def exact(array: Any) -> Any:
     """In a dtype whose sums do not depend on their order, and do not wrap."""
     return array if array.dtype.kind in "biu" else array.astype(complex if array.dtype.kind == "c" else float)
