@@ -39,7 +39,7 @@ def loops(count: int, dtype: np.dtype[Any]) -> Any:
         try:
             from scipy.sparse import _sparsetools as found
         except ImportError:
-            found = None
+            found = None  # type: ignore[assignment]
         _loops = found if all([hasattr(found, name) for name in USED]) else False
     return _loops or None
 
