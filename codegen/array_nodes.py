@@ -108,12 +108,15 @@ class ArrayWriter:
         tree = inlined(translation.statements, ast.parse(value.text, mode="eval").body)
         named, (tree,) = shared([tree], arrays)
         numbers = _Numbers(spec, arrays, self.specialiser.weigher.closed)
+        formula = numbers.kept(tree)
+        arrays_only = None if several or ", " in target else self.specialiser.array_results.rewritten(formula)
         last = not any("grad" in g.formula.names() for g in spec.gradients[number + 1 :])
         return Branch(
             condition=condition_of(spec, gradient.inputs),
             prepare=tuple(self._unpack(spec, gradient)),
             targets=target,
-            formula=numbers.kept(tree),
+            formula=arrays_only or formula,
+            gives_arrays=arrays_only is not None,
             statements=tuple(f"{name} = {numbers.kept(v)}" for name, v in named),
             small=f"{_GRADIENT}.size < LARGE",
             blocked=tuple(self._blocked(translation, target, inlined(named, tree), last)),

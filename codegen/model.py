@@ -537,6 +537,7 @@ class Branch:
     small: str = ""  # the condition for computing so; else ``blocked`` are the statements that compute
     blocked: tuple[str, ...] = ()
     several: bool = False  # whether it gives the gradients of a list of tensors
+    gives_arrays: bool = False  # whether ``formula`` gives an array also where NumPy has scalars
 
 
 @dataclass(frozen=True, slots=True)
@@ -642,6 +643,7 @@ class Method:
     condition: str = ""  # of a "fallback": whether any of them is wanted
     small: str = ""  # of a "kernel": the condition for ``call``; else ``blocked`` is what computes
     blocked: str = ""
+    gives_arrays: bool = False  # of a "kernel": whether ``call`` gives an array also where NumPy has scalars
     doc: str = ""
 
 

@@ -229,6 +229,7 @@ class Renderer:
                 *self.scope.node_modules,
             ],
             libraries=[],
+            assignments=[],
             classes=[TypeClass("TypeDefault", self.scope.root, tuple(methods), doc)],
             scalars=False,
         )

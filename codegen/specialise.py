@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from .annotations import annotation, parameter_name, return_annotation
+from .array_results import ArrayResults
 from .blocks import Weigher, call_of, elementwise, function_of
 from .derive import Derived, result_kind
 from .kernels import ABSOLUTE, FunctionIndex, module_path
@@ -88,6 +89,7 @@ class Specialiser:
         self.native = native
         self.structures = structures
         #: Whether what computes are NumPy's arrays.
+        self.array_results = ArrayResults(primitives)
         self.arrays = backend.capabilities.get("formulas") == "arrays"
         self.modules: dict[str, str] = {}  # modules used: alias -> import path
         self.libraries: dict[
@@ -200,6 +202,8 @@ class Specialiser:
         locals_, call = self._call(operator, kernel, upcast)
         small, blocked = self._blocked(operator, kernel, upcast) if variant.exposed else ("", "")
         results, returned = self._results(variant, upcast)
+        rewrite = self.arrays and variant.exposed and not upcast
+        arrays = self.array_results.rewritten(call) if rewrite else None
         if not variant.exposed:
             call = f"T.backend.lib.broadcast_to({call}, self._array.shape)"
         return Method(
@@ -208,7 +212,8 @@ class Specialiser:
             signature=signature(operator),
             returns=return_annotation(operator.schema.returns, self.structures.get(str(operator.name))),
             form="kernel",
-            call=call,
+            call=arrays or call,
+            gives_arrays=arrays is not None,
             locals=tuple(locals_),
             small=small,
             blocked=blocked,

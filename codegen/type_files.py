@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from .array_nodes import ArrayWriter
+from .array_results import assignments
 from .derive import Derived
 from .hoist import ClassNode, hoist, tree
 from .inplace import InplaceWriter
@@ -69,6 +70,7 @@ class BackendFiles:
                 *(self._recording_imports(top) if recording else self._plain_imports()),
             ],
             libraries=sorted(self.specialiser.libraries.items()),
+            assignments=assignments(self.specialiser.array_results.used),
             classes=list(_classes(top, None, recording)),
             scalars="array_class" in self.backend.capabilities,
         )
@@ -153,7 +155,8 @@ class BackendFiles:
 
     def _node_file(self, classes: Sequence[NodeClass]) -> OutputFile:
         libraries = sorted(self.array_specialiser.libraries.items())
-        lines = [f'{short} = LibraryFunction("{module}", "{name}")' for short, (module, name) in libraries]
+        lines = assignments(self.array_specialiser.array_results.used)
+        lines += [f'{short} = LibraryFunction("{module}", "{name}")' for short, (module, name) in libraries]
         return self.press.page(
             f"{self.stem}_nodes.py",
             "nodes.py.jinja",

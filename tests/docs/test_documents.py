@@ -27,6 +27,10 @@ def test_optim(follow: Callable[[str], None]) -> None:
     follow("docs/optim.md")
 
 
+def test_performance(follow: Callable[[str], None]) -> None:
+    follow("docs/performance.md")
+
+
 def test_export(follow: Callable[[str], None]) -> None:
     pytest.importorskip("onnxruntime")
     follow("docs/export.md")

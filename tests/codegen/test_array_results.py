@@ -1,0 +1,66 @@
+"""Last operations that are written so that they give arrays: text in, text out."""
+
+from __future__ import annotations
+
+import pytest
+
+from tengen.codegen.array_results import ArrayResults, assignments
+from tengen.codegen.gen import declarations_dir, runtime_dir
+from tengen.codegen.load import load
+from tengen.codegen.model import Primitive
+from tengen.codegen.numbers import with_kept_numbers
+
+
+@pytest.fixture(scope="module")
+def primitives() -> dict[str, Primitive]:
+    return dict(load(declarations_dir(), runtime_dir()).primitives)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a * b", "_xp_multiply(a, b, out=...)"),
+        ("-a._array", "_xp_negative(a._array, out=...)"),
+        ("a < T.numbers[b]", "_xp_less(a, T.numbers[b], out=...)"),
+        ("xp.exp(a + b)", "_xp_exp(a + b, out=...)"),
+        ("a + b if c == 1 else a - b", "_xp_add(a, b, out=...) if c == 1 else _xp_subtract(a, b, out=...)"),
+        ("a + b if c else a", None),  # the array itself, or it may be a number
+        ("a ** 2", None),  # a square, in one multiplication
+        ("(a * b) + c", None),  # the sum goes where the product is
+        ("xp.where(a, b, c)", None),  # it has no out=
+        ("kernel(a)", None),
+        ("a", None),
+    ],
+)
+def test_texts(primitives: dict[str, Primitive], text: str, expected: str | None) -> None:
+    assert ArrayResults(primitives).rewritten(text) == expected
+
+
+def test_what_is_used(primitives: dict[str, Primitive]) -> None:
+    results = ArrayResults(primitives)
+    results.rewritten("a * b")
+    results.rewritten("xp.exp(a)")
+    assert assignments(results.used) == ["_xp_exp = xp.exp", "_xp_multiply = xp.multiply"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a * n", "a * N[n]"),
+        ("n - a", "N[n] - a"),
+        ("2 * a + 1", "N[2] * a + N[1]"),
+        ("-0.5 * a", "N[-0.5] * a"),
+        ("a > 0", "a > N.zero"),
+        ("1.0 * a", "1.0 * a"),  # among integers it is not 1
+        ("a ** 2", "a ** 2"),
+        ("mask * 2", "mask * 2"),  # an array of another type
+        ("(a > 1) * 2", "(a > N[1]) * 2"),
+        ("1 / (1 + xp.exp(-a))", "N[1] / (N[1] + xp.exp(-a))"),
+        ("xp.maximum(a, 0)", "xp.maximum(a, N.zero)"),
+        ("xp.isnan(a) + 1", "xp.isnan(a) + 1"),
+        ("kernel(a, 2)", "kernel(a, 2)"),
+        ("a + (2 if m else 3)", "a + (2 if m else 3)"),
+    ],
+)
+def test_numbers(text: str, expected: str) -> None:
+    assert with_kept_numbers(text, {"a"}.__contains__, {"n"}, "N", {"exp", "maximum"}) == expected
