@@ -54,12 +54,10 @@ class ArrayWriter:
         for o in operators:
             if not o.name.inplace and not o.schema.out:
                 self.by_function.setdefault(o.name.function, []).append(o)
-
-    @property
-    def identities(self) -> frozenset[str]:
-        """The helpers that are, of a real number, the number itself."""
-        primitives = self.specialiser.weigher.primitives.values()
-        return frozenset([p.helper for p in primitives if p.helper is not None and self._is_identity(p)])
+        #: The helpers that are, of a real number, the number itself.
+        self.identities = frozenset(
+            [p.helper for p in specialiser.weigher.primitives.values() if p.helper and self._is_identity(p)]
+        )
 
     def _is_identity(self, primitive: Primitive) -> bool:
         return any(IDENTITY_ON_REAL in o.tags for o in self.by_function.get(primitive.operator or "", ()))
@@ -107,7 +105,7 @@ class ArrayWriter:
         arrays = translation.arrays()
         tree = inlined(translation.statements, ast.parse(value.text, mode="eval").body)
         named, (tree,) = shared([tree], arrays)
-        numbers = _Numbers(spec, arrays, self.specialiser.weigher.closed)
+        numbers = _Numbers(spec, arrays, self.specialiser.closed)
         formula = numbers.kept(tree)
         arrays_only = None if several or ", " in target else self.specialiser.array_results.rewritten(formula)
         last = not any("grad" in g.formula.names() for g in spec.gradients[number + 1 :])
@@ -129,7 +127,8 @@ class ArrayWriter:
         In the last formula that needs the gradient its memory, if nobody else needs it, takes the result.
         """
         runner, arrays = self.specialiser.blocks(), translation.arrays()
-        names = [n for n in ast.walk(tree) if isinstance(n, ast.Name)]
+        written = ast.parse(ast.unparse(tree), mode="eval")  # which knows where a name stands
+        names = [n for n in ast.walk(written) if isinstance(n, ast.Name)]
         names.sort(key=lambda n: n.col_offset)
         locals_ = {v.text for v in translation.names.values()}
         parameters = [name for name in dict.fromkeys(n.id for n in names) if name in locals_]

@@ -27,7 +27,6 @@ class Weigher:
 
     primitives: Mapping[str, Primitive]
 
-    @property
     def closed(self) -> frozenset[str]:
         """The functions that give, of one array, another of its type, or that may be given a number for one.
 

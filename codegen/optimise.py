@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from .expression import SYMBOLS
 from .model import Primitive
@@ -109,7 +110,17 @@ class _Sharing(ast.NodeTransformer):
 
 
 def _copy(tree: ast.expr) -> ast.expr:
-    return ast.parse(ast.unparse(tree), mode="eval").body
+    made: ast.expr = _copied(tree)
+    return made
+
+
+def _copied(value: Any) -> Any:
+    """Much quicker than ``copy.deepcopy``, which asks every object how it is copied."""
+    if isinstance(value, list):
+        return [_copied(v) for v in value]
+    if not isinstance(value, ast.AST):
+        return value
+    return value.__class__(**{name: _copied(part) for name, part in ast.iter_fields(value)})
 
 
 # -- memory that is given --------------------------------------------------------------------

@@ -85,6 +85,7 @@ class Specialiser:
     ) -> None:
         self.derived = derived
         self.weigher = Weigher(primitives)
+        self.closed = self.weigher.closed()
         self.backend = backend
         self.native = native
         self.structures = structures
@@ -97,6 +98,7 @@ class Specialiser:
         ] = {}  # functions of other libraries: alias -> (module, name)
         self.array_nodes: frozenset[str] = frozenset()
         self._modules = frozenset(backend.kernels)
+        self._computed: dict[tuple[OperatorName, bool, bool], Method] = {}
         self._cache: dict[tuple[OperatorName, str, bool, bool], Method | None] = {}
         self.variants = self.computed()
 
@@ -179,7 +181,11 @@ class Specialiser:
         arrays = self.backend.capabilities.get("formulas") == "arrays"
         if recording and (node is None or not arrays or scalar.category != FLAT):
             return None
-        return self._computing(variant, scalar, node if recording else None)
+        upcast = scalar.category == "reduced" and operator.opmath and variant.kind != "view"
+        key = (variant.name, upcast, recording)
+        if key not in self._computed:
+            self._computed[key] = self._computing(variant, upcast, node if recording else None)
+        return self._computed[key]
 
     def _promoting(self, operator: Operator) -> Method:
         names = ", ".join(parameter_name(a.name) for a in operator.schema.arguments)
@@ -194,11 +200,10 @@ class Specialiser:
 
     # -- the computation -------------------------------------------------------------------
 
-    def _computing(self, variant: Variant, scalar: ScalarType, node: NodeSpec | None) -> Method:
+    def _computing(self, variant: Variant, upcast: bool, node: NodeSpec | None) -> Method:
         operator = variant.operator
         kernel = self.kernel(operator)
         assert kernel is not None
-        upcast = scalar.category == "reduced" and operator.opmath and variant.kind != "view"
         locals_, call = self._call(operator, kernel, upcast)
         small, blocked = self._blocked(operator, kernel, upcast) if variant.exposed else ("", "")
         results, returned = self._results(variant, upcast)
@@ -265,7 +270,7 @@ class Specialiser:
         if self.arrays and not upcast:
             numbers = {a.name for a in arguments if str(a.type) == "Scalar" and a.name in operator.promoted}
             ours = _of_type(operator, names)
-            text = with_kept_numbers(text, ours.__contains__, numbers, "T.numbers", self.weigher.closed)
+            text = with_kept_numbers(text, ours.__contains__, numbers, "T.numbers", self.closed)
         return locals_, text
 
     def _blocked(self, operator: Operator, kernel: Kernel, upcast: bool) -> tuple[str, str]:
