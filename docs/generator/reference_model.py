@@ -13,13 +13,13 @@ from mathml import MathWriter
 
 import tengen
 import tengen.testing.declared as declared
+from tengen.codegen.annotations import annotation as annotated
 from tengen.codegen.annotations import default, parameter_name, return_annotation
 from tengen.codegen.bindings import Group, exported_name, groups
 from tengen.codegen.derive import result_kind
 from tengen.codegen.gen import declarations_dir
 from tengen.codegen.model import Batching, JvpSpec, NodeSpec, Operator, Place, Saved, Variant
 from tengen.codegen.rows import structures
-from tengen.codegen.stubs import stub_annotation
 
 _HOMES = {"nn": "tengen.nn.functional", "linalg": "tengen.linalg", "special": "tengen.special"}
 
@@ -220,7 +220,7 @@ def signature(variant: Variant, name: str) -> str:
             parts.append("*")
         text = default(a)
         word = "input" if a.name == "self" else parameter_name(a.name)
-        annotation = stub_annotation(a.type).replace("DType", "dtype")
+        annotation = annotated(a.type, caller=True).replace("DType", "dtype")
         parts.append(f"{word}: {annotation}" + ("" if text is None else f" = {text}"))
     returns = return_annotation(operator.schema.returns, _structures().get(str(operator.name)))
     flat = f"{name}({', '.join(parts)}) -> {returns}"
