@@ -40,6 +40,8 @@ def value_test(operator: Operator, argument: Argument, text: str, is_receiver: b
             return f"({text}.__class__ is int or {text} is None or ints({text}))", _listed(text)
         case "int[1]" | "SymInt[1]":
             return f"({text}.__class__ is int or ints({text}))", _listed(text)
+        case "int[]" | "SymInt[]":
+            return f"ints({text})", text
         case "int?" | "SymInt?":
             return f"({text} is None or {text}.__class__ is int)", text
     if type_.endswith("?"):

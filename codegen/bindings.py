@@ -187,7 +187,8 @@ class BindingWriter:
         words = _words(arguments)
         parameters = [receiver, *_parameters(arguments, words, out)]
         names = {a.name: parameter_name(a.name) for a in arguments} | {first.name: receiver}
-        attempts = tuple(self._attempt(o, names, o.schema.arguments, receiver) for o in operators)
+        tried = [self._attempt(o, names, o.schema.arguments, receiver) for o in operators]
+        attempts = tuple(a for a in tried if a.condition != "False")
         positional = [receiver] + [names[a.name] for a in arguments if not a.kwarg_only]
         keywords = [f'"{a.name}": {names[a.name]}' for a in arguments if a.kwarg_only] + (
             ['"out": out'] if out else []
@@ -546,7 +547,9 @@ def _leaf_maker(binding: Binding) -> Binding:
 
 
 def _variadic(operator: Operator) -> bool:
-    return any(str(a.type).rstrip("?") in ("int[]", "SymInt[]") for a in operator.schema.positional[:2])
+    """Whether the elements of a list may be given loose: ``x.view(2, 3)``. Nothing may follow them."""
+    positional = operator.schema.positional
+    return len(positional) <= 2 and any(str(a.type).rstrip("?") in ("int[]", "SymInt[]") for a in positional)
 
 
 def docstring(group: Group) -> str:

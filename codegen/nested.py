@@ -26,7 +26,8 @@ class Nested:
 
 def nested(operators: Sequence[Operator]) -> Nested | None:
     """The common signature; None where names, or what a position means, differ."""
-    if len(operators) < 2:
+    firsts = {(o.schema.positional[0].name, str(o.schema.positional[0].type)) for o in operators}
+    if len(operators) < 2 or len(firsts) > 1:
         return None
     slots = max((o.schema.positional[1:] for o in operators), key=len)
     for o in operators:

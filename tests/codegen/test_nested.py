@@ -37,7 +37,7 @@ def test_one_goes_on_where_the_other_ends(
     assert {a.name: text for a, text in common.keywords} == keywords
 
 
-@pytest.mark.parametrize("function", ["max", "std", "exp"])
+@pytest.mark.parametrize("function", ["max", "std", "atleast_1d", "exp"])
 def test_a_position_that_means_two_things(operators: tuple[Operator, ...], function: str) -> None:
     assert nested(overloads(operators, function)) is None  # or there is but one
 
