@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from tengen.autograd.linear import Cast, SumTo, apply_linear
@@ -52,6 +53,7 @@ def fit_tensor(value: Any, shape: Shape, type: Any, source: Node, index: int) ->
     return value
 
 
+@lru_cache(maxsize=1024)  # a program has few pairs of shapes, and meets them again in every pass
 def broadcasts_to(shape: Shape, target: Shape) -> bool:
     """Whether an array of ``shape`` broadcasts to ``target``."""
     if len(shape) > len(target):

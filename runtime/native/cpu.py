@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -48,13 +49,17 @@ def add_(a: Array, b: Array) -> Array:
     return np.add(a, b, out=a)
 
 
+@lru_cache(maxsize=1024)  # a program has few pairs of shapes, and meets them again in every pass
+def _summed(found: Shape, shape: Shape) -> tuple[int, ...]:
+    """The axes over which ``sum_to`` adds."""
+    lead = len(found) - len(shape)
+    return (*range(lead), *[lead + i for i, n in enumerate(shape) if n == 1 and found[lead + i] != 1])
+
+
 def sum_to(a: Array, shape: Shape) -> Array:
     if a.shape == shape:
         return a
-    lead = a.ndim - len(shape)
-    axes = tuple(range(lead)) + tuple(
-        [lead + i for i, n in enumerate(shape) if n == 1 and a.shape[lead + i] != 1]
-    )
+    axes = _summed(a.shape, shape)
     dtype = a.dtype
     if sums.summable(a):
         total = sums.sum_over(a, axes, False)
