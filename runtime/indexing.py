@@ -97,19 +97,17 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 
 def _quick(self: Tensor, index: Any) -> Tensor | None:
     """The view at an index of a usual kind; None where the general way has to look at it."""
-    if active:
-        return None
     kind = index.__class__
     array = self._array
     recorded = self._requires_grad and grad_mode.enabled
     if kind is int:
         shape = array.shape
-        if not shape or not -shape[0] <= index < shape[0]:
+        if len(shape) != 1 or not -shape[0] <= index < shape[0]:
             return None
         if recorded:
             return self._type.select_int(self, 0, index)  # type: ignore[no-any-return]
-        row = array[index] if len(shape) > 1 else array[index, ...]  # which is no scalar
-        return as_view(self, row, self._type)  # type: ignore[no-any-return]
+        element = array[index, ...]  # which is no scalar
+        return as_view(self, element, self._type)  # type: ignore[no-any-return]
     if kind is slice:
         start, stop, step = index.start, index.stop, index.step
         if step is None:
