@@ -185,7 +185,7 @@ class _Numbers:
         text = ast.unparse(tree)
         if not self.table:
             return text
-        return with_kept_numbers(text, self.arrays.__contains__, self.scalars, self.table, self.closed)
+        return with_kept_numbers(text, self.arrays, self.scalars, self.table, self.closed)
 
 
 class _Translation:

@@ -10,18 +10,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Set
 
-from .expression import SYMBOLS
 from .model import Primitive
+from .ufuncs import Ufuncs, is_power
 
 
 class ArrayResults:
     """Rewrites expressions over the arrays of one module, and notes the functions that they call."""
 
     def __init__(self, primitives: Mapping[str, Primitive]) -> None:
-        self.primitives = {p.name: p for p in primitives.values() if p.out}
-        self.by_symbol: dict[type[ast.AST], Primitive] = {
-            SYMBOLS[p.symbol]: p for p in self.primitives.values() if p.symbol is not None
-        }
+        self.ufuncs = Ufuncs(primitives)
         self.used: set[str] = set()
 
     def rewritten(self, text: str) -> str | None:
@@ -30,31 +27,17 @@ class ArrayResults:
         return None if found is None else ast.unparse(found)
 
     def _rewritten(self, tree: ast.expr) -> ast.expr | None:
-        match tree:
-            case ast.IfExp(test, body, orelse):
-                ways = self._rewritten(body), self._rewritten(orelse)
-                return None if None in ways else ast.IfExp(test, *ways)  # type: ignore[arg-type]
-            case ast.BinOp(left, op, right):
-                return self._called(type(op), [left, right])
-            case ast.UnaryOp(op, operand):
-                return self._called(type(op), [operand])
-            case ast.Compare(left, [op], [right]):
-                return self._called(type(op), [left, right])
-            case ast.Call(ast.Attribute(ast.Name("xp"), name), arguments, []) if name in self.primitives:
-                return self._call(name, arguments)
-        return None
-
-    def _called(self, symbol: type[ast.AST], operands: list[ast.expr]) -> ast.expr | None:
-        found = self.by_symbol.get(symbol)
-        # Python's power has short ways for some exponents that the function has not.
-        if found is None or symbol is ast.Pow or not all(map(_stands, operands)):
+        if isinstance(tree, ast.IfExp):
+            ways = self._rewritten(tree.body), self._rewritten(tree.orelse)
+            return None if None in ways else ast.IfExp(tree.test, *ways)  # type: ignore[arg-type]
+        found = self.ufuncs.last(tree)
+        if found is None or not found[0].out or is_power(tree):
             return None
-        return self._call(found.name, operands)
-
-    def _call(self, name: str, operands: list[ast.expr]) -> ast.expr:
-        self.used.add(name)
-        out = ast.keyword("out", ast.Constant(...))
-        return ast.Call(ast.Name(local(name)), operands, [out])
+        primitive, operands = found
+        if not isinstance(tree, ast.Call) and not all(map(_stands, operands)):
+            return None
+        self.used.add(primitive.name)
+        return ast.Call(ast.Name(local(primitive.name)), operands, [ast.keyword("out", ast.Constant(...))])
 
 
 def local(name: str) -> str:

@@ -14,9 +14,9 @@ from dataclasses import replace
 
 from .annotations import parameter_name
 from .derive import result_kind
-from .expression import SYMBOLS
 from .model import Formula, Method, Operator, Primitive, ScalarType, Variant
 from .specialise import FLAT, Specialiser, signature
+from .ufuncs import Ufuncs
 
 
 class InplaceWriter:
@@ -24,14 +24,17 @@ class InplaceWriter:
 
     def __init__(self, specialiser: Specialiser, primitives: Mapping[str, Primitive]) -> None:
         self.specialiser = specialiser
-        self.primitives = primitives
-        self.by_symbol = {SYMBOLS[p.symbol]: p for p in primitives.values() if p.symbol is not None}
+        self.ufuncs = Ufuncs(primitives)
         self.by_name = {str(v.name): v.operator for v in specialiser.derived.variants}
 
     def method(self, variant: Variant, scalar: ScalarType) -> Method | None:
         """The method of the class of a scalar type; None where only the general form will do."""
-        arrays = self.specialiser.backend.capabilities.get("formulas") == "arrays"
-        if not arrays or scalar.category != FLAT or variant.kind != "inplace" or not variant.exposed:
+        if (
+            not self.specialiser.arrays
+            or scalar.category != FLAT
+            or variant.kind != "inplace"
+            or not variant.exposed
+        ):
             return None
         base = self.by_name[str(variant.base)]
         kernel = self.specialiser.kernel(base)
@@ -65,24 +68,15 @@ class InplaceWriter:
 
     def _written(self, tree: ast.expr) -> ast.expr | None:
         """The expression with its last operation writing into ``self``; None where that cannot be."""
-        match tree:
-            case ast.IfExp(test, body, orelse):
-                parts = self._written(body), self._written(orelse)
-                return None if None in parts else ast.IfExp(test, *parts)  # type: ignore[arg-type]
-            case ast.BinOp(left, op, right) if type(op) in self.by_symbol:
-                return _with_out(self.by_symbol[type(op)], [left, right])
-            case ast.UnaryOp(op, operand) if type(op) in self.by_symbol:
-                return _with_out(self.by_symbol[type(op)], [operand])
-            case ast.Call(ast.Attribute(ast.Name("xp"), name), arguments, []) if name in self.primitives:
-                return _with_out(self.primitives[name], arguments)
-        return None
-
-
-def _with_out(primitive: Primitive, arguments: list[ast.expr]) -> ast.expr | None:
-    if not primitive.out:
-        return None
-    function = ast.Attribute(ast.Name("xp"), primitive.name)
-    return ast.Call(function, arguments, [ast.keyword("out", ast.Name("self"))])
+        if isinstance(tree, ast.IfExp):
+            parts = self._written(tree.body), self._written(tree.orelse)
+            return None if None in parts else ast.IfExp(tree.test, *parts)  # type: ignore[arg-type]
+        found = self.ufuncs.last(tree)
+        if found is None or not found[0].out:
+            return None
+        primitive, operands = found
+        function = ast.Attribute(ast.Name("xp"), primitive.name)
+        return ast.Call(function, operands, [ast.keyword("out", ast.Name("self"))])
 
 
 def _condition(operator: Operator) -> str | None:

@@ -8,34 +8,31 @@ known numbers that have short ways, and not of kernel functions, which may ask w
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
-#: Whether the text of an operand is that of an array of the Type.
-IsArray = Callable[[str], bool]
-
 
 def with_kept_numbers(
-    text: str, is_array: IsArray, numbers: Collection[str], table: str, functions: Collection[str] = ()
+    text: str, arrays: Collection[str], numbers: Collection[str], table: str, functions: Collection[str] = ()
 ) -> str:
     """The text of an expression with its numbers, literal or by these names, taken from ``table``.
 
-    Only those are that are combined with an array of the Type itself, by an operator or by one of the
-    ``functions`` of the array namespace. Of one array these give another of its type.
+    Only those are that are combined with an array of the Type itself (``arrays`` are their texts), by an
+    operator or by one of the ``functions`` of the array namespace. Of one array these give another like it.
     """
     tree = ast.parse(text, mode="eval").body
-    keeping = _Keeping(is_array, numbers, table, functions)
+    keeping = _Keeping(arrays, numbers, table, functions)
     kept = keeping.visit(tree)
     return ast.unparse(kept) if keeping.found else text
 
 
 class _Keeping(ast.NodeTransformer):
     def __init__(
-        self, is_array: IsArray, numbers: Collection[str], table: str, functions: Collection[str]
+        self, arrays: Collection[str], numbers: Collection[str], table: str, functions: Collection[str]
     ) -> None:
-        self.is_array, self.numbers, self.table, self.functions = is_array, numbers, table, functions
+        self.arrays, self.numbers, self.table, self.functions = arrays, numbers, table, functions
         self.found = False
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
@@ -67,7 +64,7 @@ class _Keeping(ast.NodeTransformer):
 
     def of_type(self, tree: ast.expr) -> bool:
         """Whether an operand is an array of the Type, or was computed from such, and from numbers."""
-        if self.is_array(ast.unparse(tree)):
+        if ast.unparse(tree) in self.arrays:
             return True
         match tree:
             case ast.BinOp(left, op, right) if isinstance(op, _OPERATORS):

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from .expression import SYMBOLS
 from .model import Primitive
+from .ufuncs import Ufuncs, is_power
 
 #: What functions call the array that they write their result into.
 OUT = "out"
@@ -145,8 +145,7 @@ class _Allocation:
     """Gives every value on the way to a result a scratch array, for as long as it is needed."""
 
     def __init__(self, arrays: Collection[str], primitives: Mapping[str, Primitive]) -> None:
-        self.arrays, self.primitives = frozenset(arrays), primitives
-        self.by_symbol = {SYMBOLS[p.symbol]: p for p in primitives.values() if p.symbol is not None}
+        self.arrays, self.ufuncs = frozenset(arrays), Ufuncs(primitives)
         self.made: list[str] = []
         self.free: list[str] = []
         self.named: dict[str, ast.expr] = {}  # what is shared, until it is computed
@@ -191,18 +190,15 @@ class _Allocation:
 
         Of a power by Python's operator special exponents are computed in other ways than by the function.
         """
-        found: Primitive | None = None
-        parts = operands(tree)
-        match tree:
-            case ast.BinOp(left, op, right) if not isinstance(op, ast.Pow):
-                found, parts = self.by_symbol.get(type(op)), [left, right]
-            case ast.UnaryOp(op, operand):
-                found, parts = self.by_symbol.get(type(op)), [operand]
-            case ast.Call(ast.Attribute(ast.Name("xp"), name), arguments, []):
-                found, parts = self.primitives.get(name), arguments
-            case ast.Call(_, arguments, keywords):
-                parts = [*arguments, *[k.value for k in keywords]]
-        return (found.name if found is not None and _gives_numbers(found) else ""), parts
+        found = None if is_power(tree) else self.ufuncs.last(tree)
+        if found is None:
+            return "", _given(tree) if isinstance(tree, ast.Call) else operands(tree)
+        primitive, parts = found
+        return (primitive.name if _gives_numbers(primitive) else ""), parts
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *[k.value for k in call.keywords]]
 
 
 def _gives_numbers(primitive: Primitive) -> bool:

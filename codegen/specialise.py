@@ -178,8 +178,7 @@ class Specialiser:
             promotes = (operator.promote, scalar.category) in _PROMOTING
             return self._promoting(operator) if promotes and not recording else None
         node = self.derived.node(str(operator.name), self.backend.name)
-        arrays = self.backend.capabilities.get("formulas") == "arrays"
-        if recording and (node is None or not arrays or scalar.category != FLAT):
+        if recording and (node is None or not self.arrays or scalar.category != FLAT):
             return None
         upcast = scalar.category == "reduced" and operator.opmath and variant.kind != "view"
         key = (variant.name, upcast, recording)
@@ -270,7 +269,7 @@ class Specialiser:
         if self.arrays and not upcast:
             numbers = {a.name for a in arguments if str(a.type) == "Scalar" and a.name in operator.promoted}
             ours = _of_type(operator, names)
-            text = with_kept_numbers(text, ours.__contains__, numbers, "T.numbers", self.closed)
+            text = with_kept_numbers(text, ours, numbers, "T.numbers", self.closed)
         return locals_, text
 
     def _blocked(self, operator: Operator, kernel: Kernel, upcast: bool) -> tuple[str, str]:

@@ -142,7 +142,7 @@ class BackendFiles:
     # -- Nodes over arrays -------------------------------------------------------------------
 
     def _array_nodes(self) -> list[NodeClass]:
-        if self.backend.capabilities.get("formulas") != "arrays":
+        if not self.array_specialiser.arrays:
             return []
         kinds = ("functional", "view", "composite")
         operators = [v.operator for v in self.derived.variants if v.kind in kinds]

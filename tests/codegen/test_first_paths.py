@@ -12,6 +12,7 @@ from tengen import interception
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.inplace import InplaceWriter
 from tengen.codegen.load import load
+from tengen.codegen.ufuncs import Ufuncs
 
 
 @pytest.mark.parametrize(
@@ -61,12 +62,8 @@ def test_keywords_mean_the_same_on_both_paths() -> None:
 
 
 def written(text: str) -> str | None:
-    primitives = load(declarations_dir(), runtime_dir()).primitives
     writer = InplaceWriter.__new__(InplaceWriter)
-    writer.primitives = primitives
-    from tengen.codegen.expression import SYMBOLS
-
-    writer.by_symbol = {SYMBOLS[p.symbol]: p for p in primitives.values() if p.symbol is not None}
+    writer.ufuncs = Ufuncs(load(declarations_dir(), runtime_dir()).primitives)
     found = writer._written(ast.parse(text, mode="eval").body)
     return None if found is None else ast.unparse(found)
 
