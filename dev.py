@@ -1,4 +1,4 @@
-"""Everything a developer runs, on a machine with Python 3.11 and pip.
+"""Everything a developer runs, on a machine with Python 3.11, 3.12 or 3.13 and pip.
 
     python dev.py demo      generate, import, train a small classifier on handwritten digits
     python dev.py test      the tests
@@ -6,6 +6,7 @@
     python dev.py library   the example library, built as a wheel, tested beside a wheel of tengen
     python dev.py oracle    the comparisons with torch 2.13.0, which this installs
     python dev.py docs      the site, with the reference of operators, in .cache/site
+    python dev.py machines  the tests with other BLAS kernels, Pythons and versions: an hour or more
 
 Each command makes the environment .venv if it is not there and installs what it needs into it.
 What stands behind the command is handed on: python dev.py test -k mul.
@@ -88,6 +89,12 @@ def oracle(arguments: Sequence[str]) -> int:
     return run(PYTHON, "-m", "pytest", "-n", "auto", "-m", "oracle", *arguments)
 
 
+def machines(arguments: Sequence[str]) -> int:
+    """The tests as other machines run them."""
+    require("test")
+    return run(PYTHON, "tests/machines.py", *arguments)
+
+
 def docs(arguments: Sequence[str]) -> int:
     """The site. A broken link, or an example that does not run, is an error."""
     require("docs")
@@ -139,6 +146,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "library": library,
     "oracle": oracle,
     "docs": docs,
+    "machines": machines,
 }
 
 

@@ -1,0 +1,120 @@
+"""The suite as other machines run it: other BLAS kernels, less of NumPy's dispatch, other Pythons, versions.
+
+``python dev.py machines`` runs all, ``python dev.py machines haswell oldest`` these two. Each runs the tests
+that need no torch. What stands behind ``--`` is handed to pytest.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHE = ROOT / ".cache" / "machines"
+NEWER_PYTHONS = ("3.12", "3.13")
+BLAS_KERNELS = ("Haswell", "SkylakeX", "Zen", "Prescott")
+#: What of NumPy's dispatch this processor would use, in the form of NPY_DISABLE_CPU_FEATURES.
+DISPATCHED = """\
+from numpy._core._multiarray_umath import __cpu_dispatch__ as names, __cpu_features__ as have
+print(*(name for name in names if have[name]))"""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One way to run the suite: its interpreter, its versions and its environment variables."""
+
+    name: str
+    python: str = sys.executable
+    oldest: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def machines() -> list[Machine]:
+    """All that this machine can stand for; a Python that it lacks is said and left out."""
+    found = [Machine(kernel.lower(), environment={"OPENBLAS_CORETYPE": kernel}) for kernel in BLAS_KERNELS]
+    baseline = subprocess.run([sys.executable, "-c", DISPATCHED], capture_output=True, text=True, check=True)
+    found.append(Machine("baseline", environment={"NPY_DISABLE_CPU_FEATURES": baseline.stdout.strip()}))
+    found.append(Machine("oldest", oldest=True))
+    for version in NEWER_PYTHONS:
+        python = interpreter(version)
+        if python is None:
+            print(f"python{version} is not installed: it is left out", flush=True)
+        else:
+            found.append(Machine(f"python{version}", python))
+    return found
+
+
+def interpreter(version: str) -> str | None:
+    """A Python of this version on PATH; what does not run, as a version manager's shim, is none."""
+    found = shutil.which(f"python{version}")
+    if found and subprocess.run([found, "-c", ""], capture_output=True).returncode == 0:
+        return found
+    return None
+
+
+def floors() -> list[str]:
+    """The oldest versions that pyproject.toml admits, as constraints for pip."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    required = [*project["dependencies"], *project["optional-dependencies"]["test"]]
+    return [re.sub(r">=([^,;]+).*", r"==\1", requirement) for requirement in required]
+
+
+def environment(machine: Machine) -> Path:
+    """The Python of an environment with the project's test extra; made anew when pyproject.toml changes."""
+    if machine.python == sys.executable and not machine.oldest:
+        return Path(sys.executable)
+    place = CACHE / machine.name
+    python, mark = place / "bin" / "python", place / ".installed"
+    if mark.exists() and mark.stat().st_mtime >= (ROOT / "pyproject.toml").stat().st_mtime:
+        return python
+    subprocess.run([machine.python, "-m", "venv", "--clear", str(place)], check=True)
+    constraints = place / "constraints.txt"
+    constraints.write_text("\n".join(floors() if machine.oldest else []))
+    install = [str(python), "-m", "pip", "install", "--quiet", "--constraint", str(constraints)]
+    subprocess.run([*install, "--editable", ".[test]"], cwd=ROOT, check=True)
+    mark.touch()
+    return python
+
+
+def run(machine: Machine, arguments: Sequence[str]) -> str:
+    """Run the suite, its output shown and its last line given back."""
+    print(f"=== {machine.name} {dict(machine.environment)}", flush=True)
+    command = [str(environment(machine)), "-m", "pytest", "-n", "auto", "-m", "not oracle", *arguments]
+    last = ""
+    with subprocess.Popen(
+        command, cwd=ROOT, env={**os.environ, **machine.environment}, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            last = line.strip() or last
+    return last if process.returncode == 0 else f"FAILED: {last}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the machines that are named, or all; 1 if one of them fails."""
+    split = arguments.index("--") if "--" in arguments else len(arguments)
+    names, rest = arguments[:split], arguments[split + 1 :]
+    every = machines()
+    if unknown := sorted(set(names) - {machine.name for machine in every}):
+        print(f"no machine is named {', '.join(unknown)}: there are {', '.join(m.name for m in every)}")
+        return 2
+    results = {}
+    for machine in [m for m in every if not names or m.name in names]:
+        began = time.monotonic()
+        results[machine.name] = f"{run(machine, rest)} ({time.monotonic() - began:.0f} s)"
+    for name, result in results.items():
+        print(f"{name:12} {result}")
+    return any(result.startswith("FAILED") for result in results.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
