@@ -7,6 +7,7 @@
     python dev.py oracle    the comparisons with torch 2.13.0, which this installs
     python dev.py docs      the site, with the reference of operators, in .cache/site
     python dev.py machines  the tests with other BLAS kernels, Pythons and versions: an hour or more
+    python dev.py mutants   whether the tests notice the mistakes that are listed in tests/mutants
 
 Each command makes the environment .venv if it is not there and installs what it needs into it.
 What stands behind the command is handed on: python dev.py test -k mul.
@@ -101,6 +102,12 @@ def docs(arguments: Sequence[str]) -> int:
     return run(PYTHON, "-m", "mkdocs", "build", "--strict", *arguments, NO_MKDOCS_2_WARNING="1")
 
 
+def mutants(arguments: Sequence[str]) -> int:
+    """Make the mistakes of tests/mutants one by one, and see whether a test fails."""
+    require("test")
+    return run(PYTHON, "tests/mutants/run.py", *arguments)
+
+
 def library(arguments: Sequence[str]) -> int:
     """Build wheels of tengen and of examples/ops_library; test the library with these, not with the tree."""
     require("test")
@@ -147,6 +154,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "oracle": oracle,
     "docs": docs,
     "machines": machines,
+    "mutants": mutants,
 }
 
 

@@ -1,0 +1,131 @@
+"""The list of mutants: small mistakes, as a person makes them in an edit, that a test must notice.
+
+Each YAML file beside this one is a place; each of its entries is a mutant:
+
+    name      unique; it says what is wrong
+    kind      one of KINDS
+    file      the file that is changed
+    find      the text that is replaced, which occurs once in the file
+    within    optional: the beginning of a paragraph, which occurs once in the file; ``find`` then occurs
+              once in that paragraph, which ends at the next empty line
+    replace   what stands there instead
+    tests     what pytest is given to kill it: paths, and options such as -k. Optional with ``operators``,
+              of which it is then the tests in tests/operators
+    operators optional: the operators that the tests are of
+    survives  optional: why no test without torch can notice
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from scratch import PROJECT
+
+HERE = Path(__file__).resolve().parent
+
+#: For each place how many mutants its file has at least.
+PLACES = {
+    "declarations": 60,
+    "native": 0,
+    "autograd": 0,
+    "formulas": 0,
+    "func": 0,
+    "runtime": 0,
+    "libraries": 0,
+    "codegen": 0,
+}
+
+KINDS = frozenset(
+    """
+    sign conjugate factor term operand saved mask dtype promotion default bound remainder axis order
+    nan alias version hook accumulate edge state check message cache shape random branch thread
+    """.split()
+)
+
+KEYS = frozenset({"name", "kind", "file", "find", "within", "replace", "tests", "operators", "survives"})
+
+#: The tests that follow from declarations; those of one operator take seconds.
+OF_OPERATORS = tuple(
+    f"tests/operators/test_{name}.py"
+    for name in ("values", "derivatives", "forward_mode", "variants", "meta", "batching", "bad_input")
+)
+
+
+class ListError(Exception):
+    """An entry that cannot be used; the text says which, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One mistake, and the tests that must notice it."""
+
+    name: str
+    place: str
+    kind: str
+    file: str
+    find: str
+    replace: str
+    within: str = ""
+    tests: str = ""
+    operators: str = ""
+    survives: str = ""
+
+    @property
+    def selection(self) -> tuple[str, ...]:
+        """What pytest is given."""
+        return tuple(shlex.split(self.tests)) if self.tests else OF_OPERATORS
+
+    @property
+    def regenerates(self) -> bool:
+        """Whether the generator has to run for the change to be seen."""
+        return self.file.partition("/")[0] in ("declarations", "codegen", "templates")
+
+    def applied(self, text: str) -> str:
+        """The text of the file with the mistake in it. Raises ListError where that has no single place."""
+        start, end = self._paragraph(text)
+        found = text.count(self.find, start, end)
+        if found != 1:
+            raise ListError(f"{self.name}: {self.find!r} occurs {found} times in {self.file}")
+        at = text.index(self.find, start, end)
+        return text[:at] + self.replace + text[at + len(self.find) :]
+
+    def _paragraph(self, text: str) -> tuple[int, int]:
+        if not self.within:
+            return 0, len(text)
+        if text.count(self.within) != 1:
+            raise ListError(
+                f"{self.name}: {self.within!r} occurs {text.count(self.within)} times in {self.file}"
+            )
+        start = text.index(self.within)
+        end = text.find("\n\n", start)
+        return start, len(text) if end < 0 else end
+
+
+def mutant(place: str, entry: dict[str, Any]) -> Mutant:
+    """The mutant of an entry. Raises ListError for one with other keys or values than text."""
+    label = f"{place}: {entry.get('name')}"
+    if unknown := set(entry) - KEYS:
+        raise ListError(f"{label} has unknown keys: {', '.join(sorted(unknown))}")
+    if wrong := [k for k, v in entry.items() if not isinstance(v, str)]:
+        raise ListError(f"{label}: the value of {wrong[0]} is no text")
+    if missing := {"name", "kind", "file", "find", "replace"} - set(entry):
+        raise ListError(f"{label} lacks {', '.join(sorted(missing))}")
+    return Mutant(place=place, **entry)
+
+
+def mutants(place: str | None = None) -> list[Mutant]:
+    """Every mutant, or those of a place. Raises ListError."""
+    return [
+        mutant(name, entry)
+        for name in ([place] if place else PLACES)
+        for entry in yaml.safe_load((HERE / f"{name}.yaml").read_text(encoding="utf-8"))
+    ]
+
+
+def source(file: str) -> str:
+    """The text of a file of the project."""
+    return (PROJECT / file).read_text(encoding="utf-8")

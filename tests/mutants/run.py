@@ -1,0 +1,264 @@
+"""Whether the tests notice mistakes: ``python dev.py mutants [NAME ...] [--place P] [--jobs N] [--quick]``.
+
+Each mutant is put into a copy of the project, whose tests then run until one fails: first the mutant's own
+selection, then, unless --quick, all others. A generator that fails and a test that hangs notice it as well. At
+the end whatever noticed a mutant must pass without one, else it is no proof.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from queue import SimpleQueue
+
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+from mutants import PLACES, ListError, Mutant, mutants
+from scratch import PROJECT, Scratch, copy_project
+
+ONLY = "TENGEN_TEST_ONLY"  # of tengen.testing.declared, which a mutant may break
+SUMMARY = PROJECT / ".cache" / "mutants.json"
+PYTEST = ("-m", "pytest", "-q", "-x", "-rfE", "--tb=no", "-p", "no:cacheprovider", "-m", "not oracle")
+#: What is not run in copies: tests that copy the project themselves to run tests there.
+SUITE = ("tests", "--ignore=tests/mutants", "--ignore=tests/operators/test_mutations.py")
+KILLER = re.compile(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", re.MULTILINE)
+
+KILLED, SURVIVED, UNCLEAR = "killed", "survived", "unclear"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a mutant."""
+
+    name: str
+    place: str
+    kind: str
+    state: str
+    by: str = ""
+    stage: str = ""
+    seconds: float = 0.0
+    explained: str = ""
+
+
+class Copy:
+    """A copy of the project that holds one mutant at a time."""
+
+    def __init__(self, root: Path) -> None:
+        names = sorted(p.name for p in PROJECT.iterdir() if not p.name.startswith(".") and p.name != "build")
+        scratch = copy_project(root, names)
+        settings = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        self.scratch = replace(scratch, environment={**scratch.environment, **settings})
+
+    @contextmanager
+    def holding(self, mutant: Mutant) -> Iterator[None]:
+        """The mutant's change is made while the context lasts."""
+        path = self.scratch.root / mutant.file
+        kept = {p: (p.read_bytes(), p.stat()) for p in [path, *self._generated()]}
+        path.write_text(mutant.applied(path.read_text(encoding="utf-8")), encoding="utf-8")
+        _touch(path, kept[path][1])
+        try:
+            yield
+        finally:
+            for changed, (content, status) in kept.items():
+                if not changed.exists() or changed.read_bytes() != content:
+                    changed.write_bytes(content)
+                    os.utime(changed, ns=(status.st_atime_ns, status.st_mtime_ns))
+            for added in set(self._generated()) - set(kept):
+                added.unlink()
+
+    def _generated(self) -> list[Path]:
+        return [p for p in (self.scratch.root / "generated").iterdir() if p.is_file()]
+
+    def regenerate(self, limit: float) -> bool:
+        """Bring generated/ up to date; whether that succeeded."""
+        before = {p: (p.read_bytes(), p.stat()) for p in self._generated()}
+        done = self.scratch.python("-m", "tengen.codegen.gen", limit=limit)
+        for path, (content, status) in before.items():
+            if path.exists() and path.read_bytes() != content:
+                _touch(path, status)
+        return done.returncode == 0
+
+    def pytest(self, arguments: Sequence[str], operators: str, limit: float) -> tuple[int, str]:
+        """Run tests until one fails: pytest's exit status, and what it printed."""
+        environment = {**self.scratch.environment, **({ONLY: operators} if operators else {})}
+        done = replace(self.scratch, environment=environment).python(*PYTEST, *arguments, limit=limit)
+        return done.returncode, done.stdout
+
+
+def _touch(path: Path, status: os.stat_result) -> None:
+    """Give a changed file another time than it had: what was compiled of it is told by that."""
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 2_000_000_000))
+
+
+def attempt(mutant: Mutant, copy: Copy, options: argparse.Namespace) -> Outcome:
+    """Put the mutant into the copy, and see what notices."""
+    start = time.monotonic()
+    with copy.holding(mutant):
+        state, by, stage = _noticed(mutant, copy, options)
+    seconds = round(time.monotonic() - start, 1)
+    return Outcome(mutant.name, mutant.place, mutant.kind, state, by, stage, seconds, mutant.survives)
+
+
+def _noticed(mutant: Mutant, copy: Copy, options: argparse.Namespace) -> tuple[str, str, str]:
+    """The state, what noticed, and the stage in which it did."""
+    stages = [("selection", mutant.selection, mutant.operators)]
+    if not options.quick:
+        stages.append(("suite", SUITE, ""))
+    for stage, arguments, operators in stages:
+        try:
+            if mutant.regenerates and stage == "selection" and not copy.regenerate(options.limit):
+                return KILLED, "the generator", stage
+            status, printed = copy.pytest(arguments, operators, options.limit)
+        except subprocess.TimeoutExpired:
+            return KILLED, f"the limit of {options.limit:g} s", stage
+        if status != 0:
+            return *_verdict(status, printed), stage
+    return SURVIVED, "", stages[-1][0]
+
+
+def _verdict(status: int, printed: str) -> tuple[str, str]:
+    """What a failing run of pytest says."""
+    if found := KILLER.search(printed):
+        return KILLED, found[1]
+    if status < 0:
+        return KILLED, f"signal {-status}"
+    if "while loading conftest" in printed or status in (1, 2, 3):
+        return KILLED, "the import"
+    return UNCLEAR, printed.strip().splitlines()[-1] if printed.strip() else f"pytest's status {status}"
+
+
+def proofless(outcomes: Sequence[Outcome], chosen: Sequence[Mutant], copy: Copy, limit: float) -> set[str]:
+    """Of the tests that noticed mutants those that fail without one as well."""
+    operators = {m.name: m.operators for m in chosen}
+    of_suite = {o.by for o in outcomes if o.by.startswith("tests/") and not _only(o, operators)}
+    found = _failing(copy, of_suite, "", limit)
+    with_only = [o for o in outcomes if o.by.startswith("tests/") and _only(o, operators)]
+    names = ",".join(dict.fromkeys(operators[o.name] for o in with_only))
+    return found | _failing(copy, {o.by for o in with_only}, names, limit)
+
+
+def _only(outcome: Outcome, operators: dict[str, str]) -> bool:
+    return outcome.stage == "selection" and bool(operators[outcome.name])
+
+
+def _failing(copy: Copy, tests: Iterable[str], operators: str, limit: float) -> set[str]:
+    """Those of the tests that fail in the copy as it is."""
+    chosen = sorted(tests)
+    if not chosen:
+        return set()
+    status, printed = copy.pytest([*chosen, "--maxfail=1000"], operators, limit * 10)
+    return set(KILLER.findall(printed)) if status in (0, 1) else set(chosen)
+
+
+def run(chosen: Sequence[Mutant], options: argparse.Namespace) -> list[Outcome]:
+    """The outcome of each mutant, in their order."""
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        copies: SimpleQueue[Copy] = SimpleQueue()
+        for job in range(options.jobs):
+            copies.put(Copy(Path(folder) / f"copy{job}"))
+
+        def one(mutant: Mutant) -> Outcome:
+            copy = copies.get()
+            try:
+                outcome = attempt(mutant, copy, options)
+            finally:
+                copies.put(copy)
+            print(f"{outcome.state:>8}  {outcome.seconds:6.1f} s  {outcome.name}  {outcome.by}", flush=True)
+            return outcome
+
+        with ThreadPoolExecutor(options.jobs) as pool:
+            outcomes = list(pool.map(one, chosen))
+        wrong = proofless(outcomes, chosen, copies.get(), options.limit)
+    return [
+        replace(o, state=UNCLEAR, by=f"{o.by} fails without it") if o.by in wrong else o for o in outcomes
+    ]
+
+
+def remember(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """Write the summary: these outcomes, and those that are known of other mutants of the list."""
+    known = {o["name"]: Outcome(**o) for o in json.loads(SUMMARY.read_text())} if SUMMARY.exists() else {}
+    known |= {o.name: o for o in outcomes}
+    listed = {m.name for m in mutants()}
+    kept = [o for o in known.values() if o.name in listed]
+    SUMMARY.parent.mkdir(exist_ok=True)
+    SUMMARY.write_text(json.dumps([asdict(o) for o in kept], indent=1))
+    return kept
+
+
+def table(outcomes: Sequence[Outcome], by: str) -> str:
+    """The counts by an attribute of outcomes, "place" or "kind", with a line of all."""
+    lines = [f"{by:<14}{'mutants':>8}{'killed':>8}{'survived':>10}{'explained':>11}{'unclear':>9}{'rate':>8}"]
+    groups = sorted({getattr(o, by) for o in outcomes})
+    for group in [*groups, "all"]:
+        members = [o for o in outcomes if group in ("all", getattr(o, by))]
+        states = Counter(o.state for o in members)
+        explained = sum(o.state == SURVIVED and bool(o.explained) for o in members)
+        lines.append(
+            f"{group:<14}{len(members):>8}{states[KILLED]:>8}{states[SURVIVED]:>10}{explained:>11}"
+            f"{states[UNCLEAR]:>9}{100 * states[KILLED] / len(members):>7.1f}%"
+        )
+    return "\n".join(lines)
+
+
+def report(outcomes: Sequence[Outcome]) -> str:
+    """The tables by place and by kind, and every mutant that no test noticed."""
+    lines = [table(outcomes, "place"), "", table(outcomes, "kind"), ""]
+    lines += [
+        f"{o.state}: {o.place}: {o.name}" + (f" ({o.explained or o.by})" if o.explained or o.by else "")
+        for o in outcomes
+        if o.state != KILLED
+    ]
+    return "\n".join(lines)
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python dev.py mutants", description=__doc__)
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="a mutant, or a part of names (default: all)"
+    )
+    parser.add_argument("--place", choices=PLACES, help="the mutants of this file of the list")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many at a time")
+    parser.add_argument("--quick", action="store_true", help="only the tests that each mutant names")
+    parser.add_argument("--limit", type=float, default=600, metavar="SECONDS", help="of one run of pytest")
+    parser.add_argument("--report", action="store_true", help="run nothing, show what earlier runs found")
+    return parser.parse_args(arguments)
+
+
+def chosen_by(options: argparse.Namespace) -> list[Mutant]:
+    """The mutants that the arguments name. Raises ListError for a name that none has in it."""
+    found = mutants(options.place)
+    if unknown := [part for part in options.names if not any(part in m.name for m in found)]:
+        raise ListError(f"no mutant is called {', '.join(unknown)}")
+    return [m for m in found if not options.names or any(part in m.name for part in options.names)]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; its status is 1 when a mutant survives without an explanation, or is unclear."""
+    options = parse(arguments)
+    try:
+        chosen = chosen_by(options)
+    except ListError as error:
+        print(error, file=sys.stderr)
+        return 2
+    outcomes = [] if options.report else run(chosen, options)
+    known = remember(outcomes)
+    names = {m.name for m in chosen}
+    print(report([o for o in known if o.name in names]))
+    bad = [o for o in outcomes if o.state == UNCLEAR or (o.state == SURVIVED and not o.explained)]
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

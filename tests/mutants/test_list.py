@@ -1,0 +1,46 @@
+"""The list of mutants can be used: each has its one place, and changes it. What kills them: dev.py mutants."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+import pytest
+import yaml
+from mutants import KINDS, PLACES, Mutant, mutants, source
+from scratch import PROJECT
+
+ALL = mutants()
+
+
+@pytest.mark.parametrize("mutant", ALL, ids=lambda m: m.name)
+def test_a_mutant_changes_its_file_in_one_place(mutant: Mutant) -> None:
+    text = source(mutant.file)
+    changed = mutant.applied(text)
+    assert changed != text
+    if mutant.file.endswith(".py"):
+        assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(text))
+    elif mutant.file.endswith(".yaml"):
+        assert yaml.safe_load(changed) != yaml.safe_load(text)
+
+
+@pytest.mark.parametrize("mutant", ALL, ids=lambda m: m.name)
+def test_a_mutant_says_what_it_is(mutant: Mutant) -> None:
+    assert mutant.kind in KINDS
+    assert mutant.tests or mutant.operators
+    files = [s.partition("::")[0] for s in mutant.selection if s.startswith("tests/")]
+    assert files and all((PROJECT / f).exists() for f in files)
+
+
+def test_names_are_unique() -> None:
+    assert [name for name, n in Counter(m.name for m in ALL).items() if n > 1] == []
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_places_are_covered(place: str) -> None:
+    assert sum(m.place == place for m in ALL) >= PLACES[place]
+
+
+def test_no_change_is_listed_twice() -> None:
+    changes = Counter((m.file, m.within, m.find, m.replace) for m in ALL)
+    assert [change for change, n in changes.items() if n > 1] == []

@@ -1,0 +1,65 @@
+"""A scratch copy of the project, which may be changed; in its processes ``tengen`` is the copy."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent
+FOLDERS = ("codegen", "declarations", "generated", "runtime", "templates", "tests")
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A copy of the project, and the environment in which its processes import it."""
+
+    root: Path
+    environment: Mapping[str, str]
+
+    def run(
+        self, *command: str, shell: bool = False, limit: float | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command in the copy's folder; what it writes to stderr is with its stdout.
+
+        Raises subprocess.TimeoutExpired when it takes longer than ``limit`` seconds.
+        """
+        return subprocess.run(
+            " ".join(command) if shell else command,
+            shell=shell,
+            cwd=self.root,
+            env=dict(self.environment),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=limit,
+        )
+
+    def python(self, *arguments: str, limit: float | None = None) -> subprocess.CompletedProcess[str]:
+        """Run the interpreter of the tests."""
+        return self.run(sys.executable, *arguments, limit=limit)
+
+
+def copy_project(root: Path, names: Iterable[str] = FOLDERS) -> Scratch:
+    """Copy folders and files of the project to ``root``, with pyproject.toml."""
+    root.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        source = PROJECT / name
+        if source.is_dir():
+            # Compiled files come along: the copies have the times of their sources.
+            shutil.copytree(source, root / name, ignore=shutil.ignore_patterns(".*"))
+        else:
+            shutil.copy2(source, root)
+    shutil.copy2(PROJECT / "pyproject.toml", root)
+    spec = importlib.util.spec_from_file_location("dev", PROJECT / "dev.py")
+    assert spec is not None and spec.loader is not None
+    dev = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(dev)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    path = os.pathsep.join((str(Path(sys.executable).parent), kept.get("PATH", "")))
+    return Scratch(root, {**kept, "PYTHONPATH": str(dev.tree(root)), "PATH": path})
