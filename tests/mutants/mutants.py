@@ -39,11 +39,22 @@ PLACES = {
     "codegen": 0,
 }
 
-KINDS = frozenset(
-    """
-    sign conjugate factor term operand saved mask dtype promotion default bound remainder axis order
-    nan alias version hook accumulate edge state check message cache shape random branch thread
-    """.split()
+KINDS = (
+    *("sign", "conjugate", "factor", "term", "operand", "saved", "mask", "dtype", "promotion", "default"),
+    *(
+        "bound",
+        "remainder",
+        "axis",
+        "order",
+        "nan",
+        "alias",
+        "version",
+        "hook",
+        "accumulate",
+        "edge",
+        "state",
+    ),
+    *("check", "message", "cache", "shape", "random", "branch", "thread"),
 )
 
 KEYS = frozenset({"name", "kind", "file", "find", "within", "replace", "tests", "operators", "survives"})

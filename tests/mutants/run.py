@@ -1,8 +1,8 @@
 """Whether the tests notice mistakes: ``python dev.py mutants [NAME ...] [--place P] [--jobs N] [--quick]``.
 
 Each mutant is put into a copy of the project, whose tests then run until one fails: first the mutant's own
-selection, then, unless --quick, all others. A generator that fails and a test that hangs notice it as well. At
-the end whatever noticed a mutant must pass without one, else it is no proof.
+selection, then, unless --quick, all others. A generator that fails and a test that hangs notice it as well.
+At the end whatever noticed a mutant must pass without one, else it is no proof.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from queue import SimpleQueue
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from mutants import PLACES, ListError, Mutant, mutants
-from scratch import PROJECT, Scratch, copy_project
+from scratch import PROJECT, copy_project
 
 ONLY = "TENGEN_TEST_ONLY"  # of tengen.testing.declared, which a mutant may break
 SUMMARY = PROJECT / ".cache" / "mutants.json"

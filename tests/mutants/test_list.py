@@ -1,4 +1,4 @@
-"""The list of mutants can be used: each has its one place, and changes it. What kills them: dev.py mutants."""
+"""The list of mutants can be used: each has its one place, and changes it. ``dev.py mutants`` kills them."""
 
 from __future__ import annotations
 
