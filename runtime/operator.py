@@ -138,7 +138,8 @@ class Operator:
 
     def _inferred(self, arguments: tuple[Any, ...]) -> dtype:
         if self.factory == "default":
-            return get_default_dtype()
+            given = arguments[: self.options]
+            return default_complex() if any(v.__class__ is complex for v in given) else get_default_dtype()
         if self.factory == "int64":
             return int64
         values = [arguments[i] for i in self.factory if arguments[i] is not None]

@@ -188,18 +188,21 @@ def _spaced(start: Number, end: Number, steps: int, dtype: DType) -> Array:
 
 
 def linspace(start: Number, end: Number, steps: int, dtype: DType) -> Array:
-    """``steps`` numbers from ``start`` to ``end``. Raises RuntimeError for a negative number of steps."""
-    return _real_part(_spaced(start, end, steps, dtype), dtype).astype(dtype)
+    """``steps`` numbers from ``start`` to ``end``. Raises RuntimeError for a negative number of steps, and
+    for complex ends of a real dtype."""
+    return _checked(_spaced(start, end, steps, dtype), dtype).astype(dtype)
 
 
 def logspace(start: Number, end: Number, steps: int, base: float, dtype: DType) -> Array:
     """``base`` to the powers that ``linspace`` gives. Raises RuntimeError as that does."""
-    powers = np.power(base, _spaced(start, end, steps, dtype))
-    return _real_part(powers, dtype).astype(dtype)
+    return np.power(base, _checked(_spaced(start, end, steps, dtype), dtype)).astype(dtype)
 
 
-def _real_part(array: Array, dtype: DType) -> Array:
-    return array.real if dtype.kind != "c" else array
+def _checked(array: Array, dtype: DType) -> Array:
+    """The array. Raises RuntimeError for complex numbers that are to become real ones."""
+    if array.dtype.kind == "c" and dtype.kind != "c":
+        raise RuntimeError(f"the ends are complex, which {dtype.name} cannot hold")
+    return array
 
 
 # -- triangles ----------------------------------------------------------------------------

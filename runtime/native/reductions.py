@@ -227,6 +227,13 @@ def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Arra
     return mean if mean.dtype == result else mean.astype(result)
 
 
+def degrees_of_freedom(elements: int, correction: complex | None) -> float:
+    """The divisor of a variance. Raises RuntimeError for a complex correction."""
+    if isinstance(correction, complex):
+        raise RuntimeError(f"correction must be a real number, but got {correction}")
+    return max(elements - (1 if correction is None else correction), 0)
+
+
 def var_mean(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
     """The variance (real) and the mean over ``dim``; the divisor is the count less ``correction``,
     by default 1. Without degrees of freedom the variance is NaN or infinite."""
@@ -236,7 +243,7 @@ def var_mean(self: Array, dim: Dims, correction: float | None, keepdim: bool) ->
         square = deviation.real * deviation.real + deviation.imag * deviation.imag
     else:
         square = deviation * deviation
-    free = max(count(self, dim) - (1 if correction is None else correction), 0)
+    free = degrees_of_freedom(count(self, dim), correction)
     variance = np.divide(sum_dim(np.asarray(square), dim, keepdim, None), free)
     if keepdim or self.ndim == 0:
         return variance, mean
@@ -261,7 +268,7 @@ def _variance_of_few(self: Array, dim: Dims, correction: float | None, keepdim: 
     deviation = self - mean
     deviation *= deviation
     total = deviation.dot(ones[:, :1] if keepdim else ones[0])
-    free = max(columns - (1 if correction is None else correction), 0)
+    free = degrees_of_freedom(columns, correction)
     return np.divide(total, sums.number(char, free), out=total)
 
 

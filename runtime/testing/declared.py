@@ -30,6 +30,7 @@ from tengen.generated.backends import BACKENDS
 from tengen.operator import operator as find_operator
 from tengen.scalar_type import dtype, named
 from tengen.testing.samples import Call, CallMaker, backward_call, plain
+from tengen.testing.special import with_complex_numbers
 
 REAL, COMPLEX = tengen.float64, tengen.complex128
 
@@ -146,6 +147,17 @@ def dtypes_of(operator: Operator) -> list[dtype]:
     return [named(s.dtype) for s in declarations().scalar_types if listed is not None and s.name in listed]
 
 
+def complex_dtypes(call: Call) -> list[dtype]:
+    """The complex scalar types that a call is for; of a composite, COMPLEX, if it computes in that."""
+    if not composite(call.operator):
+        return [d for d in dtypes_of(call.operator) if d.is_complex and call.takes(d)]
+    try:
+        run(str(call.operator.name), call.tensors(COMPLEX))
+    except Exception:
+        return []
+    return [COMPLEX]
+
+
 def working_dtypes(call: Call) -> list[dtype]:
     """float64 and complex128 where the sample is for them, else what there is."""
     has = [d for d in dtypes_of(call.operator) or [REAL, *(call.only or ())] if call.takes(d)]
@@ -232,7 +244,9 @@ def calls(name: str) -> list[Call]:
     """The good samples of an operator with their inputs."""
     operator = operators()[name]
     if good_samples(operator):
-        return [_maker().call(operator, s) for s in good_samples(operator)]
+        given = [_maker().call(operator, s) for s in good_samples(operator)]
+        refused = [call for call, _ in bad_calls(operator)]
+        return given + with_complex_numbers(given, refused, complex_dtypes)
     found = calls(made_beside(operator))
     if operator.name.base.endswith("_forward"):
         has = frozenset(dtypes_of(operators()[made_beside(operator)]) or dtypes_of(operator))

@@ -43,7 +43,7 @@ class Random:
             return self._integers(kind, rng)
         real = self._real(rng)
         if kind.is_complex:
-            real = real + 1j * self._real(rng)
+            real = self._turned(real, rng) + 1j * self._turned(self._real(rng), rng)
         if self.form == "posdef":
             adjoint = np.swapaxes(real, -1, -2).conj()
             real = real @ adjoint + self.shape[-1] * np.eye(self.shape[-1])
@@ -65,6 +65,11 @@ class Random:
             steps = (rng.permutation(count) + 0.5 + 0.3 * rng.uniform(-1, 1, count)) / max(count, 1)
             return self.low + (self.high - self.low) * steps.reshape(self.shape)
         return rng.uniform(self.low, self.high, self.shape)
+
+    def _turned(self, part: Any, rng: np.random.Generator) -> Any:
+        """A part of complex numbers, on both sides of zero: a domain is of real numbers."""
+        turned = self.low >= 0 and self.form != "posdef"
+        return part * rng.choice([-1.0, 1.0], self.shape) if turned else part
 
 
 @dataclass(frozen=True)
