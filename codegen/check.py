@@ -87,12 +87,27 @@ class OperatorChecker:
             determined=samples.determined(schema, fields.get("determined")),
             tolerance=samples.tolerance(fields.get("tolerance")),
             differs=samples.differs(fields.get("differs")),
+            saves_result=self.saves_result(declared, kernels),
             symbolic=self.symbolic_checker.symbolic(schema, fields.get("symbolic")),
             write_back=self.symbolic_checker.write_back(schema, fields.get("write_back")),
             batching=self.batching_checker.batching(schema, fields.get("batching"), tags, composite),
             doc=" ".join(fields["doc"].value.split()) if "doc" in fields else "",
             accepted={key: value for key, value in fields.items() if key not in _UNDERSTOOD},
         )
+
+    def saves_result(self, declared: Declared, kernels: Mapping[str, Kernel]) -> bool:
+        """What ``saves_result`` says; it is for kernels from which a derivative can follow."""
+        located = declared.fields.get("saves_result")
+        if located is None:
+            return False
+        if COMPOSITES[0] in kernels or not any(kernel.function is None for kernel in kernels.values()):
+            self.report.error(
+                located.key or located.place,
+                f"saves_result of {declared.schema.name}, whose derivative cannot follow from its kernel",
+                length=len("saves_result"),
+                expected="an expression as kernel; a derivatives entry says by its formulas what is saved",
+            )
+        return bool(located.value)
 
     def untested(self, declared: Declared, tags: frozenset[str]) -> None:
         """Pointwise operators have samples by default; others are tested through another one."""

@@ -86,6 +86,13 @@ class DerivativeChecker:
                 expected="no entry, or the dispatch key CompositeExplicitAutograd",
             )
             return None
+        if operator.saves_result:
+            self.report.error(
+                located.place,
+                f"{operator.name} has this entry, and the key saves_result",
+                length=len(str(operator.name)),
+                expected="one of them: the formulas of an entry say what is saved",
+            )
         return self.entry(entry, operator)
 
     def without_name(self, entry: Entry) -> None:

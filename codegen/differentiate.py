@@ -111,7 +111,7 @@ def derivative_of(operator: Operator, language: Language) -> Derivative:
     """The derivative of an operator whose kernel is an expression. Raises Underivable when there is none."""
     kernel = kernel_of(operator)
     best: Plan | None = None
-    for with_result in (False, True):
+    for with_result in (False, True) if operator.saves_result else (False,):
         plan = Plan(operator, kernel, language.graph(operator), with_result)
         if best is None or plan.cost < best.cost:
             best = plan
@@ -284,7 +284,8 @@ class Plan:
 
     def _repeated(self, roots: Iterable[Node]) -> set[Node]:
         """The parts with operators that have more than one use."""
-        uses: dict[Node, int] = {}
+        roots = list(roots)
+        uses = {root: roots.count(root) for root in roots}
         for node in self._reached(roots):
             if node is not self._result:
                 for part in node.parts:

@@ -44,6 +44,7 @@ _MORE = (
     Key("operators", _MAP, "Python's special methods that call it"),
     Key("factory", _MAP, "how a creation operator finds its dtype"),
     Key("batching", ("str", "map"), "what vmap does to it"),
+    Key("saves_result", _BOOL, "whether a derivative that follows from the kernel may save the result"),
     Key("symbolic", _STR, "the operator in ONNX"),
     Key("write_back", _STR, "of a view: the tensor after a write to the view"),
     Key("doc", _STR, "the docstring"),

@@ -348,6 +348,7 @@ class Operator:
     determined: tuple[Formula, ...] = ()  # expressions of results that are not unique themselves
     tolerance: Mapping[str, float] = field(default_factory=dict)
     differs: Mapping[str, str] = field(default_factory=dict)  # reasons, by ScalarType or aspect
+    saves_result: bool = False  # whether a derivative that follows from the kernel may save the result
     symbolic: Rule | None = None  # over ONNX's operators
     write_back: Rule | None = None  # of a view: the tensor after a write to the view
     doc: str = ""
@@ -507,6 +508,11 @@ class NodeSpec:
     refused: tuple[Argument, ...] = ()  # Tensor arguments of which the entry says nothing
     module: str = "_nodes"  # what generated code calls the module of the class
 
+    @property
+    def constants(self) -> tuple[int, ...]:
+        """The numbers of the saved results that have no gradient."""
+        return tuple(s.index for s in self.saved if s.what == "result" and s.index not in self.outputs)
+
 
 @dataclass(frozen=True, slots=True)
 class JvpSpec:
@@ -618,6 +624,7 @@ class Record:
     saves: tuple[SaveGroup, ...]
     outputs: tuple[int, ...]
     saves_results: bool
+    constants: tuple[int, ...]  # the saved results that have no gradient
 
 
 @dataclass(frozen=True, slots=True)

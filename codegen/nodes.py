@@ -147,9 +147,7 @@ class NodeWriter:
             released=released,
             shown=spec.shown,
             num_inputs=number_of_gradients(spec.operator),
-            constants=tuple(
-                s.index for s in spec.saved if s.what == "result" and s.index not in spec.outputs
-            ),
+            constants=spec.constants,
             doc=f"{spec.operator.schema}",
         )
 

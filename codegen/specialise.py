@@ -365,6 +365,7 @@ class Specialiser:
             saves=tuple(_saves(operator, node, flat)),
             outputs=node.outputs,
             saves_results=any(s.what == "result" for s in node.saved),
+            constants=node.constants,
         )
 
 

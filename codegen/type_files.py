@@ -132,6 +132,7 @@ class BackendFiles:
             "from tengen.autograd.node import next_sequence_nr",
             "from tengen.autograd.variable_type_utils import store, writes_freely, written",
             "from tengen.node_support import not_differentiable, record_not_implemented",
+            "from tengen.storage import storage_of",
             f"from {self.scope.package}.{self.stem}_types import ({plain})",
             "",
             *lazy_modules(self.specialiser.modules),

@@ -20,6 +20,7 @@ from tengen.autograd.saved_variable import (
     unpack_tensor,
 )
 from tengen.autograd.view import differentiable
+from tengen.storage import storage_of
 
 _float32 = np.dtype("float32")
 
@@ -222,6 +223,8 @@ def record_composite(
     node.shape = outs[0]._array.shape if single else tuple(o._array.shape for o in outs)
     node.type = outs[0]._type if single else tuple(o._type for o in outs)
     node.next_edges = tuple([None if t is None else gradient_edge(t) for t in flat])
+    if any([what == "result" for what, _ in (saved or {}).values()]):
+        node.result_versions = {n: ((storage_of(outs[n]), 0),) for n in node.constants}
     for slot, (what, value) in (saved or {}).items():
         _save(node, slot, what, value, outs)
     for i in outputs:
@@ -232,7 +235,6 @@ def record_composite(
 
 def _save(node: Any, slot: str, what: str, value: Any, outs: tuple[Any, ...]) -> None:
     if what == "result":
-        node.result_versions = None
         setattr(node, slot, outs[value]._array)
     elif what == "tensor":
         setattr(node, slot, value)

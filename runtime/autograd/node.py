@@ -189,7 +189,8 @@ class SavesResults(Node):
     """A Node that keeps an array of its own results, not the tensors: that would be a cycle.
 
     So that a later write into such a result is seen all the same, the result's Storage is noted
-    here when it is made, with the version it has then.
+    here when it is made, with the version it has then: that of a result without a gradient, which
+    does not know this Node, at once.
     """
 
     __slots__ = ("result_versions",)

@@ -240,7 +240,8 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     n = len(batch)
     parts = self.reshape(*batch, channels // (r * r), r, r, height, width)
     moved = parts.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return moved.reshape(*batch, channels // (r * r), height * r, width * r).contiguous()
+    shape = (*batch, channels // (r * r), height * r, width * r)
+    return F._unsafe_view(moved.clone(memory_format=tengen.contiguous_format), shape)
 
 
 def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
@@ -261,7 +262,8 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     n = len(batch)
     parts = self.reshape(*batch, channels, height // r, r, width // r, r)
     moved = parts.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return moved.reshape(*batch, channels * r * r, height // r, width // r).contiguous()
+    shape = (*batch, channels * r * r, height // r, width // r)
+    return F._unsafe_view(moved.clone(memory_format=tengen.contiguous_format), shape)
 
 
 # ------------------------------------------------------------------------ normalisation

@@ -64,11 +64,11 @@ def sgn_backward(grad: Tensor, self: Tensor, sgn: Tensor) -> Tensor:
     return tengen.where(modulus == 0, 0, (grad - sgn * along) / modulus)
 
 
-def sinc_backward(grad: Tensor, self: Tensor, sinc: Tensor) -> Tensor:
+def sinc_backward(grad: Tensor, self: Tensor) -> Tensor:
     """(cos(pi x) - sinc(x)) / x, and 0 at 0."""
     at_zero = self == 0
     divisor = tengen.where(at_zero, 1, self)
-    return tengen.where(at_zero, 0, grad * (((self * math.pi).cos() - sinc) / divisor).conj())
+    return tengen.where(at_zero, 0, grad * (((self * math.pi).cos() - self.sinc()) / divisor).conj())
 
 
 # -- clamp --------------------------------------------------------------------------------

@@ -27,7 +27,12 @@ def formula(text: str) -> Formula:
 
 
 def derivative(
-    declared: Declarations, arguments: str, kernel: str, complex: bool = False, key: str = "CPU"
+    declared: Declarations,
+    arguments: str,
+    kernel: str,
+    complex: bool = False,
+    key: str = "CPU",
+    saves_result: bool = False,
 ) -> Derivative:
     types = frozenset({"Float", "Double", *(["ComplexDouble"] if complex else [])})
     operator = Operator(
@@ -37,6 +42,7 @@ def derivative(
         kernels={key: Kernel(formula(kernel))},
         tags=frozenset({"pointwise"}),
         dtypes={"CPU": types},
+        saves_result=saves_result,
     )
     return derivative_of(operator, Language.of(declared))
 
@@ -52,8 +58,8 @@ TWO = "Tensor self, Tensor other"
 @pytest.mark.parametrize(
     ("arguments", "kernel", "expected"),
     [
-        (ONE, "xp.exp(self)", "grad * result"),
-        (ONE, "xp.tanh(self)", "grad * (1 - square(result))"),
+        (ONE, "xp.exp(self)", "grad * exp(self)"),
+        (ONE, "xp.tanh(self)", "grad * (1 - square(tanh(self)))"),
         (ONE, "self", "grad"),
         (ONE, "-self", "-grad"),
         (ONE, "2 * self + 1", "2 * grad"),
@@ -83,12 +89,13 @@ def test_what_gradients_have_in_common_is_computed_once(declared: Declarations) 
     assert texts(found) == {"self": "grad * other / grad_part0", "other": "-(grad * self / grad_part0)"}
 
 
-def test_a_result_is_saved_where_that_is_less(declared: Declarations) -> None:
-    assert "result" not in texts(derivative(declared, TWO, "self * xp.exp(other)"))["self"]
-    assert texts(derivative(declared, TWO, "xp.exp(self + other)")) == {
-        "self": "grad * result",
-        "other": "grad * result",
-    }
+def test_a_result_is_saved_where_that_is_less_and_said(declared: Declarations) -> None:
+    product = derivative(declared, TWO, "self * xp.exp(other)", saves_result=True)
+    assert "result" not in texts(product)["self"]
+    for saves_result, part in ((True, "grad * result"), (False, "grad * exp(self + other)")):
+        found = derivative(declared, TWO, "xp.exp(self + other)", saves_result=saves_result)
+        assert [s.formula.text for s in found.shared] == [part]
+        assert texts(found) == {"self": "grad_part0", "other": "grad_part0"}
 
 
 def test_gradients_are_conjugate_where_numbers_may_be_complex(declared: Declarations) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
+from sides import TENGEN, Side, cotangent, start
 
-import tengen
 from tengen.scalar_type import named
 from tengen.testing import declared
 from tengen.testing.closeness import close, tolerance
-from tengen.testing.declared import calls, determined, operators, run
-from tengen.testing.differentiable import all_inputs, hermitian, inputs_of
+from tengen.testing.declared import calls, operators, run
+from tengen.testing.differentiable import all_inputs, inputs_of
 from tengen.testing.samples import Call
 
 torch = pytest.importorskip("torch")
@@ -81,27 +79,6 @@ def compare(call: Call, kind: Any, ours: Any, theirs: Any) -> None:
         close(g, e, 10 * tolerance(call.operator, kind), "gradient")
 
 
-class Side:
-    """What is asked of one of the libraries."""
-
-    def __init__(
-        self,
-        library: Any,
-        make: Callable[[Any], Any],
-        call: Callable[[Call, list[Any]], Any],
-        unique: Callable[..., list[Any]],
-        array: Callable[[Any], Any],
-    ) -> None:
-        self.library, self.make, self.call, self.unique, self.array = library, make, call, unique, array
-
-
-TENGEN = Side(
-    tengen,
-    tengen.from_numpy,
-    lambda call, values: run(str(call.operator.name), values),
-    determined,
-    lambda t: np.asarray(t.numpy()),
-)
 TORCH = Side(
     torch,
     side.from_array,
@@ -125,18 +102,3 @@ def gradients(of: Side, call: Call, kind: Any, places: Sequence[Any]) -> tuple[l
     seeds = [of.make(cotangent(r, i)).to(r.dtype) for i, r in enumerate(wanted)]
     found = of.library.autograd.grad(wanted, inputs, seeds, allow_unused=True)
     return recorded, [None if g is None else of.array(g) for g in found]
-
-
-def cotangent(result: Any, number: int) -> np.ndarray[Any, Any]:
-    """The gradient of a result: random, and the same for both sides."""
-    shape = tuple(result.shape)
-    rng = np.random.default_rng(zlib.crc32(f"{shape} {number}".encode()))
-    real = np.asarray(rng.uniform(0.5, 1.5, shape))
-    return np.asarray(real + 1j * rng.uniform(0.5, 1.5, shape)) if result.is_complex() else real
-
-
-def start(call: Call, values: list[Any]) -> list[Any]:
-    """The arguments with leaves among them; what is written to is a copy of its leaf."""
-    if call.operator.name.inplace:
-        return [values[0].clone(), *values[1:]]
-    return [(v + v.mH) / 2 if hermitian(s) else v for v, s in zip(values, call.values, strict=True)]
