@@ -35,8 +35,8 @@ PLACES = {
     "formulas": 25,
     "func": 15,
     "runtime": 30,
-    "libraries": 0,
-    "codegen": 0,
+    "libraries": 25,
+    "codegen": 25,
 }
 
 KINDS = (

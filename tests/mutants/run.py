@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -162,7 +163,25 @@ def _failing(copy: Copy, tests: Iterable[str], operators: str, limit: float) -> 
     return set(KILLER.findall(printed)) if status in (0, 1) else set(chosen)
 
 
-def run(chosen: Sequence[Mutant], options: argparse.Namespace) -> list[Outcome]:
+class Summary:
+    """What is known of the mutants of the list, in a file that every outcome is written to."""
+
+    def __init__(self, file: Path = SUMMARY) -> None:
+        self.file = file
+        listed = {m.name for m in mutants()}
+        found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+        self.outcomes = {o["name"]: Outcome(**o) for o in found if o["name"] in listed}
+        self._lock = threading.Lock()
+
+    def add(self, outcomes: Iterable[Outcome]) -> None:
+        """Take over what was found of some mutants."""
+        with self._lock:
+            self.outcomes |= {o.name: o for o in outcomes}
+            self.file.parent.mkdir(exist_ok=True)
+            self.file.write_text(json.dumps([asdict(o) for o in self.outcomes.values()], indent=1))
+
+
+def run(chosen: Sequence[Mutant], options: argparse.Namespace, summary: Summary) -> list[Outcome]:
     """The outcome of each mutant, in their order."""
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copies: SimpleQueue[Copy] = SimpleQueue()
@@ -176,6 +195,7 @@ def run(chosen: Sequence[Mutant], options: argparse.Namespace) -> list[Outcome]:
             finally:
                 copies.put(copy)
             print(f"{outcome.state:>8}  {outcome.seconds:6.1f} s  {outcome.name}  {outcome.by}", flush=True)
+            summary.add([outcome])
             return outcome
 
         with ThreadPoolExecutor(options.jobs) as pool:
@@ -184,17 +204,6 @@ def run(chosen: Sequence[Mutant], options: argparse.Namespace) -> list[Outcome]:
     return [
         replace(o, state=UNCLEAR, by=f"{o.by} fails without it") if o.by in wrong else o for o in outcomes
     ]
-
-
-def remember(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """Write the summary: these outcomes, and those that are known of other mutants of the list."""
-    known = {o["name"]: Outcome(**o) for o in json.loads(SUMMARY.read_text())} if SUMMARY.exists() else {}
-    known |= {o.name: o for o in outcomes}
-    listed = {m.name for m in mutants()}
-    kept = [o for o in known.values() if o.name in listed]
-    SUMMARY.parent.mkdir(exist_ok=True)
-    SUMMARY.write_text(json.dumps([asdict(o) for o in kept], indent=1))
-    return kept
 
 
 def table(outcomes: Sequence[Outcome], by: str) -> str:
@@ -207,7 +216,7 @@ def table(outcomes: Sequence[Outcome], by: str) -> str:
         explained = sum(o.state == SURVIVED and bool(o.explained) for o in members)
         lines.append(
             f"{group:<14}{len(members):>8}{states[KILLED]:>8}{states[SURVIVED]:>10}{explained:>11}"
-            f"{states[UNCLEAR]:>9}{100 * states[KILLED] / len(members):>7.1f}%"
+            f"{states[UNCLEAR]:>9}{100 * states[KILLED] / max(len(members), 1):>7.1f}%"
         )
     return "\n".join(lines)
 
@@ -252,10 +261,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ListError as error:
         print(error, file=sys.stderr)
         return 2
-    outcomes = [] if options.report else run(chosen, options)
-    known = remember(outcomes)
+    summary = Summary()
+    outcomes = [] if options.report else run(chosen, options, summary)
+    summary.add(outcomes)
     names = {m.name for m in chosen}
-    print(report([o for o in known if o.name in names]))
+    print(report([o for o in summary.outcomes.values() if o.name in names]))
     bad = [o for o in outcomes if o.state == UNCLEAR or (o.state == SURVIVED and not o.explained)]
     return 1 if bad else 0
 
