@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import keyword
 
 from .model import Argument, BaseType, ListType, OptionalType, Return, Type
@@ -104,4 +105,11 @@ def _list_default(type_: Type, text: str) -> str:
 def default_value(argument: Argument) -> object:
     """The default as a value, for tables."""
     text = default(argument)
-    return None if text is None else eval(text, {"__builtins__": {}}, {"inf": float("inf")})
+    return None if text is None else ast.literal_eval(_Infinite().visit(ast.parse(text, mode="eval")))
+
+
+class _Infinite(ast.NodeTransformer):
+    """Replaces the name ``inf``, which is no literal of Python, by the number."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(float("inf")) if node.id == "inf" else node

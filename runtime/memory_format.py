@@ -22,7 +22,7 @@ class _Constant:
 
 
 def _constant(name: str) -> Any:
-    return globals()[name]
+    return CONSTANTS[name]
 
 
 class layout(_Constant):
@@ -43,6 +43,11 @@ contiguous_format: Final = memory_format("contiguous_format")
 preserve_format: Final = memory_format("preserve_format")
 channels_last: Final = memory_format("channels_last")
 channels_last_3d: Final = memory_format("channels_last_3d")
+
+#: All of them, by their names.
+CONSTANTS: Final[dict[str, layout | memory_format]] = {
+    c.name: c for c in (strided, contiguous_format, preserve_format, channels_last, channels_last_3d)
+}
 
 #: The order of the dimensions in memory, innermost first.
 _CHANNELS_LAST: Final = {channels_last: (1, 3, 2, 0), channels_last_3d: (1, 4, 3, 2, 0)}

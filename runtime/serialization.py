@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from tengen.device import as_device, device
-from tengen.legacy_type_dispatch import type_of
+from tengen.legacy_type_dispatch import backend_of_device, type_of
 from tengen.scalar_type import dtype, uint8
 from tengen.storage import UntypedStorage, untyped_storage_of
 from tengen.tensor_base import TensorBase
@@ -100,18 +100,28 @@ def deepcopy_tensor(tensor: Any, memo: dict[int, Any]) -> Any:
 
 def reduce_storage(storage: UntypedStorage) -> tuple[Any, ...]:
     """``UntypedStorage.__reduce__``: the bytes where there are any, else how many there would be."""
-    try:
-        memory = storage.memory()
-    except NotImplementedError:
-        return rebuild_storage, (storage.device, storage.nbytes())
-    return rebuild_storage, (storage.device, np.array(memory))
+    content = np.array(storage.memory()) if storage._backend.has_data else storage.nbytes()
+    return rebuild_storage, (storage.device, content)
 
 
-def rebuild_storage(where: device, content: np.ndarray[Any, Any] | int) -> UntypedStorage:
-    """A storage of the bytes, or of so many of them where the device has no data."""
-    backend = type_of(uint8, as_device(where)).backend
+def rebuild_storage(
+    where: device, content: np.ndarray[Any, Any] | int, onto: device | None = None
+) -> UntypedStorage:
+    """A storage of the bytes, or of so many of them where the device has no data.
+
+    Bytes go to the device ``onto`` when that is given. Raises UnpicklingError for a device with data when
+    there are none, and the other way round.
+    """
+    backend = backend_of_device(where)
+    if backend.has_data is isinstance(content, int):
+        has = "has no" if isinstance(content, int) else "has"
+        raise pickle.UnpicklingError(f"a storage on the device {where!s} was written that {has} data")
     if isinstance(content, int):
         return UntypedStorage(backend.lib.empty((content,), uint8.array_dtype), backend)
+    if onto is not None:
+        backend = backend_of_device(onto)
+    if not backend.has_data:
+        return rebuild_storage(onto or where, content.nbytes)
     return UntypedStorage(backend.lib.from_numpy(content), backend)
 
 
@@ -135,58 +145,34 @@ def load(
 ) -> Any:
     """Read what ``save`` wrote.
 
-    With ``weights_only`` (the default) nothing but tensors, numbers, strings and containers of
-    them is built, so that a file of unknown origin can run no code: ``pickle.UnpicklingError``
-    when there is anything else.
+    With ``map_location`` storages that have data go to that device; what shares memory shares it there.
+
+    With ``weights_only`` (the default) nothing but tensors, numbers, strings, NumPy's arrays of these, and
+    containers of them is built, so that a file of unknown origin can run no code: of pickles of the
+    protocols 2 to 5, with ``pickle.UnpicklingError`` for one that has anything else, is damaged, or nests
+    containers more than 500 deep. SECURITY.md says what is promised of such files.
     """
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as file:
             return load(file, map_location, weights_only=weights_only)
-    reader = _WeightsUnpickler(f) if weights_only else pickle.Unpickler(f)
-    found = reader.load()
-    return found if map_location is None else _moved(found, as_device(map_location))
+    where = None if map_location is None else as_device(map_location)
+    if not weights_only:
+        return _Unpickler(f, where).load()
+    from tengen.weights_unpickler import WeightsUnpickler
+
+    return WeightsUnpickler(f, where).load()
 
 
-#: What a pickle of weights may name: functions and classes that only build data.
-_ALLOWED = {
-    ("_codecs", "encode"),
-    ("collections", "OrderedDict"),
-    ("collections", "defaultdict"),
-    ("numpy", "dtype"),
-    ("numpy", "ndarray"),
-    ("numpy._core.multiarray", "_reconstruct"),
-    ("numpy._core.multiarray", "scalar"),
-    ("numpy._core.numeric", "_frombuffer"),
-    ("tengen", "Size"),
-    ("tengen", "Tensor"),
-    ("tengen", "device"),
-    ("tengen.nn.parameter", "Parameter"),
-    ("tengen.scalar_type_base", "named"),
-    ("tengen.serialization", "rebuild_storage"),
-    ("tengen.serialization", "rebuild_subclass"),
-    ("tengen.serialization", "rebuild_tensor"),
-}
+class _Unpickler(pickle.Unpickler):
+    """Python's, for files that are trusted, with the storages on a device."""
 
+    def __init__(self, file: IO[bytes], where: device | None) -> None:
+        super().__init__(file)
+        self.where = where
 
-class _WeightsUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _ALLOWED:
-            raise pickle.UnpicklingError(
-                f"the file names {module}.{name}, which is not allowed with weights_only=True; "
-                "load with weights_only=False only what you trust"
-            )
-        return super().find_class(module, name)
+        found = super().find_class(module, name)
+        return self.storage if found is rebuild_storage else found
 
-
-def _moved(value: Any, where: device) -> Any:
-    """``value`` with the tensors in its dicts, lists and tuples moved to a device."""
-    if isinstance(value, TensorBase):
-        found: Any = value
-        return found.to(where)
-    if isinstance(value, dict):
-        moved = copy.copy(value)
-        moved.update({key: _moved(item, where) for key, item in value.items()})
-        return moved
-    if type(value) in (list, tuple):
-        return type(value)(_moved(item, where) for item in value)
-    return value
+    def storage(self, where: device, content: np.ndarray[Any, Any] | int) -> UntypedStorage:
+        return rebuild_storage(where, content, self.where)

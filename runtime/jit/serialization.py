@@ -7,24 +7,33 @@ of unknown origin can run no code but the operators that its graph names.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from typing import IO, Any
+import pickle
+from collections.abc import Iterator
+from typing import IO, Any, TypeVar
 
-import tengen
 from tengen.device import device as Device
-from tengen.jit.graph import Constant, Graph, Node, Source, Value
+from tengen.jit.graph import Constant, Graph, Node, Source, Value, values_in
 from tengen.jit.trace import TracedFunction
-from tengen.memory_format import layout, memory_format
+from tengen.memory_format import CONSTANTS, layout, memory_format
 from tengen.operator import operator
 from tengen.scalar_type import dtype as DType
 from tengen.serialization import load as load_data
 from tengen.serialization import save as save_data
+from tengen.tensor import Tensor
 from tengen.utils.pytree import TreeSpec, tree_flatten, tree_unflatten
 
 File = str | os.PathLike[str] | IO[bytes]
 
+T = TypeVar("T")
+
 _FORMAT = "tengen.jit 1"
 _PLAIN = (type(None), bool, int, float, complex, str)
+
+
+class LoadError(pickle.UnpicklingError, RuntimeError):
+    """A file is no traced function, is damaged, or calls operators that there are not."""
+
+    __module__ = "tengen.jit"
 
 
 def save(m: TracedFunction, f: File) -> None:
@@ -42,13 +51,20 @@ def save(m: TracedFunction, f: File) -> None:
 def load(f: File, map_location: Device | str | None = None) -> TracedFunction:
     """Read what ``save`` wrote; the constants are moved to ``map_location``.
 
-    Raises RuntimeError for another file, and for a graph with an operator that is not declared here;
-    ``pickle.UnpicklingError`` for a file that holds anything else than data.
+    Raises ``pickle.UnpicklingError`` for a file that holds anything else than data, and ``LoadError``, which
+    is one and a RuntimeError, for other data, and for a graph with an operator that is not declared here.
     """
     found = load_data(f, map_location)
-    if not isinstance(found, dict) or found.get("format") != _FORMAT:
-        raise RuntimeError("jit.load: the file was not written by tengen.jit.save")
-    return _Reader(found).function(found)
+    if type(found) is not dict or found.get("format") != _FORMAT:
+        raise LoadError("jit.load: the file was not written by tengen.jit.save")
+    try:
+        record = _record(found, _FUNCTION, "a function")
+        return _Reader(record["values"]).function(record)
+    except LoadError:
+        raise
+    except Exception as error:
+        text = f"{type(error).__name__}: {str(error)[:200]}"
+        raise LoadError(f"jit.load: the file is damaged: {text}") from error
 
 
 # -- writing ---------------------------------------------------------------------------------
@@ -142,62 +158,160 @@ def _containers(tree: Any) -> Iterator[Any]:
 
 # -- reading ---------------------------------------------------------------------------------
 
+_FUNCTION = {
+    "format": str, "name": str, "takes": tuple, "gives": object, "plain": dict, "inputs": list,
+    "constants": list, "nodes": list, "outputs": list, "values": list,
+}  # fmt: skip
+_NODE = {
+    "operator": str, "arguments": tuple, "result": object, "source": object, "body": object, "inner": object,
+    "random": bool,
+}  # fmt: skip
 
-def _constant(name: str) -> Any:
-    found = getattr(tengen, name, None)
-    if not isinstance(found, (layout, memory_format)):
-        raise RuntimeError(f"jit.load: the file names a constant {name!r}, which there is not")
+
+def _need(holds: bool, what: str) -> None:
+    if not holds:
+        raise LoadError(f"jit.load: the file has {what}")
+
+
+def _record(given: Any, fields: dict[str, type], what: str) -> dict[str, Any]:
+    """``given``, which must be a dict of these fields and their types."""
+    _need(
+        type(given) is dict and given.keys() == fields.keys(),
+        f"{what} without the fields that it should have",
+    )
+    for name, kind in fields.items():
+        right = kind is object or type(given[name]) is kind
+        _need(right, f"{what} whose {name!r} is a {type(given[name]).__name__}, not a {kind.__name__}")
+    found: dict[str, Any] = given
     return found
 
 
-class _Reader:
-    """Makes the values that were written, and of their numbers the rest."""
+def _is(given: Any, *kinds: type) -> bool:
+    """Whether it is a tuple of items of exactly these types."""
+    return type(given) is tuple and [type(part) for part in given] == [*kinds]
 
-    def __init__(self, found: dict[str, Any]) -> None:
+
+class _Reader:
+    """Makes the values that were written, and of their numbers the rest.
+
+    What is read is refused unless it has the form that the writer gives it. No container may be met twice:
+    a few that contain one another would be a graph of any size.
+    """
+
+    def __init__(self, values: list[Any]) -> None:
         storages: dict[int, object] = {}
-        self.values = [
-            Value(kind, tuple(shape), name, varies, storages.setdefault(storage, object()))
-            for kind, shape, name, varies, storage in found["values"]
-        ]
-        self.kinds: dict[str, Callable[[Any], Any]] = {
-            "value": self.values.__getitem__,
-            "list": lambda parts: [self.data(part) for part in parts],
-            "tuple": lambda parts: tuple([self.data(part) for part in parts]),
-            "itself": lambda given: given,
-            "constant": _constant,
-        }
+        self.values: list[Value] = []
+        #: The values known where the reader is, in the order in which they were made.
+        self.defined: dict[Value, None] = {}
+        self.met: set[int] = set()
+        for given in values:
+            _need(type(given) is tuple and len(given) == 5, "a value that is no value")
+            kind, shape, name, varies, storage = given
+            sizes = type(shape) is tuple and all([type(n) is int and n >= 0 for n in shape])
+            words = (name is None or type(name) is str) and type(varies) is bool and type(storage) is int
+            _need(type(kind) is DType and sizes and words, "a value that is no value")
+            self.values.append(Value(kind, shape, name, varies, storages.setdefault(storage, object())))
+
+    def value(self, number: Any) -> Value:
+        right = type(number) is int and 0 <= number < len(self.values)
+        _need(right, f"the number of a value that it has not: there are {len(self.values)}")
+        found: Value = self.values[number]
+        return found
+
+    def define(self, number: Any) -> Value:
+        value = self.value(number)
+        self.defined[value] = None
+        return value
+
+    def once(self, container: Any) -> None:
+        """Refuse a container that was met before."""
+        _need(not container or id(container) not in self.met, "a container in two places")
+        self.met.add(id(container))
 
     def function(self, found: dict[str, Any]) -> TracedFunction:
+        takes, gives = self.structure(found["takes"]), self.structure(found["gives"])
+        _need(_is(found["takes"], tuple, dict), "inputs that are no arguments")
+        plain = found["plain"]
+        _need(all([type(i) is int and 0 <= i < takes.num_leaves for i in plain]), "inputs of other numbers")
+        counts = len(found["inputs"]) + len(plain), len(found["outputs"])
+        _need(counts == (takes.num_leaves, gives.num_leaves), "inputs or outputs in another number")
         graph = Graph(
-            [self.values[i] for i in found["inputs"]],
-            [
-                Constant(self.values[i], tensor.requires_grad_(wants), named)
-                for i, tensor, wants, named in found["constants"]
-            ],
+            [self.define(i) for i in found["inputs"]],
+            [self.constant(given) for given in found["constants"]],
             [self.node(node) for node in found["nodes"]],
-            [self.values[i] for i in found["outputs"]],
+            [self.used(self.value(i)) for i in found["outputs"]],
         )
-        takes, gives = tree_flatten(found["takes"])[1], tree_flatten(found["gives"])[1]
-        plain = {i: self.data(value) for i, value in found["plain"].items()}
-        return TracedFunction(graph, found["name"], takes, gives, plain)
+        return TracedFunction(
+            graph, found["name"], takes, gives, {i: self.data(value) for i, value in plain.items()}
+        )
 
-    def node(self, found: dict[str, Any]) -> Node:
+    def structure(self, tree: Any) -> TreeSpec:
+        """What the writer made of a structure: its leaves are the numbers from 0 on."""
+        for part in _containers(tree):
+            _need(type(part) in (tuple, list, dict), f"a {type(part).__name__} as part of an input or result")
+            self.once(part)
+        leaves, spec = tree_flatten(tree)
+        _need(leaves == [*range(len(leaves))], "an input or result without a number")
+        return spec
+
+    def constant(self, given: Any) -> Constant:
+        _need(_is(given, int, Tensor, bool, bool), "a constant that is no tensor")
+        number, tensor, wants, named = given
+        value = self.define(number)
+        same = tensor.dtype is value.dtype and tuple(tensor.shape) == value.shape
+        _need(same, "a constant of another type than its value")
+        return Constant(value, tensor.requires_grad_(wants), named)
+
+    def node(self, given: Any) -> Node:
+        self.once(given)
+        found = _record(given, _NODE, "a node")
+        name, source, body, random = (found[key] for key in ("operator", "source", "body", "random"))
         try:
-            called = operator(found["operator"])
+            called = operator(name)
         except KeyError:
-            raise RuntimeError(
-                f"jit.load: the graph calls {found['operator']}, an operator that is not declared; is it one "
+            raise LoadError(
+                f"jit.load: the graph calls {name[:200]}, an operator that is not declared; is it one "
                 "of a library that is to be imported first?"
             ) from None
-        return Node(
-            called,
-            self.data(found["arguments"]),
-            self.data(found["result"]),
-            None if found["source"] is None else Source(*found["source"]),
-            None if found["body"] is None else [self.node(node) for node in found["body"]],
-            self.data(found["inner"]),
-            found["random"],
+        arguments = self.used(self.data(found["arguments"]))
+        takes = len(called.parameters)
+        right = type(arguments) is tuple and len(arguments) == takes
+        _need(right, f"a call of {name}, which takes {takes} arguments, with others")
+        _need(source is None or _is(source, str, int, str), "a source that is no place")
+        _need(body is None or type(body) is list, "a body that is no list")
+        inner, nodes, count = self.data(found["inner"]), None, len(self.defined)
+        if body is not None:
+            nodes = [self.node(node) for node in body]
+            self.used(inner)
+            while len(self.defined) > count:  # what a body makes is known in it alone
+                self.defined.popitem()
+        result = self.data(found["result"])
+        self.defined.update(dict.fromkeys(values_in(result)))
+        return Node(called, arguments, result, source and Source(*source), nodes, inner, random)
+
+    def used(self, structure: T) -> T:
+        """``structure``, whose values must be known by now."""
+        _need(
+            all([v in self.defined for v in values_in(structure)]), "a value that is used before it is made"
         )
+        return structure
 
     def data(self, given: Any) -> Any:
-        return self.kinds[given[0]](given[1]) if isinstance(given, tuple) else given
+        """What ``_Writer.data`` was given."""
+        if type(given) in _PLAIN:
+            return given
+        self.once(given)
+        _need(type(given) is tuple and len(given) == 2, "an argument that is none")
+        kind, content = given
+        if kind == "value":
+            return self.value(content)
+        if kind in ("list", "tuple") and type(content) is list:
+            self.once(content)
+            parts = [self.data(part) for part in content]
+            return parts if kind == "list" else tuple(parts)
+        if kind == "itself" and type(content) in (DType, Device):
+            return content
+        if kind == "constant" and type(content) is str:
+            _need(content in CONSTANTS, f"a constant {content[:200]!r}, which there is not")
+            return CONSTANTS[content]
+        raise LoadError("jit.load: the file has an argument that is none")
