@@ -155,9 +155,9 @@ class ArrayWriter:
         for name in (*kept.tensors, *kept.values):
             slot, local = f"node._{name}", parameter_name(name)
             if str(arguments[name].type) == "Tensor":
-                yield f"s = {slot}._storage"
+                yield f"storage = {slot}._storage"
                 yield (
-                    f"{local} = {slot}._array if s is None or s.version == {slot}_version "
+                    f"{local} = {slot}._array if storage is None or storage.version == {slot}_version "
                     f"else modified({slot}, {slot}_version, node)"
                 )
             elif arguments[name].is_tensor_list:

@@ -12,6 +12,7 @@ from .dispatch import COMPOSITES, Sources
 from .expand import parse_located_schema
 from .fields import check_keys, known_word, length_of_scalar, words
 from .formula import (
+    METADATA,
     ORIGINAL_SELF,
     as_text,
     children,
@@ -35,15 +36,8 @@ TORCH_BACKENDS = (
     "PrivateUse1", "PrivateUse2", "PrivateUse3",
 )  # fmt: skip
 
-#: What formulas of gradients are given beside arguments and results, and what it is.
-_GIVEN = {
-    "grad": "the gradient of the result",
-    "grads": "the gradients of the results",
-    "grad_input_mask": "which gradients are needed",
-    "retain_variables": "whether the graph is kept",
-}
-#: What formulas of results are given of each tensor, by the end of its name.
-_DUAL = {"_t": "tangent", "_p": "value"}
+#: What formulas of gradients are given beside arguments and results.
+_GIVEN = ("grad", "grads", "grad_input_mask", "retain_variables")
 
 
 @dataclass(slots=True)
@@ -234,12 +228,6 @@ class DerivativeChecker:
         if kind == "arguments" and value.value == NON_DIFFERENTIABLE:
             body.excluded.update(name for name, _ in names)
             return
-        for name, place in names:
-            if kind == "arguments" and name in result_numbers(operator.schema.returns):
-                message = f'"{name}" is both an argument and a result of {operator.name}'
-                expected = "another name for one of them, in the schema"
-                self.report.error(place, message, length=len(name), expected=expected)
-                return
         formula = parse_formula(value, self.report)
         if formula is None:
             return
@@ -356,7 +344,6 @@ class _FormulaCheck:
         }
         self.spellings: dict[str, tuple[Formula, ast.AST]] = {}
         self.original = {ORIGINAL_SELF} if operator.name.inplace else set()
-        self.results = dict.fromkeys(self.numbers, "a result")
 
     def error(
         self, formula: Formula, node: ast.AST, message: str, expected: str = "", help: str = ""
@@ -386,35 +373,28 @@ class _FormulaCheck:
                 count = len(tree.elts)
                 message = f"{count} gradient{'s' if count != 1 else ''} for {len(names)} arguments"
                 self.error(formula, tree, message, f"{len(names)} expressions, or a call")
-        given = {**self.results, **_GIVEN, **dict.fromkeys(self.named, "the gradient of a result")}
-        given |= dict.fromkeys(self.original, "self before the write")
-        values = {*self.arguments, *given}
+        values = {*self.arguments, *self.numbers, *_GIVEN, *self.named, *self.original}
         vocabulary = _Gradients("formula", values, self.sources.operators, self.sources.formulas)
         before = len(self.report.diagnostics)
         check_names(formula, vocabulary, self.report)
-        if given.keys() & self.arguments.keys():
-            self.ambiguous(formula, tree, frozenset(), given)
         self.special(formula)
         for node in walk(tree):
             self.spelling(formula, node, len(names))
         if len(self.report.diagnostics) == before:
+            self.slots(formula)
             wanted = {"grad", "grads", "not_implemented", *self.named}
             self.follows(
                 formula, wanted, "a gradient that does not follow from the result's", "grad in the formula"
             )
 
-    def ambiguous(
-        self, formula: Formula, node: ast.AST, bound: frozenset[str], given: Mapping[str, str]
-    ) -> None:
-        """A name that is an argument's and also something that formulas are given means neither."""
-        if isinstance(node, ast.Name) and node.id in self.arguments and node.id not in bound:
-            other = given.get(node.id)
-            if other is not None:
-                both = f"{other}, and the argument of {self.operator.name}"
-                message = f'"{node.id}" means two things here: {both}'
+    def slots(self, formula: Formula) -> None:
+        """What a Node keeps of a tensor without its data has a name that an argument may have."""
+        for node in walk(formula.tree):
+            name, attribute = metadata_use(node) or ("", "")
+            slot = f"{name}_{METADATA.get(attribute, '')}"
+            if name in self.arguments and slot in self.arguments:
+                message = f'a Node keeps the {attribute} of "{name}" as "{slot}", which is an argument'
                 self.error(formula, node, message, "another name for the argument, in the schema")
-        for child, inner in children(node, bound):
-            self.ambiguous(formula, child, inner, given)
 
     def follows(self, formula: Formula, wanted: Collection[str], message: str, expected: str) -> None:
         """A derivative is linear in what it is given; one that does not use it at all is zero, or wrong."""
@@ -535,14 +515,11 @@ class _FormulaCheck:
             a.name for a in self.arguments.values() if a.is_tensor_like and a.name not in self.body.excluded
         ]
         duals = (*tensors, *self.original)
-        dual = {f"{name}{end}": f"the {what} of {name}" for name in duals for end, what in _DUAL.items()}
-        given = {**self.results, **dual}
-        values = {*self.arguments, *given}
+        dual = {f"{name}_{part}" for name in duals for part in ("t", "p")}  # the tangent, the value
+        values = {*self.arguments, *self.numbers, *dual}
         vocabulary = _Tangents("formula", values, self.sources.operators, self.sources.formulas)
         before = len(self.report.diagnostics)
         check_names(formula, vocabulary, self.report)
-        if given.keys() & self.arguments.keys():
-            self.ambiguous(formula, tree, frozenset(), given)
         self.special(formula)
         self.bare(formula, tree, frozenset(), self.body.differentiable)
         if len(self.report.diagnostics) == before:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from .differentiate import differentiate
-from .formula import result_numbers, saved
+from .formula import METADATA, result_numbers, saved
 from .model import (
     Alias,
     Argument,
@@ -28,20 +28,6 @@ from .model import (
     Schema,
     Variant,
 )
-
-#: What a formula may ask of a tensor without its data, and what is saved for it.
-METADATA = {
-    "shape": "shape",
-    "ndim": "shape",
-    "dim": "shape",
-    "numel": "shape",
-    "dtype": "type",
-    "device": "type",
-    "is_complex": "type",
-    "is_floating_point": "type",
-    "stride": "stride",
-    "storage_offset": "storage_offset",
-}
 
 
 @dataclass(frozen=True, slots=True)

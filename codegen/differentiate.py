@@ -296,5 +296,10 @@ class Plan:
 
     def _formula(self, tree: ast.expr) -> Formula:
         source = self.kernel.formula.source
+        hidden = {a.name for a in self.operator.schema.arguments}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in hidden:
+                name = node.func.id
+                raise Underivable(f'it calls the function {name}, and "{name}" is an argument here')
         text = ast.unparse(ast.fix_missing_locations(tree))
         return Formula(Located(text, source.place, source.key), ast.parse(text, mode="eval").body)

@@ -19,6 +19,19 @@ ORIGINAL_SELF = "original_self"
 # What a formula may ask of a tensor without its data: ``self.shape``, ``self.numel()``.
 METADATA_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "device"})
 METADATA_METHODS = frozenset({"dim", "is_complex", "is_floating_point", "numel", "storage_offset", "stride"})
+#: What a Node keeps for each of them, in a slot that is named after the tensor and this.
+METADATA = {
+    "shape": "shape",
+    "ndim": "shape",
+    "dim": "shape",
+    "numel": "shape",
+    "dtype": "type",
+    "device": "type",
+    "is_complex": "type",
+    "is_floating_point": "type",
+    "stride": "stride",
+    "storage_offset": "storage_offset",
+}
 
 
 def as_text(value: Located) -> Located:
@@ -263,7 +276,34 @@ def _is_wrap_opt_if(node: ast.AST) -> bool:
     )
 
 
+def free_names(tree: ast.AST) -> Iterable[ast.Name]:
+    """The names of an expression that no comprehension or lambda of it binds."""
+    waiting: list[tuple[ast.AST, frozenset[str]]] = [(tree, frozenset())]
+    while waiting:
+        node, bound = waiting.pop()
+        if isinstance(node, ast.Name):
+            if node.id not in bound:
+                yield node
+        else:
+            waiting += children(node, bound)
+
+
 _PARTS = (ast.expr, ast.keyword, ast.comprehension)
+
+
+def bound_by(node: ast.AST) -> frozenset[str]:
+    """The names that a comprehension or a lambda binds."""
+    if isinstance(node, ast.Lambda):
+        return frozenset(a.arg for a in parameters_of(node))
+    targets = [g.target for g in getattr(node, "generators", ())]
+    return frozenset(n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name))
+
+
+def parameters_of(node: ast.Lambda) -> list[ast.arg]:
+    """The parameters of a lambda, of every kind."""
+    given = node.args
+    every = (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg)
+    return [a for a in every if a is not None]
 
 
 def children(node: ast.AST, bound: frozenset[str]) -> Iterable[tuple[ast.AST, frozenset[str]]]:
@@ -282,7 +322,10 @@ def children(node: ast.AST, bound: frozenset[str]) -> Iterable[tuple[ast.AST, fr
             yield element, inner
         return
     if isinstance(node, ast.Lambda):
-        yield node.body, bound | {a.arg for a in node.args.args}
+        yield node.body, bound | bound_by(node)
+        for value in (*node.args.defaults, *node.args.kw_defaults):
+            if value is not None:
+                yield value, bound
         return
     # As ast.iter_child_nodes, without the operators and contexts, which say nothing here.
     for name in node._fields:

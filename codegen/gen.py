@@ -57,20 +57,29 @@ def output_dir() -> Path:
     return _PACKAGE.parent / "generated"
 
 
-def generate(declarations: Path | None = None, library: Library | None = None) -> list[OutputFile]:
+def generate(
+    declarations: Path | None = None, library: Library | None = None, output: Path | None = None
+) -> list[OutputFile]:
     """Every generated file of tengen, or of a library, in memory.
 
-    Raises DeclarationErrors with all mistakes found.
+    With ``output``, what differs from the files there has been compiled. Raises DeclarationErrors with all
+    mistakes found.
     """
     from .load import load  # late: where nothing has changed, nothing of this is needed
     from .render import Renderer
 
     declared = load(declarations or declarations_dir(), runtime_dir(), library)
     if library is None:
-        return Renderer(declared, runtime_dir(), templates_dir()).files()
-    from .library_render import LibraryRenderer
+        files = Renderer(declared, runtime_dir(), templates_dir()).files()
+    else:
+        from .library_render import LibraryRenderer
 
-    return LibraryRenderer(declared, runtime_dir(), templates_dir(), library, version()).files()
+        files = LibraryRenderer(declared, runtime_dir(), templates_dir(), library, version()).files()
+    if output is not None:
+        from .compiled import check_compiles
+
+        check_compiles(files, output, declared)
+    return files
 
 
 def version() -> str:
@@ -135,7 +144,7 @@ def run(options: argparse.Namespace) -> int:
     from .write import compare, foreign, write
 
     try:
-        files = generate(options.declarations, library)
+        files = generate(options.declarations, library, output)
     except DeclarationErrors as errors:
         print(errors, file=sys.stderr)
         return 1

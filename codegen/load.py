@@ -205,7 +205,7 @@ def _operator_table(declared: Iterable[Declared], unread: Iterable[str], runtime
         variants = (
             frozenset(w for w, _ in words(fields["variants"], silent))
             if "variants" in fields
-            else frozenset()
+            else frozenset({"function"})
         )
         rows.append((item.schema, variants, derived))
     attributes = attributes_of(runtime_dir / name for name in _ATTRIBUTE_FILES)

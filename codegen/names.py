@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .diagnostics import Report, suggestion
-from .formula import children, length_of, place_of
+from .formula import children, length_of, parameters_of, place_of
 from .kernels import Arity, FunctionIndex
 from .model import Formula, Schema
+from .reserved import is_called
 
 BUILTINS = frozenset({
     "abs", "all", "any", "bool", "complex", "enumerate", "float", "int", "isinstance", "len", "list", "max",
@@ -79,6 +80,12 @@ class Vocabulary:
         """What is wrong with a function's name that is neither called nor handed to a function."""
         return None
 
+    def binding(self, name: str) -> str:
+        """Why a comprehension or a lambda cannot call a variable so; nothing if it can."""
+        if name in self.values:
+            return "it hides what the expression is given by this name"
+        return f'generated code uses the name "{name}" itself' if is_called(name) else ""
+
     def attribute(self, node: ast.Attribute, call: ast.Call | None) -> Problem | None:
         """What is wrong with an attribute; ``call`` is the call of it, if it is called."""
         return None
@@ -119,6 +126,11 @@ class _Walk:
         self.visit_parts(node, bound)
 
     def visit_parts(self, node: ast.AST, bound: frozenset[str]) -> None:
+        for name, at in _binds(node):
+            problem = self.vocabulary.binding(name)
+            if problem:
+                message = f'"{name}" cannot be the name of a variable here'
+                self.error(at, Problem(message, "a name that means nothing else", problem))
         for child, inner in children(node, bound):
             self.visit(child, inner)
 
@@ -163,6 +175,14 @@ class _Walk:
         start = place_of(self.formula, node).shifted(length_of(self.formula, node) - len(node.attr))
         length = len(node.attr)
         self.report.error(start, problem.message, length=length, expected=problem.expected, help=problem.help)
+
+
+def _binds(node: ast.AST) -> Iterable[tuple[str, ast.AST]]:
+    """The names that a node binds inside of itself, each with what stands for it."""
+    if isinstance(node, ast.Lambda):
+        return [(a.arg, a) for a in parameters_of(node)]
+    targets = [g.target for g in getattr(node, "generators", ())]
+    return [(n.id, n) for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
 
 
 def call_problem(
@@ -213,11 +233,14 @@ class OperatorTable:
         self.attributes = attributes
         self.by_function: dict[str, list[Schema]] = {name.split(".")[0]: [] for name in unread}
         self.methods: set[str] = set(self.by_function)
+        self.functions: set[str] = set(self.by_function)
         for schema, variants, derived in schemas:
             for name in dict.fromkeys((schema.name.function, *derived)):
                 self.by_function.setdefault(name, []).append(schema)
                 if "method" in variants:
                     self.methods.add(name)
+                if "function" in variants:
+                    self.functions.add(name)
         self._arities: dict[str, list[Arity | None]] = {}
 
     def arities(self, name: str) -> list[Arity | None] | None:
@@ -263,13 +286,21 @@ class TensorVocabulary(Vocabulary):
         if name in SPECIAL_FUNCTIONS:
             return (None,)
         found = self.helpers.find(name)
-        return [function.arity() for function in found] if found else self.operators.arities(name)
+        if found:
+            return [function.arity() for function in found]
+        return self.operators.arities(name) if name in self.operators.functions else None
+
+    def unknown(self, name: str) -> Problem:
+        problem = super().unknown(name)
+        if name in self.operators.methods:
+            return replace(problem, help=f"{name} is a method; its entry has no function variant")
+        return problem
 
     def value(self, name: str) -> Problem | None:
         return Problem(f'"{name}" is a function here', f"a call: {name}(...)", suggestion(name, self.values))
 
     def functions(self) -> Iterable[str]:
-        return {*self.helpers.names(), *self.operators.by_function, *SPECIAL_FUNCTIONS}
+        return {*self.helpers.names(), *self.operators.functions, *SPECIAL_FUNCTIONS}
 
     def attribute(self, node: ast.Attribute, call: ast.Call | None) -> Problem | None:
         return self.operators.attribute(node, call)

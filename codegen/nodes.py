@@ -12,7 +12,7 @@ import functools
 from collections.abc import Iterable, Mapping
 
 from .annotations import parameter_name
-from .formula import ORIGINAL_SELF, gradient_number, metadata_use, result_numbers, saved
+from .formula import ORIGINAL_SELF, bound_by, gradient_number, metadata_use, result_numbers, saved
 from .kernels import module_path
 from .model import Argument, Branch, Gradient, JvpFunction, JvpSpec, NodeClass, NodeSpec, Operator, Saved
 from .names import TENSOR_BUILTINS
@@ -70,6 +70,7 @@ class Rewriter(ast.NodeTransformer):
         self.metadata = metadata  # names saved only as metadata -> their slot's stem
         self.known: set[str] = set()
         self.used_helpers: set[str] = set()
+        self.bound: frozenset[str] = frozenset()  # by the comprehensions and lambdas around
 
     def visit(self, node: ast.AST) -> ast.AST:
         use = metadata_use(node)
@@ -77,7 +78,10 @@ class Rewriter(ast.NodeTransformer):
             many = isinstance(node, ast.ListComp | ast.GeneratorExp)
             texts = _REBUILT_EACH if many else _REBUILT
             return ast.parse(texts[use[1]].format(self.metadata[use[0]]), mode="eval").body
+        before = self.bound
+        self.bound |= bound_by(node)
         visited: ast.AST = super().visit(node)
+        self.bound = before
         return visited
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -96,6 +100,8 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self.bound:
+            return node
         name = "self" if node.id == ORIGINAL_SELF else node.id
         if name in self.known:
             return ast.Name(parameter_name(name))

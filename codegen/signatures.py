@@ -9,13 +9,28 @@ from dataclasses import replace
 from .diagnostics import Report
 from .expand import Declared
 from .model import Argument, Located, OperatorName, Place, Schema
+from .reserved import argument_problem, function_problem, result_problem
 from .schema import SchemaError, parse_name
+
+_ANOTHER = "another name"
 
 
 def check_signature(declared: Declared, report: Report) -> None:
     """Duplicate names, required arguments after defaulted ones, aliases that do not agree."""
     if declared.source is not None:
         _Signature(declared.schema, declared.source, report).check()
+    else:
+        _check_made(declared, report)
+
+
+def _check_made(declared: Declared, report: Report) -> None:
+    """A schema that an entry stands for: the names in it may meet those of the entry."""
+    arguments = [a.name for a in declared.schema.arguments]
+    returned = [r.name for r in declared.schema.returns if r.name is not None]
+    for name in dict.fromkeys(n for n in arguments if arguments.count(n) > 1 or n in returned):
+        both = "two arguments" if arguments.count(name) > 1 else "an argument and a result"
+        message = f'{declared.schema.name} would have {both} named "{name}"'
+        report.error(declared.place, message, expected="another name in the schema of the entry")
 
 
 class _Signature:
@@ -24,10 +39,17 @@ class _Signature:
         self.arguments = (*schema.positional, *schema.kwarg_only, *schema.out)
 
     def error(
-        self, offset: int, length: int, message: str, expected: str = "", related: Place | None = None
+        self,
+        offset: int,
+        length: int,
+        message: str,
+        expected: str = "",
+        related: Place | None = None,
+        help: str = "",
     ) -> None:
         notes = ((related, "it was first used here"),) if related is not None else ()
-        self.report.error(self.source.at(offset), message, length=length, expected=expected, related=notes)
+        place = self.source.at(offset)
+        self.report.error(place, message, length=length, expected=expected, help=help, related=notes)
 
     def name_offset(self, argument: Argument) -> int:
         """Where the argument's name stands in the string: behind its type."""
@@ -36,6 +58,7 @@ class _Signature:
 
     def check(self) -> None:
         self.names()
+        self.reserved()
         self.defaults()
         self.aliases()
         self.kind()
@@ -57,6 +80,24 @@ class _Signature:
         for name in sorted({n for n in returned if returned.count(n) > 1}):
             offset = _word(self.source.value, name, self.source.value.rindex("->"))
             self.error(offset, len(name), f'two results are named "{name}"', "a name for each result")
+
+    def reserved(self) -> None:
+        """Names that generated code uses itself."""
+        function = self.schema.name.function
+        problem = function_problem(function)
+        if problem:
+            self.error(0, len(function), f'an operator cannot be named "{function}"', _ANOTHER, help=problem)
+        for argument in self.schema.arguments:
+            name = argument.name
+            problem = argument_problem(name, self.schema)
+            if problem:
+                message = f'an argument cannot be named "{name}"'
+                self.error(self.name_offset(argument), len(name), message, _ANOTHER, help=problem)
+        for name in dict.fromkeys(r.name for r in self.schema.returns if r.name is not None):
+            problem = result_problem(name)
+            if problem:
+                offset = _word(self.source.value, name, self.source.value.rindex("->"))
+                self.error(offset, len(name), f'a result cannot be named "{name}"', _ANOTHER, help=problem)
 
     def defaults(self) -> None:
         defaulted: Argument | None = None

@@ -15,6 +15,7 @@ from .annotations import annotation, parameter_name, return_annotation
 from .array_results import ArrayResults
 from .blocks import Weigher, call_of, elementwise, function_of
 from .derive import Derived, result_kind
+from .formula import free_names
 from .kernels import ABSOLUTE, FunctionIndex, module_path
 from .model import (
     Argument,
@@ -58,7 +59,7 @@ def substitute(formula: Formula, names: Mapping[str, str]) -> str:
         tree = ast.parse(text, mode="eval").body
     else:
         tree = formula.tree
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and names.get(n.id, n.id) != n.id]
+    found = [n for n in free_names(tree) if names.get(n.id, n.id) != n.id]
     for n in sorted(found, key=lambda n: n.col_offset, reverse=True):
         text = text[: n.col_offset] + names[n.id] + text[n.end_col_offset :]
     return text

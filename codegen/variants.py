@@ -6,7 +6,6 @@ write its result. They live in TypeDefault, the mother of all Types.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -115,8 +114,7 @@ class VariantWriter:
                 f"{self._function(kernel.function)}({', '.join(parameter_name(a.name) for a in arguments)})"
             )
         names = {a.name: parameter_name(a.name) for a in arguments}
-        bound = _bound(kernel.formula.tree)
-        for n in kernel.formula.names() - set(names) - bound:
+        for n in kernel.formula.names() - set(names):
             if n in kernel.calls:
                 names[n] = self._function(kernel.calls[n])
             elif n not in TENSOR_BUILTINS and n in self.functions:
@@ -157,17 +155,6 @@ def _needs_no_promotion(operator: Operator) -> str | None:
             case _ if a.name in operator.promoted:
                 return None
     return " and ".join(tests) or None
-
-
-def _bound(tree: ast.expr) -> frozenset[str]:
-    """The names that comprehensions of the expression bind."""
-    return frozenset(
-        n.id
-        for c in ast.walk(tree)
-        if isinstance(c, ast.comprehension)
-        for n in ast.walk(c.target)
-        if isinstance(n, ast.Name)
-    )
 
 
 def _without_comma(method: Method) -> Method:

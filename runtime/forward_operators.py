@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from keyword import iskeyword
 from typing import Any
 
 from tengen.autograd.forward_grad import ForwardLevel, levels, tangent_of, wraps
@@ -31,7 +32,7 @@ class Rule:
         code = formula.__code__
         names = code.co_varnames[: code.co_argcount]
         arguments = len(operator.parameters)
-        where = {f"{name.rstrip('_')}_t": i for i, name in enumerate(names[:arguments])}
+        where = {f"{_declared(name)}_t": i for i, name in enumerate(names[:arguments])}
         #: Which of the arguments have a tangent in the formula.
         self.inputs: list[int] = []
         for name in names[arguments:]:
@@ -39,6 +40,12 @@ class Rule:
                 break
             self.inputs.append(where[name])
         self.results = len(names) - arguments - len(self.inputs)
+
+
+def _declared(parameter: str) -> str:
+    """What the schema calls a parameter: ``lambda`` is ``lambda_`` in Python."""
+    name = parameter.removesuffix("_")
+    return name if iskeyword(name) else parameter
 
 
 _rules: dict[str, Rule | None] = {}

@@ -446,17 +446,17 @@ def _overload(
                 break
             if bound is not None:
                 return chosen, bound
-    keywords = plain_keywords(keywords)
-    candidates = [o for o in candidates if o.names.issuperset(keywords)]
-    for chosen in candidates:
+    worded = [(o, plain_keywords(keywords, o.names)) for o in candidates]
+    fitting = [(o, named) for o, named in worded if o.names.issuperset(named)]
+    for chosen, named in fitting:
         try:
-            return chosen, bind_arguments(chosen.parameters, arguments, keywords)
+            return chosen, bind_arguments(chosen.parameters, arguments, named)
         except Rejected:
             continue
-    for chosen in candidates:  # a number stands for a tensor only where no overload takes it as it is
+    for chosen, named in fitting:  # a number stands for a tensor only where no overload takes it as it is
         if chosen.numbers:
             try:
-                return chosen, bind_arguments(chosen.parameters, arguments, keywords, numbers=True)
+                return chosen, bind_arguments(chosen.parameters, arguments, named, numbers=True)
             except Rejected:
                 continue
     return None
@@ -477,10 +477,10 @@ def _as_such(parameters: Sequence[Parameter], arguments: tuple[Any, ...]) -> boo
 NUMPY_WORDS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x2": "other"}
 
 
-def plain_keywords(keywords: dict[str, Any]) -> dict[str, Any]:
-    """The keywords in PyTorch's words, less an ``out`` that is None."""
+def plain_keywords(keywords: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    """The keywords in PyTorch's words, less an ``out`` that is None; ``names`` mean what they say."""
     if not NUMPY_WORDS.keys().isdisjoint(keywords):
-        keywords = {NUMPY_WORDS.get(k, k): v for k, v in keywords.items()}
+        keywords = {k if k in names else NUMPY_WORDS.get(k, k): v for k, v in keywords.items()}
     if "out" in keywords and keywords["out"] is None:
         return {k: v for k, v in keywords.items() if k != "out"}
     return keywords
@@ -491,7 +491,7 @@ def _no_overload(function: str, arguments: tuple[Any, ...], keywords: dict[str, 
     rejected: list[tuple[Operator, Rejected]] = []
     for chosen in _candidates(function, keywords):
         try:
-            bind_arguments(chosen.parameters, arguments, plain_keywords(keywords))
+            bind_arguments(chosen.parameters, arguments, plain_keywords(keywords, chosen.names))
         except Rejected as reason:
             rejected.append((chosen, reason))
     error = describe_call(function, arguments, keywords, rejected)
