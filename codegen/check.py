@@ -11,7 +11,8 @@ from .dispatch import COMPOSITES, KernelChecker, Sources
 from .expand import Declared
 from .fields import kind_of, known_word, words
 from .keys import KEYS
-from .model import Kernel, Located, Operator, OperatorName, Place
+from .model import Kernel, Located, Operator, OperatorName, Place, ResultLayout
+from .result_layouts import parse_layouts
 from .samples import SampleChecker
 from .signatures import check_autogen, check_signature
 from .symbolic import SymbolicChecker
@@ -79,6 +80,7 @@ class OperatorChecker:
             refuse=self.refuse(fields.get("refuse")),
             same_dtype=self.same_dtype(declared),
             result=self.result(fields.get("result"), tags, promote),
+            layout=self.layout(declared, composite),
             opmath=fields["opmath"].value if "opmath" in fields else True,
             factory=factory,
             domain=samples.domain(schema, fields.get("domain")),
@@ -293,6 +295,14 @@ class OperatorChecker:
             known_word(str(located.value), located.place, RESULTS, "kind of result", self.report)
             return str(located.value)
         return _RESULT_OF.get(promote or "", "same") if "pointwise" in tags else "dynamic"
+
+    def layout(self, declared: Declared, composite: bool) -> tuple[ResultLayout | None, ...]:
+        located = declared.fields.get("layout")
+        if located is not None and composite:
+            message = "the results of a composite have the layouts that its parts give them"
+            self.report.error(located.key or located.place, message, length=6, expected="no layout")
+            return ()
+        return parse_layouts(located, declared.schema, self.report)
 
     def dtypes(self, located: Located | None) -> dict[str, frozenset[str]]:
         """By backend, the names of the scalar types (``Float``)."""

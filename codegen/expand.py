@@ -129,6 +129,7 @@ class _Nn:
             return [], []
         self.cname = self.fields.pop("cname")
         self.buffers = tuple(self.buffer_names())
+        self.backward_layout = self.fields.pop("backward_layout", None)
         self.backward_batching = self.fields.pop("backward_batching", self.fields.get("batching"))
         self.gradients = tuple(self.gradient_names())
         self.unsaved = frozenset(self.unsaved_names())
@@ -256,6 +257,8 @@ class _Nn:
         fields = {"dispatch": self.kernels("backward", dispatch), "doc": doc, "dtypes": self.inexact()}
         if self.backward_batching is not None:
             fields["batching"] = self.backward_batching
+        if self.backward_layout is not None:
+            fields["layout"] = self.backward_layout
         return self.derived(schema, fields)
 
     def inexact(self) -> Located:
@@ -285,8 +288,10 @@ class _Nn:
         made = {"dispatch": self.kernels("forward", self.fields.get("dispatch")), "doc": doc}
         if "batching" in self.fields:
             made["batching"] = self.fields["batching"]
+        if "layout" in self.fields:
+            made["layout"] = self.fields["layout"]
         forward = self.derived(schema, made)
-        of_kernel = ("batching", "dtypes", "opmath", "promote", "dispatch")
+        of_kernel = ("batching", "dtypes", "layout", "opmath", "promote", "dispatch")
         fields = {k: v for k, v in self.fields.items() if k not in of_kernel}
         return [
             forward,

@@ -322,6 +322,15 @@ class Batching:
 
 
 @dataclass(frozen=True, slots=True)
+class ResultLayout:
+    """The layout of a result: "contiguous", "column_major", or one that is made from that of arguments."""
+
+    kind: str
+    arguments: tuple[str, ...] = ()
+    flag: str | None = None  # a bool argument, without which it is contiguous
+
+
+@dataclass(frozen=True, slots=True)
 class Operator:
     """One operator, whichever file it came from."""
 
@@ -340,6 +349,7 @@ class Operator:
     refuse: Mapping[str, str] = field(default_factory=dict)  # category of an operand: the error's text
     same_dtype: tuple[str, ...] = ()  # the Tensor arguments that must have one dtype
     result: str = "dynamic"  # "same" | "bool" | "real" | "int64" | "dynamic"
+    layout: tuple[ResultLayout | None, ...] = ()  # of each result; () for what follows from the tags
     opmath: bool = True  # reduced floating types compute in float32
     factory: tuple[str, ...] | None = None  # see declarations/README.md
     domain: Mapping[str, str] = field(default_factory=dict)
@@ -587,6 +597,14 @@ class JvpFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class Relaid:
+    """When a result may have another layout than PyTorch's, and the call that gives it that."""
+
+    condition: str
+    call: str
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """How one result of a kernel becomes a Tensor."""
 
@@ -595,6 +613,7 @@ class Result:
     cast: str | None = None  # the array dtype a reduced result is rounded to
     kind: str = "tensor"  # "tensor" | "list" | "view" | "views"
     optional: bool = False  # None where the operator's output_mask does not ask for it
+    relaid: Relaid | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from .model import (
     Variant,
 )
 from .numbers import with_kept_numbers
+from .result_layouts import relaid
 
 COMPOSITES = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
 #: The scalar types whose recording methods are written flat; the others call the plain method.
@@ -206,9 +207,11 @@ class Specialiser:
         assert kernel is not None
         locals_, call = self._call(operator, kernel, upcast)
         small, blocked = self._blocked(operator, kernel, upcast) if variant.exposed else ("", "")
-        results, returned = self._results(variant, upcast)
         rewrite = self.arrays and variant.exposed and not upcast
         arrays = self.array_results.rewritten(call) if rewrite else None
+        results, returned = self._results(variant, upcast)
+        if variant.kind != "view" and variant.exposed and self._has_layouts(kernel, operator):
+            results = self._relaid(operator, kernel, results)
         if not variant.exposed:
             call = f"T.backend.lib.broadcast_to({call}, self._array.shape)"
         return Method(
@@ -347,6 +350,20 @@ class Specialiser:
                     cast = "undirected"
             results.append(Result(variable, _RESULT_TYPES.get(kind, ""), cast, shape, masked))
         return tuple(results), self._returned(operator, schema)
+
+    def _has_layouts(self, kernel: Kernel, operator: Operator) -> bool:
+        """Whether it is known what strides are here, and not all of it is done by what stands for kernels."""
+        if "pointwise" in self.backend.capabilities and kernel is not operator.kernels.get(self.backend.name):
+            return bool(operator.layout)
+        return self.arrays or not self.backend.capabilities.get("data", True)
+
+    def _relaid(self, operator: Operator, kernel: Kernel, results: Sequence[Result]) -> tuple[Result, ...]:
+        return tuple(
+            replace(r, relaid=relaid(operator, kernel, i, r.variable, self.arrays))
+            if r.kind == "tensor"
+            else r
+            for i, r in enumerate(results)
+        )
 
     def _returned(self, operator: Operator, schema: Schema) -> str:
         count = len(schema.returns)

@@ -110,6 +110,7 @@ class BackendFiles:
             *self.scope.structure_imports,
             "from tengen.node_support import LARGE, LazyModule, LibraryFunction, downcast, upcast, versions",
             "from tengen.operator import operator",
+            "from tengen.result_layout import channels_last, column_major, contiguous, like, strided_as",
             "from tengen.tensor import Tensor",
             *_array_class(self.backend),
         ]

@@ -110,6 +110,7 @@ def kron(self: Tensor, other: Tensor) -> Tensor:
     b = (1,) * (ndim - other.ndim) + tuple(other.shape)
     left = self.reshape([n for size in a for n in (size, 1)])
     right = other.reshape([n for size in b for n in (1, size)])
+    left = left.expand([n for pair in zip(a, b, strict=True) for n in pair])
     return (left * right).reshape([n * m for n, m in zip(a, b, strict=True)])
 
 
@@ -213,11 +214,14 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
             f"but they are {shape[-2]} by {shape[-1]} matrices"
         )
     if n == 0:
-        return self.clone().copy_(tengen.eye(shape[-1], dtype=self.dtype, device=self.device))
+        return self.clone(memory_format=tengen.contiguous_format).copy_(
+            tengen.eye(shape[-1], dtype=self.dtype, device=self.device)
+        )
     if n < 0:
-        return linalg_matrix_power(tengen.linalg.inv(self), -n)
+        inverse = tengen.linalg.inv(self)
+        return inverse if n == -1 else linalg_matrix_power(inverse, -n)
     if n == 1:
-        return self.clone()
+        return self.clone(memory_format=tengen.contiguous_format)
     result: Tensor | None = None
     square = self
     while True:  # binary powers: about log2(n) squarings

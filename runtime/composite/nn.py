@@ -60,7 +60,7 @@ def safe_softmax(self: Tensor, dim: int, dtype: Any) -> Tensor:
     """softmax whose rows of nothing but negative infinity are 0, not NaN."""
     nothing = (self == -float("inf")).all(dim, True)
     # Zeros in their place keep NaN out of the gradient too.
-    return F.where(nothing, 0, F.softmax(F.where(nothing, 0, self), dim, dtype=dtype))
+    return F.where(nothing, 0, F.softmax(F.where(nothing, 0, self), dim, dtype=dtype)).contiguous()
 
 
 # ------------------------------------------------------------------------------ dropout
@@ -384,7 +384,7 @@ def rms_norm(
     out = wide * ((wide * wide).mean(dims, True) + eps).rsqrt()
     if weight is not None:
         out = out * weight
-    return out.to(input.dtype)
+    return out.to(input.dtype).contiguous()
 
 
 # ---------------------------------------------------------------------------- the others
@@ -406,7 +406,7 @@ def one_hot(self: Tensor, num_classes: int) -> Tensor:
     elif num_classes <= most:
         raise RuntimeError("Class values must be smaller than num_classes.")
     classes = F.arange(num_classes, device=self.device)
-    return (self.unsqueeze(-1) == classes).to(tengen.int64)
+    return (self.unsqueeze(-1).contiguous() == classes).to(tengen.int64)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:

@@ -82,7 +82,11 @@ def cast(a: Array, dtype: np.dtype[Any]) -> Array:
             a = a.astype(np.float32)  # rounded twice, as torch does
         elif dtype.char == "B":
             a = a.astype(np.int64)  # so that negative numbers wrap, whatever the processor does
-    return a.astype(dtype)
+    if a.flags.forc:
+        return a.astype(dtype)
+    fresh = empty_strided(a.shape, preserved_strides(a.shape, strides(a)), dtype)
+    fresh[...] = a
+    return fresh
 
 
 def copyto(destination: Array, source: Array) -> None:

@@ -7,6 +7,7 @@ strides PyTorch gives them, also where a dimension of size 1 would leave a choic
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 Shape = tuple[int, ...]
 
@@ -44,6 +45,18 @@ def is_dense(shape: Shape, strides: Shape) -> bool:
             return False
         expected *= n
     return True
+
+
+def may_overlap(shape: Shape, strides: Shape) -> bool:
+    """Whether two elements might be one place of memory; False is certain."""
+    if 0 in shape:
+        return False
+    reach = 0
+    for s, n in sorted([(s, n) for n, s in zip(shape, strides, strict=True) if n != 1]):
+        if s <= reach:
+            return True
+        reach += (n - 1) * s
+    return False
 
 
 def view_strides(shape: Shape, strides: Shape, new: Shape) -> Shape | None:
@@ -98,6 +111,44 @@ def preserved_strides(shape: Shape, *inputs: Shape) -> Shape:
         if shape[d] > 1:
             step *= shape[d]
     return tuple(result)
+
+
+def operand_strides(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> Shape:
+    """Strides of a new elementwise result of this shape; of each operand its own shape and strides."""
+    rows = []
+    for sizes, strides in operands:
+        padding = len(shape) - len(sizes)
+        own = [s if n != 1 or m == 1 else 0 for n, s, m in zip(sizes, strides, shape[padding:], strict=True)]
+        rows.append((*(0,) * padding, *own))
+    return preserved_strides(shape, *rows)
+
+
+def _order_of_channels(ndim: int) -> tuple[int, ...]:
+    """The dimensions of images (4) or volumes (5), innermost first, where channels are innermost."""
+    return (1, *range(ndim - 1, 1, -1), 0)
+
+
+def channels_last_strides(shape: Shape) -> Shape:
+    """Strides of dense images or volumes whose channels are innermost."""
+    strides = [0] * len(shape)
+    step = 1
+    for d in _order_of_channels(len(shape)):
+        strides[d] = step
+        step *= shape[d]
+    return tuple(strides)
+
+
+def stands_channels_last(shape: Shape, strides: Shape) -> bool:
+    """Whether strides are of images or volumes whose channels are innermost; they may have gaps."""
+    if len(shape) not in (4, 5) or 0 in shape or strides[1] == 0:
+        return False
+    least = 0
+    for d in _order_of_channels(len(shape)):
+        # Where the first and the second dimension cannot be told apart, it is the usual order.
+        if strides[d] < least or (d == 0 and least == strides[1]):
+            return False
+        least = strides[d] * max(shape[d], 1)
+    return True
 
 
 def _comes_after(shape: Shape, inputs: tuple[Shape, ...], d: int, e: int) -> int:

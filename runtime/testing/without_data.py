@@ -8,6 +8,7 @@ import tengen
 from tengen.codegen.model import Operator
 from tengen.generated.backends import BACKENDS
 from tengen.testing import declared
+from tengen.testing.arrangements import arrangements, strides_that_matter, tensors
 from tengen.testing.aspects import Aspect, Case, in_first_dtype, in_working_dtypes
 from tengen.testing.declared import flat, run
 from tengen.testing.differentiable import inputs_of, nodes
@@ -31,7 +32,10 @@ def to_meta(value: Any) -> Any:
 
 def on_meta(call: Call, kind: Any) -> list[Any]:
     """The call's values with all tensors and devices on Meta."""
-    values = [to_meta(v) for v in call.tensors(kind)]
+    return _on_device(call, [to_meta(v) for v in call.tensors(kind)])
+
+
+def _on_device(call: Call, values: list[Any]) -> list[Any]:
     if call.operator.factory is not None:
         place = next(i for i, a in enumerate(call.arguments) if str(a.type) == "Device?")
         values[place] = tengen.device(DEVICE)
@@ -72,6 +76,40 @@ def properties(tensor: Any, found: Any, expected: Any) -> str:
     return text
 
 
+def no_layouts(operator: Operator) -> str:
+    """Why the layouts of an operator's results are not compared."""
+    if "shares_silently" in operator.tags:
+        return "its results are temporaries"
+    return "it writes to an argument" if declared.writes(operator) else needs_data(operator)
+
+
+def check_layouts(case: Case) -> None:
+    """For inputs of all layouts the results have the strides that they have with data."""
+    name, part = case.name, Part("kernel", BACKEND)
+    with blamed(case, "layouts", part, f"the {BACKEND} kernel of {name} gives another layout"):
+        for given in arrangements(name):
+            try:
+                expected = flat(run(name, tensors(given.arrays, tengen.from_numpy)))
+                values = [to_meta(v) for v in tensors(given.arrays, _described)]
+                found = flat(run(name, _on_device(case.call, values)))
+            except (RuntimeError, ValueError, IndexError, TypeError, NotImplementedError):
+                continue  # a wider call may be none, and memory of an expanded tensor may not be there
+            for m, e in zip(found, expected, strict=True):
+                if m.shape != e.shape:
+                    raise Mismatch(f"{given.text}: shape {tuple(m.shape)} is not {tuple(e.shape)}")
+                if strides_that_matter(m) != strides_that_matter(e):
+                    raise Mismatch(f"{given.text}: strides {m.stride()} are not {e.stride()}")
+
+
+def _described(array: Any) -> Any:
+    return to_meta(tengen.from_numpy(array))
+
+
+def once(name: str) -> list[Case]:
+    """One case of an operator, for a check that makes its own inputs."""
+    return list(in_first_dtype(name))[:1]
+
+
 def no_backward(operator: Operator) -> str:
     """Why no backward pass is tried without data."""
     spec = nodes().get(str(operator.name))
@@ -109,6 +147,7 @@ ASPECTS = (
     Aspect(
         "without data", "shapes without data", check_meta, in_working_dtypes, needs_data, after=("value",)
     ),
+    Aspect("layouts", "layouts of results", check_layouts, once, no_layouts, after=("without data",)),
     Aspect(
         "backward without data",
         "derivatives without data",

@@ -14,6 +14,12 @@ def test_shape_dtype_and_strides(name: str) -> None:
     ASPECTS["without data"].verify(name)
 
 
+@pytest.mark.parametrize("name", ASPECTS["layouts"].operators())
+def test_layouts(name: str) -> None:
+    """For inputs of all layouts the results have the strides that they have with data."""
+    ASPECTS["layouts"].verify(name)
+
+
 @pytest.mark.parametrize("name", ASPECTS["backward without data"].operators())
 def test_backward_on_meta(name: str) -> None:
     """A backward pass runs without data, and gives gradients of the inputs' shapes."""

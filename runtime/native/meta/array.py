@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tengen.native.layout import broadcast_shapes as broadcast_shapes
-from tengen.native.layout import contiguous_strides, preserved_strides, view_strides
+from tengen.native.layout import contiguous_strides, operand_strides, preserved_strides, view_strides
 
 Shape = tuple[int, ...]
 Key = int | slice | EllipsisType | None
@@ -348,13 +348,7 @@ def elementwise_strides(arrays: Sequence[MetaArray], shape: Shape) -> Shape | No
     """
     if all([a.is_contiguous for a in arrays]):
         return None
-    rows = []
-    for a in arrays:
-        padding = len(shape) - a.ndim
-        sizes = (1,) * padding + a.shape
-        strides = (0,) * padding + a.element_strides
-        rows.append(tuple([s if n == m else 0 for n, s, m in zip(sizes, strides, shape, strict=True)]))
-    return preserved_strides(shape, *rows)
+    return operand_strides(shape, [(a.shape, a.element_strides) for a in arrays])
 
 
 def meta_elementwise(*arrays: Any, dtype: np.dtype[Any] | None = None) -> MetaArray:
