@@ -9,6 +9,7 @@ from .batching import BatchingChecker
 from .diagnostics import Report
 from .dispatch import COMPOSITES, KernelChecker, Sources
 from .expand import Declared
+from .expected import expected_values
 from .fields import kind_of, known_word, words
 from .keys import KEYS
 from .model import Kernel, Located, Operator, OperatorName, Place, ResultLayout
@@ -87,6 +88,7 @@ class OperatorChecker:
             samples=samples.samples(schema, fields),
             reference=samples.reference(schema, fields.get("reference")),
             determined=samples.determined(schema, fields.get("determined")),
+            expected=expected_values(samples, schema, fields.get("expected")),
             tolerance=samples.tolerance(fields.get("tolerance")),
             differs=samples.differs(fields.get("differs")),
             saves_result=self.saves_result(declared, kernels),

@@ -54,6 +54,7 @@ _MORE = (
     Key("errors", _LIST, "bad calls and the class of the error"),
     Key("reference", ("scalar",), "an independent computation over NumPy arrays"),
     Key("determined", _LIST, "what tests look at where the results are not unique"),
+    Key("expected", _MAP, "results and gradients at ties, at NaN, and where else they are a convention"),
     Key("tolerance", _MAP, "the tolerance of the generated tests, by dtype"),
     Key("differs", _MAP, "where it does not do as PyTorch does, and why"),
     Key("structured", _BOOL),

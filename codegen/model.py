@@ -303,6 +303,23 @@ class Sample:
     dtypes: frozenset[str] | None = None
 
 
+#: A number, or nested lists of numbers.
+Nested = float | tuple["Nested", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a sample gives: its results by name, and by argument the gradients of the sum of the results.
+
+    ``tangents`` are what that sum moves by with an element of an argument, where this is another number.
+    """
+
+    sample: Sample
+    results: Mapping[str, Nested]
+    gradients: Mapping[str, Nested]
+    tangents: Mapping[str, Nested]
+
+
 @dataclass(frozen=True, slots=True)
 class Batching:
     """How an operator is run for many examples at once; declarations/README.md has the kinds."""
@@ -356,6 +373,7 @@ class Operator:
     samples: tuple[Sample, ...] = ()
     reference: Formula | None = None
     determined: tuple[Formula, ...] = ()  # expressions of results that are not unique themselves
+    expected: tuple[Expected, ...] = ()  # values at ties, at NaN, and where else they are a convention
     tolerance: Mapping[str, float] = field(default_factory=dict)
     differs: Mapping[str, str] = field(default_factory=dict)  # reasons, by ScalarType or aspect
     saves_result: bool = False  # whether a derivative that follows from the kernel may save the result

@@ -125,6 +125,7 @@ def random(operator: Operator) -> str:
 #: nearest to the cause.
 _MODULES = (
     "values",
+    "expectations",
     "dtypes",
     "bad_input",
     "variants",

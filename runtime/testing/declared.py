@@ -68,6 +68,7 @@ def _forget() -> None:
         declared_operators,
         operators,
         calls,
+        expected_calls,
         reference_functions,
     ):
         cached.cache_clear()
@@ -252,6 +253,13 @@ def calls(name: str) -> list[Call]:
         has = frozenset(dtypes_of(operators()[made_beside(operator)]) or dtypes_of(operator))
         return [replace(c, operator=operator, only=frozenset(filter(c.takes, has))) for c in found]
     return [_backward_call(operator, c) for c in found]
+
+
+@functools.cache
+def expected_calls(name: str) -> list[Call]:
+    """The samples of which an operator declares the values."""
+    operator = declared_operators()[name]
+    return [_maker().call(operator, e.sample) for e in operator.expected]
 
 
 def made_beside(operator: Operator) -> str:
