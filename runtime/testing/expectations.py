@@ -128,7 +128,7 @@ def moved(case: Case, place: int, index: tuple[int, ...]) -> float:
         results = flat(run(case.name, values))
         tangents = [level.unpack(r)[1] for r in results]
     arrays = [t.numpy() for t in tangents if t is not None]
-    alone = "pointwise" in case.operator.tags
+    alone = case.operator.tags & {"pointwise", "elementwise"}
     return float(sum(a[index] if alone and a.shape == along.shape else a.sum() for a in arrays))
 
 

@@ -9,7 +9,8 @@ import pytest
 import tengen
 from tengen.testing import declared
 from tengen.testing.declared import calls, declared_operators, flat, operators, run, working_dtypes
-from tengen.testing.differentiable import inexact
+from tengen.testing.differentiable import inexact, recorded
+from tengen.testing.samples import Random
 
 OPERATORS = declared_operators()
 OWN = {n: o for n, o in OPERATORS.items() if not declared.composite(o)}
@@ -118,6 +119,24 @@ def test_every_operator_has_a_derivative() -> None:
 def test_every_derivative_has_a_forward_formula() -> None:
     without = [n for n in DERIVED.nodes if n in OPERATORS and n not in DERIVED.jvps]
     missing(n for n in without if declared.implemented(DERIVED.nodes[n]))
+
+
+def made_of_elements(name: str) -> bool:
+    """Whether an operator takes tensors of numbers alone, element by element, and users call it."""
+    operator = OPERATORS[name]
+    tensors = [a for a in operator.schema.arguments if a.is_tensor_like]
+    only_numbers = any(
+        all(isinstance(v, Random) for a, v in zip(c.arguments, c.values, strict=True) if a in tensors)
+        for c in calls(name)
+    )
+    own = not (name.startswith("_") or name.endswith("_backward") or operator.name.inplace)
+    return own and only_numbers and "pointwise" in operator.tags
+
+
+def test_every_elementwise_derivative_is_declared_at_nan_and_infinity() -> None:
+    """There, and at ties and corners, differences of the values do not tell what it is."""
+    differentiable = [n for n in OWN if n in operators() and n in DERIVED.nodes and recorded(n)]
+    missing(n for n in differentiable if made_of_elements(n) and not OWN[n].expected)
 
 
 def test_every_dtype_is_used() -> None:

@@ -74,5 +74,5 @@ def moved(case: Case, argument: str, index: tuple[int, ...]) -> float:
         results = side.flat(side.run(case.operator, values))
         tangents = [torch.autograd.forward_ad.unpack_dual(r).tangent for r in results]
     arrays = [side.to_array(t) for t in tangents if t is not None]
-    alone = "pointwise" in case.operator.tags
+    alone = case.operator.tags & {"pointwise", "elementwise"}
     return float(sum(a[index] if alone and a.shape == tuple(along.shape) else a.sum() for a in arrays))
