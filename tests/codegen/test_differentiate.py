@@ -111,6 +111,15 @@ def test_operators_that_are_no_primitives_have_their_declared_derivative(declare
     assert texts(found) == {"self": "grad * (grad_part0 + self * (1 - grad_part0) * grad_part0)"}
 
 
+def test_a_declared_derivative_keeps_its_sign(declared: Declarations) -> None:
+    for function, expected in {
+        "special_entr": "grad * (special_entr(self) - self * (log(self) + 1))",
+        "acos": "grad * (acos(self) - self / sqrt(1 - square(self)))",
+    }.items():
+        found = derivative(declared, ONE, f"self * self.{function}()", key="CompositeExplicitAutograd")
+        assert texts(found) == {"self": expected}
+
+
 def test_composites_may_be_of_complex_numbers(declared: Declarations) -> None:
     found = derivative(declared, ONE, "self * self.tanh()", complex=True, key="CompositeExplicitAutograd")
     assert texts(found) == {"self": "grad * conj(grad_part0 + self * (1 - square(grad_part0)))"}

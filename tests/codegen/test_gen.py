@@ -9,6 +9,8 @@ import pytest
 
 from tengen.codegen import gen
 from tengen.codegen.cli import main as tengen_command
+from tengen.codegen.model import OutputFile
+from tengen.codegen.write import _SEALED, CHECKSUM, sealed, write
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +73,6 @@ def test_check_tells_the_states_apart(output: Path, capsys: pytest.CaptureFixtur
 
 def resealed(text: str) -> str:
     """The text as an earlier run of the generator would have left it: with its own checksum."""
-    from tengen.codegen.write import _SEALED, CHECKSUM, sealed
-
     return sealed(_SEALED.sub(CHECKSUM, text, count=1))
 
 
@@ -83,6 +83,7 @@ def test_only_what_changed_is_written(output: Path, capsys: pytest.CaptureFixtur
     capsys.readouterr()
     assert gen.main(["--output", str(output)]) == 0
     assert "removed generated/left_over.py" in capsys.readouterr().out
+    assert not (output / "left_over.py").exists()
     after = {p.name: p.stat().st_mtime_ns for p in output.iterdir()}
     assert [n for n in before if after[n] != before[n]] == ["promotion.py"]
     assert gen.main(["--check", "--output", str(output)]) == 0
@@ -102,6 +103,16 @@ def test_nothing_is_written_when_there_is_an_error(
     said = capsys.readouterr().err
     assert 'unknown operator "expp"' in said and "nothing was written" in said
     assert {p.name: p.read_bytes() for p in output.iterdir()} == before
+
+
+def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    written = tmp_path / "nodes.py"
+    write([OutputFile("nodes.py", sealed(f"# {CHECKSUM}\n" + "# whole\n" * 9999))], tmp_path)
+    before = written.read_bytes()
+    with pytest.raises(UnicodeEncodeError):
+        write([OutputFile("nodes.py", "# half\n" * 9999 + "\ud800")], tmp_path)
+    assert written.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["nodes.py"]
 
 
 def test_the_console_command_does_the_same(output: Path, capsys: pytest.CaptureFixture[str]) -> None:

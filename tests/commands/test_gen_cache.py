@@ -65,6 +65,19 @@ def test_every_change_is_seen(scratch: Scratch, tengen: Command, what: str) -> N
     assert tengen("gen", "--check").returncode == 1
 
 
+def test_the_names_of_files_count(tmp_path: Path) -> None:
+    """What stands in a file of another name is another thing: a part file, a module."""
+    (tmp_path / "out").mkdir()
+    sources = tmp_path / "in"
+    sources.mkdir()
+    (sources / "one.yaml").write_text("1")
+    cache = tmp_path / "cache.json"
+    Cache(cache, [sources], tmp_path / "out").remember()
+    assert Cache(cache, [sources], tmp_path / "out").unchanged()
+    (sources / "one.yaml").rename(sources / "other.yaml")
+    assert not Cache(cache, [sources], tmp_path / "out").unchanged()
+
+
 def test_where_it_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "file").write_text("")

@@ -168,17 +168,20 @@ class Summary:
 
     def __init__(self, file: Path = SUMMARY) -> None:
         self.file = file
-        listed = {m.name for m in mutants()}
-        found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
-        self.outcomes = {o["name"]: Outcome(**o) for o in found if o["name"] in listed}
+        self.listed = {m.name for m in mutants()}
         self._lock = threading.Lock()
 
+    def read(self) -> dict[str, Outcome]:
+        """The outcomes by the names of the mutants."""
+        found = json.loads(self.file.read_text(encoding="utf-8")) if self.file.exists() else []
+        return {o["name"]: Outcome(**o) for o in found if o["name"] in self.listed}
+
     def add(self, outcomes: Iterable[Outcome]) -> None:
-        """Take over what was found of some mutants."""
+        """Take over what was found of some mutants; another run may have written meanwhile."""
         with self._lock:
-            self.outcomes |= {o.name: o for o in outcomes}
+            known = self.read() | {o.name: o for o in outcomes}
             self.file.parent.mkdir(exist_ok=True)
-            self.file.write_text(json.dumps([asdict(o) for o in self.outcomes.values()], indent=1))
+            self.file.write_text(json.dumps([asdict(o) for o in known.values()], indent=1), encoding="utf-8")
 
 
 def run(chosen: Sequence[Mutant], options: argparse.Namespace, summary: Summary) -> list[Outcome]:
@@ -265,7 +268,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outcomes = [] if options.report else run(chosen, options, summary)
     summary.add(outcomes)
     names = {m.name for m in chosen}
-    print(report([o for o in summary.outcomes.values() if o.name in names]))
+    print(report([o for o in summary.read().values() if o.name in names]))
     bad = [o for o in outcomes if o.state == UNCLEAR or (o.state == SURVIVED and not o.explained)]
     return 1 if bad else 0
 
