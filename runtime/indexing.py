@@ -222,6 +222,9 @@ def _write(self: Tensor, key: tuple[Any, ...], value: Tensor) -> bool:
 # --------------------------------------------------------------------------- the general way
 
 
+_Advanced = tuple["Tensor", "list[Tensor | None]"]
+
+
 def _apply(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]:
     """The view that the basic parts of an index give, and its advanced index, if there is one."""
     keys = _as_tuple(self, index)
@@ -241,7 +244,36 @@ def _apply(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None
             missing = 0
         else:
             walk.step(key)
-    return walk.view, walk.indices if walk.advanced else None
+    if not walk.advanced:
+        return walk.view, None
+    return _beside(walk.view, walk.indices, walk.numbers) if walk.numbers else (walk.view, walk.indices)
+
+
+def _beside(view: Tensor, indices: list[Tensor | None], numbers: list[int]) -> _Advanced:
+    """The view and its advanced index with the indices at the places ``numbers`` next to the first other one.
+
+    These stand for one integer each, as ``vmap`` sees it: their dimension goes, and so that they do not decide
+    where those of the other indices go, they are moved.
+    """
+    others = [i for i, index in enumerate(indices) if index is not None and i not in numbers]
+    if not others:
+        return view, indices
+    first = others[0]
+    rest = [i for i in range(len(indices)) if i not in numbers]
+    order = [i for i in rest if i < first] + numbers + [i for i in rest if i >= first]
+    ends = [0]
+    for index in indices:
+        ends.append(ends[-1] + _dims_of_advanced(index))
+    dims = [d for i in order for d in range(ends[i], ends[i + 1])]
+    dims += range(ends[-1], view._array.ndim)
+    return _run(view, "permute", dims), [indices[i] for i in order]
+
+
+def _dims_of_advanced(index: Tensor | None) -> int:
+    """How many dimensions a part of an advanced index stands for: a mask for as many as it has."""
+    if index is None or index._type.scalar_type.name not in _MASKS:
+        return 1
+    return index._array.ndim
 
 
 class _Walk:
@@ -249,15 +281,17 @@ class _Walk:
 
     ``dim`` is the dimension of ``view`` that comes next, ``place`` its number in the tensor that was
     indexed, for errors. ``indices`` is the advanced index so far: None for a dimension that stays.
+    ``numbers`` are the places in it of 0-d tensors whose numbers only a transform knows.
     """
 
-    __slots__ = ("advanced", "dim", "indices", "place", "view")
+    __slots__ = ("advanced", "dim", "indices", "numbers", "place", "view")
 
     def __init__(self, tensor: Tensor) -> None:
         self.view = tensor
         self.dim = 0
         self.place = 0
         self.indices: list[Tensor | None] = []
+        self.numbers: list[int] = []
         self.advanced = False
 
     def keep(self, dims: int) -> None:
@@ -309,7 +343,10 @@ class _Walk:
     def tensor(self, index: Any) -> None:
         category = index._type.scalar_type.name
         if index._array.ndim == 0 and category in _INTEGERS:
-            self.select(int(index))
+            if index.wraps:
+                self.number(index)
+            else:
+                self.select(int(index))
         elif index._array.ndim == 0 and category in _MASKS:
             self.flag(bool(index))
         elif category in _MASKS:
@@ -320,6 +357,12 @@ class _Walk:
             self.place += 1
         else:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+
+    def number(self, index: Any) -> None:
+        """Select by a 0-d tensor that is another number in each example."""
+        self.numbers.append(len(self.indices))
+        self.advance(index.long(), 1)
+        self.place += 1
 
     def advance(self, index: Tensor, dims: int) -> None:
         """Add an advanced index that stands for so many dimensions."""

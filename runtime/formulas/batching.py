@@ -116,7 +116,8 @@ def one_hot_each(self: Tensor, num_classes: int) -> Tensor:
             "vmap: one_hot: the number of classes must be given: that of the largest element would make a "
             "shape that depends on the elements"
         )
-    return (self.unsqueeze(-1) == tengen.arange(num_classes, device=self.device)).to(tengen.int64)
+    zeros = tengen.zeros((*self.shape, num_classes), dtype=tengen.int64, device=self.device)
+    return zeros.scatter(-1, self.unsqueeze(-1), 1)
 
 
 def rolled_examples(self: Tensor, shifts: Sequence[int], dims: Sequence[int]) -> Tensor:
@@ -229,10 +230,9 @@ def index_select_examples(self: Tensor, dim: int, index: Tensor) -> Tensor:
 def _scattered(
     self: Tensor, dim: int, index: Tensor, source: Any, reduce: str, include_self: bool = True
 ) -> Tensor:
-    """``self`` with ``source`` at indices (B, k) along ``dim``."""
+    """``self`` with ``source`` at indices (B, k) along ``dim``, which are not counted from the end."""
     values = _at_least_1d(self)
-    count = values.shape[wrap_dim(dim, values.ndim - 1) + 1]
-    places = index_along(_positions(index, count), dim, values.shape)
+    places = index_along(index, dim, values.shape)
     at = wrap_dim(dim, values.ndim - 1) + 1
     if isinstance(source, (int, float, complex)):
         made = values.scatter(at, places, source)
@@ -259,6 +259,7 @@ def index_copy_examples(self: Tensor, dim: int, index: Tensor, source: Tensor) -
 
 def index_fill_examples(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """``index_fill`` with indices, and perhaps a value, of each example's own."""
+    index = _positions(index, self.shape[wrap_dim(dim, self.ndim - 1) + 1] if self.ndim > 1 else 1)
     if isinstance(value, (int, float, complex)):
         return _scattered(self, dim, index, value, "copy")
     places = index_along(index, dim, _at_least_1d(self).shape)

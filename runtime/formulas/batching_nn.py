@@ -104,9 +104,13 @@ def pinv_examples(self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermit
 
 
 def _folded_indices(indices: Tensor, count: int) -> Tensor:
-    """Row numbers of each example's own matrix as those of all matrices one below the other."""
+    """Row numbers of each example's own matrix as those of all matrices one below the other.
+
+    What is no row of its own stays out of range: it must not become another example's.
+    """
     starts = F.arange(len(indices), device=indices.device) * count
-    return indices + starts.view((len(indices), *[1] * (indices.ndim - 1)))
+    folded = indices + starts.view((len(indices), *[1] * (indices.ndim - 1)))
+    return F.where((indices >= 0).logical_and(indices < count), folded, -1)
 
 
 def embedding_each(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:

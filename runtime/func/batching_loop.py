@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tengen.func.batched import front, is_of
-from tengen.func.batching_rules import Arguments, Rule, map_tensors
+from tengen.func.batching_rules import Arguments, Rule, map_tensors, wrapped
 from tengen.generated.functions import stack
 from tengen.tensor import Tensor
 
@@ -21,6 +21,10 @@ class Loop(Rule):
 
     __slots__ = ()
 
+    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        with level.working():
+            return wrapped(self.values(level, operator, arguments), level)
+
     def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
         warnings.warn(
             "There is a performance drop because we have not yet implemented the batching rule for "
@@ -33,11 +37,13 @@ class Loop(Rule):
 
 def examples(level: VmapLevel, operator: Callable[..., Any], arguments: Arguments) -> Any:
     """The stacked results of the operator on each example."""
+    return _joined(one_by_one(level, operator, arguments), level.size)
+
+
+def one_by_one(level: VmapLevel, operator: Callable[..., Any], arguments: Arguments) -> list[Any]:
+    """The results of the operator on each example; where there are none, on one of zeros."""
     fronted = map_tensors(lambda t: _Examples(front(t)) if is_of(t, level) else t, arguments)
-    if level.size == 0:
-        # The results' shapes are those for an example of zeros; there are none of them.
-        return _joined([operator(*_at(fronted, None))], 0)
-    return _joined([operator(*_at(fronted, i)) for i in range(level.size)], level.size)
+    return [operator(*_at(fronted, i)) for i in range(level.size) or (None,)]
 
 
 class _Examples:

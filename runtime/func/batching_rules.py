@@ -29,9 +29,14 @@ class Rule:
     draws = False
 
     def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
-        """The results of the operator, as tensors of the level."""
+        """The results of the operator, as tensors of the level. Its errors are those of one example alone."""
         with level.working():
-            result = self.values(level, operator, arguments)
+            try:
+                result = self.values(level, operator, arguments)
+            except Exception:
+                if not self.draws:
+                    raise_of_one(level, operator, arguments)
+                raise
         return wrapped(result, level)
 
     def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
@@ -43,6 +48,16 @@ class Rule:
         from tengen.func.batching_writes import write_result
 
         return write_result(level, operator, arguments[0], base(*arguments))
+
+
+def raise_of_one(level: VmapLevel, operator: Operator, arguments: Arguments) -> None:
+    """Raise what the first example that is an error raises: its dimensions and indices are the user's."""
+    from tengen.func.batching_loop import one_by_one
+
+    try:
+        one_by_one(level, operator, arguments)
+    except Exception as error:
+        raise error from None
 
 
 _rules: dict[str, Rule | None] = {}
@@ -391,7 +406,12 @@ class Decompose(Rule):
         self.function = function
 
     def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
-        return self.function(*arguments)
+        try:
+            return self.function(*arguments)
+        except Exception:
+            with level.working():
+                raise_of_one(level, operator, arguments)
+            raise
 
 
 class Become(Decompose):

@@ -146,10 +146,21 @@ def linalg_lu_solve(LU: Array, pivots: Array, B: Array, left: bool, adjoint: boo
     LU = np.broadcast_to(LU, a_shape)
     pivots = np.broadcast_to(pivots, a_shape[:-1])
     B = np.broadcast_to(B, b_shape)
+    check_pivots(pivots, LU.shape[-1])
     if left:
         return lapack.solve_factored(LU, pivots, B, adjoint)
     # X A = B is A^H X^H = B^H
     return _transposed(lapack.solve_factored(LU, pivots, _transposed(B), not adjoint))
+
+
+def check_pivots(pivots: Array, rows: int) -> None:
+    """RuntimeError for a row that there is not: LAPACK would exchange what is not the matrix's."""
+    wrong = (pivots < 1) | (pivots > rows)
+    if wrong.any():
+        raise RuntimeError(
+            f"pivots must be between 1 and {rows}, the size of LU, but one is {pivots[wrong][0]}; they are what "
+            "lu_factor returns"
+        )
 
 
 def check_lu(shape: tuple[int, ...], pivot: bool) -> None:

@@ -273,6 +273,73 @@ def check_draws(case: Case) -> None:
                 raise Mismatch("there was no error")
 
 
+# -- indices that are wrong in one example -----------------------------------------------------
+
+
+def integer_slots(values: Sequence[Any]) -> list[Slot]:
+    """Where there are tensors of integers, in any dtype of the test: indices, classes, pivots."""
+    return [
+        s
+        for s, t in zip(slots_of(values), at(values, slots_of(values)), strict=True)
+        if t.dtype in (tengen.int32, tengen.int64) and t.numel()
+    ]
+
+
+def no_integers(operator: Operator) -> str:
+    """Why no integers of one example are changed."""
+    if unbatched(operator):
+        return unbatched(operator)
+    if operator.name.inplace:
+        return "its functional variant is checked"
+    cases = in_first_dtype(str(operator.name))
+    return "" if any(integer_slots(c.values) for c in cases) else "no sample has a tensor of integers"
+
+
+def check_integers(case: Case) -> None:
+    """Other integers in one example: its result, or its error, and none of another example's elements."""
+    values = case.values
+    sizes = {n for s in slots_of(values) for n in at(values, [s])[0].shape}
+    for slot in integer_slots(values):
+        (index,) = at(values, [slot])
+        others = [s for s in slots_of(values) if s != slot]
+        for number in (-1, *sorted(sizes), 100, -100):
+            changed = index.flatten()
+            changed[-1] = number
+            column = [index, changed.reshape(index.shape), index]
+            for beside in ([], others):
+                slots = (slot, *beside)
+                columns = [column, *(examples(t) for t in at(values, beside))]
+                what = f"where {names_of(case, [slot])[0]} has {number} in an example"
+                compare_errors(case, slots, columns, what)
+
+
+def compare_errors(case: Case, slots: Sequence[Slot], columns: Sequence[list[Any]], what: str) -> None:
+    """All at once against one by one, which may be an error: then it is the same one."""
+
+    def function(*tensors: Any) -> list[Any]:
+        return list(determined(case.operator, run(case.name, placed(case.values, slots, tensors))))
+
+    try:
+        for row in zip(*columns, strict=True):
+            function(*row)
+    except Exception as error:
+        wanted = error
+    else:
+        compare(case, "batched indices", function, columns, 0, what)
+        return
+    message = f"vmap of {case.name} raises another error than {case.name} of one example {what}"
+    with blamed(case, "batched indices", RULE, message, called=CALLED):
+        try:
+            got = unless_refused(lambda: tengen.vmap(function)(*[tengen.stack(c) for c in columns]))
+        except Exception as error:
+            found, expected = (f"{type(e).__name__}: {e}" for e in (error, wanted))
+            if found != expected:
+                raise Mismatch(f"{found} is not {expected}", got=found, expected=expected) from None
+        else:
+            if got is not None:
+                raise Mismatch("there was no error", expected=f"{type(wanted).__name__}: {wanted}")
+
+
 # -- gradients of many -----------------------------------------------------------------------
 
 
@@ -362,6 +429,14 @@ ASPECTS = (
             "in place",
             "without data",
         ),
+    ),
+    Aspect(
+        "batched indices",
+        "vmap of indices that are wrong in one example",
+        check_integers,
+        in_first_dtype,
+        no_integers,
+        after=("batching", "without data"),
     ),
     Aspect(
         "random batching",

@@ -379,6 +379,12 @@ CLAIMS = [
         False,
         True,
     ),
+    Claim(
+        "Transforms of functions",
+        "m.vmap(lambda x, i: x[i, :, [0, 1]])(m.ones(5, 2, 3, 4), m.zeros(5, dtype=m.int64)).shape",
+        (5, 3, 2),
+        (5, 2, 3),
+    ),
     Claim("Transforms of functions", FUNC + "hasattr(func, 'functional_call')", False, True),
     Claim("Gradcheck", GRADCHECK + "check(lambda x: (x.argmax(), x * 2), x)", True, IndexError),
     Claim("Gradcheck", GRADCHECK + "check(lambda x: (x * 2, None), x)", TypeError, AttributeError),

@@ -60,6 +60,16 @@ def test_an_in_place_operator_is_seen_by_the_base() -> None:
     assert base.tolist() == [[0, 10, 20], [3, 40, 50]]
 
 
+@pytest.mark.parametrize("name", ASPECTS["batched indices"].operators())
+def test_indices_are_judged_as_those_of_one_example(name: str) -> None:
+    """One out of range, or negative, is the example's error, and never another example's row."""
+    ASPECTS["batched indices"].verify(name)
+
+
+def test_most_operators_with_indices_are_among_them() -> None:
+    assert len(ASPECTS["batched indices"].operators()) > 30
+
+
 @pytest.mark.parametrize("name", ASPECTS["random batching"].operators())
 def test_random_numbers_are_drawn_as_vmap_was_told(name: str) -> None:
     """For "same" examples are alike; "error" is one, if anything is drawn; shapes are a loop's."""

@@ -234,12 +234,18 @@ def _max_pool_backward(
     ceil_mode: bool,
     indices: Array,
 ) -> Array:
-    """Each element of the gradient, added where its window's maximum was."""
+    """Each element of the gradient, added where its window's maximum was.
+
+    RuntimeError for an index that is no element of its plane.
+    """
     window = pool_window(self, dims, kernel_size, stride, padding, dilation, ceil_mode)
     if not self.size:
         return np.zeros(self.shape, grad_output.dtype)
     size = math.prod(window.spatial)
     planes = self.size // size
+    # As unsigned numbers negative ones are large: one pass looks at both ends.
+    if indices.size and int(indices.view(f"u{indices.itemsize}").max()) >= size:
+        raise RuntimeError(f"indices must be between 0 and {size - 1}, the elements of a plane of self")
     flat = indices.reshape(planes, -1) + np.arange(planes)[:, None] * size
     covered = [d * (k - 1) + 1 for k, d in zip(window.kernel, window.dilation, strict=True)]
     if all([s >= c for s, c in zip(window.stride, covered, strict=True)]):  # no place is in two windows
