@@ -250,10 +250,9 @@ def _apply(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None
 
 
 def _beside(view: Tensor, indices: list[Tensor | None], numbers: list[int]) -> _Advanced:
-    """The view and its advanced index with the indices at the places ``numbers`` next to the first other one.
+    """The view and its advanced index, with the places ``numbers`` moved before the first other index.
 
-    These stand for one integer each, as ``vmap`` sees it: their dimension goes, and so that they do not decide
-    where those of the other indices go, they are moved.
+    Each of them selects, as an integer does, so they must not decide where the dimensions of the others go.
     """
     others = [i for i, index in enumerate(indices) if index is not None and i not in numbers]
     if not others:

@@ -23,6 +23,11 @@ _LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
     "function with static forward method."
 )
+_NOT_FOR_TRANSFORMS = (
+    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+    "override the setup_context staticmethod: {} has a forward that is given ctx. Write forward(*args) and "
+    "setup_context(ctx, inputs, output)."
+)
 
 
 class FunctionMeta(type):
@@ -103,9 +108,12 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call ``forward``; its results have this Function in their history.
 
-        Raises what the methods raise, and RuntimeError where results and marks do not agree.
+        Raises what the methods raise, and RuntimeError where results and marks do not agree, and for a
+        ``forward`` that is given ``ctx`` while a transform of ``tengen.func`` runs.
         """
         separate = cls.setup_context is not Function.setup_context
+        if not separate and grad_mode.transforms:
+            raise RuntimeError(_NOT_FOR_TRANSFORMS.format(cls.__name__))
         if separate or kwargs:
             args = _bound(cls.forward, args, kwargs, separate)
         if active and _of_examples(args):

@@ -28,6 +28,8 @@ class GradMode(threading.local):
     asked: bool = False
     #: What ``set_multithreading_enabled`` was told.
     multithreading: bool = True
+    #: How many transforms of functions (``func.grad``, ``jvp``, ``vmap`` ...) run a function.
+    transforms: int = 0
 
 
 #: The one instance. Generated code holds it and reads ``grad_mode.enabled``.

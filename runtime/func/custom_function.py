@@ -72,11 +72,6 @@ def _check(function: type[Function]) -> None:
 
     name = function.__name__
     has_rule = function.vmap is not Function.vmap
-    if function.setup_context is Function.setup_context:
-        raise RuntimeError(
-            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, "
-            "...), it must override the setup_context staticmethod."
-        )
     if function.generate_vmap_rule and has_rule:
         raise RuntimeError(
             f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overriden vmap "

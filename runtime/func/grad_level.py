@@ -72,7 +72,9 @@ class GradLevel:
     ``with level:`` around the call of the function: recording is on inside, whatever it is outside.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, strict: bool = True) -> None:
+        #: Whether what transforms refuse is refused: a Function whose forward is given ctx.
+        self.strict = strict
         #: What has a Node with a lower number was there before.
         self.start = next_sequence_nr()
         self.run = Run()
@@ -82,17 +84,18 @@ class GradLevel:
         self.inputs: list[LevelInput] = []
         #: What the function was given for an input -> the input.
         self._originals: dict[int, tuple[Any, Any]] = {}
-        self._before = True, False
+        self._before = True, False, 0
 
     def __enter__(self) -> GradLevel:
-        self._before = grad_mode.enabled, grad_mode.inference
+        self._before = grad_mode.enabled, grad_mode.inference, grad_mode.transforms
         grad_mode.enabled, grad_mode.inference = True, False
+        grad_mode.transforms += self.strict
         self.run.live = True
         return self
 
     def __exit__(self, *error: object) -> None:
         self.run.live = False
-        grad_mode.enabled, grad_mode.inference = self._before
+        grad_mode.enabled, grad_mode.inference, grad_mode.transforms = self._before
 
     @property
     def recorded_outside(self) -> bool:

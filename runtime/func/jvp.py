@@ -82,12 +82,13 @@ def jvp_of(
 @contextmanager
 def _computing() -> Iterator[None]:
     """While it is entered tangents are computed, whatever holds outside; inference mode does without."""
-    before = forward_mode.enabled, grad_mode.inference
+    before = forward_mode.enabled, grad_mode.inference, grad_mode.transforms
     forward_mode.enabled, grad_mode.inference = True, False
+    grad_mode.transforms += 1
     try:
         yield
     finally:
-        forward_mode.enabled, grad_mode.inference = before
+        forward_mode.enabled, grad_mode.inference, grad_mode.transforms = before
 
 
 def _dual(level: ForwardLevel, primal: Any, tangent: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tengen.autograd.grad_mode import grad_mode
 from tengen.func.batched import BatchedTensor, front, is_of, wrap
 from tengen.func.batching_rules import Rule, rule_of
 from tengen.interception import Layer
@@ -27,6 +28,8 @@ class VmapLevel(Layer):
     entered = False
     #: Whether a batching rule of this level runs: what it calls works on the values.
     busy = False
+    #: How many transforms ran around this one.
+    outside = 0
 
     def __init__(self, level: int, size: int, randomness: str) -> None:
         self.level = level
@@ -35,10 +38,13 @@ class VmapLevel(Layer):
 
     def enter(self) -> None:
         super().enter()
+        self.outside = grad_mode.transforms
+        grad_mode.transforms += 1
         self.entered = True
 
     def leave(self) -> None:
         super().leave()
+        grad_mode.transforms = self.outside
         self.entered = False
 
     def holds(self, arguments: Any) -> bool:

@@ -30,7 +30,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     ValueError for a primal that is no tensor; RuntimeError, of ``jvp_fn``, for tangents of another
     structure, shape, dtype or device.
     """
-    forward = GradLevel()
+    forward = GradLevel(strict=False)
     with forward:
         output = func(*tree_map(forward.input, primals))
         flat, spec = tree_flatten(output)
@@ -38,7 +38,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         outputs = [flat[i] for i in places]
         outside = forward.recorded_outside and forward.leads_outside(outputs)
         values = [forward.released(t) if isinstance(t, TensorBase) else t for t in flat]
-    transposed = GradLevel()
+    transposed = GradLevel(strict=False)
     with transposed:
         cotangents = [transposed.input(zeros_like(values[i])) for i in places]
         products = forward.pull(outputs, cotangents, create_graph=True, keep_graph=True)

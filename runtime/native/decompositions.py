@@ -158,8 +158,8 @@ def check_pivots(pivots: Array, rows: int) -> None:
     wrong = (pivots < 1) | (pivots > rows)
     if wrong.any():
         raise RuntimeError(
-            f"pivots must be between 1 and {rows}, the size of LU, but one is {pivots[wrong][0]}; they are what "
-            "lu_factor returns"
+            f"pivots must be between 1 and {rows}, the size of LU, as lu_factor returns them, but one is "
+            f"{pivots[wrong][0]}"
         )
 
 

@@ -124,6 +124,68 @@ def in_place(m: Any, x: Any) -> Any:
 
 
 @function
+def in_place_of_a_clone(m: Any, x: Any) -> Any:
+    return x.clone().mul_(x).add_(x.sin(), alpha=2)
+
+
+@function
+def element_to_element(m: Any, x: Any) -> Any:
+    z = x * x
+    z[0] = x[1]
+    return z * x
+
+
+@function
+def into_zeros(m: Any, x: Any) -> Any:
+    z = m.zeros_like(x)
+    z[1:] = x[:-1] * x[1:]
+    z[:1].add_(x[1:2] ** 3)
+    return z
+
+
+@function
+def views_written_to(m: Any, x: Any) -> Any:
+    y = x.clone()
+    y.view(2, 1)[1].mul_(x[0])
+    y.unsqueeze(0).t()[0] = x[1].exp()
+    return y * x
+
+
+@function
+def concatenated(m: Any, x: Any) -> Any:
+    return (m.cat([x, x * x, x[:1]]) ** 3)[1:]
+
+
+@function
+def stacked(m: Any, x: Any) -> Any:
+    a, b = m.stack([x, x.sin() * x]).unbind(1)
+    return a * b + m.hstack([b[:1], a[1:]])
+
+
+@function
+def split(m: Any, x: Any) -> Any:
+    a, b = (x * x.sum()).split(1)
+    return m.cat([b * a, a.exp()])
+
+
+@function
+def put(m: Any, x: Any) -> Any:
+    at = m.tensor([1, 0, 1])
+    y = x.index_put((at,), m.cat([x * x, x[:1]]), accumulate=True)
+    return y.scatter_add(0, at[:2], x.cos()).index_select(0, at) ** 2
+
+
+@function
+def expanded(m: Any, x: Any) -> Any:
+    return (x.unsqueeze(-1).expand(-1, 3).tril() * x.flip(0).unsqueeze(1)).movedim(0, 1).reshape(-1)
+
+
+@function
+def strided(m: Any, x: Any) -> Any:
+    return m.as_strided(x * x, (2, 2), (1, 0)) * m.as_strided(x.sin(), (2, 2), (0, 1))
+
+
+@function
 def linear(m: Any, x: Any) -> Any:
     return x * 3 + 1
 

@@ -169,7 +169,11 @@ def compare(names: Sequence[str], functions: Sequence[str], inputs: Sequence[str
         same = (
             tuple(ours.shape) == tuple(theirs.shape) and str(ours.dtype) == f"tengen.{str(theirs.dtype)[6:]}"
         )
-        if not same or ours.requires_grad or not torch.allclose(made, theirs, rtol=1e-8, atol=1e-10):
+        if (
+            not same
+            or ours.requires_grad
+            or not torch.allclose(made, theirs, rtol=1e-8, atol=1e-10, equal_nan=True)
+        ):
             wrong.append((f, given, f"{ours} but {theirs}"))
     assert not wrong
 

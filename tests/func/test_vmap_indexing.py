@@ -14,14 +14,14 @@ import tengen
 
 EXAMPLES = 3
 
-#: Parts: ``i``, ``j`` are another number in each example, ``t`` another list; ``u``, ``k``, ``mask`` are the same.
+#: Parts: ``i``, ``j`` are another number in each example, ``t`` another list; ``u``, ``k``, ``mask`` not.
 INDICES = [
-    "i", ":,i", "...,i", "i,...", "i,j", "i,:,j", "i,None", "None,i", "i,None,j", "i,2:,j", "i,...,j", "i,j,i",
-    "i,1", "1,i", "1,:,i", "k,i", "i,k", "i,:,k", "i,t", "t,i", ":,i,t", ":,t,i", "t,:,i", "i,u", "u,i", "u,:,i",
-    ":,i,u", "i,[0,1]", "[0,1],i", "mask,i", "mask,:,i", "True,i", "i,True", "False,i", "i.int()",
-    "t", ":,t", "t,t", "t,:,t", "t,None,j", "t[:,None],t", "u,t", "mask,t",
+    "i", ":,i", "...,i", "i,...", "i,j", "i,:,j", "i,None", "None,i", "i,None,j", "i,2:,j", "i,...,j",
+    "i,j,i", "i,1", "1,i", "1,:,i", "k,i", "i,k", "i,:,k", "i,t", "t,i", ":,i,t", ":,t,i", "t,:,i", "i,u",
+    "u,i", "u,:,i", ":,i,u", "i,[0,1]", "[0,1],i", "mask,i", "mask,:,i", "True,i", "i,True", "False,i",
+    "i.int()", "t", ":,t", "t,t", "t,:,t", "t,None,j", "t[:,None],t", "u,t", "mask,t",
 ]  # fmt: skip
-#: Where an index of numbers stands apart from another index, torch puts the dimensions of the other one in front.
+#: Where an index of numbers stands apart from another one, torch puts the dimensions of that in front.
 APART = ["i,:,t", "i,:,u", "i,:,[0,1]", "i,::2,t", "i,None,t"]
 
 
