@@ -12,7 +12,7 @@ from math import isinf
 from typing import TYPE_CHECKING
 
 import tengen
-from tengen.autograd.grad_mode import grad_mode
+from tengen.autograd.forward_grad import is_differentiated
 from tengen.native.dims import wrap_dims
 from tengen.native.linalg_checks import is_vector
 
@@ -138,12 +138,10 @@ def _unpack_lu(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def linalg_det_backward(grad: Tensor, result: Tensor, A: Tensor) -> Tensor:
-    """``conj(det A) A^-H``: the conjugate of the matrix of cofactors, which singular matrices have too.
-
-    A second derivative is there for matrices with an inverse.
-    """
-    if not grad_mode.enabled and A._type.backend.has_data and bool((result == 0).any()):
-        return _cofactors(A).conj() * grad[..., None, None]
+    """``conj(det A) A^-H``: the conjugate of the matrix of cofactors, which singular matrices have too."""
+    if A._type.backend.has_data and bool((result == 0).any()):
+        cofactors = _minors(A) if is_differentiated(A) else _cofactors(A)
+        return cofactors.conj() * grad[..., None, None]
     scale = (grad * result.conj())[..., None, None]
     return scale * tengen.linalg.inv(A).adjoint()
 
@@ -161,6 +159,17 @@ def _cofactors(A: Tensor) -> Tensor:
     phase = tengen.linalg.det(u) * tengen.linalg.det(vh)
     inner: Tensor = (u * others.prod(-1).unsqueeze(-2)).matmul(vh)
     return phase[..., None, None] * inner.conj()
+
+
+def _minors(A: Tensor) -> Tensor:
+    """The matrix of cofactors as determinants: ``A`` with row i replaced by row j of the identity.
+
+    It is differentiable where ``A`` is singular, too; it takes n^5 steps.
+    """
+    n = A.shape[-1]
+    identity = tengen.eye(n, dtype=A.dtype, device=A.device)
+    replaced = identity[:, None, :, None].to(tengen.bool)  # row i, of each (i, j)
+    return tengen.linalg.det(tengen.where(replaced, identity[None, :, None, :], A[..., None, None, :, :]))
 
 
 def linalg_det_jvp(A: Tensor, A_t: Tensor, result: Tensor) -> Tensor:
@@ -313,16 +322,17 @@ def vector_norm_backward(
         attained = (sizes == result).logical_or(sizes.isnan())
         count = attained.sum(dims, True) if dims else attained
         return self.sgn() * tengen.where(attained, grad / count, 0)
-    # Where the norm is 0 so are the elements: with 1 for it, they need no other care.
-    safe = tengen.where(result == 0, 1, result)
+    # Where the norm is 0 the gradient is 0, and so is its derivative.
+    at_zero = result == 0
+    safe = tengen.where(at_zero, 1, result)
     if order == 2:
-        return self * (grad / safe)
+        return self * tengen.where(at_zero, 0, grad / safe)
     sizes = self.abs()
     if order > 2:
-        return self * sizes.pow(order - 2) * (grad / safe.pow(order - 1))
+        return self * sizes.pow(order - 2) * tengen.where(at_zero, 0, grad / safe.pow(order - 1))
     # Here |x| ** (p - 1) or its derivative is infinite at 0.
     powers = tengen.where(sizes == 0, 0, tengen.where(sizes == 0, 1, sizes).pow(order - 1))
-    return self.sgn() * powers * (grad * tengen.where(result == 0, 0, safe.pow(1 - order)))
+    return self.sgn() * powers * (grad * tengen.where(at_zero, 0, safe.pow(1 - order)))
 
 
 def vector_norm_jvp(

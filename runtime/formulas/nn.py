@@ -23,10 +23,10 @@ Slopes = tuple["Tensor", "Tensor | float"]
 
 
 def elu_second_derivative(self: Tensor, alpha: Number, scale: Number, input_scale: Number) -> Tensor:
-    """The second derivative of elu."""
+    """The second derivative of elu; 0 at 0, where it has none."""
     # The exponential of what is positive would be masked out, but might be infinite.
     curve = (self.clamp(max=0) * input_scale).exp() * (alpha * scale * input_scale * input_scale)
-    return F.where(self <= 0, curve, 0)
+    return F.where(self < 0, curve, 0)
 
 
 def gelu_second_derivative(self: Tensor, approximate: str) -> Tensor:
@@ -101,9 +101,9 @@ def mse_slopes(self: Tensor, target: Tensor) -> Slopes:
 
 
 def huber_slopes(self: Tensor, target: Tensor, delta: float) -> Slopes:
-    """First and second derivative of the Huber loss for d = self - target."""
+    """First and second derivative of the Huber loss for d = self - target; the second is 0 at a kink."""
     d = self - target
-    return d.clamp(-delta, delta), (d.abs() <= delta).to(d.dtype)
+    return d.clamp(-delta, delta), (d.abs() < delta).to(d.dtype)
 
 
 def smooth_l1_slopes(self: Tensor, target: Tensor, beta: float) -> Slopes:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
+from tengen.generated import functions as F
+
 if TYPE_CHECKING:
     from tengen.tensor import Tensor
 
@@ -151,6 +153,48 @@ def _jvp(
 
 
 # --------------------------------------------------------------------------------- groups
+
+
+def group_norm_backward(
+    grads: Grads,
+    input: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    grad_input_mask: Sequence[bool],
+) -> Gradients:
+    """The gradients of native_group_norm, whose mean and rstd have gradients, too."""
+    grad, grad_mean, grad_rstd = grads
+    found: Gradients = (None, None, None)
+    if grad is not None:
+        found = F.native_group_norm_backward(
+            grad, input, mean, rstd, weight, N, C, HxW, group, grad_input_mask
+        )
+    if not grad_input_mask[0] or (grad_mean is None and grad_rstd is None):
+        return found
+    rows, single = (N, group, C // group * HxW), (N, group, 1)
+    total = found[0]
+    if grad_mean is not None:
+        share = (grad_mean / rows[2]).reshape(single).expand(rows)
+        total = _plus(total, share.reshape(input.shape))
+    if grad_rstd is not None:
+        n, rstd = _normalised(input.reshape(rows), rstd.reshape(single), (2,))
+        share = n * (grad_rstd.reshape(single) * rstd * rstd / -rows[2])
+        total = _plus(total, share.reshape(input.shape))
+    return total, found[1], found[2]
+
+
+def group_norm_rstd_jvp(
+    input: Tensor, input_t: Tensor, N: int, C: int, HxW: int, group: int, rstd: Tensor
+) -> Tensor:
+    """The tangent of native_group_norm's rstd, of shape (N, group)."""
+    rows = (N, group, C // group * HxW)
+    n, rstd = _normalised(input.reshape(rows), rstd.reshape(N, group, 1), (2,))
+    return (-rstd * rstd * _mean(n * input_t.reshape(rows), (2,))).reshape(N, group)
 
 
 def group_norm_double_backward(

@@ -28,14 +28,16 @@ def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
     """1j * z / abs(z) ** 2, and 0 at 0; for real numbers 0."""
     if not self.is_complex():
         return tengen.zeros_like(grad)
-    return tengen.where(self == 0, 0, grad * 1j / self.conj())
+    at_zero = self == 0
+    return tengen.where(at_zero, 0, grad * 1j / tengen.where(at_zero, 1, self).conj())
 
 
 def angle_jvp(self: Tensor, self_t: Tensor) -> Tensor:
     """The imaginary part of the relative change."""
     if not self.is_complex():
         return tengen.zeros_like(self_t)
-    return tengen.imag(tengen.where(self == 0, 0, self_t / self))
+    at_zero = self == 0
+    return tengen.imag(tengen.where(at_zero, 0, self_t / tengen.where(at_zero, 1, self)))
 
 
 def i1_backward(grad: Tensor, self: Tensor, order_0: Tensor, order_1: Tensor) -> Tensor:
@@ -60,8 +62,9 @@ def sgn_backward(grad: Tensor, self: Tensor, sgn: Tensor) -> Tensor:
     if not self.is_complex():
         return tengen.zeros_like(grad)
     modulus = self.abs()
+    at_zero = modulus == 0
     along = tengen.real(grad * sgn.conj())
-    return tengen.where(modulus == 0, 0, (grad - sgn * along) / modulus)
+    return tengen.where(at_zero, 0, (grad - sgn * along) / tengen.where(at_zero, 1, modulus))
 
 
 def sinc_backward(grad: Tensor, self: Tensor) -> Tensor:
@@ -101,8 +104,10 @@ def _at_bound(self: Tensor, min: Tensor | None, max: Tensor | None) -> tuple[Ten
 def clamp_bounds_backward(
     grad: Tensor, self: Tensor, min: Tensor | None, max: Tensor | None, grad_input_mask: tuple[bool, bool]
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of the bounds."""
+    """The gradients of the bounds; where they are equal the lower one has none, as it does not bind alone."""
     masks = _at_bound(self, min, max)
+    if min is not None and max is not None and masks[0] is not None:
+        masks = masks[0].logical_and(min < max), masks[1]
     low, high = [
         tengen.where(mask, grad, 0) if wanted and mask is not None else None
         for mask, wanted in zip(masks, grad_input_mask, strict=True)

@@ -13,6 +13,7 @@ import numpy as np
 
 from tengen.native.dims import wrap_dim
 from tengen.native.nn.common import select
+from tengen.native.nn.normalization import native_group_norm_backward
 from tengen.native.reductions import count, restore_dims, sum_dim
 from tengen.native.views import split_sizes
 
@@ -115,6 +116,40 @@ def unbind_backward(grads: Sequence[Array | None], dim: int, shape: Shape) -> Ar
 def _space(grads: Sequence[Array | None], shape: Shape) -> Array:
     """A new array of the dtype of those gradients that are there."""
     return np.empty(shape, next((g.dtype for g in grads if g is not None), np.float32))
+
+
+# -- normalisations -----------------------------------------------------------------------------
+
+
+def group_norm_backward(
+    grads: Sequence[Array | None],
+    input: Array,
+    mean: Array,
+    rstd: Array,
+    weight: Array | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    grad_input_mask: Sequence[bool],
+) -> tuple[Array | None, Array | None, Array | None]:
+    """The gradients of native_group_norm for input, weight and bias."""
+    grad, grad_mean, grad_rstd = grads
+    total = grad_weight = grad_bias = None
+    if grad is not None:
+        total, grad_weight, grad_bias = native_group_norm_backward(
+            grad, input, mean, rstd, weight, N, C, HxW, group, grad_input_mask
+        )
+    if grad_input_mask[0] and not (grad_mean is None and grad_rstd is None):
+        count, single = C // group * HxW, (N, group, 1)
+        slope = np.zeros((N, group, count), input.dtype)
+        if grad_rstd is not None:
+            factor = grad_rstd * rstd * rstd * rstd / -count
+            slope += (input.reshape(slope.shape) - mean.reshape(single)) * factor.reshape(single)
+        if grad_mean is not None:
+            slope += grad_mean.reshape(single) / count
+        total = slope.reshape(input.shape) if total is None else total + slope.reshape(input.shape)
+    return total, grad_weight, grad_bias
 
 
 # -- activations -------------------------------------------------------------------------------
