@@ -272,7 +272,8 @@ def _dims_of_advanced(index: Tensor | None) -> int:
     """How many dimensions a part of an advanced index stands for: a mask for as many as it has."""
     if index is None or index._type.scalar_type.name not in _MASKS:
         return 1
-    return index._array.ndim
+    dims: int = index._array.ndim
+    return dims
 
 
 class _Walk:
