@@ -92,11 +92,12 @@ def run(level: ForwardLevel, operator: Operator, arguments: Arguments, proceed: 
         return proceed(*arguments) if operator.decomposes else _without(level, operator, arguments, proceed)
     found = levels()
     primals = [_plain(level, a, found) for a in arguments]
-    level.depth += 1
     # What is recorded saves operands, or casts of them, which then take their tangents along.
     recorded = grad_mode.enabled and any([t._requires_grad for t in _tensors(arguments)])
-    slept = not recorded and level.sleep()
+    slept = False
+    level.depth += 1
     try:
+        slept = not recorded and level.sleep()
         result = proceed(*arguments)
         slept = slept or level.sleep()
         results = result if rule.results > 1 else (result,)
@@ -105,7 +106,11 @@ def run(level: ForwardLevel, operator: Operator, arguments: Arguments, proceed: 
     finally:
         level.depth -= 1
         if slept:
-            level.wake()
+            try:
+                level.wake()
+            except BaseException:  # an interrupt before it was awake
+                level.wake()
+                raise
     return result
 
 

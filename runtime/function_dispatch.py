@@ -89,15 +89,10 @@ class users_level:
 
 
 def enter_engine() -> tuple[int, int | None]:
-    """The engine begins: formulas are not overridden. What is returned ``leave_engine`` is given."""
+    """The engine begins: formulas are not overridden. What is returned ``state`` has again at its end."""
     before = state.level, state.outside
     state.level, state.outside = NOTHING, before[0]
     return before
-
-
-def leave_engine(before: tuple[int, int | None]) -> None:
-    """The engine is done."""
-    state.level, state.outside = before
 
 
 class _DisabledImpl:

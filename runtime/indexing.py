@@ -19,7 +19,7 @@ from tengen.autograd.view import as_view
 from tengen.function_dispatch import UNHANDLED, Overridden, dispatch, overrides, state, without_overrides
 from tengen.interception import active
 from tengen.native.index import fitted
-from tengen.storage import storage_of
+from tengen.storage import begin_write
 from tengen.tensor_base import TensorBase
 
 if TYPE_CHECKING:
@@ -214,8 +214,8 @@ def _write(self: Tensor, key: tuple[Any, ...], value: Tensor) -> bool:
         for n, m in zip(reversed(source.shape), reversed(target.shape), strict=False):
             if n != m and n != 1:
                 return False
+    begin_write(self)
     self._type.backend.lib.copyto(target, source)
-    storage_of(self).version += 1
     return True
 
 

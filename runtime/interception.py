@@ -79,16 +79,21 @@ class Layer:
         """Learn that the elements of ``tensor`` are about to become Python's or NumPy's (``what``)."""
 
     def enter(self) -> None:
-        """Begin to see the operators of this thread."""
+        """Begin to see the operators of this thread; not so if an interrupt comes in between."""
         self.thread = get_ident()
         position = len(active)
         while not self.observer and position and getattr(active[position - 1], "observer", False):
             position -= 1
-        active.insert(position, self)
+        try:
+            active.insert(position, self)
+        except BaseException:
+            self.leave()
+            raise
 
     def leave(self) -> None:
-        """See no more of them."""
-        active.remove(self)
+        """See no more of them, if it saw any."""
+        if self in active:
+            active.remove(self)
 
     def sleep(self) -> bool:
         """See nothing until ``wake``, if no newer one of this thread would be overtaken then.
@@ -99,19 +104,28 @@ class Layer:
         own = [found for found in layers() if not getattr(found, "observer", False)]
         newest = bool(own) and own[-1] is self
         if newest:
-            active.remove(self)
+            try:
+                active.remove(self)
+            except BaseException:  # an interrupt
+                self.wake()
+                raise
         return newest
 
     def wake(self) -> None:
-        """See again."""
-        Layer.enter(self)
+        """See again, if it does not."""
+        if self not in active:
+            Layer.enter(self)
 
     def __enter__(self) -> Any:
         self.enter()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.leave()
+        try:
+            self.leave()
+        except BaseException:  # an interrupt before it has left
+            self.leave()
+            raise
 
 
 def layers() -> tuple[Interceptor, ...]:

@@ -105,7 +105,7 @@ def _make(backend_name: str, scalar_type: dtype, recording: bool) -> Type:
             done += 1
         with inference.lock:  # two threads may come here at once; setdefault keeps the singleton single
             if done == len(_extensions):
-                made.unsettled = not recording or inference.count > 0
+                made.unsettled = not recording or bool(inference.threads)
                 return _matrix.setdefault((backend_name, scalar_type, recording), made)
 
 

@@ -82,8 +82,8 @@ class TengenFunctionMode:
     def __enter__(self) -> Self:
         # What makes the bindings come by; as an interceptor of operators it does nothing.
         layer = Layer()
-        layer.enter()
         self.__dict__.setdefault("_layers", []).append(layer)
+        layer.enter()
         state.modes = (*state.modes, self)
         return self
 
@@ -91,7 +91,10 @@ class TengenFunctionMode:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         state.modes = state.modes[:-1]
-        self.__dict__["_layers"].pop().leave()
+        layers = self.__dict__["_layers"]
+        layer = layers[-1]
+        del layers[-1]  # not ``pop``: a call is where an interrupt may come
+        layer.__exit__()
 
 
 # -- for functions that are written outside ----------------------------------------------------

@@ -46,6 +46,14 @@ def storage_of(tensor: TensorBase) -> Storage:
     return storage
 
 
+def begin_write(tensor: TensorBase) -> None:
+    """Count a write before it is done.
+
+    Were it interrupted, a Node that saved the old values would say that they are gone.
+    """
+    storage_of(tensor).version += 1
+
+
 class UntypedStorage:
     """The bytes that a tensor's elements are kept in, as the user sees them.
 

@@ -12,7 +12,7 @@ from tengen.autograd.inference_mode import check_write
 from tengen.autograd.linear import Copy, add_tensors, apply_linear
 from tengen.autograd.node import LEAF_SEQUENCE_NR, Node
 from tengen.autograd.ownership import is_callers_only
-from tengen.storage import storage_of
+from tengen.storage import begin_write
 
 _making = threading.Lock()
 _ref = weakref.ref
@@ -72,12 +72,12 @@ class AccumulateGrad(Node):
                     grad = copy_like(lib, grad, variable._array)
                 meta.grad = self.type.wrap(grad)
             elif total._type is self.type:
+                begin_write(total)
                 lib.add_(total._array, grad)
-                storage_of(total).version += 1
             else:  # a gradient of another type, which its owner allowed, or an inference tensor
                 check_write(total)
+                begin_write(total)
                 lib.copyto(total._array, lib.add(lib.cast(total._array, grad.dtype), grad))
-                storage_of(total).version += 1
         if self.extra is not None and self.extra.post_accumulate:
             run_post_accumulate(self.extra.post_accumulate, variable)
         return ()

@@ -39,15 +39,21 @@ class AllowMutation(Layer):
         if _entered:
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
         self._hooks.__enter__()
-        self.enter()
+        try:
+            self.enter()
+        except BaseException:  # an interrupt
+            self._hooks.__exit__()
+            raise
         _entered = self._open = True
         return self
 
     def __exit__(self, *error: object) -> None:
         global _entered
         _entered = self._open = False
-        self.leave()
-        self._hooks.__exit__(*error)
+        try:
+            super().__exit__(*error)
+        finally:
+            self._hooks.__exit__(*error)
         self.clear()
 
     def clear(self) -> None:

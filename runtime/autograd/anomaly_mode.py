@@ -43,6 +43,14 @@ def _switch(enabled: bool, check_nan: bool) -> None:
         active.remove(_intercept)
 
 
+def _restore(previous: tuple[bool, bool]) -> None:
+    try:
+        _switch(*previous)
+    except BaseException:  # an interrupt before it has
+        _switch(*previous)
+        raise
+
+
 class set_detect_anomaly:  # the user's spelling
     """Switch anomaly mode on or off: at once when called, undone at the end when used with ``with``."""
 
@@ -54,7 +62,7 @@ class set_detect_anomaly:  # the user's spelling
         pass
 
     def __exit__(self, *_: object) -> None:
-        _switch(*self.previous)
+        _restore(self.previous)
 
 
 class detect_anomaly:  # the user's spelling
@@ -75,10 +83,14 @@ class detect_anomaly:  # the user's spelling
 
     def __enter__(self) -> None:
         self.previous = anomaly.enabled, anomaly.check_nan
-        _switch(True, self.check_nan)
+        try:
+            _switch(True, self.check_nan)
+        except BaseException:  # an interrupt
+            self.__exit__()
+            raise
 
     def __exit__(self, *_: object) -> None:
-        _switch(*self.previous)
+        _restore(self.previous)
 
 
 # -- the forward pass --------------------------------------------------------------------

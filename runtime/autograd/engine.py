@@ -26,7 +26,8 @@ from tengen.autograd.node import GraphRoot, Node
 from tengen.autograd.ownership import is_locals_only
 from tengen.autograd.saved_variable import anomaly
 from tengen.declared_at import note_derivative
-from tengen.function_dispatch import enter_engine, leave_engine
+from tengen.function_dispatch import enter_engine
+from tengen.function_dispatch import state as overrides
 from tengen.interception import Layer, active, gradients_are_seen
 
 
@@ -61,7 +62,7 @@ def execute(
         raise
     finally:
         grad_mode.enabled, current.task = before, outer
-        leave_engine(overriding)
+        overrides.level, overrides.outside = overriding
     return task.captured
 
 

@@ -79,7 +79,13 @@ class dual_level(ContextDecorator):
         return enter_dual_level()
 
     def __exit__(self, *error: object) -> None:
-        exit_dual_level()
+        try:
+            exit_dual_level()
+        except BaseException:  # an interrupt
+            found = _current()
+            if found is not None:
+                found.leave()
+            raise
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:

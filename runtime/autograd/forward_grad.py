@@ -167,6 +167,7 @@ class _Awake:
         found = levels()
         older = found[: found.index(self.level)]
         self.depths = [(each, each.depth) for each in older]
+        # No call from here on, where an interrupt could come.
         for each in older:
             each.depth = 0
 

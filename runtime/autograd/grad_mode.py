@@ -24,6 +24,8 @@ class GradMode(threading.local):
     enabled: bool = True
     #: Whether new tensors are inference tensors, which never record: then nothing is enabled.
     inference: bool = False
+    #: How often inference mode is entered.
+    depth: int = 0
     #: What was asked for in inference mode, where it has no effect but on ``is_grad_enabled``.
     asked: bool = False
     #: What ``set_multithreading_enabled`` was told.
@@ -156,7 +158,11 @@ class _SwitchGrad(ContextDecorator):
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        switch(self.previous)
+        # Not ``switch``: an interrupt that came as it is called would leave the mode as it is.
+        if grad_mode.inference:
+            grad_mode.asked = self.previous
+        else:
+            grad_mode.enabled = self.previous
 
 
 class no_grad(_SwitchGrad):  # the user's spelling

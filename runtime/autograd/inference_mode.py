@@ -28,26 +28,32 @@ _WRITTEN = (
 
 
 class Use:
-    """How inference mode is used, by all threads."""
+    """Which threads are in inference mode."""
 
-    __slots__ = ("count", "ever", "lock", "tell")
+    __slots__ = ("ever", "lock", "tell", "threads", "told")
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        #: How often it is entered at present.
-        self.count = 0
-        #: Whether it has ever been entered: until then nothing need look for its tensors.
+        self.threads: set[int] = set()
+        #: Whether any ever was: until then nothing need look for inference tensors.
         self.ever = False
+        #: Whether a thread was in the mode when ``tell`` was called last.
+        self.told = False
         #: Called when the first enters it, and when the last has left.
         self.tell: Callable[[bool], object] = bool
 
-    def change(self, step: int) -> None:
-        """One more, or one less, ``with inference_mode():`` is being run."""
+    def settle(self) -> None:
+        """Note whether this thread is in the mode, as its depth says; once more changes nothing."""
         with self.lock:
-            self.ever = True
-            self.count += step
-            if self.count == (step > 0):
-                self.tell(self.count > 0)
+            if grad_mode.depth:
+                self.ever = True
+                self.threads.add(threading.get_ident())
+            else:
+                self.threads.discard(threading.get_ident())
+            inside = bool(self.threads)
+            if inside is not self.told:
+                self.tell(inside)
+                self.told = inside
 
 
 use = Use()
@@ -83,8 +89,13 @@ class inference_mode(ContextDecorator):  # the user's spelling
 
     def __enter__(self) -> None:
         self.previous = grad_mode.inference, grad_mode.enabled, grad_mode.asked
-        if self.mode:
-            use.change(1)
+        grad_mode.depth += bool(self.mode)
+        try:
+            if self.mode:
+                use.settle()
+        except BaseException:  # an interrupt
+            self.__exit__(None, None, None)
+            raise
         grad_mode.inference = self.mode
         grad_mode.enabled = not self.mode
         grad_mode.asked = False
@@ -94,7 +105,12 @@ class inference_mode(ContextDecorator):  # the user's spelling
     ) -> None:
         grad_mode.inference, grad_mode.enabled, grad_mode.asked = self.previous
         if self.mode:
-            use.change(-1)
+            grad_mode.depth -= 1
+            try:
+                use.settle()
+            except BaseException:  # an interrupt before it has
+                use.settle()
+                raise
 
     def clone(self) -> inference_mode:
         cloned: inference_mode = type(self)(self.mode)

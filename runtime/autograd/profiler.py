@@ -100,7 +100,11 @@ class profile(Exports):  # the user's spelling
 
     def __exit__(self, *error: object) -> None:
         if self.enabled:
-            self._stop()
+            try:
+                self._stop()
+            except BaseException:  # an interrupt before it has
+                self._stop()
+                raise
 
     def _prepare(self) -> None:
         """Be ready to start. RuntimeError when this was used before."""
@@ -117,8 +121,8 @@ class profile(Exports):  # the user's spelling
 
     def _stop(self) -> None:
         if self._recorder is not None and not self._finished:
-            self._finished = True
             self._recorder.leave()
+            self._finished = True
 
     def toggle_collection_dynamic(self, enabled: bool, activities: Any) -> None:
         """Stop to note anything, or begin to again, in the midst of the profile."""

@@ -255,19 +255,21 @@ def _intercept(operator: Any, arguments: tuple[Any, ...], proceed: Callable[...,
 _NUMBERS = frozenset({bool, int, float, complex})
 
 
-_watching = 0
+_watched: set[int] = set()
 _lock = threading.Lock()
 
 
-def _watch(step: int) -> None:
-    """Let operators be seen here as long as there are hooks in some thread."""
-    global _watching
+def _watch() -> None:
+    """Let operators be seen here as long as there are hooks in some thread; once more changes nothing."""
     with _lock:
-        _watching += step
-        if _watching == 1 and step == 1:
-            active.append(_intercept)
-        elif _watching == 0:
+        if state.stack:
+            _watched.add(threading.get_ident())
+        else:
+            _watched.discard(threading.get_ident())
+        if not _watched and _intercept in active:
             active.remove(_intercept)
+        elif _watched and _intercept not in active:
+            active.append(_intercept)
 
 
 class saved_tensors_hooks:  # the user's spelling
@@ -288,11 +290,19 @@ class saved_tensors_hooks:  # the user's spelling
         if state.disabled is not None:
             raise RuntimeError(state.disabled)
         state.stack = (*state.stack, HookPair(self.pack_hook, self.unpack_hook))
-        _watch(1)
+        try:
+            _watch()
+        except BaseException:  # an interrupt
+            self.__exit__()
+            raise
 
     def __exit__(self, *_: object) -> None:
         state.stack = state.stack[:-1]
-        _watch(-1)
+        try:
+            _watch()
+        except BaseException:  # an interrupt before it has
+            _watch()
+            raise
 
 
 class save_on_cpu(saved_tensors_hooks):  # the user's spelling

@@ -26,7 +26,7 @@ from tengen.autograd.view import cut_views, differentiable, modified_message, re
 from tengen.declared_at import note_operator
 from tengen.interception import active, tell_handed
 from tengen.promotion import can_cast
-from tengen.storage import storage_of
+from tengen.storage import begin_write, storage_of
 from tengen.tensor_base import TensorBase
 
 
@@ -73,12 +73,14 @@ def _run_inplace(
     if saving and result._requires_grad and not requires:
         check_inplace(tensor)
     check_writable(op_name, tensor, result)
-    tensor._type.backend.lib.copyto(tensor._array, result._array)
-    storage.version += 1
-    if active:
-        tell_handed(tensor, result)
+    edge = None
     if saving and (result._requires_grad or requires) and result is not source:
         edge = _new_edge(op_name, tensor, result, args, own_edge)
+    storage.version += 1  # before the write: were that interrupted, what saved the old values would say so
+    tensor._type.backend.lib.copyto(tensor._array, result._array)
+    if active:
+        tell_handed(tensor, result)
+    if edge is not None:
         rebase(tensor, edge, own_edge)
         edge[0].result_stored(edge[1], storage)
     elif storage.views is not None and storage.views.detached:
@@ -223,7 +225,7 @@ def rebase(tensor: Any, edge: Edge, own_edge: Any) -> None:
 
 
 def writes_freely(tensor: Any) -> bool:
-    """Whether a value that fits may be written into ``tensor`` with no more ado than ``written``."""
+    """Whether a value that fits may be written into ``tensor`` between ``begin_write`` and ``written``."""
     if active:
         return False
     base = tensor._base
@@ -236,10 +238,9 @@ def writes_freely(tensor: Any) -> bool:
 
 
 def written(tensor: Any) -> Any:
-    """``tensor``, after something was written into it."""
-    storage: Any = tensor._storage or storage_of(tensor)
-    storage.version += 1
-    if storage.views is not None and storage.views.detached:
+    """``tensor``, after the write that ``begin_write`` has counted."""
+    views = tensor._storage.views
+    if views is not None and views.detached:
         cut_views(tensor)
     return tensor
 
@@ -249,6 +250,7 @@ def store(tensor: Any, result: Any) -> bool:
     array = tensor._array
     if result.dtype != array.dtype or (result.shape != array.shape and result.shape):
         return False
+    begin_write(tensor)
     tensor._type.backend.lib.copyto(array, result)
     written(tensor)
     return True
@@ -290,10 +292,10 @@ def run_out(op_name: str, functional: Callable[..., Any], args: Sequence[Any], o
         if target._array.shape == result._array.shape:
             check_no_overlap(op_name, target, result)
     for target, result in zip(targets, results, strict=True):
+        begin_write(target)
         if target._array.shape != result._array.shape:
             _resize_output(target, result._array.shape)
         target._type.backend.lib.copyto(target._array, result._array)
-        storage_of(target).version += 1
     return outs
 
 

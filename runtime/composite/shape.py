@@ -486,18 +486,18 @@ def _become(self: Tensor, method: str, *args: Any) -> Tensor:
     from tengen.autograd.inference_mode import check_write
     from tengen.autograd.variable_type_utils import check_inplace
     from tengen.autograd.view import set_history
-    from tengen.storage import storage_of
+    from tengen.storage import begin_write
 
     check_write(self)
     if grad_mode.enabled and self._requires_grad:
         check_inplace(self)
     view = getattr(self._type, method)(self, *args)
+    begin_write(self)  # who saved the tensor would find another shape
     self._array = view._array
     if self._meta is not None:
         self._meta.fit_accumulator(self._array.shape, self._type)
     if view._edge is not None:
         set_history(self, view._edge)
-    storage_of(self).version += 1
     return self
 
 

@@ -38,14 +38,16 @@ class VmapLevel(Layer):
 
     def enter(self) -> None:
         super().enter()
+        # No call from here on, where an interrupt could come.
         self.outside = grad_mode.transforms
         grad_mode.transforms += 1
         self.entered = True
 
     def leave(self) -> None:
+        if self.entered:
+            grad_mode.transforms = self.outside
+            self.entered = False
         super().leave()
-        grad_mode.transforms = self.outside
-        self.entered = False
 
     def holds(self, arguments: Any) -> bool:
         """Whether one of the arguments, or of the lists among them, is a tensor of this level."""
@@ -95,4 +97,8 @@ class _Working:
     def __exit__(self, *error: object) -> None:
         self.level.busy = self.before
         if self.slept:
-            self.level.wake()
+            try:
+                self.level.wake()
+            except BaseException:  # an interrupt before it was awake
+                self.level.wake()
+                raise

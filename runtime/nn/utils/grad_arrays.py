@@ -12,6 +12,7 @@ from tengen.autograd.variable_type_utils import writes_freely, written
 from tengen.creation import tensor
 from tengen.function_dispatch import without_overrides
 from tengen.interception import active
+from tengen.storage import begin_write
 from tengen.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
@@ -44,6 +45,7 @@ def scale(grad: Tensor, factor: Tensor) -> bool:
     """Multiply by a 0-d tensor in place; False where an operator is to do it."""
     if active or not (_is_plain(grad) and factor._type is grad._type and writes_freely(grad)):
         return False
+    begin_write(grad)
     np.multiply(grad._array, factor._array, grad._array)
     written(grad)
     return True
@@ -55,6 +57,7 @@ def limit(grad: Tensor, size: float) -> bool:
         return False
     array: Array = grad._array
     low, high = np.array(-size, array.dtype), np.array(size, array.dtype)
+    begin_write(grad)
     array.clip(low, high, out=array)
     written(grad)
     return True
