@@ -13,27 +13,34 @@ Array = Any
 
 #: Up to here exp does not overflow, and a sum of exps of which one is not too small is exact.
 GREATEST, LEAST_SUM = 64.0, 1e-3
-#: Up to here the logarithm of the sum, from which results near zero may be left, is as exact as is usual.
-GREATEST_IN_LOG = 8.0
+#: Up to here the logarithm of the sum is as exact as is usual, unless next to nothing is left of a number
+#: when it is subtracted: less than this much.
+GREATEST_IN_LOG, NEAR_ZERO = 8.0, 1 / 16
+#: Of numbers up to this size the shares in the sum have exact logarithms.
+SHARED = 30.0
 
 
-def exponentials(
-    self: Array, axis: int, greatest: float, out: Array | None = None
-) -> tuple[Array, Array, Array | None]:
-    """``exp(x)``, in ``out`` if there is one; its sums along the (valid) axis; and what ``x`` was less by.
+def excess(
+    self: Array, total: Array, axis: int, greatest: float, logarithms: Array | None = None
+) -> Array | None:
+    """What to subtract before ``exp``: the maximum of a lane along a (valid) axis, or 0; None for all 0.
 
-    That is its maximum along the axis where it must be, and None where all are moderate numbers,
-    which is much faster to see than to find and to subtract the maxima. The array is not empty.
+    ``total`` is the sum of the exponentials along the axis, which is kept, or stands in each place of it;
+    ``logarithms`` are the results of ``log_softmax``. The answer for a lane depends on that lane alone, and
+    a lane less 0 has the bits that it had. It is much faster to see that all lanes are moderate than to find
+    and to subtract their maxima.
     """
-    if self.dtype.char in "fd" and self.item(self.argmax()) <= greatest:
-        found = np.exp(self, out=out)
-        total = sums.sum_along(found, axis)
-        if total.item(total.argmin()) >= LEAST_SUM:
-            return found, total, None
+    if (
+        self.item(self.argmax()) <= greatest
+        and total.item(total.argmin()) >= LEAST_SUM
+        and (logarithms is None or logarithms.item(logarithms.argmax()) <= -NEAR_ZERO)
+    ):
+        return None
     top = max_along(self, axis)
-    found = np.subtract(self, top, out=out)
-    np.exp(found, out=found)
-    return found, sums.sum_along(found, axis), top
+    moderate: Array = (top <= greatest) & (total >= LEAST_SUM)
+    if logarithms is not None:
+        moderate &= max_along(logarithms, axis) <= -NEAR_ZERO
+    return np.where(moderate, np.zeros((), top.dtype), top)
 
 
 def is_table(self: Array, dim: int) -> bool:
@@ -67,13 +74,11 @@ def logsumexp(self: Array, dim: tuple[int, ...] | None, keepdim: bool) -> Array:
 
 
 def _logsumexp_of_rows(table: Array, out: Array) -> None:
-    if table.item(table.argmax()) <= GREATEST_IN_LOG:
-        total = sums.sum_rows(np.exp(table))
-        if total.item(total.argmin()) >= LEAST_SUM:
-            np.log(total, out=out)
-            return
-    top = max_along(table, 1)
-    top[~np.isfinite(top)] = 0  # NaN comes back through the sum, and so do infinities
-    shifted = table - top
-    np.log(sums.sum_rows(np.exp(shifted, out=shifted)), out=out)
-    out += top[:, 0]
+    total = sums.sum_rows(np.exp(table))
+    np.log(total, out=out)
+    less = excess(table, total[:, None], 1, GREATEST_IN_LOG)
+    if less is not None:
+        less[~np.isfinite(less)] = 0  # NaN comes back through the sum, and so do infinities
+        shifted = table - less
+        np.log(sums.sum_rows(np.exp(shifted, out=shifted)), out=out)
+        out += less[:, 0]

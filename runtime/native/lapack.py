@@ -6,7 +6,8 @@ tells of each matrix whether it succeeded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,20 @@ def cholesky(A: Array) -> tuple[Array, Array]:
     for i in _indices(result):
         result[i], info[i] = potrf(result[i], lower=1, clean=1)
     return result, info
+
+
+def one_by_one(function: Callable[..., Array], result: Array, info: Array, *operands: Array) -> None:
+    """Put into ``result`` what NumPy gives for those matrices of a batch for which it does.
+
+    So the others, for which it raises, and which LAPACK was asked about, do not change the bits of these.
+    """
+    batch = result.shape[:-2]
+    infos = np.broadcast_to(info, batch)
+    matrices = [np.broadcast_to(a, batch + a.shape[-2:]) for a in operands]
+    for i in np.ndindex(*batch):
+        if infos[i] == 0:
+            with suppress(np.linalg.LinAlgError):
+                result[i] = function(*[a[i] for a in matrices])
 
 
 def solve_triangular(A: Array, B: Array, upper: bool, unitriangular: bool) -> Array:

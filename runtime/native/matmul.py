@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tengen.native import sums
 from tengen.native.dims import wrap_dim
 from tengen.native.linalg_checks import broadcast_batches
 
@@ -227,7 +228,7 @@ def mv(self: Array, vec: Array) -> Array:
 def dot(self: Array, tensor: Array) -> Array:
     """The sum of products of two vectors, without conjugation."""
     dot_shape(self.shape, tensor.shape)
-    return self.dot(tensor)
+    return sums.inner(self, tensor) if self.dtype.char in "fd" else self.dot(tensor)
 
 
 def vdot(self: Array, other: Array) -> Any:

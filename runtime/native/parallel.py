@@ -52,6 +52,8 @@ def get_num_threads() -> int:
 def set_num_threads(count: int) -> None:
     """Use ``count`` threads from now on, in loops of this library and in the BLAS library under NumPy.
 
+    Results do not depend on it, but for the last bits of large products of matrices, which BLAS cuts by it.
+
     TypeError when it is no int, RuntimeError when it is not positive.
     """
     global _count, _pool

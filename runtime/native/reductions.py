@@ -167,7 +167,7 @@ def nansum(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
     """``sum_dim`` that takes NaN for 0."""
     if self.dtype.char not in INTEGRAL:
         missing = np.isnan(self)
-        if missing.any():
+        if missing.any() or not self.flags.c_contiguous:  # what NaN there is does not decide of the layout
             self = np.where(missing, np.zeros((), self.dtype), self)
     return sum_dim(self, dim, keepdim, dtype)
 

@@ -40,8 +40,8 @@ _triangles: dict[tuple[str, int, bool], Array] = {}
 def running_sum(self: Array, dim: int, reverse: bool) -> Array | None:
     """The running sum along ``dim`` (from 0), or from the end, of contiguous float32 or float64 numbers.
 
-    None where this is not the way: small arrays (call it for ``LARGE`` ones), and those with elements or
-    sums that are not finite, which a product would spread over their block.
+    None where this is not the way: small arrays (call it for ``LARGE`` ones). Lanes with elements or sums
+    that are not finite, which a product would spread over their block, are added one after the other.
     """
     length = self.shape[dim]
     if self.size == 0 or length < 4:
@@ -51,20 +51,18 @@ def running_sum(self: Array, dim: int, reverse: bool) -> Array | None:
         return None
     result = np.empty(self.shape, self.dtype)
     if inner > 1:
-        return result if _over_slices(self, result, length, inner, reverse) else None
+        _over_slices(self, result, length, inner, reverse)
+        return result
     table, into = self.reshape(-1, length), result.reshape(-1, length)
-    wrong: list[bool] = []
+    step = max(1, CHUNK // length)
 
-    def rows(begin: int, end: int) -> None:
-        step = max(1, CHUNK // length)
-        for i in range(begin, end, step):
-            j = min(i + step, end)
-            if wrong or not _over_rows(table[i:j], into[i:j], reverse):
-                wrong.append(True)
-                return
+    def chunks(first: int, last: int) -> None:
+        for chunk in range(first, last):
+            part = slice(chunk * step, (chunk + 1) * step)
+            _over_rows(table[part], into[part], reverse)
 
-    parallel_for(rows, len(table), max(1, GRAIN // length))
-    return None if wrong else result
+    parallel_for(chunks, -(-len(table) // step), max(1, GRAIN // (step * length)))
+    return result
 
 
 def _triangle(char: str, size: int, reverse: bool) -> Array:
@@ -92,12 +90,13 @@ def _block(length: int) -> int:
     return min(near, key=lambda n: abs(n - BLOCK), default=BLOCK)
 
 
-def _over_rows(table: Array, result: Array, reverse: bool) -> bool:
-    """The running sums of the rows of ``table``, written to ``result``; False where they are not finite."""
+def _over_rows(table: Array, result: Array, reverse: bool) -> None:
+    """The running sums of the rows of ``table``, written to ``result``."""
     rows, length = table.shape
     if length <= WHOLE:
         _times_triangle(table, _triangle(table.dtype.char, length, reverse), result)
-        return _finite(result)
+        _mend(table, result, reverse)
+        return
     before = np.zeros((rows, 1))
     block = _block(length)
     step = max(CHUNK // rows // block, 1) * block
@@ -112,7 +111,7 @@ def _over_rows(table: Array, result: Array, reverse: bool) -> bool:
         part = slice(0, rest) if reverse else slice(length - rest, length)
         tail = _directed(table[:, part].astype(np.float64), reverse)
         _directed(result[:, part], reverse)[...] = np.add.accumulate(tail, 1) + before
-    return _finite(result)
+    _mend(table, result, reverse)
 
 
 def _blocks_of_rows(table: Array, result: Array, block: int, before: Array, reverse: bool) -> Array:
@@ -153,7 +152,7 @@ def _directed(self: Array, reverse: bool) -> Array:
     return self[:, ::-1] if reverse else self
 
 
-def _over_slices(self: Array, result: Array, length: int, inner: int, reverse: bool) -> bool:
+def _over_slices(self: Array, result: Array, length: int, inner: int, reverse: bool) -> None:
     """The running sums along a dim of ``length`` with ``inner`` elements behind it."""
     table, into = self.reshape(-1, length, inner), result.reshape(-1, length, inner)
     rest = length % BLOCK
@@ -174,9 +173,13 @@ def _over_slices(self: Array, result: Array, length: int, inner: int, reverse: b
         part = slice(0, rest) if reverse else slice(length - rest, length)
         tail = _directed(table[:, part].astype(np.float64), reverse)
         _directed(into[:, part], reverse)[...] = np.add.accumulate(tail, 1) + totals[:, -1:]
-    return _finite(result)
+    _mend(table.transpose(0, 2, 1), into.transpose(0, 2, 1), reverse)
 
 
-def _finite(result: Array) -> bool:
-    """Whether the greatest and the least are, neither of which is where there is NaN."""
-    return math.isfinite(result.max()) and math.isfinite(result.min())
+def _mend(lanes: Array, result: Array, reverse: bool) -> None:
+    """Add one after the other the elements of those lanes, along the last dim, whose sums are not finite."""
+    if math.isfinite(result.max()) and math.isfinite(result.min()):  # neither is where there is NaN
+        return
+    wrong = ~np.isfinite(result).all(-1)
+    tail = lanes[wrong].astype(np.float64)
+    result[wrong] = _directed(np.add.accumulate(_directed(tail, reverse), 1), reverse)

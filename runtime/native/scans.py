@@ -22,6 +22,8 @@ LONG = 64
 STEPS = 8
 #: From this length of lanes on that is faster than ``accumulate``.
 SIDE_BY_SIDE = 128
+#: Between these sizes of elements products of ``STEPS`` of them stay far from the ends of float64's range.
+MILD = 1e-30, 1e30
 #: So many elements are worked on at a time: they stay in the cache.
 CHUNK = 1 << 16
 #: Fewer elements than this are not worth a thread.
@@ -73,10 +75,9 @@ def _accumulated(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) ->
         wide = FLOAT64
     if dim < self.ndim - 1 and self.size >= LANES * self.shape[dim] > 0:
         return _accumulated_rows(ufunc, self, dim, wide, dtype)
-    if ufunc is np.multiply and dim == self.ndim - 1 and self.shape[dim] >= SIDE_BY_SIDE:
-        table = np.ascontiguousarray(self).reshape(-1, self.shape[dim])
-        if self.size >= LARGE and self.dtype.kind == "f" and _mild(table):
-            return side_by_side(ufunc, table, FLOAT64, dtype).reshape(self.shape)
+    last = dim == self.ndim - 1 and self.shape[dim] >= SIDE_BY_SIDE and self.size >= LARGE
+    if ufunc is np.multiply and last and self.dtype.kind == "f":
+        return _products(np.ascontiguousarray(self).reshape(-1, self.shape[dim])).reshape(self.shape)
     if wide == dtype:
         return ufunc.accumulate(self, dim, wide)
     result = self.astype(wide)  # at once: accumulate would do so piece by piece
@@ -146,10 +147,15 @@ def last_true(rows: Array) -> Array:
     return found
 
 
-def _mild(table: Array) -> bool:
-    """Whether products of ``STEPS`` elements stay far from the ends of float64's range."""
+def _products(table: Array) -> Array:
+    """The running products of the rows of a matrix of floats, computed in float64."""
+    result = side_by_side(np.multiply, table, FLOAT64, table.dtype)
     sizes = np.abs(table)
-    return bool(np.minimum.reduce(sizes, None) > 1e-30 and np.maximum.reduce(sizes, None) < 1e30)
+    least, greatest = MILD
+    if not (sizes.item(sizes.argmin()) > least and sizes.item(sizes.argmax()) < greatest):
+        wild = ~((np.minimum.reduce(sizes, 1) > least) & (np.maximum.reduce(sizes, 1) < greatest))
+        result[wild] = np.multiply.accumulate(table[wild].astype(FLOAT64), 1)
+    return result
 
 
 def side_by_side(ufunc: np.ufunc, table: Array, wide: DType, dtype: DType) -> Array:

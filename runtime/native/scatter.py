@@ -249,6 +249,11 @@ def gather_backward(grad: Array, sizes: Shape, dim: int, index: Array) -> Array:
     if index.size:
         dim = check_scatter(out, dim, index, grad)
         check_bounds(index, sizes[dim] if sizes else 1, dim, RuntimeError)
+        if grad.shape != index.shape:
+            raise RuntimeError(
+                f"gather_backward: expected a gradient of the index's shape {list(index.shape)}, but got "
+                f"{list(grad.shape)}"
+            )
         _add_along(out, dim, index if index.ndim else index.reshape(1), grad)
     return out
 

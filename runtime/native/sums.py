@@ -14,11 +14,17 @@ from typing import Any
 import numpy as np
 
 from tengen.native.dims import wrap_dims
+from tengen.native.parallel import parallel_for
 
 Array = Any
 BLOCK = 512
 SHORTEST = 32
 WHOLE = 2048  # of a single vector, whose product has many partial sums
+#: The elements of a matrix, or of vectors, that BLAS multiplies by a vector in the thread that calls it.
+#: More it shares among its threads, and where it cuts decides of the last bits.
+SINGLE = 8192
+#: Fewer elements than this are not worth a thread.
+GRAIN = 1 << 18
 #: Of matrices with at most this many elements times columns, sums of rows are formed for each element.
 SPREAD = 4096
 _ONES: dict[tuple[str, int], Array] = {}
@@ -73,9 +79,14 @@ def length_of_blocks(count: int) -> int:
 
 
 def sum_small(self: Array) -> Any | None:
-    """The sum of all elements of an array whose like was added before; None for others."""
-    found = _ONES.get((self.dtype.char, self.size))
-    return None if found is None else self.ravel().dot(found)
+    """The sum of all elements of an array of few real floats, laid out in any way; None for others."""
+    key = self.dtype.char, self.size
+    ones = _ONES.get(key)
+    if ones is None:
+        if key[0] not in "fd" or not 0 < key[1] <= WHOLE:
+            return None
+        ones = ones_of(*key)
+    return self.ravel().dot(ones)
 
 
 def number(char: str, value: float) -> Array:
@@ -123,7 +134,7 @@ def sum_last(self: Array, keepdim: bool) -> Array:
             ones = _ONES.get((self.dtype.char, count))
             if ones is None:
                 ones = ones_of(self.dtype.char, count)
-            found = self.dot(ones)
+            found = self.dot(ones) if self.size <= SINGLE else times(self, ones)
         else:
             found = sum_rows(self)
         return found[:, None] if keepdim else found
@@ -138,7 +149,7 @@ def sum_all(self: Array) -> Any:
         return self.ravel().dot(ones_of(char, count))
     blocks, rest = divmod(count, BLOCK)
     if not rest:
-        return sum_all(self.reshape(blocks, BLOCK).dot(ones_of(char, BLOCK)))
+        return sum_all(times(self.reshape(blocks, BLOCK), ones_of(char, BLOCK)))
     flat = self.ravel()
     return sum_all(flat[:-rest]) + flat[-rest:].dot(ones_of(char, rest))
 
@@ -147,27 +158,76 @@ def sum_rows(table: Array) -> Array:
     """The sums of the rows of a contiguous matrix."""
     rows, count = table.shape
     if count <= BLOCK:
-        return table.dot(ones_of(table.dtype.char, count))
+        return times(table, ones_of(table.dtype.char, count))
     length = length_of_blocks(count)
     if not length:
         return np.add.reduce(table, 1)
     char = table.dtype.char
-    partial = table.reshape(-1, length).dot(ones_of(char, length))
+    partial = times(table.reshape(-1, length), ones_of(char, length))
     return sum_rows(partial.reshape(rows, -1))
 
 
-def sum_columns(table: Array) -> Array:
-    """The sums of the columns of a contiguous matrix."""
-    rows = table.shape[0]
-    char = table.dtype.char
-    while rows > BLOCK:
-        blocks = rows // BLOCK
-        cut = blocks * BLOCK
-        partial = np.matmul(ones_of(char, BLOCK), table[:cut].reshape(blocks, BLOCK, -1))
+def sum_columns(table: Array, factors: Array | None = None) -> Array:
+    """The sums of the columns of a contiguous matrix, its rows times ``factors`` where there are any."""
+    rows, columns = table.shape
+    length = min(BLOCK, SINGLE // min(max(columns, 1), BLOCK))
+    if rows <= length and columns <= BLOCK:
+        return (ones_of(table.dtype.char, rows) if factors is None else factors).dot(table)
+    while rows > length:
+        blocks = rows // length
+        cut = blocks * length
+        heads, rest = (
+            (None, None) if factors is None else (factors[:cut].reshape(blocks, length), factors[cut:])
+        )
+        partial = _columns(table[:cut].reshape(blocks, length, columns), heads)
         if rows > cut:
-            partial[-1] += ones_of(char, rows - cut).dot(table[cut:])
-        table, rows = partial, blocks
-    return ones_of(char, rows).dot(table)
+            partial[-1] += _columns(table[cut:], rest)
+        table, rows, factors = partial, blocks, None
+    return _columns(table, factors)
+
+
+def _columns(tables: Array, factors: Array | None) -> Array:
+    """``sum_columns`` of one or many matrices of few rows, in products that BLAS does not share out."""
+    columns = tables.shape[-1]
+    if factors is None:
+        factors = ones_of(tables.dtype.char, tables.shape[-2])
+    out = np.empty((*tables.shape[:-2], columns), tables.dtype)
+    for i in range(0, columns, BLOCK):
+        np.matmul(factors[..., None, :], tables[..., i : i + BLOCK], out[..., None, i : i + BLOCK])
+    return out
+
+
+def times(table: Array, vector: Array) -> Array:
+    """The product of a contiguous matrix and a vector; its bits do not depend on the number of threads."""
+    if table.size <= SINGLE:
+        return table.dot(vector)
+    rows, count = table.shape
+    step = max(1, SINGLE // count)
+    blocks, rest = divmod(rows, step)
+    if table.size < 2 * GRAIN and not rest:
+        return np.matmul(table.reshape(blocks, step, count), vector).reshape(-1)
+    out = np.empty(rows, table.dtype)
+    cut = rows - rest
+    many, results = table[:cut].reshape(blocks, step, count), out[:cut].reshape(blocks, step)
+
+    def task(begin: int, end: int) -> None:
+        np.matmul(many[begin:end], vector, results[begin:end])
+
+    parallel_for(task, blocks, max(1, GRAIN // (step * count)))
+    if rest:
+        np.dot(table[cut:], vector, out[cut:])
+    return out
+
+
+def inner(first: Array, second: Array) -> Any:
+    """The sum of the products of two vectors of real floats; of its bits the same is true."""
+    if first.size <= SINGLE:
+        return first.dot(second)
+    blocks, rest = divmod(first.size, SINGLE)
+    cut = blocks * SINGLE
+    shape = blocks, SINGLE
+    found = sum_all(np.vecdot(first[:cut].reshape(shape), second[:cut].reshape(shape)))
+    return found + first[cut:].dot(second[cut:]) if rest else found
 
 
 def summable(self: Array) -> bool:

@@ -50,7 +50,8 @@ def run(kernel: Kernel, arrays: Sequence[Array], count: int) -> None:
         kernel(*arrays, *[s[:size] for s in scratch(dtype, count)])
         return
 
-    def task(begin: int, end: int) -> None:
+    def task(first: int, last: int) -> None:
+        begin, end = first * BLOCK, min(last * BLOCK, size)
         spare = scratch(dtype, count)
         stop = end - block
         while begin <= stop:
@@ -60,7 +61,8 @@ def run(kernel: Kernel, arrays: Sequence[Array], count: int) -> None:
         if begin < end:
             kernel(*[a[begin:end] for a in arrays], *[s[: end - begin] for s in spare])
 
-    parallel_for(task, size, GRAIN)
+    # What each thread has is whole blocks, so that no element's place in a loop depends on their number.
+    parallel_for(task, -(-size // BLOCK), GRAIN // BLOCK)
 
 
 def constants(dtype: Any, *values: Any) -> list[Array]:

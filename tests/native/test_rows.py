@@ -362,9 +362,9 @@ def test_means_far_from_zero_are_subtracted_first() -> None:
     x = random("float32", 4, 3, 64) + np.float32(1000)
     mean, variance = channels.moments(x)
     np.testing.assert_allclose(variance, x.astype("d").var((0, 2)), 1e-4)
-    assert not channels.are_moderate(mean, 1 / np.sqrt(variance))
-    assert channels.are_moderate(mean - mean, 1 / np.sqrt(variance))
-    assert not channels.are_moderate(mean * nan, variance)
+    assert np.array_equal(channels.split(mean, 1 / np.sqrt(variance)), (mean, mean * 0))
+    assert channels.split(mean - mean, 1 / np.sqrt(variance))[0] is None
+    assert np.isnan(channels.split(mean * nan, variance)[0]).all()
 
 
 # -- threads -----------------------------------------------------------------------------------

@@ -47,27 +47,30 @@ def moments(x: Array) -> tuple[Array, Array]:
         _run(_sums_and_squares, table, total, squares)
         mean = np.add.reduce(total.reshape(batch, depth), 0) / count
         variance = np.add.reduce(squares.reshape(batch, depth), 0) / count - mean * mean
-        if not _outweighs(variance, mean):
+        enough = _outweighs(variance, mean)
+        if not enough.all():
             _run(_squares_without, table, _column(mean, batch), squares)
-            variance = np.add.reduce(squares.reshape(batch, depth), 0) / count
+            variance = np.where(enough, variance, np.add.reduce(squares.reshape(batch, depth), 0) / count)
         return mean, variance
     if places == 1:
         table = x.reshape(batch, depth)
         mean = sums.sum_along(table, 0)[0] / count
         variance = sums.sum_along(table * table, 0)[0] / count - mean * mean
-        if not _outweighs(variance, mean):
+        enough = _outweighs(variance, mean)
+        if not enough.all():
             centred = table - mean
             centred *= centred
-            variance = sums.sum_along(centred, 0)[0] / count
+            variance = np.where(enough, variance, sums.sum_along(centred, 0)[0] / count)
         return mean, variance
     mean = np.add.reduce(x, (0, 2)) / count
     centred = x - mean[:, None]
     return mean, np.einsum("ncl,ncl->c", centred, centred) / count
 
 
-def _outweighs(variance: Array, mean: Array) -> bool:
-    """Whether not nearly all of the mean of the squares is the mean's: else begin again without it."""
-    return bool((mean * mean <= variance * (MODERATE * MODERATE)).all())
+def _outweighs(variance: Array, mean: Array) -> Array:
+    """For which channels not nearly all of the mean of the squares is the mean's: else begin without it."""
+    found: Array = mean * mean <= variance * (MODERATE * MODERATE)
+    return found
 
 
 def _sums_and_squares(table: Array, total: Array, squares: Array) -> None:
@@ -87,9 +90,8 @@ def affine(x: Array, mean: Array, rstd: Array, weight: Array | None, shift: Arra
     """``(x - mean) * rstd * weight + shift`` for each channel, in a new array."""
     batch, depth, places = x.shape
     scale = rstd if weight is None else rstd * weight
-    less: Array | None = mean
-    if are_moderate(mean, rstd):
-        less, shift = None, -mean * scale if shift is None else shift - mean * scale
+    less, rest = split(mean, rstd)
+    shift = without(np.zeros_like(scale) if shift is None else shift.copy(), scale, rest)
     out = np.empty(x.shape, x.dtype)
     if places == 1:
 
@@ -104,8 +106,7 @@ def affine(x: Array, mean: Array, rstd: Array, weight: Array | None, shift: Arra
             table,
             out,
             None if less is None else columns[0],
-            columns[-1] if shift is None else columns[-2],
-            None if shift is None else columns[-1],
+            *columns[-2:],
         )
 
     shape = (batch * depth, places)
@@ -114,14 +115,13 @@ def affine(x: Array, mean: Array, rstd: Array, weight: Array | None, shift: Arra
     return out
 
 
-def _scale(table: Array, out: Array, mean: Array | None, scale: Array, shift: Array | None) -> None:
+def _scale(table: Array, out: Array, mean: Array | None, scale: Array, shift: Array) -> None:
     if mean is None:
         np.multiply(table, scale, out=out)
     else:
         np.subtract(table, mean, out=out)
         out *= scale
-    if shift is not None:
-        out += shift
+    out += shift
 
 
 # -- backward ----------------------------------------------------------------------------------
@@ -138,11 +138,9 @@ def sums_by_channel(grad: Array, x: Array, mean: Array, rstd: Array) -> tuple[Ar
     if places == 1:
         table, grads = x.reshape(batch, depth), grad.reshape(batch, depth)
         plain = sums.sum_along(grads, 0)[0]
-        if are_moderate(mean, rstd):
-            return plain, sums.sum_along(grads * table, 0)[0] - plain * mean
-        centred = table - mean
-        centred *= grads
-        return plain, sums.sum_along(centred, 0)[0]
+        less, rest = split(mean, rstd)
+        product = grads * (table if less is None else table - less)
+        return plain, without(sums.sum_along(product, 0)[0], plain, rest)
     centred = x - mean[:, None]
     return np.add.reduce(grad, (0, 2)), np.einsum("ncl,ncl->c", grad, centred)
 
@@ -150,22 +148,34 @@ def sums_by_channel(grad: Array, x: Array, mean: Array, rstd: Array) -> tuple[Ar
 def sums_of_gradients(grad: Array, x: Array, mean: Array, rstd: Array) -> tuple[Array, Array]:
     """For each row the sums of ``grad`` and of ``grad * (x - mean)``; ``rstd`` are rows' or channels'."""
     plain, product = np.empty(len(x), x.dtype), np.empty(len(x), x.dtype)
-    moderate = are_moderate(mean, rstd)
+    less, rest = split(mean, rstd)
 
-    def some(x: Array, grad: Array, mean: Array, plain: Array, product: Array) -> None:
+    def some(x: Array, grad: Array, rest: Array, plain: Array, product: Array, *less: Array) -> None:
         plain[...] = sums.sum_along(grad, 1)[:, 0]
-        np.vecdot(grad, x if moderate else x - mean[:, None], out=product)
-        if moderate:
-            product -= plain * mean
+        np.vecdot(grad, x - less[0][:, None] if less else x, out=product)
+        product[...] = without(product, plain, rest)
 
-    _run(some, x, grad, mean, plain, product)
+    _run(some, x, grad, rest, plain, product, *([] if less is None else [less]))
     return plain, product
 
 
-def are_moderate(mean: Array, rstd: Array) -> bool:
-    """Whether no mean is many standard deviations from zero."""
+def split(mean: Array, rstd: Array) -> tuple[Array | None, Array]:
+    """What to subtract from values at once, and what from their sums later on: each mean is one of the two.
+
+    A mean that is not many standard deviations from zero may wait, which saves going over the values. The
+    other one of the two is 0, and changes nothing; None for 0 everywhere. ``rstd`` are rows' or channels'.
+    """
     repeated = mean if mean.size == rstd.size else mean.reshape(-1, rstd.size)
-    return bool((np.abs(repeated * rstd) <= MODERATE).all())
+    moderate = (np.abs(repeated * rstd) <= MODERATE).reshape(mean.shape)
+    if moderate.all():
+        return None, mean
+    zero = np.zeros((), mean.dtype)
+    return np.where(moderate, zero, mean), np.where(moderate, mean, zero)
+
+
+def without(product: Array, plain: Array, rest: Array) -> Array:
+    """``product - plain * rest``, in place of ``product``."""
+    return np.subtract(product, plain * rest, where=rest != 0, out=product)
 
 
 def combined(grad: Array, x: Array, mean: Array | None, a: Array, b: Array, c: Array) -> Array:
@@ -184,9 +194,8 @@ def combined_by_channel(
 ) -> Array:
     """``combined`` for (batch, channels, places) and a number for each channel."""
     batch, depth, places = x.shape
-    less: Array | None = mean
-    if are_moderate(mean, rstd):
-        less, c = None, c - mean * b
+    less, rest = split(mean, rstd)
+    c = without(c, b, rest)
     if places >= PLACES:
         shape = (batch * depth, places)
         each: list[Any] = [None if v is None else np.broadcast_to(v, (batch, depth)) for v in (less, a, b, c)]

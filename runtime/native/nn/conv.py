@@ -206,20 +206,41 @@ def _correlate_input(grad: Array, weight: Array, spatial: Shape, geometry: Geome
     """The transpose of ``_correlate`` in its input: (N, O, *out) to (N, C, *spatial)."""
     groups, kernel, out = geometry.groups, weight.shape[2:], grad.shape[2:]
     batch, places = grad.shape[0], math.prod(out)
+    shape = batch, weight.shape[1] * groups, *spatial
+    matrix = weight.reshape(groups, -1, math.prod(weight.shape[1:])).swapaxes(1, 2)
+    if not grad.size or not matrix.size or max(geometry.stride) > 1:
+        return _correlate_input_by_taps(grad, weight, spatial, geometry)
+    if _is_matrix(kernel, geometry) and spatial == out:
+        return np.matmul(matrix, grad.reshape(batch, groups, -1, places)).reshape(shape)
+    padded = tuple([n + 2 * p for n, p in zip(spatial, geometry.padding, strict=True)])
+    result: Array = np.empty(shape, grad.dtype)
+    for block in _blocks(batch, grad.shape[1] * math.prod(padded)):
+        result[block] = _correlate_input_in_line(grad[block], matrix, kernel, padded, geometry)
+    if not np.isfinite(matrix.sum()):
+        _mend(result, grad, weight, spatial, geometry)
+    return result
+
+
+def _mend(result: Array, grad: Array, weight: Array, spatial: Shape, geometry: Geometry) -> None:
+    """Compute anew the groups whose weights are not finite, which zeros in between make NaN."""
+    groups = geometry.groups
+    into, grads = [a.reshape(len(a), groups, -1, *a.shape[2:]) for a in (result, grad)]
+    weights = weight.reshape(groups, -1, *weight.shape[1:])
+    alone = geometry._replace(groups=1)
+    for group in np.flatnonzero(~np.isfinite(weights.reshape(groups, -1)).all(1)):
+        into[:, group] = _correlate_input_by_taps(grads[:, group], weights[group], spatial, alone)
+
+
+def _correlate_input_by_taps(grad: Array, weight: Array, spatial: Shape, geometry: Geometry) -> Array:
+    """``_correlate_input`` for any strides and weights: the columns of each tap are added by themselves."""
+    groups, kernel, out = geometry.groups, weight.shape[2:], grad.shape[2:]
+    batch, places = grad.shape[0], math.prod(out)
     rows = math.prod(weight.shape[1:])
     channels = weight.shape[1] * groups
-    result: Array
     matrix = weight.reshape(groups, -1, rows).swapaxes(1, 2)
     flat = grad.reshape(batch, groups, weight.shape[0] // groups, places)
-    if _is_matrix(kernel, geometry) and flat.size and spatial == out:
-        return np.matmul(matrix, flat).reshape(batch, channels, *spatial)
     padded = tuple([n + 2 * p for n, p in zip(spatial, geometry.padding, strict=True)])
-    if max(geometry.stride) == 1 and flat.size and matrix.size and np.isfinite(matrix.sum()):
-        result = np.empty((batch, channels, *spatial), grad.dtype)
-        for block in _blocks(batch, grad.shape[1] * math.prod(padded)):
-            result[block] = _correlate_input_in_line(grad[block], matrix, kernel, padded, geometry)
-        return result
-    result = np.zeros((batch, channels, *padded), grad.dtype)
+    result: Array = np.zeros((batch, channels, *padded), grad.dtype)
     if flat.size:
         for block in _blocks(batch, groups * rows * places):
             columns = batched_product(matrix, flat[block]).reshape(-1, channels, *kernel, *out)

@@ -39,8 +39,14 @@ def embedding_dense_backward(
 ) -> Array:
     """Each row's gradients added up, (num_weights, columns); the row ``padding_idx`` gets none.
 
-    With ``scale_grad_by_freq`` a row's sum is divided by how often it was used.
+    With ``scale_grad_by_freq`` a row's sum is divided by how often it was used. Raises RuntimeError where
+    there is not a row of gradients for each index.
     """
+    if grad_output.shape[:-1] != indices.shape and grad_output.size != indices.size * grad_output.shape[-1]:
+        raise RuntimeError(
+            f"embedding_dense_backward: expected a gradient of shape {[*indices.shape, '*']}, but got "
+            f"{list(grad_output.shape)}"
+        )
     columns = grad_output.shape[-1]
     out: Array = np.zeros((num_weights, columns), grad_output.dtype)
     if not grad_output.size:

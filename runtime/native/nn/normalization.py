@@ -233,8 +233,9 @@ def _normalise_backward(
     if out is None and for_weight is None:
         return
     count = table.shape[1] or 1
-    if not channels.are_moderate(mean, rstd):
-        table, mean = table - mean, np.zeros_like(mean)
+    less, mean = channels.split(mean, rstd)
+    if less is not None:
+        table = table - less
     if weight is None or spread is None:
         product = np.empty_like(out)
         np.multiply(grad, rstd, out=out)
@@ -243,13 +244,14 @@ def _normalise_backward(
     else:
         product = grad * table
         if for_weight is not None:
-            for_weight[...] = rstd[:, 0].dot(product)
-            for_weight -= (rstd * mean)[:, 0].dot(grad)
+            for_weight[...] = sums.sum_columns(product, rstd[:, 0])
+            for_weight -= sums.sum_columns(grad, (rstd * mean)[:, 0])
         if out is None:
             return
         np.multiply(grad, spread, out=out)
         out *= rstd
-        through_mean, through_rstd = grad.dot(weight)[:, None], product.dot(weight)[:, None]
+        through_mean = sums.times(grad, weight)[:, None]
+        through_rstd = sums.times(product, weight)[:, None]
     # rstd * (g - mean(g) - n * mean(g n)), n = (x - mean) * rstd: what is of x by itself, and the rest
     through_rstd -= mean * through_mean
     through_rstd *= rstd * rstd * rstd / count

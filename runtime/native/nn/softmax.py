@@ -11,11 +11,12 @@ from tengen.native.dims import wrap_dim
 from tengen.native.exponentials import (
     GREATEST,
     GREATEST_IN_LOG,
-    LEAST_SUM,
-    exponentials,
+    SHARED,
+    excess,
     is_table,
 )
 from tengen.native.nn.common import Array
+from tengen.native.reductions import max_along
 
 
 def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
@@ -26,12 +27,9 @@ def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
     if half_to_float:
         _refuse_half_to_float()
     ones = sums.spread(self)
-    if ones is not None and (dim == -1 or dim == self.ndim - 1) and self.item(self.argmax()) <= GREATEST:
+    if ones is not None and (dim == -1 or dim == self.ndim - 1):
         out: Array = np.exp(self)
-        total = out.dot(ones)
-        if total.item(total.argmin()) >= LEAST_SUM:
-            out /= total
-            return out
+        return _shares(self, out, self.ndim - 1, ones)
     if is_table(self, dim):
         return _by_rows(_softmax_of_rows, self, self.shape[-1])
     return _along(_softmax_along, self, dim, self)
@@ -58,15 +56,8 @@ def log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
     if half_to_float:
         _refuse_half_to_float()
     ones = sums.spread(self)
-    if (
-        ones is not None
-        and (dim == -1 or dim == self.ndim - 1)
-        and self.item(self.argmax()) <= GREATEST_IN_LOG
-    ):
-        total: Array = np.exp(self).dot(ones)
-        if total.item(total.argmin()) >= LEAST_SUM:
-            np.log(total, out=total)
-            return np.subtract(self, total, out=total)
+    if ones is not None and (dim == -1 or dim == self.ndim - 1):
+        return _log_softmax_of_few(self, ones)
     if is_table(self, dim):
         return _by_rows(_log_softmax_of_rows, self, self.shape[-1])
     return _along(_log_softmax_along, self, dim, self)
@@ -90,6 +81,47 @@ def _refuse_half_to_float() -> None:
     raise RuntimeError("softmax with half to float conversion is not supported on CPU")
 
 
+# -- of exponentials and their sums ------------------------------------------------------------
+
+
+def _shares(self: Array, out: Array, axis: int, ones: Array | None = None) -> Array:
+    """``softmax`` of ``self`` in place of its exponentials, which are added by a product with ``ones``."""
+    total = sums.sum_along(out, axis) if ones is None else out.dot(ones)
+    less = excess(self, total, axis, GREATEST)
+    if less is not None:
+        np.subtract(self, less, out=out)
+        np.exp(out, out=out)
+        total = sums.sum_along(out, axis) if ones is None else out.dot(ones)
+    out /= total
+    return out
+
+
+def _logarithms(self: Array, out: Array, axis: int) -> Array:
+    """``log_softmax`` of ``self`` in place of its exponentials."""
+    total = sums.sum_along(out, axis)
+    np.subtract(self, np.log(total), out=out)
+    less = excess(self, total, axis, GREATEST_IN_LOG, out)
+    if less is not None:
+        np.subtract(self, less, out=out)
+        out -= np.log(sums.sum_along(np.exp(out), axis))
+    return out
+
+
+def _log_softmax_of_few(self: Array, ones: Array) -> Array:
+    """The logarithms of ``softmax`` along the last dimension of a small array, nothing being broadcast."""
+    out: Array = np.exp(self)
+    out /= out.dot(ones)
+    np.log(out, out=out)
+    if not (self.item(self.argmax()) <= SHARED and self.item(self.argmin()) >= -SHARED):
+        axis = self.ndim - 1
+        top = max_along(self, axis)
+        least = np.minimum.reduce(self, axis, keepdims=True)
+        shifted: Array = self - top
+        shifted -= np.log(sums.sum_along(np.exp(shifted), axis))
+        out = np.where((top <= SHARED) & (least >= -SHARED), out, shifted)
+    return out
+
+
 # -- rows of matrices --------------------------------------------------------------------------
 
 
@@ -107,18 +139,13 @@ def _by_rows(task: Any, self: Array, columns: int, grad_output: Array | None = N
 
 
 def _softmax_of_rows(table: Array, out: Array) -> None:
-    _, total, _ = exponentials(table, 1, GREATEST, out)
-    out /= total
+    np.exp(table, out=out)
+    _shares(table, out, 1)
 
 
 def _log_softmax_of_rows(table: Array, out: Array) -> None:
-    _, total, top = exponentials(table, 1, GREATEST_IN_LOG, out)
-    np.log(total, out=total)
-    if top is None:
-        np.subtract(table, total, out=out)
-    else:
-        np.subtract(table, top, out=out)
-        out -= total
+    np.exp(table, out=out)
+    _logarithms(table, out, 1)
 
 
 def _softmax_backward_of_rows(table: Array, grad_output: Array, out: Array) -> None:
@@ -146,16 +173,11 @@ def _along(task: Any, like: Array, dim: int, *operands: Array) -> Array:
 
 
 def _softmax_along(axis: int, self: Array) -> Array:
-    out, total, _ = exponentials(self, axis, GREATEST)
-    out /= total
-    return out
+    return _shares(self, np.exp(self), axis)
 
 
 def _log_softmax_along(axis: int, self: Array) -> Array:
-    _, total, top = exponentials(self, axis, GREATEST_IN_LOG)
-    shifted = self if top is None else self - top
-    out: Array = shifted - np.log(total)
-    return out
+    return _logarithms(self, np.exp(self), axis)
 
 
 def _softmax_backward_along(axis: int, grad_output: Array, output: Array) -> Array:
