@@ -9,9 +9,8 @@ Each YAML file beside this one is a place; each of its entries is a mutant:
     within    optional: the beginning of a paragraph, which occurs once in the file; ``find`` then occurs
               once in that paragraph, which ends at the next empty line
     replace   what stands there instead
-    tests     what pytest is given to kill it: paths, and options such as -k. Optional with ``operators``,
-              of which it is then the tests in tests/operators
-    operators optional: the operators that the tests are of
+    tests     what pytest is given to kill it: paths, and options such as -k; optional with ``operators``
+    operators optional: the operators whose tests in tests/operators are run besides
     survives  optional: why no test without torch can notice
 """
 
@@ -59,10 +58,14 @@ KINDS = (
 
 KEYS = frozenset({"name", "kind", "file", "find", "within", "replace", "tests", "operators", "survives"})
 
-#: The tests that follow from declarations; those of one operator take seconds.
+#: The tests that follow from declarations; those of one operator take seconds. The others there compare with
+#: torch, or are about all operators together.
 OF_OPERATORS = tuple(
-    f"tests/operators/test_{name}.py"
-    for name in ("values", "derivatives", "forward_mode", "variants", "meta", "batching", "bad_input")
+    f"tests/operators/{path.name}"
+    for path in sorted((PROJECT / "tests" / "operators").glob("test_*.py"))
+    if not path.stem.startswith(
+        ("test_torch", "test_mutations", "test_completeness", "test_derived", "test_special")
+    )
 )
 
 
@@ -88,7 +91,9 @@ class Mutant:
     @property
     def selection(self) -> tuple[str, ...]:
         """What pytest is given."""
-        return tuple(shlex.split(self.tests)) if self.tests else OF_OPERATORS
+        given = tuple(shlex.split(self.tests))
+        named = any(argument.startswith("tests/operators") for argument in given)
+        return given + OF_OPERATORS if self.operators and not named else given
 
     @property
     def regenerates(self) -> bool:
