@@ -132,3 +132,18 @@ def test_forward_mode_formulas(folder: Path) -> None:
 def test_names_of_nodes() -> None:
     assert camel("log_softmax") == "LogSoftmax"
     assert camel("max_pool2d") == "MaxPool2D"
+
+
+def test_an_out_variant_returns_each_of_its_out_arguments(folder: Path) -> None:
+    native = """
+- func: halves(Tensor self) -> (Tensor low, Tensor high)
+  autogen: halves.out
+  dtypes: floating
+  dispatch:
+    CPU: (self / 2, self / 2)
+  samples: ["[3]"]
+"""
+    (variant,) = [v for v in derived(folder, native).variants if str(v.name) == "halves.out"]
+    schema = variant.operator.schema
+    assert [a.name for a in schema.out] == ["low", "high"]
+    assert [r.alias for r in schema.returns] == [a.alias for a in schema.out]

@@ -89,9 +89,11 @@ def test_the_declarations_are_formatted(tengen: Command) -> None:
 def test_check_shows_what_would_change(scratch: Scratch, tengen: Command) -> None:
     path = scratch.root / "declarations" / "native_functions.unary.yaml"
     good = path.read_text()
-    path.write_text(good.replace("\n\n- func: exp(", "\n\n\n\n- func: exp("))
+    spoilt = good.replace("\n\n- func: exp(", "\n\n\n\n- func: exp(")
+    path.write_text(spoilt)
     done = tengen("fmt", "--check")
     assert done.returncode == 1
+    assert path.read_text() == spoilt
     assert "1 file would change. To mend it: tengen fmt" in done.stdout
     assert tengen("fmt").returncode == 0
     assert path.read_text() == good
@@ -101,7 +103,12 @@ def test_fix_takes_suggestions(scratch: Scratch, tengen: Command) -> None:
     folder = scratch.root / "declarations"
     before = {p: p.read_text() for p in folder.iterdir() if p.is_file()}
     unary, derivatives = folder / "native_functions.unary.yaml", folder / "derivatives.unary.yaml"
-    unary.write_text(before[unary].replace("[pointwise]", "[pointwize]").replace("xp.cos(", "xp.coz("))
+    unary.write_text(
+        before[unary]
+        .replace("[pointwise, core]", "[pontwise, corre]")
+        .replace("[pointwise]", "[pointwize]")
+        .replace("xp.cos(", "xp.coz(")
+    )
     derivatives.write_text(before[derivatives].replace("- name: acosh", "- nmae: acosh"))
     done = tengen("fix", "--dry-run")
     assert done.returncode == 1
