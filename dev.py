@@ -7,6 +7,7 @@
     python dev.py oracle    the comparisons with torch 2.13.0, which this installs
     python dev.py docs      the site, with the reference of operators, in .cache/site
     python dev.py machines  the tests with other BLAS kernels, Pythons and versions: an hour or more
+    python dev.py fuzz      random programs of operators, for as many --minutes as one wants
     python dev.py mutants   whether the tests notice the mistakes that are listed in tests/mutants
 
 Each command makes the environment .venv if it is not there and installs what it needs into it.
@@ -108,6 +109,12 @@ def mutants(arguments: Sequence[str]) -> int:
     return run(PYTHON, "tests/mutants/run.py", *arguments)
 
 
+def fuzz(arguments: Sequence[str]) -> int:
+    """Try random programs, beside torch where it is installed, with a seed that is printed."""
+    require("test")
+    return run(PYTHON, "tests/fuzz/fuzz.py", *arguments)
+
+
 def library(arguments: Sequence[str]) -> int:
     """Build wheels of tengen and of examples/ops_library; test the library with these, not with the tree."""
     require("test")
@@ -155,6 +162,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "docs": docs,
     "machines": machines,
     "mutants": mutants,
+    "fuzz": fuzz,
 }
 
 

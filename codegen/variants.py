@@ -60,7 +60,10 @@ class VariantWriter:
         names = [parameter_name(a.name) for a in variant.operator.schema.arguments]
         rest = ", ".join(names[1:]) + ("," if len(names) == 2 else "")
         node = self.derived.nodes.get(str(base.name))
-        saves_self = node is not None and any(s.source == names[0] and s.what == "tensor" for s in node.saved)
+        # What a composite is made of may save anything.
+        saves_self = "CompositeImplicitAutograd" in base.kernels or (
+            node is not None and any(s.source == names[0] and s.what == "tensor" for s in node.saved)
+        )
         functional = f'operator("{base.name}").proceed'
         direct = _needs_no_promotion(base)
         if direct is not None:

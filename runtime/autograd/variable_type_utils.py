@@ -39,7 +39,7 @@ def run_inplace(
 ) -> Any:
     """Write ``functional(tensor, *args)`` into ``tensor``, give it the history of that, return it.
 
-    ``saves_self`` says that the functional's Node saves its first argument: then that is a copy,
+    ``saves_self`` says that the functional's Node saves its first argument, or may: then that is a copy,
     for the original is written over. Raises RuntimeError, with nothing changed, where the write
     is not allowed, or the result's shape or dtype does not go into the tensor.
     """

@@ -79,13 +79,7 @@ def compare(call: Call, kind: Any, ours: Any, theirs: Any) -> None:
         close(g, e, 10 * tolerance(call.operator, kind), "gradient")
 
 
-TORCH = Side(
-    torch,
-    side.from_array,
-    lambda call, values: side.run(call.operator, values),
-    side.determined,
-    side.to_array,
-)
+TORCH = side.SIDE
 
 
 def gradients(of: Side, call: Call, kind: Any, places: Sequence[Any]) -> tuple[list[bool], list[Any]]:

@@ -9,8 +9,11 @@ import pytest
 from sides import TENGEN
 from writing import after, double, named, unlike, writable
 
-from tengen.testing.declared import calls, operators, working_dtypes, writes
-from tengen.testing.differentiable import inputs_of, recorded
+import tengen
+from tengen.testing.closeness import close, tolerance
+from tengen.testing.declared import calls, flat, operators, run, working_dtypes, writes
+from tengen.testing.differentiable import inexact, inputs_of, recorded
+from tengen.testing.variants import in_place_variants
 
 #: Of what was saved; and of expanded memory, which nothing can be written to.
 REFUSED = "modified by an inplace operation|refers to a single memory location"
@@ -39,3 +42,30 @@ def test_a_write_through_an_alias_is_seen(name: str) -> None:
                     assert re.search(REFUSED, str(error)), f"{call}: {named(call, write)}"
                     continue
                 assert not unlike(call, kind, found, expected), f"{call}: {named(call, write)}"
+
+
+IN_PLACE = [(v, name) for name in RECORDED for v in in_place_variants(name)]
+
+
+@pytest.mark.parametrize(("variant", "name"), IN_PLACE)
+def test_a_backward_pass_goes_through_what_was_written_in_place(variant: str, name: str) -> None:
+    """Nothing that the derivative needs is what the operator itself has written over."""
+    for call in calls(name):
+        kind = working_dtypes(call)[0]
+        if not inexact(call.tensors(kind)[0]):
+            continue
+        values, others = call.tensors(kind), call.tensors(kind)
+        leaf, other = values[0].requires_grad_(), others[0].requires_grad_()
+        values[0], others[0] = leaf.clone(), other.clone()
+        try:
+            result = run(variant, values)
+        except RuntimeError:
+            continue  # the result does not go into the argument
+        expected = flat(run(name, others))[0]
+        if result.requires_grad and expected.requires_grad:
+            cotangent = tengen.ones_like(result)
+            (found,) = tengen.autograd.grad(result, leaf, cotangent, allow_unused=True)
+            (wanted,) = tengen.autograd.grad(expected, other, cotangent.to(expected.dtype), allow_unused=True)
+            assert (found is None) is (wanted is None)
+            if found is not None:
+                close(found.numpy(), wanted.numpy(), tolerance(call.operator, kind), str(call))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sides import Side
 
 import tengen
 from tengen.codegen.formula import result_names
@@ -141,3 +142,7 @@ def fail_for(differences: list[str], operator: Operator, aspect: str) -> None:
         assert differences, f"{operator.name} declares a difference ({aspect}), but there is none"
     else:
         assert not differences, "\n".join(differences)
+
+
+#: PyTorch, as a side that a test runs.
+SIDE = Side(torch, from_array, lambda call, values: run(call.operator, values), determined, to_array)

@@ -1,0 +1,16 @@
+"""Programs that the fuzzer has found, which the suite runs.
+
+A finding's last line but one is a Program, and its first word the check: both go here, with what was wrong.
+"""
+
+from __future__ import annotations
+
+from programs import Program, Step
+
+#: What was wrong -> the check that saw it, and the smallest program that showed it.
+PINNED: dict[str, tuple[str, Program]] = {
+    "in-place variants of composites wrote over what the composite's parts had saved": (
+        "forward",
+        Program("float64", (Step("clip", "[3, 4], -1, 1", "in place"),)),
+    ),
+}
