@@ -24,11 +24,9 @@ def value_test(operator: Operator, argument: Argument, text: str, is_receiver: b
             agree = f" and {text}._type is t" if must_agree else ""
             return f"({text} is None or {text}.__class__ is Tensor{agree})", text
         case "Scalar":
-            weak = "t.weak" if argument.name in operator.promoted else "NUMBERS"
-            return f"{text}.__class__ in {weak}{but_refused(operator, text)}", text
+            return f"{text}.__class__ in t.weak{but_refused(operator, text)}", text
         case "Scalar?":
-            weak = "t.weak" if argument.name in operator.promoted else "NUMBERS"
-            return f"({text} is None or {text}.__class__ in {weak})", text
+            return f"({text} is None or {text}.__class__ in t.weak)", text
         case "int" | "SymInt":
             return f"{text}.__class__ is int", text
         case "float":

@@ -21,6 +21,7 @@ from .tables import CATEGORIES
 
 VARIANTS = ("function", "method")
 PROMOTE_KINDS = ("default", "int_to_float", "always_bool", "complex_to_float", "bool_to_long", "none")
+PROMOTE_KEYS = ("kind", "args", "zero_dim", "numbers")
 RESULTS = ("same", "bool", "real", "int64", "dynamic")
 _RESULT_OF = {"always_bool": "bool", "complex_to_float": "real"}
 PYTHON_MODULES = ("fft", "linalg", "nested", "nn", "sparse", "special")
@@ -62,6 +63,7 @@ class OperatorChecker:
         kernels = self.kernels(declared, tags, factory is not None)
         composite = any(key in COMPOSITES for key in kernels)
         promote, promoted = self.promotion(declared, tags, composite)
+        zero_dim, given = self.promotion_of_some(declared)
         samples = self.sample_checker
         if "samples" not in declared.given and not tags & {"pointwise", "generated"}:
             self.untested(declared, tags)
@@ -77,6 +79,8 @@ class OperatorChecker:
             operators=self.operators(declared),
             promote=promote,
             promoted=promoted,
+            zero_dim=zero_dim,
+            numbers_as_given=given,
             dtypes={} if composite else self.dtypes(fields.get("dtypes")),
             refuse=self.refuse(fields.get("refuse")),
             same_dtype=self.same_dtype(declared),
@@ -270,7 +274,7 @@ class OperatorChecker:
             value: Located | None = located
             if isinstance(located.value, dict):
                 for name, item in located.value.items():
-                    known_word(name, item.key or item.place, ("kind", "args"), "key in promote", self.report)
+                    known_word(name, item.key or item.place, PROMOTE_KEYS, "key in promote", self.report)
                 value = located.value.get("kind")
                 if "args" in located.value:
                     chosen = self.arguments(declared, located.value["args"], (*types, "Tensor[]"))
@@ -278,6 +282,18 @@ class OperatorChecker:
                 known_word(str(value.value), value.place, PROMOTE_KINDS, "kind of promotion", self.report)
                 kind = str(value.value)
         return (None, ()) if kind == "none" else (kind, chosen)
+
+    def promotion_of_some(self, declared: Declared) -> tuple[tuple[str, ...], bool]:
+        """The arguments whose dtype counts only where they are not 0-d, and whether numbers stay as given."""
+        located = declared.fields.get("promote")
+        if located is None or not isinstance(located.value, dict):
+            return (), False
+        numbers = located.value.get("numbers")
+        if numbers is not None:
+            known_word(str(numbers.value), numbers.place, ("given",), "way with numbers", self.report)
+        exempt = located.value.get("zero_dim")
+        names = () if exempt is None else self.arguments(declared, exempt, ("Tensor", "Tensor?"))
+        return names, numbers is not None
 
     def refuse(self, located: Located | None) -> dict[str, str]:
         """By category, why an operand of it is an error even where it would be promoted."""

@@ -108,7 +108,8 @@ def _special(declared: Declarations) -> dict[str, dict[str, Any]]:
     kernel = _TYPES["scalar"]
     kinds = {"enum": list(PROMOTE_KINDS)}
     names = {"anyOf": [_TYPES["str"], {"type": "array", "items": _TYPES["str"]}]}
-    promote = {"type": "object", "properties": {"kind": kinds, "args": names}, "additionalProperties": False}
+    parts = {"kind": kinds, "args": names, "zero_dim": names, "numbers": {"enum": ["given"]}}
+    promote = {"type": "object", "properties": parts, "additionalProperties": False}
     return {
         "variants": _words(VARIANTS),
         "tags": _words(declared.tags),

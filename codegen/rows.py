@@ -98,6 +98,8 @@ def operator_row(variant: Variant) -> str:
         operator.promote if plain else None,
         promoted,
         tuple(index[n] for n in operator.same_dtype if n in index),
+        tuple(index[n] for n in operator.zero_dim if n in index),
+        operator.numbers_as_given,
         tuple(tensors),
         factory,
         options,

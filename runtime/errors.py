@@ -53,8 +53,13 @@ def _explained(error: Exception, operator: str, tensors: tuple[Any, ...]) -> Exc
         return IndexError(f"{name}: {text}")
     if isinstance(error, UnicodeError) or not error.args:
         return error
+    kind = type(error)
+    if any(["__str__" in vars(c) for c in kind.__mro__ if c.__module__ != "builtins"]):
+        # Its text is made of what it was given: NumPy's errors of memory and of casts.
+        kind = next(c for c in kind.__mro__ if c.__module__ == "builtins")
+        return kind(f"{name}: {text}")
     try:
-        return type(error)(f"{name}: {text}", *error.args[1:])
+        return kind(f"{name}: {text}", *error.args[1:])
     except TypeError:  # an exception class with a constructor of its own
         return error
 

@@ -49,6 +49,7 @@ class Operator:
         "name",
         "names",
         "numbers",
+        "numbers_as_given",
         "options",
         "out",
         "parameters",
@@ -56,8 +57,10 @@ class Operator:
         "promoted",
         "refuse",
         "same_dtype",
+        "scalars",
         "schema",
         "tensors",
+        "zero_dim",
     )
 
     def __init__(self, name: str, row: tuple[Any, ...]) -> None:
@@ -70,6 +73,10 @@ class Operator:
             self.promote,
             self.promoted,
             self.same_dtype,
+            #: Those of ``same_dtype`` that may be of another dtype where they are 0-d.
+            self.zero_dim,
+            #: Whether the kernel gets numbers as they are, though they have a say in the dtype.
+            self.numbers_as_given,
             self.tensors,
             self.factory,
             self.options,
@@ -84,6 +91,9 @@ class Operator:
             self.decomposes,
         ) = row
         self.parameters: tuple[Parameter, ...] = tuple(Parameter(p, self.numbers) for p in parameters)
+        #: The numbers that have no say in the dtype.
+        numbers = [i for i, p in enumerate(self.parameters) if p.type in ("Scalar", "Scalar?")]
+        self.scalars = [i for i in numbers if i not in self.promoted and self.kind in ("functional", "view")]
         #: The words that may be keywords of a call; self goes by "input" too.
         self.names = frozenset(p.name for p in self.parameters) | {"input"}
 
@@ -113,16 +123,29 @@ class Operator:
         if self.refuse is not None:
             self._check_refused(arguments)
         tensors = self._tensors(arguments)
+        if self.same_dtype:
+            self._check_same_dtype(arguments)
         if self.promote:
             arguments, kind = self._promote(arguments, tensors)
         else:
             kind = self._common_type(tensors)
-            if self.same_dtype:
-                self._check_same_dtype(arguments)
+        if self.scalars and kind.scalar_type.category != "complex":
+            arguments = self._real_numbers(arguments, kind)
         result = getattr(kind, self.method)(*arguments)
         if inference.ever and grad_mode.enabled and mixes(arguments):
             check_saved(result)
         return result
+
+    def _real_numbers(self, arguments: tuple[Any, ...], kind: Type) -> tuple[Any, ...]:
+        """The arguments without complex numbers, which cannot be used where nothing else is complex."""
+        for i in self.scalars:
+            value = arguments[i]
+            if value.__class__ is complex:
+                if value.imag:
+                    what = f"type {kind.scalar_type} without overflow"
+                    raise RuntimeError(f"{self.function}: value cannot be converted to {what}")
+                arguments = (*arguments[:i], value.real, *arguments[i + 1 :])
+        return arguments
 
     # -- creation ----------------------------------------------------------------------
 
@@ -191,7 +214,7 @@ class Operator:
         for i in self.same_dtype:
             value = arguments[i]
             for t in value if value.__class__ in (list, tuple) else (value,):
-                if t is None:
+                if t is None or (i in self.zero_dim and not t._array.ndim):
                     continue
                 if first is None:
                     first, name = t, self.parameters[i].name
@@ -220,7 +243,8 @@ class Operator:
             elif isinstance(value, Tensor):
                 cast[i] = cast_alias(value, kind)
             elif value is not None:
-                number = wrapped_number(common, value)
+                as_given = self.numbers_as_given and common.category == "integral"
+                number = value if as_given else wrapped_number(common, value)
                 is_tensor = self.parameters[i].type == "Tensor"
                 cast[i] = kind.wrap(kind.backend.lib.full((), number, kind.dtype)) if is_tensor else number
         return tuple(cast), kind

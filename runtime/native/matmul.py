@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tengen.native import sums
+from tengen.native.creation import as_number
 from tengen.native.dims import wrap_dim
 from tengen.native.linalg_checks import broadcast_batches
 
@@ -335,12 +336,6 @@ def _accumulate(self: Array, product: Array | None, shape: Shape, beta: Number, 
     return np.add(product, self if beta == 1 else self * _factor(beta, dtype), out=product)
 
 
-def _factor(value: Number, dtype: np.dtype[Any]) -> Number | Array:
-    """A scale factor in the array's dtype: for integers it is truncated and wraps around."""
-    if isinstance(value, complex) and dtype.kind != "c":
-        if value.imag:
-            raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
-        value = value.real
-    if dtype.kind in "iu" and not isinstance(value, complex):
-        return np.asarray(int(value)).astype(dtype)
-    return value
+def _factor(value: Number, dtype: np.dtype[Any]) -> Number:
+    """A scale factor in the array's dtype. Raises RuntimeError where an integral one cannot hold it."""
+    return as_number(value, dtype) if dtype.kind != "b" else value

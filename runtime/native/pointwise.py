@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tengen.native.creation import as_number
+
 Array = Any  # an ndarray, a 0-d result of a ufunc, or a Python number
 Number = bool | int | float | complex
 
@@ -19,22 +21,37 @@ Number = bool | int | float | complex
 
 
 def scaled(array: Array, alpha: Number) -> Array:
-    """``array * alpha`` without leaving the array's dtype; the array may be a number.
+    """``array * alpha`` in the array's dtype.
 
-    Raises RuntimeError when alpha is of a wider category than the array: a float for
-    integers, a complex number for reals, any number but a bool for bools.
+    Raises RuntimeError when alpha is of a wider category than the array (a float for integers, a complex
+    number for reals), a bool for other than bools, or an integer that the dtype cannot hold.
     """
-    kind = np.result_type(array).kind
+    return array * _factor(alpha, array.dtype)
+
+
+def scaled_number(number: Number, alpha: Number, array: Array) -> Any:
+    """``number * alpha`` in the array's dtype, in which integers wrap. Raises as ``scaled`` does."""
+    dtype = array.dtype
+    factor = _factor(alpha, dtype)
+    if dtype.kind not in "biu":
+        return number * factor
+    return np.multiply(np.asarray(number, dtype), np.asarray(factor, dtype))
+
+
+def _factor(alpha: Number, dtype: np.dtype[Any]) -> Number:
+    kind = dtype.kind
     if isinstance(alpha, (float, complex)) and kind in "iub":
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and kind != "c":
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
-    return array * (bool(alpha) if kind == "b" else alpha)
+    if isinstance(alpha, bool) and kind != "b":
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    return as_number(alpha, dtype) if kind in "biu" else alpha
 
 
 def within(value: Number, array: Array) -> Number:
-    """``value`` as a number that leaves the array's dtype as it is: an integer for integers."""
-    return int(value) if array.dtype.kind in "iu" else value  # type: ignore[arg-type]
+    """``value`` as an integer if the array is of integers. RuntimeError if its dtype cannot hold it."""
+    return as_number(value, array.dtype) if array.dtype.kind in "iu" else value
 
 
 def truth(condition: Array) -> Array:
@@ -199,8 +216,10 @@ def power_scalar(self: Array, exponent: Number) -> Array:
     kind = self.dtype.kind
     if kind == "b":
         return np.logical_or(self, not exponent)
-    if kind in "iu" and exponent < 0:  # type: ignore[operator]
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if kind in "iu":
+        if exponent < 0:  # type: ignore[operator]
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        exponent = as_number(exponent, self.dtype)
     return self**exponent
 
 

@@ -338,7 +338,7 @@ def _add_slices(out: Array, dim: int, index: Array, source: Array, alpha: Number
     if source.size == 0:
         return
     if alpha != 1:
-        source = np.asarray(scaled(source, alpha if source.dtype.kind not in "iu" else int(alpha.real)))
+        source = np.asarray(scaled(source, int(alpha.real) if source.dtype.kind in "biu" else alpha))
     outer = math.prod(shape[:dim]) if dim else 1
     inner = source.size // (outer * index.size)
     values = source.reshape(outer, index.size, inner)

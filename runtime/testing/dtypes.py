@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import tengen
@@ -15,6 +16,7 @@ from tengen.testing.closeness import close, tolerance
 from tengen.testing.declared import COMPLEX, REAL, calls, determined, flat, run
 from tengen.testing.failure import Mismatch, Part, blamed
 from tengen.testing.samples import Buffer, Call, Random
+from tengen.testing.variants import in_place_variants, out_variants
 
 
 def untyped(operator: Operator) -> str:
@@ -58,6 +60,37 @@ def check_claim(case: Case) -> None:
         message = f"the kernel of {name} is wrong in {kind.name}"
         with blamed(case, "dtypes", kernel(), message, called=(kind.name, wide.name)):
             compare_widths(case, result, wider)
+
+
+#: What a Scalar is replaced by: numbers of each kind, some beyond what narrow integers hold.
+NUMBERS = (True, 2, -1, 100, 300, 2.5, 1.5 - 2j)
+
+
+def no_scalars(operator: Operator) -> str:
+    """Why no numbers among the arguments are varied."""
+    scalars = any(str(a.type) in ("Scalar", "Scalar?") for a in operator.schema.arguments)
+    return untyped(operator) if scalars else "it has no Scalar arguments"
+
+
+def check_scalars(case: Case) -> None:
+    """Whatever numbers there are among the arguments, a result's array is of the result's dtype."""
+    scalars = [i for i, a in enumerate(case.call.arguments) if str(a.type) in ("Scalar", "Scalar?")]
+    outs = out_variants(case.name) if len(case.operator.schema.returns) == 1 else []
+    for name in (case.name, *in_place_variants(case.name), *outs):
+        for i, number in product(scalars, NUMBERS):
+            values = case.values
+            values[i] = number
+            if name in outs:
+                values.append(tengen.empty((0,), dtype=case.kind))
+            try:
+                result = run(name, values)
+            except (RuntimeError, NotImplementedError, OverflowError):
+                continue  # not every dtype takes every number
+            for t in flat(result):
+                found, wanted = t.numpy().dtype, t.dtype.array_dtype
+                with blamed(case, "scalars", kernel(), f"the kernel of {case.name} gives another dtype"):
+                    if found != wanted:
+                        raise Mismatch(f"{name} with {number}: an array of {found} is called {t.dtype}")
 
 
 def comparable(operator: Operator) -> bool:
@@ -146,5 +179,6 @@ def computed_in(call: Call, values: list[Any], kind: Any) -> Any:
 
 ASPECTS = (
     Aspect("dtypes", "every dtype that is claimed", check_claim, claimed, untyped),
+    Aspect("scalars", "numbers of all kinds", check_scalars, claimed, no_scalars, after=("dtypes",)),
     Aspect("refused", "every dtype that is not", check_refusal, unclaimed, untyped),
 )

@@ -22,6 +22,12 @@ def test_every_claimed_dtype_computes(name: str) -> None:
     ASPECTS["dtypes"].verify(name)
 
 
+@pytest.mark.parametrize("name", ASPECTS["scalars"].operators())
+def test_numbers_take_part_as_the_dtype_says(name: str) -> None:
+    """Whatever numbers there are among the arguments, a result's array is of the result's dtype."""
+    ASPECTS["scalars"].verify(name)
+
+
 @pytest.mark.parametrize("name", ASPECTS["refused"].operators())
 def test_other_dtypes_are_refused(name: str) -> None:
     """A dtype that is not claimed is an error that names the operator, or promotes to one that is."""

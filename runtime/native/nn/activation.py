@@ -13,6 +13,7 @@ import numpy as np
 
 from tengen.native.dims import wrap_dim
 from tengen.native.nn.common import Array, Number, as_array, select, stable_sigmoid
+from tengen.native.pointwise import within
 
 _SQRT_HALF = math.sqrt(0.5)
 _TANH_SCALE = math.sqrt(2 / math.pi)
@@ -149,12 +150,13 @@ def hardtanh_backward(grad_output: Array, self: Array, min_val: Number, max_val:
 
 def threshold_values(self: Array, threshold: Number, value: Number) -> Array:
     """``x`` where it is above the threshold (or NaN), else ``value``, which is cast to the dtype of x."""
-    return select(self <= threshold, np.asarray(value).astype(self.dtype), self)
+    dtype = self.dtype
+    return select(self <= within(threshold, self), np.asarray(within(value, self)).astype(dtype), self)
 
 
 def threshold_gradient(grad_output: Array, self: Array, threshold: Number) -> Array:
     """The gradient where ``x`` is above the threshold (or NaN), else 0."""
-    return select(self <= threshold, 0, grad_output)
+    return select(self <= within(threshold, self), 0, grad_output)
 
 
 # ---------------------------------------------------------------------- of the exponential
