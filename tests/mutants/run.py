@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -31,11 +31,10 @@ from scratch import PROJECT, copy_project
 
 ONLY = "TENGEN_TEST_ONLY"  # of tengen.testing.declared, which a mutant may break
 SUMMARY = PROJECT / ".cache" / "mutants.json"
-PYTEST = ("-m", "pytest", "-q", "-x", "-rfE", "--tb=no", "-p", "no:cacheprovider", "-m", "not oracle")
+FAILURES = Path(".cache") / "pytest"  # in a copy
+PYTEST = ("-m", "pytest", "-q", "-x", "--tb=no", "-o", f"cache_dir={FAILURES}", "-m", "not oracle")
 #: What is not run in copies: tests that copy the project themselves to run tests there.
 SUITE = ("tests", "--ignore=tests/mutants", "--ignore=tests/operators/test_mutations.py")
-KILLER = re.compile(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", re.MULTILINE)
-
 KILLED, SURVIVED, UNCLEAR = "killed", "survived", "unclear"
 
 
@@ -91,11 +90,15 @@ class Copy:
                 _touch(path, status)
         return done.returncode == 0
 
-    def pytest(self, arguments: Sequence[str], operators: str, limit: float) -> tuple[int, str]:
-        """Run tests until one fails: pytest's exit status, and what it printed."""
+    def pytest(self, arguments: Sequence[str], operators: str, limit: float) -> tuple[int, str, list[str]]:
+        """Run tests until one fails: pytest's exit status, what it printed, and what failed."""
         environment = {**self.scratch.environment, **({ONLY: operators} if operators else {})}
+        cache = self.scratch.root / FAILURES
+        shutil.rmtree(cache, ignore_errors=True)
         done = replace(self.scratch, environment=environment).python(*PYTEST, *arguments, limit=limit)
-        return done.returncode, done.stdout
+        failed = cache / "v" / "cache" / "lastfailed"
+        names = list(json.loads(failed.read_text(encoding="utf-8"))) if failed.exists() else []
+        return done.returncode, done.stdout, names
 
 
 def _touch(path: Path, status: os.stat_result) -> None:
@@ -106,8 +109,11 @@ def _touch(path: Path, status: os.stat_result) -> None:
 def attempt(mutant: Mutant, copy: Copy, options: argparse.Namespace) -> Outcome:
     """Put the mutant into the copy, and see what notices."""
     start = time.monotonic()
-    with copy.holding(mutant):
-        state, by, stage = _noticed(mutant, copy, options)
+    try:
+        with copy.holding(mutant):
+            state, by, stage = _noticed(mutant, copy, options)
+    except ListError as error:
+        state, by, stage = UNCLEAR, str(error), ""
     seconds = round(time.monotonic() - start, 1)
     return Outcome(mutant.name, mutant.place, mutant.kind, state, by, stage, seconds, mutant.survives)
 
@@ -121,18 +127,18 @@ def _noticed(mutant: Mutant, copy: Copy, options: argparse.Namespace) -> tuple[s
         try:
             if mutant.regenerates and stage == "selection" and not copy.regenerate(options.limit):
                 return KILLED, "the generator", stage
-            status, printed = copy.pytest(arguments, operators, options.limit)
+            status, printed, failed = copy.pytest(arguments, operators, options.limit)
         except subprocess.TimeoutExpired:
             return KILLED, f"the limit of {options.limit:g} s", stage
         if status != 0:
-            return *_verdict(status, printed), stage
+            return *_verdict(status, printed, failed), stage
     return SURVIVED, "", stages[-1][0]
 
 
-def _verdict(status: int, printed: str) -> tuple[str, str]:
+def _verdict(status: int, printed: str, failed: Sequence[str]) -> tuple[str, str]:
     """What a failing run of pytest says."""
-    if found := KILLER.search(printed):
-        return KILLED, found[1]
+    if failed:
+        return KILLED, failed[0]
     if status < 0:
         return KILLED, f"signal {-status}"
     if "while loading conftest" in printed or status in (1, 2, 3):
@@ -159,8 +165,8 @@ def _failing(copy: Copy, tests: Iterable[str], operators: str, limit: float) -> 
     chosen = sorted(tests)
     if not chosen:
         return set()
-    status, printed = copy.pytest([*chosen, "--maxfail=1000"], operators, limit * 10)
-    return set(KILLER.findall(printed)) if status in (0, 1) else set(chosen)
+    status, _, failed = copy.pytest([*chosen, "--maxfail=1000"], operators, limit * 10)
+    return set(failed) if status in (0, 1) else set(chosen)
 
 
 class Summary:
