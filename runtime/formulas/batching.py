@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import tengen
+from tengen.generated import functions as F
 from tengen.native.dims import wrap_dim
 from tengen.native.layout import broadcast_shapes
 from tengen.scalar_type import default_complex
@@ -154,6 +155,36 @@ def strided_extent(
     """How many elements of memory one example needs, for itself and for a view of it."""
     begin = self_offset if storage_offset is None else storage_offset
     return max(_extent(self_size, self_stride, self_offset), _extent(size, stride, begin))
+
+
+def _apart(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Tensor:
+    """The value with the examples apart in memory: a copy where they are one example, expanded.
+
+    Seen as one memory, their gradients would be one, too.
+    """
+    if self.stride(0):
+        return self
+    begin, shape = self.storage_offset(), self.shape
+    extent = strided_extent(shape[1:], self.stride()[1:], begin, size, stride, storage_offset)
+    strides = (extent, *self.stride()[1:])
+    memory = F._as_strided_gather(self, shape, strides, begin, (len(self), extent), (extent, 1), 0)
+    return memory.as_strided(shape, strides, begin)
+
+
+def as_strided_each(
+    self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
+) -> Tensor:
+    """``as_strided``; ``storage_offset`` counts from the start of the memory of all examples."""
+    self = _apart(self, size, stride, storage_offset)
+    return self.as_strided((len(self), *size), (self.stride(0), *stride), storage_offset)
+
+
+def as_strided_scatter_each(
+    self: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
+) -> Tensor:
+    """``as_strided_scatter``."""
+    self = _apart(self, size, stride, storage_offset)
+    return self.as_strided_scatter(src, (len(self), *size), (self.stride(0), *stride), storage_offset)
 
 
 # -- sorted sequences ---------------------------------------------------------------------

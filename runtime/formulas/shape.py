@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import tengen
+from tengen.generated import functions as F
 from tengen.native.dims import wrap_dim
 from tengen.native.views import split_sizes
 
@@ -77,3 +78,42 @@ def unbind_backward(grads: Gradients, dim: int, shape: Sequence[int]) -> Tensor:
         return tengen.zeros(tuple(shape))
     slice_shape = (*shape[:d], *shape[d + 1 :])
     return tengen.stack([some.new_zeros(slice_shape) if g is None else g for g in grads], d)
+
+
+# -- strided ------------------------------------------------------------------------------------------
+
+
+def as_strided_scatter_backward(
+    grad: Tensor,
+    self_size: Sequence[int],
+    self_stride: Sequence[int],
+    self_offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> Tensor:
+    """The gradient of ``as_strided_scatter`` for self: 0 where src was written."""
+    geometry = self_size, self_stride, self_offset, size, stride, storage_offset
+    written = F._as_strided_backward(grad.new_ones(tuple(size)), *geometry)
+    return F.where(written != 0, 0, grad)
+
+
+def as_strided_scatter_jvp(
+    self_t: Tensor,
+    src_t: Tensor,
+    self_size: Sequence[int],
+    self_stride: Sequence[int],
+    self_offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> Tensor:
+    """The tangents, written as the values are: that of self is laid out in memory as self is."""
+    begin = self_offset if storage_offset is None else storage_offset
+    ends = [
+        start + sum([max(n - 1, 0) * s for n, s in zip(sizes, strides, strict=True)]) + 1
+        for start, sizes, strides in ((self_offset, self_size, self_stride), (begin, size, stride))
+    ]
+    memory = F._as_strided_gather(self_t, self_size, self_stride, self_offset, (max(ends),), (1,), 0)
+    laid_out = memory.as_strided(self_size, self_stride, self_offset)
+    return laid_out.as_strided_scatter(src_t, size, stride, begin)

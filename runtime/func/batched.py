@@ -119,6 +119,11 @@ class BatchedTensor(Tensor):
         """RuntimeError: the examples have no memory of their own."""
         raise RuntimeError(_NO_DATA)
 
+    def storage_offset(self) -> int:
+        """How many elements after the start of the memory of all examples the first one begins."""
+        offset: int = self._value.storage_offset()
+        return offset
+
     def untyped_storage(self) -> NoReturn:
         """NotImplementedError: the examples have no memory of their own."""
         raise NotImplementedError("Cannot access storage of BatchedTensor")

@@ -10,7 +10,7 @@ import numpy as np
 from tengen.native import cpu
 from tengen.native.dims import wrap_dim, wrap_dims
 from tengen.native.layout import broadcast_shapes, is_dense, preserved_strides
-from tengen.native.strided import Array, Shape, element_strides
+from tengen.native.strided import Array, Shape, element_strides, storage_offset
 from tengen.native.views import as_strided, diagonal, select_int, slice_tensor, unfold
 
 DType = np.dtype[Any]
@@ -377,9 +377,14 @@ def diagonal_scatter(self: Array, src: Array, offset: int, dim1: int, dim2: int)
 
 
 def as_strided_scatter(self: Array, src: Array, size: Shape, stride: Shape, offset: int | None) -> Array:
-    """A copy of ``self`` with ``src`` in the elements that ``as_strided`` shows."""
-    result = to_copy(self)
-    _write(as_strided(result, size, stride, offset), src)
+    """A copy of ``self``, strides and all, with ``src`` in the elements that ``as_strided`` shows."""
+    as_strided(self, size, stride, offset)  # an error where that leaves the memory
+    start, strides = storage_offset(self), element_strides(self)
+    begin = start if offset is None else offset
+    memory = np.zeros(max(_end(self.shape, strides, start), _end(size, stride, begin)), self.dtype)
+    result = as_strided(memory, self.shape, strides, start)
+    result[...] = self
+    _write(as_strided(memory, size, stride, begin), src)
     return result
 
 
