@@ -664,6 +664,9 @@ class Record:
     outputs: tuple[int, ...]
     saves_results: bool
     constants: tuple[int, ...]  # the saved results that have no gradient
+    #: Where an argument says the dtype of the result: what becomes of one without gradients, "error" for an
+    #: error, "nothing" for no history; else "".
+    undifferentiable: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -384,7 +384,16 @@ class Specialiser:
             outputs=node.outputs,
             saves_results=any(s.what == "result" for s in node.saved),
             constants=node.constants,
+            undifferentiable=_undifferentiable(operator, node),
         )
+
+
+def _undifferentiable(operator: Operator, node: NodeSpec) -> str:
+    """What becomes of a result whose dtype, which an argument says, has no gradients; "" if none can be."""
+    if not any(str(a.type) == "ScalarType?" for a in operator.schema.arguments):
+        return ""
+    copies = all(g.formula.text == "grad" for g in node.gradients)
+    return "nothing" if copies else "error"
 
 
 def _tuple(operator: Operator) -> str:

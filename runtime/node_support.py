@@ -159,6 +159,14 @@ def not_differentiable(argument: str, operator: str) -> RuntimeError:
     )
 
 
+def no_gradients(operator: str, kind: Any) -> RuntimeError:
+    """The error of a result that is to have a history, and is asked for in a Type without gradients."""
+    return RuntimeError(
+        f"{operator.partition('.')[0]}: Autograd not support dtype: {kind.scalar_type.type_name}; the result "
+        "has no gradient, so call it without recording, as in no_grad()"
+    )
+
+
 def record_not_implemented(operator: str, edges: tuple[Any, ...], result: Any) -> None:
     """Give the results that could have gradients a history that fails when it is used.
 

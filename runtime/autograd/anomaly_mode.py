@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tengen.autograd.grad_mode import check_bool
 from tengen.autograd.node import Node, next_sequence_nr
 from tengen.autograd.saved_variable import anomaly
 from tengen.autograd.saved_variable_hooks import new_nodes
@@ -56,7 +57,8 @@ class set_detect_anomaly:  # the user's spelling
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self.previous = anomaly.enabled, anomaly.check_nan
-        _switch(mode, check_nan)
+        check_bool("set_detect_anomaly", "mode", mode)
+        _switch(mode, check_bool("set_detect_anomaly", "check_nan", check_nan))
 
     def __enter__(self) -> None:
         pass
@@ -73,7 +75,7 @@ class detect_anomaly:  # the user's spelling
     """
 
     def __init__(self, check_nan: bool = True) -> None:
-        self.check_nan = check_nan
+        self.check_nan = check_bool("detect_anomaly", "check_nan", check_nan)
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
             "enabled for debugging.",

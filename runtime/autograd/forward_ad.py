@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tengen.autograd.forward_grad import ForwardLevel, forward_mode
-from tengen.autograd.grad_mode import ContextDecorator
+from tengen.autograd.grad_mode import ContextDecorator, check_bool
 from tengen.autograd.view import differentiable
 from tengen.interception import layers
 from tengen.tensor_base import TensorBase
@@ -145,7 +145,7 @@ class _set_fwd_grad_enabled(ContextDecorator):
     """Switch the computation of tangents on or off, at once, and back at the end of a ``with``."""
 
     def __init__(self, mode: bool) -> None:
-        self.mode = mode
+        self.mode = check_bool("set_fwd_grad_enabled", "mode", mode)
         self.before = forward_mode.enabled
         forward_mode.enabled = mode
 

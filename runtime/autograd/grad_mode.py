@@ -51,6 +51,13 @@ def switch(enabled: bool) -> None:
         grad_mode.enabled = enabled
 
 
+def check_bool(function: str, argument: str, value: object) -> bool:
+    """The value of a switch. Raises TypeError for what is no bool."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{function}(): argument '{argument}' must be bool, not {type(value).__name__}")
+    return value
+
+
 class set_multithreading_enabled:  # the user's spelling
     """Whether a backward pass may use several threads: kept for programs that set it.
 
@@ -60,11 +67,11 @@ class set_multithreading_enabled:  # the user's spelling
 
     def __init__(self, mode: bool) -> None:
         self.previous = grad_mode.multithreading
-        self.mode = mode
-        grad_mode.multithreading = bool(mode)
+        self.mode = check_bool("set_multithreading_enabled", "mode", mode)
+        grad_mode.multithreading = mode
 
     def __enter__(self) -> None:
-        grad_mode.multithreading = bool(self.mode)
+        grad_mode.multithreading = self.mode
 
     def __exit__(self, *_: object) -> None:
         grad_mode.multithreading = self.previous
@@ -192,8 +199,8 @@ class set_grad_enabled(ContextDecorator):
 
     def __init__(self, mode: bool) -> None:
         self.previous = is_grad_enabled()
-        self.mode = mode
-        switch(bool(mode))
+        self.mode = check_bool("set_grad_enabled", "mode", mode)
+        switch(mode)
 
     def __call__(self, function: F) -> F:
         # A decorator only says what is to hold inside the function.
@@ -201,7 +208,7 @@ class set_grad_enabled(ContextDecorator):
         return super().__call__(function)
 
     def __enter__(self) -> None:
-        switch(bool(self.mode))
+        switch(self.mode)
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None

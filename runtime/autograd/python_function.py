@@ -215,7 +215,7 @@ class PyNode(Node):
                 f"function {self.name()} returned an incorrect number of gradients (expected {count}, got "
                 f"{len(given)})"
             )
-        grads = []
+        grads: list[Any] = []
         for position, (gradient, is_tensor) in enumerate(zip(given, self._inputs, strict=True)):
             if is_tensor:
                 if gradient is not None and not isinstance(gradient, TensorBase):
@@ -223,6 +223,8 @@ class PyNode(Node):
                         f"function {self.name()} returned at position {position}: expected Variable or None "
                         f"(got {type(gradient).__name__})"
                     )
+                if gradient is not None:
+                    self._check(gradient, len(grads))
                 grads.append(gradient)
             elif gradient is not None:
                 raise RuntimeError(
@@ -230,3 +232,18 @@ class PyNode(Node):
                     f"{position + 1}, but the corresponding forward input was not a Variable"
                 )
         return tuple(grads)
+
+    def _check(self, gradient: Any, index: int) -> None:
+        """Raise RuntimeError for a gradient that cannot become one of its input's Type."""
+        edge = self.next_edges[index]
+        if edge is None:
+            return
+        kind = edge[0].type[edge[1]] if edge[0].type.__class__ is tuple else edge[0].type
+        what = f"Function {self.name()} returned an invalid gradient at index {index}"
+        if gradient._type.backend is not kind.backend:
+            raise RuntimeError(
+                f"{what} - expected device {kind.backend.device} but got {gradient._type.backend.device}"
+            )
+        found, wanted = gradient._type.scalar_type, kind.scalar_type
+        if not found.is_floating_point and found.is_complex is not wanted.is_complex:
+            raise RuntimeError(f"{what} - expected dtype {wanted}, or one like it, but got {found}")

@@ -54,11 +54,11 @@ def set_num_threads(count: int) -> None:
 
     Results do not depend on it, but for the last bits of large products of matrices, which BLAS cuts by it.
 
-    TypeError when it is no int, RuntimeError when it is not positive.
+    RuntimeError when it is no int, or not positive.
     """
     global _count, _pool
     if count.__class__ is not int:
-        raise TypeError(f"set_num_threads expects an int, but got {type(count).__name__}")
+        raise RuntimeError(f"set_num_threads expects an int, but got {type(count).__name__}")
     if count <= 0:
         raise RuntimeError(f"set_num_threads expects a positive integer, but got {count}")
     from threadpoolctl import threadpool_limits

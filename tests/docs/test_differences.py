@@ -129,6 +129,13 @@ x = m.ones(2, requires_grad=True).clone()
 a, b = x.unbind()
 x.mul_(2)
 """
+KRON = """
+a, b = m.ones(2, requires_grad=True), m.ones(1)
+y = m.kron(a, b)
+b.mul_(2)
+y.sum().backward()
+a.grad.tolist()
+"""
 DETACHED = """
 x = m.ones(2, requires_grad=True)
 y = x * 2
@@ -309,6 +316,20 @@ CLAIMS = [
     Claim("Expanded memory", "x = m.zeros(1).expand(3)\nx[0:2] = 4\nx.tolist()", [4.0] * 3, RuntimeError),
     Claim("Expanded memory", "m.zeros(1).expand(3).fill_(2).tolist()", RuntimeError, [2.0] * 3),
     Claim("Expanded memory", "m.zeros(1).expand(3).copy_(m.ones(3))", RuntimeError, RuntimeError),
+    Claim(
+        "Overlapping writes",
+        "x = m.arange(4.0)\nx[1:].add_(x[:-1])\nx.tolist()",
+        [0.0, 1.0, 3.0, 5.0],
+        RuntimeError,
+    ),
+    Claim(
+        "Overlapping writes",
+        "x = m.arange(4.0)\nm.add(x[:-1], 1, out=x[1:])\nx.tolist()",
+        [0.0, 1.0, 2.0, 3.0],
+        RuntimeError,
+    ),
+    Claim("Leaves", "m.ones(2, requires_grad=True).logical_not_().tolist()", RuntimeError, [0.0, 0.0]),
+    Claim("What may be written to before a backward pass", KRON, RuntimeError, [2.0, 2.0]),
     Claim("Saved tensors detached in place", DETACHED, [8.0, 8.0], RuntimeError),
     Claim("Backward twice", TWICE, [0.0, 2.0, 2.0], RuntimeError),
     Claim(

@@ -119,7 +119,7 @@ def test_a_number_of_threads_is_positive(count):
 
 @pytest.mark.parametrize("count", [1.0, "2", None, True])
 def test_a_number_of_threads_is_an_int(count):
-    with pytest.raises(TypeError, match="set_num_threads expects an int, but got"):
+    with pytest.raises(RuntimeError, match="set_num_threads expects an int, but got"):
         tengen.set_num_threads(count)
 
 
