@@ -26,14 +26,23 @@ def _scope() -> dict[str, Any]:
     return {**declared.reference_functions(), "np": np, "math": math, "scipy": scipy}
 
 
-def reference(call: Call, kind: Any) -> Any:
-    """What the declared reference gives for a call."""
+def reference(call: Call, kind: Any, wide: Any = None) -> Any:
+    """What the declared reference gives for a call, computed of the same numbers in a wider NumPy dtype."""
     formula = call.operator.reference
     assert formula is not None
     names = {a.name: v for a, v in zip(call.arguments, call.arrays(kind), strict=True)}
+    if wide is not None:
+        names = {n: _widened(v, wide) for n, v in names.items()}
     names |= {n: v.array_dtype for n, v in names.items() if isinstance(v, tengen.dtype)}
     with np.errstate(all="ignore"):
         return eval(formula.text, {**_scope(), **names})
+
+
+def _widened(value: Any, wide: Any) -> Any:
+    if isinstance(value, list):
+        return [_widened(v, wide) for v in value]
+    floating = isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    return value.astype(wide) if floating else value
 
 
 def no_reference(operator: Operator) -> str:
