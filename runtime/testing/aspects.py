@@ -131,6 +131,7 @@ _MODULES = (
     "variants",
     "without_data",
     "gradients",
+    "memory",
     "tangents",
     "batching",
     "symbolics",

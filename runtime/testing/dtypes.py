@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -177,8 +178,59 @@ def computed_in(call: Call, values: list[Any], kind: Any) -> Any:
     return common_dtype(operands(call, values), call.operator.promote)
 
 
+# -- integers --------------------------------------------------------------------------------
+
+
+def no_integers(operator: Operator) -> str:
+    """Why results for integers are not compared with those for the same floating numbers."""
+    if untyped(operator) or not comparable(operator):
+        return untyped(operator) or "its results are random"
+    if "integer_division" in operator.tags:
+        return "it divides integers without remainder"
+    if declared.aliases(operator) or declared.composite(operator):
+        return "it computes nothing itself"
+    return ""
+
+
+def of_integers(name: str) -> Iterator[Case]:
+    """The calls that integers can be given to, and whose numbers are whole ones."""
+    for call in calls(name):
+        whole = all(float(v).is_integer() for v in call.values if isinstance(v, float) and math.isfinite(v))
+        random = any(isinstance(v, Random) for v in call.values)
+        if whole and random and call.takes(tengen.int64) and call.takes(REAL):
+            kinds = {computed_in(call, call.tensors(k), k) for k in (tengen.int64, REAL)}
+            if kinds <= set(declared.dtypes_of(call.operator)):
+                yield Case(call, tengen.int64)
+
+
+def check_integers(case: Case) -> None:
+    """Integers have the results that the same numbers have as floating ones."""
+    values = case.values
+    floats = [_floating(v, s) for v, s in zip(values, case.call.values, strict=True)]
+    found, expected = run(case.name, values), run(case.name, floats)
+    message = f"{case.name} gives other values for integers than for the same floating numbers"
+    with blamed(case, "integers", kernel(), message, called=("integers", "floating")):
+        for t, e in zip(determined(case.operator, found), determined(case.operator, expected), strict=True):
+            if not e.is_complex():
+                close(t.detach().to(REAL).numpy(), e.detach().to(REAL).numpy(), 2e-4, str(case))
+
+
+def _floating(value: Any, declared_value: Any) -> Any:
+    if isinstance(declared_value, list):
+        return [_floating(v, d) for v, d in zip(value, declared_value, strict=True)]
+    return value.to(REAL) if isinstance(declared_value, Random) else value
+
+
 ASPECTS = (
     Aspect("dtypes", "every dtype that is claimed", check_claim, claimed, untyped),
     Aspect("scalars", "numbers of all kinds", check_scalars, claimed, no_scalars, after=("dtypes",)),
     Aspect("refused", "every dtype that is not", check_refusal, unclaimed, untyped),
+    Aspect(
+        "integers",
+        "integers as floating numbers",
+        check_integers,
+        of_integers,
+        no_integers,
+        after=("value", "dtypes"),
+    ),
 )

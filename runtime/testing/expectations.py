@@ -133,14 +133,21 @@ def moved(case: Case, place: int, index: tuple[int, ...]) -> float:
 
 
 ASPECTS = (
-    Aspect("expected", "declared values of single inputs", check_results, expected_cases, unexpected),
+    Aspect(
+        "expected",
+        "declared values of single inputs",
+        check_results,
+        expected_cases,
+        unexpected,
+        after=("value",),
+    ),
     Aspect(
         "expected gradient",
         "declared gradients of single inputs",
         check_gradients,
         expected_cases,
         undifferentiated,
-        after=("gradient",),
+        after=("value", "expected", "gradient"),
     ),
     Aspect(
         "expected tangent",
@@ -148,6 +155,6 @@ ASPECTS = (
         check_tangents,
         expected_cases,
         undifferentiated,
-        after=("tangent", "expected gradient"),
+        after=("value", "expected", "gradient", "tangent", "expected gradient"),
     ),
 )

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 import tengen
 from tengen.autograd.gradcheck import GradcheckError
 from tengen.codegen.model import Operator
 from tengen.testing import declared
 from tengen.testing.aspects import Aspect, Case
+from tengen.testing.closeness import close
 from tengen.testing.diagnosis import called_by, reverse_errors, worst
 from tengen.testing.differentiable import as_function, cases, inputs_of, nodes, recorded
 from tengen.testing.failure import Failure, Mismatch, Part, blamed, failure
 from tengen.testing.numeric import Function, check_gradient, check_second_gradient, leaves
+from tengen.testing.samples import strided
 
 CALLED = ("analytical", "numerical")
 
@@ -138,6 +142,37 @@ def wrong_second(case: Case, function: Function, inputs: Sequence[Any], error: E
     return found[0]
 
 
+def check_layout(case: Case) -> None:
+    """Inputs and gradients that are not contiguous have the gradients that contiguous ones have."""
+    function, inputs = as_function(case.call, case.kind)
+    arrays = [t.detach().numpy() for t in inputs]
+    try:
+        plain = gradients_of(function, arrays, tengen.from_numpy)
+    except Exception as error:
+        if not excused(case, error):
+            raise
+        return
+    with blamed(
+        case, "layout of gradient", Part("gradient"), f"the gradient of {case.name} fails for strides"
+    ):
+        spread = gradients_of(function, arrays, strided)
+    for name, a, b in zip(variables(case), plain, spread, strict=True) if plain else ():
+        message = f"the gradient of {case.name} for {name} is another one for inputs that are not contiguous"
+        part = Part("gradient", name)
+        with blamed(case, "layout of gradient", part, message, called=("strided", "contiguous")):
+            close(b.numpy(), a.numpy(), 1e-9, str(case))
+
+
+def gradients_of(function: Function, arrays: Sequence[Any], make: Any) -> list[Any]:
+    """The gradients at inputs that are made of arrays, along gradients that are made so too."""
+    points = [make(a.copy()).requires_grad_() for a in arrays]
+    results = [r for r in function(*points) if r.requires_grad]
+    seeds = [make(np.cos(np.arange(r.numel())).reshape(tuple(r.shape))).to(r.dtype) for r in results]
+    if not results:
+        return []
+    return list(tengen.autograd.grad(results, points, seeds, allow_unused=True, materialize_grads=True))
+
+
 def unrecorded(operator: Operator) -> str:
     """Why results are not asked for their Node."""
     if str(operator.name) not in nodes():
@@ -155,6 +190,11 @@ def check_recorded(case: Case) -> None:
     with tengen.no_grad(), blamed(case, "recorded", Part("gradient"), f"{case.name} records under no_grad"):
         if any(r.requires_grad for r in function(*points)):
             raise Mismatch("a result requires gradients")
+
+
+def without_exact_strides(operator: Operator) -> str:
+    """Why gradients are not tried with other strides."""
+    return "it is about strides" if "needs_exact_strides" in operator.tags else undifferentiable(operator)
 
 
 def two_smooth(name: str) -> list[Case]:
@@ -175,6 +215,14 @@ ASPECTS = (
             "views",
             "own memory",
         ),
+    ),
+    Aspect(
+        "layout of gradient",
+        "gradients of inputs that are not contiguous",
+        check_layout,
+        two_smooth,
+        without_exact_strides,
+        after=("layout", "gradient"),
     ),
     Aspect(
         "second gradient",

@@ -156,13 +156,23 @@ def _map_arrays(value: Any, function: Callable[[Any], Any]) -> Any:
 
 
 def strided(array: Array, make: Callable[[Array], Any] = tengen.from_numpy) -> Any:
-    """A tensor of these values over every second element of a transposed array."""
+    """A tensor of these values over every second element, but not the first, of a transposed array."""
     if array.ndim == 0:
         return make(np.stack([array, array]))[1]
     wide = np.zeros([2 * n for n in reversed(array.shape)], dtype=array.dtype)
-    view = wide.T[tuple(slice(None, None, 2) for _ in array.shape)]
+    view = wide.T[tuple(slice(1, None, 2) for _ in array.shape)]
     view[...] = array
     return make(view)
+
+
+def expanded(array: Array, make: Callable[[Array], Any] = tengen.from_numpy) -> Any:
+    """A tensor of the first of these values along the first dimension, of stride 0 there."""
+    return make(np.broadcast_to(array[:1], array.shape)) if array.ndim and array.shape[0] else make(array)
+
+
+def repeated(array: Array) -> Any:
+    """The same values in memory of their own."""
+    return expanded(array, lambda view: tengen.from_numpy(view.copy()))
 
 
 def backward_call(

@@ -4,12 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tengen.scalar_type import dtype
-from tengen.testing.samples import Call
+from tengen.testing.samples import Buffer, Call, Random
 
 #: What is added to a number to make it complex.
 IMAGINARY = 0.5j
+
+
+def of_one_element(call: Call) -> list[Call]:
+    """The call with random tensors of no dimension, and with all their dimensions of size 1.
+
+    Whether the operator takes them is for the caller to see: dimensions that are named become the first.
+    """
+    if not call.follows_dtype or any(isinstance(v, Buffer) for v in call.values):
+        return []
+    named = [a.name in ("dim", "dim0", "dim1") and str(a.type) == "int" for a in call.arguments]
+    first = [0 if n else v for n, v in zip(named, call.values, strict=True)]
+    scalars = tuple(_shaped(v, lambda shape: ()) for v in first)
+    ones = tuple(_shaped(v, lambda shape: (1,) * len(shape)) for v in call.values)
+    return [
+        replace(call, text=f"{call.text} of no dimension", values=scalars),
+        replace(call, text=f"{call.text} of one element", values=ones),
+    ]
+
+
+def _shaped(value: Any, shape: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Any:
+    """A value of a call, with the random tensors in it of another shape."""
+    if isinstance(value, list):
+        return [_shaped(v, shape) for v in value]
+    return replace(value, shape=shape(value.shape)) if isinstance(value, Random) else value
 
 
 def with_complex_numbers(

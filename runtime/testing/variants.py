@@ -214,25 +214,6 @@ def check_shared(case: Case) -> None:
                     raise Mismatch(f"the base's version is {base._version}, not {version + 1}")
 
 
-def shares(operator: Operator) -> str:
-    """Why an operator's results may share memory with its arguments."""
-    if not declared.deterministic(operator):
-        return "its results are random"
-    silent = "shares_silently" in operator.tags or declared.composite(operator)
-    views = any(r.alias is not None for r in operator.schema.returns)
-    return "its results may share memory" if silent or views else ""
-
-
-def check_own_memory(case: Case) -> None:
-    """A result that is no view shares memory with no input."""
-    values = case.values
-    inputs = [t.numpy() for t in declared.tensors_in(values)]
-    results = [t.detach().numpy() for t in flat(run(case.name, values))]
-    with blamed(case, "own memory", Part("alias"), f"{case.name} gives a view, and does not declare it"):
-        if any(np.shares_memory(r, i) for r in results for i in inputs):
-            raise Mismatch("the result has the memory of an argument")
-
-
 def check_view_in_place(case: Case) -> None:
     """The tensor takes the shape, strides and place in memory that the view has."""
     view = flat(run(case.name, case.values))[0]
@@ -252,7 +233,6 @@ def check_view_in_place(case: Case) -> None:
 
 ASPECTS = (
     Aspect("views", "that views share memory", check_shared, in_first_dtype, no_views),
-    Aspect("own memory", "that other results do not", check_own_memory, in_first_dtype, shares),
     Aspect(
         "in place",
         "in-place variants",

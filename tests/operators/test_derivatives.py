@@ -22,6 +22,17 @@ def test_second_gradient(name: str) -> None:
     ASPECTS["second gradient"].verify(name)
 
 
+@pytest.mark.parametrize("name", ASPECTS["layout of gradient"].operators())
+def test_gradient_of_strided_inputs(name: str) -> None:
+    ASPECTS["layout of gradient"].verify(name)
+
+
+@pytest.mark.parametrize("name", ASPECTS["own gradients"].operators())
+def test_gradients_are_nobody_elses(name: str) -> None:
+    """What is in ``grad`` may be written to: it is no memory of another tensor."""
+    ASPECTS["own gradients"].verify(name)
+
+
 @pytest.mark.parametrize("name", ASPECTS["recorded"].operators())
 def test_results_record_their_node(name: str) -> None:
     """A result that depends on a leaf has the Node of its declaration; under no_grad it has none."""

@@ -28,6 +28,11 @@ def test_numbers_take_part_as_the_dtype_says(name: str) -> None:
     ASPECTS["scalars"].verify(name)
 
 
+@pytest.mark.parametrize("name", ASPECTS["integers"].operators())
+def test_integers_give_what_floating_numbers_give(name: str) -> None:
+    ASPECTS["integers"].verify(name)
+
+
 @pytest.mark.parametrize("name", ASPECTS["refused"].operators())
 def test_other_dtypes_are_refused(name: str) -> None:
     """A dtype that is not claimed is an error that names the operator, or promotes to one that is."""
