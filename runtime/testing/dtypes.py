@@ -178,6 +178,43 @@ def computed_in(call: Call, values: list[Any], kind: Any) -> Any:
     return common_dtype(operands(call, values), call.operator.promote)
 
 
+# -- a dtype that is asked for ---------------------------------------------------------------
+
+
+def no_option(operator: Operator) -> str:
+    """Why an operator cannot be asked for a dtype."""
+    last = operator.schema.kwarg_only[:1]
+    optional = [a for a in last if a.name == "dtype" and str(a.type) == "ScalarType?"]
+    return "" if optional and not operator.name.inplace else "it has no option dtype"
+
+
+def without_dtype(name: str) -> list[Case]:
+    """The first call of an operator that leaves its dtype open."""
+    found = [c for c in calls(name) if given_dtype(c) is None and c.takes(tengen.float32)]
+    return [Case(c, tengen.float32) for c in found[:1]]
+
+
+def given_dtype(call: Call) -> Any:
+    """The value of a call's option."""
+    return next(v for a, v in zip(call.arguments, call.values, strict=True) if a.name == "dtype")
+
+
+def check_option(case: Case) -> None:
+    """With a dtype the result is in that, and the same to its digits."""
+    place = [a.name for a in case.call.arguments].index("dtype")
+    values = case.values
+    usual = flat(run(case.name, values))
+    for kind in (tengen.float32, tengen.float64):
+        values[place] = kind
+        results = flat(run(case.name, values))
+        with blamed(case, "dtype", kernel(), f"{case.name} does not do as its option dtype says"):
+            for result, plain in zip(results, usual, strict=True):
+                if result.dtype is not kind:
+                    raise Mismatch(f"{case}: not that dtype", got=str(result.dtype), expected=str(kind))
+                if comparable(case.operator) and not plain.is_complex():
+                    close(result.detach().to(REAL).numpy(), plain.detach().to(REAL).numpy(), 2e-4, str(case))
+
+
 # -- integers --------------------------------------------------------------------------------
 
 
@@ -225,6 +262,7 @@ ASPECTS = (
     Aspect("dtypes", "every dtype that is claimed", check_claim, claimed, untyped),
     Aspect("scalars", "numbers of all kinds", check_scalars, claimed, no_scalars, after=("dtypes",)),
     Aspect("refused", "every dtype that is not", check_refusal, unclaimed, untyped),
+    Aspect("dtype", "a dtype that is asked for", check_option, without_dtype, no_option),
     Aspect(
         "integers",
         "integers as floating numbers",

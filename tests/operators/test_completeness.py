@@ -139,6 +139,50 @@ def test_every_elementwise_derivative_is_declared_at_nan_and_infinity() -> None:
     missing(n for n in differentiable if made_of_elements(n) and not OWN[n].expected)
 
 
+#: Arguments of which there can be no other sample, and why.
+NEVER_VARIED = {
+    "embedding.sparse": "there are no sparse gradients",
+    "linalg_pinv.atol_rtol_tensor.atol": "it is of a real dtype where the matrix is complex",
+    "linalg_pinv.atol_rtol_tensor.hermitian": "as atol",
+    "linalg_pinv.rcond_tensor.hermitian": "as atol",
+    "scaled_dot_product_attention.dropout_p": "its results are random then",
+    "svd.compute_uv": "there is no gradient without the vectors",
+    "topk.sorted": "the order is anyone's then",
+    "unique.return_counts": "there are several results then, which have tests of their own",
+    "unique.return_inverse": "as return_counts",
+    "unique.sorted": "the order is anyone's then",
+    "unique_consecutive.flags.return_counts": "as that of unique",
+    "unique_consecutive.flags.return_inverse": "as that of unique",
+}
+#: What says where and how a result is made; of a dtype there is an aspect.
+OPTIONS = ("ScalarType", "Layout", "Device", "MemoryFormat", "Generator", "bool?")
+
+
+def never_varied(name: str) -> list[str]:
+    """The arguments that every call of an operator, the bad ones too, leaves at the default."""
+    operator = OPERATORS[name]
+    every = [*calls(name), *(call for call, _ in declared.bad_calls(operator))]
+    found = []
+    for place, argument in enumerate(operator.schema.arguments):
+        if argument.default is None or str(argument.type).startswith(OPTIONS):
+            continue
+        default = declared.default(argument)
+        if not any(differs(call.values[place], default) for call in every):
+            found.append(f"{name}.{argument.name}")
+    return found
+
+
+def differs(value: object, default: object) -> bool:
+    """Whether a value is another than the default: True is not 1."""
+    return type(value) is not type(default) or value != default
+
+
+def test_every_argument_is_varied() -> None:
+    """Some sample gives each argument that has a default another value, or a bad call does."""
+    public = [n for n in operators() if not n.startswith("_") and not declared.made_beside(OPERATORS[n])]
+    assert sorted(a for n in public for a in never_varied(n)) == sorted(NEVER_VARIED)
+
+
 def test_every_dtype_is_used() -> None:
     """Each scalar type is claimed by some operator: a misspelt category would claim none."""
     claimed = {kind for o in OWN.values() for kind in declared.dtypes_of(o)}

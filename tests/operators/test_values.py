@@ -28,6 +28,11 @@ def test_numbers_take_part_as_the_dtype_says(name: str) -> None:
     ASPECTS["scalars"].verify(name)
 
 
+@pytest.mark.parametrize("name", ASPECTS["dtype"].operators())
+def test_a_dtype_that_is_asked_for(name: str) -> None:
+    ASPECTS["dtype"].verify(name)
+
+
 @pytest.mark.parametrize("name", ASPECTS["integers"].operators())
 def test_integers_give_what_floating_numbers_give(name: str) -> None:
     ASPECTS["integers"].verify(name)
