@@ -147,7 +147,7 @@ ASPECTS = (
     Aspect(
         "without data", "shapes without data", check_meta, in_working_dtypes, needs_data, after=("value",)
     ),
-    Aspect("layouts", "layouts of results", check_layouts, once, no_layouts, after=("without data",)),
+    Aspect("layouts", "layouts of results", check_layouts, once, no_layouts, after=("without data", "views")),
     Aspect(
         "backward without data",
         "derivatives without data",
