@@ -20,7 +20,7 @@ def with_kernels(
 ) -> dict[OperatorName, Operator]:
     """The operators, some with more kernels; mistakes are reported."""
     result = dict(operators)
-    checker = OperatorChecker(sources, {}, report)
+    checker = OperatorChecker(sources, {}, (), report)
     for entry in entries:
         fields = check_keys(entry.fields, KERNEL_KEYS, "an entry of kernels.yaml", report)
         require_keys(entry.fields, ("name", "dispatch"), KERNEL_KEYS, entry.place, report)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from .batching import BatchingChecker
@@ -44,9 +44,16 @@ SPECIAL_METHODS = frozenset(
 class OperatorChecker:
     """Makes Operators; one method for each key."""
 
-    def __init__(self, sources: Sources, names: Mapping[OperatorName, Place], report: Report) -> None:
+    def __init__(
+        self,
+        sources: Sources,
+        names: Mapping[OperatorName, Place],
+        derived: Iterable[OperatorName],
+        report: Report,
+    ) -> None:
         self.sources = sources
         self.names = names  # of all declared operators
+        self.variants_too = [*names, *derived]  # with what autogen adds
         self.report = report
         self.kernel_checker = KernelChecker(sources, report)
         self.sample_checker = SampleChecker(sources, report, self.scalar_types)
@@ -100,8 +107,17 @@ class OperatorChecker:
             write_back=self.symbolic_checker.write_back(schema, fields.get("write_back")),
             batching=self.batching_checker.batching(schema, fields.get("batching"), tags, composite),
             doc=" ".join(fields["doc"].value.split()) if "doc" in fields else "",
-            accepted={key: value for key, value in fields.items() if key not in _UNDERSTOOD},
+            accepted=self.accepted(fields),
         )
+
+    def accepted(self, fields: Mapping[str, Located]) -> dict[str, Located]:
+        """PyTorch's keys that have no effect here; what one names must be there all the same."""
+        located = fields.get("structured_delegate")
+        if located is not None:
+            known = [str(replace(name, namespace="")) for name in self.variants_too]
+            what = "operator to delegate to"
+            known_word(located.value, located.place, known, what, self.report)
+        return {key: value for key, value in fields.items() if key not in _UNDERSTOOD}
 
     def saves_result(self, declared: Declared, kernels: Mapping[str, Kernel]) -> bool:
         """What ``saves_result`` says; it is for kernels from which a derivative can follow."""
@@ -168,7 +184,13 @@ class OperatorChecker:
         )
 
     def tags(self, located: Located | None) -> frozenset[str]:
-        return self.words_of(located, self.sources.tables.tags, "tag")
+        chosen = self.words_of(located, self.sources.tables.tags, "tag")
+        excluded = self.sources.tables.excluded
+        for word, place in words(located, self.report) if located is not None else ():
+            for other in sorted(excluded.get(word, frozenset()) & chosen):
+                message = f'the tags "{word}" and "{other}" contradict each other'
+                self.report.error(place, message, length=len(word), expected="one of them")
+        return chosen
 
     def python_module(self, declared: Declared) -> str | None:
         located = declared.fields.get("python_module")

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .model import Place
 
+_LONGEST_LINE = 400
+_CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f]")  # all but tabs
 _SUGGESTED = re.compile(r'did you mean "([^"]+)"\?')
 
 
@@ -41,11 +44,12 @@ class Diagnostic:
         """The text shown to the author; ``line`` is the source line, if there is one."""
         parts = [f"{self.place}: error: {self.message}"]
         if line is not None:
-            column = self.place.column - 1
+            line, column = _window(_CONTROL.sub("\ufffd", line), self.place.column - 1)
             # A tab stays a tab, so that the caret stands below its character on any terminal.
-            blank = "".join("\t" if char == "\t" else " " for char in line[:column].ljust(column))
-            length = max(1, min(self.length, len(line) - column))
-            parts += [f"  {line}", f"  {blank}^{'~' * (length - 1)}"]
+            before = line[:column].ljust(column)
+            blank = "".join("\t" if char == "\t" else " " * width(char) for char in before)
+            meant = sum(width(char) for char in line[column : column + max(1, self.length)])
+            parts += [f"  {line}", f"  {blank}^{'~' * (meant - 1)}"]
         if self.expected:
             parts.append(f"  expected: {self.expected}")
         if self.help:
@@ -103,6 +107,23 @@ class Report:
             unique = dict.fromkeys(self.diagnostics)
             order = sorted(unique, key=lambda d: (d.place.file, d.place.line, d.place.column))
             raise DeclarationErrors(tuple(order), self.sources)
+
+
+def _window(line: str, column: int) -> tuple[str, int]:
+    """The part of a long line that is shown, and where the column is in it."""
+    if len(line) <= _LONGEST_LINE:
+        return line, column
+    start = max(0, column - _LONGEST_LINE // 2)
+    end = start + _LONGEST_LINE
+    before, after = "... " if start else "", " ..." if end < len(line) else ""
+    return f"{before}{line[start:end]}{after}", column - start + len(before)
+
+
+def width(char: str) -> int:
+    """How many cells of a terminal a character takes: none that combines with another, two a wide one."""
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

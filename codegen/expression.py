@@ -429,6 +429,8 @@ class Graph:
             return ast.Call(
                 ast.Name(node.value, ast.Load()), self._as_tensors(node.value, node.parts, parts), []
             )
+        if node.kind not in self.primitives:
+            raise Underivable(f"there is no primitive {node.kind}")
         primitive = self.primitives[node.kind]
         if primitive.symbol is not None:
             symbol: Any = SYMBOLS[primitive.symbol]

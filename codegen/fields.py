@@ -14,6 +14,7 @@ _KIND_NAMES = {
     "list": "a list",
     "map": "a mapping",
     "scalar": "an expression",
+    "number": "a number",
 }
 
 

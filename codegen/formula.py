@@ -34,6 +34,10 @@ METADATA = {
 }
 
 
+#: The expressions that may stand in each other; those of tengen go to about ten.
+MAX_DEPTH = 64
+
+
 def as_text(value: Located) -> Located:
     """``value`` with its text as a string of one line: line breaks become blanks.
 
@@ -63,7 +67,7 @@ def parse_formula(value: Located, report: Report, what: str = "formula") -> Form
         report.error(value.key or value.place, message, expected="an expression")
         return None
     try:
-        tree = ast.parse(source.value, mode="eval").body
+        tree = parse_expression(source.value)
     except SyntaxError as error:
         offset = max(0, (error.offset or 1) - 1)
         place = source.at(min(offset, len(source.value)))
@@ -72,6 +76,27 @@ def parse_formula(value: Located, report: Report, what: str = "formula") -> Form
         report.error(place, message, expected=expected, help=_flow_help(value, report))
         return None
     return Formula(source, tree)
+
+
+def parse_expression(text: str) -> ast.expr:
+    """The tree of an expression. Raises SyntaxError, also where it is nested too deeply."""
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (RecursionError, MemoryError, ValueError):  # of ValueError: a character that no source can have
+        tree = None
+    if tree is None or _too_deep(tree):
+        raise SyntaxError(f"it is nested too deeply, more than {MAX_DEPTH} expressions in each other")
+    return tree
+
+
+def _too_deep(tree: ast.AST) -> bool:
+    """Whether more expressions stand in each other than the stages, which call themselves, are made for."""
+    level = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return False
+    return True
 
 
 def _flow_help(value: Located, report: Report) -> str:

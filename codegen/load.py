@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .added_kernels import with_kernels
 from .check import OperatorChecker
+from .cycles import check_cycles
 from .derivatives import DerivativeChecker
 from .diagnostics import Report, suggestion
 from .dispatch import Sources
@@ -86,6 +87,7 @@ def load_reporting(
     operators, bad = _operators(unique, sources, own_sources, report)
     if kernels:
         operators = with_kernels(operators, kernels, own_sources, report)
+    check_cycles(operators, sources.operators.attributes, report)
     derivatives = _derivatives(entries, operators, sources, own_sources, report)
     return Declarations(
         operators=tuple(
@@ -196,12 +198,7 @@ def _operator_table(declared: Iterable[Declared], unread: Iterable[str], runtime
     rows = []
     for item in declared:
         fields = item.fields
-        derived = []
-        for word, _ in words(fields["autogen"], silent) if "autogen" in fields else ():
-            try:
-                derived.append(parse_name(word).function)
-            except SchemaError:
-                continue
+        derived = [name.function for name in _autogen(item)]
         variants = (
             frozenset(w for w, _ in words(fields["variants"], silent))
             if "variants" in fields
@@ -212,12 +209,25 @@ def _operator_table(declared: Iterable[Declared], unread: Iterable[str], runtime
     return OperatorTable(rows, attributes | _PLAIN_ATTRIBUTES, unread)
 
 
+def _autogen(item: Declared) -> list[OperatorName]:
+    """The variants that an entry asks for, so far as they are names; mistakes are reported elsewhere."""
+    located = item.fields.get("autogen")
+    found = []
+    for word, _ in words(located, Report()) if located is not None else ():
+        try:
+            found.append(parse_name(word))
+        except SchemaError:
+            continue
+    return found
+
+
 def _operators(
     declared: dict[OperatorName, Declared], sources: Sources, own: Sources, report: Report
 ) -> tuple[dict[OperatorName, Operator], frozenset[OperatorName]]:
     """The operators, and the names of those that have a mistake."""
     names = {name: item.place for name, item in declared.items()}
-    checkers = {s.library: OperatorChecker(s, names, report) for s in (sources, own)}
+    derived = [name for item in declared.values() for name in _autogen(item)]
+    checkers = {s.library: OperatorChecker(s, names, derived, report) for s in (sources, own)}
     result: dict[OperatorName, Operator] = {}
     bad: set[OperatorName] = set()
     for name, item in declared.items():

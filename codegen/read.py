@@ -19,7 +19,10 @@ from .model import Entry, Located, Place
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-_INTEGER = re.compile(r"[-+]?[0-9]+\Z")
+_INTEGER = re.compile(r"[-+]?[0-9]{1,19}\Z")  # longer ones stay words
+_OTHER_BREAKS = re.compile("[\x85\u2028\u2029]")
+#: The values that may stand in each other.
+_MAX_DEPTH = 32
 _ESCAPE = re.compile(r"\\(?:x..|u....|U.{8}|.)", re.S)
 _BLANK_ESCAPE = re.compile(r"\\[nrtvf \n\t]")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?\Z")
@@ -54,12 +57,8 @@ def read_entries(path: Path, display: str, mechanism: str, report: Report) -> It
     ``display`` is the file's name in diagnostics.  What is no entry (not a mapping with string
     keys) is reported and left out.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        before = error.object[: error.start]
-        line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
-        report.error(Place(display, line, column), "not UTF-8", expected="a text file in UTF-8")
+    text = read_text(path, display, report)
+    if text is None:
         return
     root = read_cwrap(text, display, report) if mechanism == "cwrap" else read_yaml(text, display, report)
     if root is None or root.value is None:
@@ -72,6 +71,30 @@ def read_entries(path: Path, display: str, mechanism: str, report: Report) -> It
             yield Entry(mechanism, item.place, item.value)
         else:
             report.error(item.place, "an entry is a mapping of keys to values", expected="key: value lines")
+
+
+def read_text(path: Path, display: str, report: Report) -> str | None:
+    """The text of a declaration file, with plain line breaks; None, and an error reported, if it is none.
+
+    A byte order mark in front is left out.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        lines = error.object[: error.start].decode("utf-8-sig", "replace").split("\n")
+        report.sources[display] = error.object.decode("utf-8-sig", "replace").split("\n")
+        place = Place(display, len(lines), len(lines[-1]) + 1)
+        report.error(place, "not UTF-8", expected="a text file in UTF-8")
+        return None
+    except OSError as error:
+        report.error(Place(display, 1, 1), f"this file cannot be read: {error.strerror}")
+        return None
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    for found in _OTHER_BREAKS.finditer(text):  # YAML begins a line there, and editors do not
+        at = found.start()
+        place = Place(display, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+        report.error(place, f"the character {ord(found[0]):#06x} breaks lines", expected="a plain line break")
+    return _OTHER_BREAKS.sub(" ", text)
 
 
 def read_yaml(text: str, display: str, report: Report) -> Located | None:
@@ -129,6 +152,13 @@ def read_cwrap(text: str, display: str, report: Report) -> Located | None:
     return _Reader("\n".join(result), display, report).document()
 
 
+class _TooDeep(Exception):
+    """Values are nested more deeply than any declaration needs."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+
+
 class _Reader:
     """Builds Located values from the YAML parser's events."""
 
@@ -138,6 +168,7 @@ class _Reader:
         self.report = report
         self.loader = _LOADER(text)
         self.next = self.loader.get_event
+        self.depth = 0
 
     def document(self) -> Located | None:
         """The first document.  After a syntax error, what came before it is still returned."""
@@ -163,9 +194,21 @@ class _Reader:
             context = error.context_mark
             related = () if context is None else ((self.place(context), str(error.context)),)
             self.report.error(place, f"not YAML: {error.problem}", related=related)
+        except yaml.reader.ReaderError as error:
+            self.report.error(self.unreadable(error), f"not YAML: {error.reason}", expected="plain text")
         except yaml.YAMLError as error:
             self.report.error(Place(self.file, 1, 1), f"not YAML: {error}")
+        except _TooDeep as error:
+            message = "values are nested too deeply"
+            self.report.error(error.place, message, expected=f"at most {_MAX_DEPTH} in each other")
         return Located(tuple(self.partial), Place(self.file, 1, 1)) if self.partial else None
+
+    def unreadable(self, error: Any) -> Place:
+        """Where a character stands that no YAML file can have."""
+        at = next((i for i, c in enumerate(self.text) if error.character in (c, ord(c))), None)
+        if at is None:
+            return Place(self.file, 1, 1)
+        return Place(self.file, self.text.count("\n", 0, at) + 1, at - self.text.rfind("\n", 0, at))
 
     def place(self, mark: Any) -> Place:
         return Place(self.file, mark.line + 1, mark.column + 1)
@@ -180,12 +223,20 @@ class _Reader:
             return Located(None, place)
         if event.anchor:
             self.report.error(place, "YAML anchors are not used in declarations", expected="a plain value")
-        if isinstance(event, yaml.SequenceStartEvent):
-            items = self.partial if outermost else []
-            while not isinstance(event := self.next(), yaml.SequenceEndEvent):
-                items.append(self.value(event))
-            return Located(tuple(items), place)
-        return Located(self.mapping(), place)
+        if event.tag not in (None, "!"):
+            self.report.error(place, f'the YAML tag "{event.tag}" is not used in declarations')
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise _TooDeep(place)
+        made = self.sequence(outermost) if isinstance(event, yaml.SequenceStartEvent) else self.mapping()
+        self.depth -= 1
+        return Located(made, place)
+
+    def sequence(self, outermost: bool) -> tuple[Located, ...]:
+        items = self.partial if outermost else []
+        while not isinstance(event := self.next(), yaml.SequenceEndEvent):
+            items.append(self.value(event))
+        return tuple(items)
 
     def mapping(self) -> dict[str, Located]:
         result: dict[str, Located] = {}

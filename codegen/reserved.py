@@ -70,11 +70,18 @@ def argument_problem(name: str, schema: Schema) -> str:
 
 def _of_another(name: str, schema: Schema) -> str:
     """Why a name that is made of another argument's, or stands for it, cannot be an argument's."""
+    stem, _, part = name.rpartition("_")
+    if part not in _PARTS and part:
+        return _beside_self(name, schema)
     for other in schema.arguments:
-        if other.is_tensor_like and name in {f"{other.name}_{part}" for part in _PARTS}:
-            return f'generated code uses the name "{name}" for what it keeps of "{other.name}"'
-        if keyword.iskeyword(other.name) and name == parameter_name(other.name):
-            return f'generated code uses the name "{name}" for "{other.name}"'
+        if other.name == stem and part and other.is_tensor_like:
+            return f'generated code uses the name "{name}" for what it keeps of "{stem}"'
+        if other.name == stem and name == parameter_name(stem):
+            return f'generated code uses the name "{name}" for "{stem}"'
+    return _beside_self(name, schema)
+
+
+def _beside_self(name: str, schema: Schema) -> str:
     if name == "input" and schema.positional and schema.positional[0].name == "self":
         return 'functions use the name "input" for "self"'
     return ""

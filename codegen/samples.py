@@ -15,7 +15,7 @@ from dataclasses import replace
 from .diagnostics import Report, one_of, suggestion
 from .dispatch import Sources, is_option
 from .fields import kind_of, known_word, length_of_scalar, words
-from .formula import as_text, parse_formula, result_names
+from .formula import as_text, parse_expression, parse_formula, result_names
 from .kernels import Arity
 from .model import Argument, Formula, ListType, Located, OptionalType, Place, Sample, Schema, Type
 from .names import Problem, Vocabulary, call_problem, check_names
@@ -127,7 +127,9 @@ class SampleChecker:
 
     def call(self, source: Located) -> ast.Call | None:
         try:
-            call = ast.parse(f"f({source.value})", mode="eval").body
+            call = parse_expression(f"f({source.value})")
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+                raise SyntaxError("a bracket closes nothing")
         except SyntaxError as error:
             offset = max(0, (error.offset or 1) - 3)
             # Where Python trips over the parenthesis put around the sample, a bracket is open.
@@ -139,7 +141,6 @@ class SampleChecker:
                 expected='"[3, 4], dim=1", for instance',
             )
             return None
-        assert isinstance(call, ast.Call)
         for node in ast.walk(call) if "(" in source.value else ():
             if isinstance(node, ast.Call) and node is not call and isinstance(node.func, ast.Name):
                 self.helper(source, node, node.func.id)

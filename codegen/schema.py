@@ -56,10 +56,15 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OVERLOAD = re.compile(r"[A-Za-z0-9_]+")
 _ALIAS = re.compile(r"([a-z](?:\|[a-z])*)(!?)(?: -> (\*|[a-z](?:\|[a-z])*))?\Z")
 _NUMBER = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_LONGEST_NUMBER = 40
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 _INPLACE_DUNDERS = frozenset(
     ["iadd", "isub", "imul", "idiv", "iand", "ior", "ixor", "ilshift", "irshift", "imod", "ipow"]
 )
+
+
+#: What may follow a type's name: ``?``, ``[]``, ``[2]?`` ..., in characters.
+_MOST_SUFFIXES = 12
 
 
 class SchemaError(Exception):
@@ -202,15 +207,22 @@ class _Parser:
             )
         result: Type = BaseType(base)
         alias = None
+        suffixes = self.at
         if self.text.startswith("(", self.at):
             alias = self.alias(base)
         while True:
+            if self.at - suffixes > _MOST_SUFFIXES:
+                raise SchemaError("the type is nested too deeply", start, 1, "a list, or an optional value")
             if self.take("?"):
                 result = OptionalType(result)
             elif self.take("["):
                 size = None
                 if not self.text.startswith("]", self.at):
-                    size = int(self.word("a list's length", re.compile("[0-9]+")))
+                    at = self.at
+                    digits = self.word("a list's length", re.compile("[0-9]+"))
+                    if len(digits) > 2:
+                        raise SchemaError("a list's length has two digits", at, len(digits), "at most 99")
+                    size = int(digits)
                 self.need("]", "a list's length")
                 result = ListType(result, size)
             else:
@@ -290,6 +302,8 @@ def fits(text: str, kind: Type) -> bool:
         # ``int[2] stride=1`` means that number for each element.
         return kind.size is not None and fits(text, kind.element)
     name = kind.name
+    if len(text) > _LONGEST_NUMBER and _NUMBER.fullmatch(text):
+        return False
     if text[0] in "\"'":
         return name == "str" and isinstance(ast.literal_eval(text), str)
     if name in ("bool", "SymBool"):
@@ -297,7 +311,7 @@ def fits(text: str, kind: Type) -> bool:
     if name == "float":
         return _NUMBER.fullmatch(text) is not None
     if name in ("int", "SymInt", "DeviceIndex"):
-        return re.fullmatch("-?[0-9]+", text) is not None or (name == "int" and text in ("Mean", "Sum"))
+        return re.fullmatch("-?[0-9]{1,19}", text) is not None or (name == "int" and text in ("Mean", "Sum"))
     if name == "Scalar":
         return _NUMBER.fullmatch(text) is not None or text in ("True", "False")
     return text in ENUMERATORS.get(name, ())

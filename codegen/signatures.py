@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from .diagnostics import Report
+from .diagnostics import Report, suggestion
 from .expand import Declared
 from .model import Argument, Located, OperatorName, Place, Schema
 from .reserved import argument_problem, function_problem, result_problem
@@ -134,6 +134,11 @@ class _Signature:
             self.error(
                 0, len(name.function), message, "Tensor(a!) self as the first argument, and -> Tensor(a!)"
             )
+        written = any(a.alias is not None and a.alias.write for a in self.arguments)
+        if re.search("(^|_)out$", name.overload) and not written:
+            message = f"{name} is an out variant but writes to no argument"
+            expected = "*, Tensor(a!) out as the last argument, and -> Tensor(a!)"
+            self.error(0, len(str(replace(name, namespace=""))), message, expected)
         for argument in schema.out:
             if not any(r.alias == argument.alias for r in schema.returns) and schema.returns:
                 self.error(
@@ -191,4 +196,7 @@ def _fits(name: OperatorName, variant: OperatorName) -> str:
     )
     if variant.base != name.base or (variant.inplace and name.inplace) or variant == name:
         return right
-    return "" if variant.inplace or name.inplace or variant.overload else right
+    if variant.inplace or name.inplace:
+        return ""
+    misspelt = "out" not in variant.overload.lower() and suggestion(variant.overload.split("_")[-1], ["out"])
+    return "" if variant.overload and not misspelt else right

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .diagnostics import Report
@@ -15,7 +15,7 @@ from .kernels import ABSOLUTE, FunctionIndex
 from .keys import Key
 from .library import Library
 from .model import Backend, Formula, Located, Place, Primitive, ScalarType, walk
-from .read import read_yaml
+from .read import read_text, read_yaml
 
 TABLES = ("scalar_types.yaml", "backends.yaml", "tags.yaml", "primitives.yaml")
 CATEGORIES = ("bool", "integral", "floating", "reduced", "complex")
@@ -47,7 +47,11 @@ _BACKEND_KEYS = {
 }
 _TAG_KEYS = {
     key.name: key
-    for key in (Key("tag", ("str",), "its name"), Key("desc", ("str",), "what it says of an operator"))
+    for key in (
+        Key("tag", ("str",), "its name"),
+        Key("desc", ("str",), "what it says of an operator"),
+        Key("excludes", ("str", "list"), "tags that cannot be beside it"),
+    )
 }
 
 
@@ -94,6 +98,7 @@ class Tables:
     backends: Mapping[str, Backend]
     tags: Mapping[str, str]
     primitives: Primitives
+    excluded: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by tag, those not beside it
 
 
 def load_tables(
@@ -105,9 +110,16 @@ def load_tables(
     if library is not None:
         backends = library_backends(library, backends, scalar_types, native, report)
     tags: dict[str, str] = {}
+    listed: list[tuple[str, Located]] = []
     for fields, _ in _rows(directory, "tags.yaml", _TAG_KEYS, ("tag", "desc"), report):
         tags[fields["tag"].value] = " ".join(fields["desc"].value.split())
-    return Tables(scalar_types, backends, tags, _primitives(directory, report))
+        if "excludes" in fields:
+            listed.append((fields["tag"].value, fields["excludes"]))
+    excluded = {}
+    for tag, located in listed:
+        found = words(located, report)
+        excluded[tag] = frozenset(w for w, at in found if known_word(w, at, tags, "tag", report))
+    return Tables(scalar_types, backends, tags, _primitives(directory, report), excluded)
 
 
 def _open(directory: Path, name: str, report: Report, display: str = "") -> Located | None:
@@ -115,7 +127,8 @@ def _open(directory: Path, name: str, report: Report, display: str = "") -> Loca
     display = f"{display or directory.name}/{name}"
     path = directory / name
     if path.exists():
-        return read_yaml(path.read_text(encoding="utf-8"), display, report)
+        text = read_text(path, display, report)
+        return None if text is None else read_yaml(text, display, report)
     report.error(Place(display, 1, 1), "this file is missing")
     return None
 
