@@ -31,9 +31,9 @@ def check_cycles(
     calls: _Calls = {}
     for operator in operators.values():
         for formula, helpers in _formulas(operator):
-            for call, name, bound in _certain_calls(formula.tree):
-                target = _target(by_function.get(name, ()), call, bound)
-                if target is not None and name not in (by_hand if bound else helpers):
+            for call, called, bound in _certain_calls(formula.tree):
+                target = _target(by_function.get(called, ()), call, bound)
+                if target is not None and called not in (by_hand if bound else helpers):
                     calls.setdefault(operator.name, {}).setdefault(target.name, (formula, call))
     reported: set[OperatorName] = set()
     for name in calls:

@@ -33,6 +33,7 @@ class Diagnostic:
     expected: str = ""
     help: str = ""
     related: tuple[tuple[Place, str], ...] = ()
+    level: str = "error"  # or "note"
 
     @property
     def replacement(self) -> str | None:
@@ -42,7 +43,7 @@ class Diagnostic:
 
     def render(self, line: str | None) -> str:
         """The text shown to the author; ``line`` is the source line, if there is one."""
-        parts = [f"{self.place}: error: {self.message}"]
+        parts = [f"{self.place}: {self.level}: {self.message}"]
         if line is not None:
             line, column = _window(_CONTROL.sub("\ufffd", line), self.place.column - 1)
             # A tab stays a tab, so that the caret stands below its character on any terminal.

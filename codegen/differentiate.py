@@ -151,10 +151,19 @@ class Plan:
             adjoint = adjoints.get(node)
             if adjoint is None or adjoint is zero or node not in leading:
                 continue
-            for part, local in self._locals(node, leading):
+            for part, local in self._named_locals(node, leading):
                 term = graph.multiply(adjoint, local)
                 adjoints[part] = graph.add(adjoints[part], term) if part in adjoints else term
         return {a.name: adjoints.get(names[a.name], zero) for a in self.inputs}
+
+    def _named_locals(self, node: Node, leading: set[Node]) -> Iterable[tuple[Node, Node]]:
+        """As ``_locals``; where there is no derivative, the reason names the arguments that it is by."""
+        try:
+            return list(self._locals(node, leading))
+        except Underivable as reason:
+            names = {n.value for n in postorder([node]) if n.kind == "name" and n.tensor}
+            inputs = ", ".join(f'"{a.name}"' for a in self.inputs if a.name in names)
+            raise Underivable(f"{reason}, by {inputs}") from None
 
     def _locals(self, node: Node, leading: set[Node]) -> Iterable[tuple[Node, Node]]:
         """The parts of a node that inputs lead to, with the derivative by each."""

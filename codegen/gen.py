@@ -10,7 +10,7 @@ import argparse
 import gc
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,27 +58,36 @@ def output_dir() -> Path:
 
 
 def generate(
-    declarations: Path | None = None, library: Library | None = None, output: Path | None = None
+    declarations: Path | None = None,
+    library: Library | None = None,
+    output: Path | None = None,
+    note: Callable[[str], object] | None = None,
 ) -> list[OutputFile]:
     """Every generated file of tengen, or of a library, in memory.
 
-    With ``output``, what differs from the files there has been compiled. Raises DeclarationErrors with all
-    mistakes found.
+    With ``output``, what differs from the files there has been compiled; ``note`` is called with what the
+    author should know. Raises DeclarationErrors with all mistakes found.
     """
     from .load import load  # late: where nothing has changed, nothing of this is needed
     from .render import Renderer
 
     declared = load(declarations or declarations_dir(), runtime_dir(), library)
     if library is None:
-        files = Renderer(declared, runtime_dir(), templates_dir()).files()
+        renderer = Renderer(declared, runtime_dir(), templates_dir())
     else:
         from .library_render import LibraryRenderer
 
-        files = LibraryRenderer(declared, runtime_dir(), templates_dir(), library, version()).files()
+        renderer = LibraryRenderer(declared, runtime_dir(), templates_dir(), library, version())
+    files = renderer.files()
     if output is not None:
         from .compiled import check_compiles
 
         check_compiles(files, output, declared)
+    if note is not None:
+        from .notes import notes
+
+        for each in notes(declared, renderer.derived):
+            note(each.render(None))
     return files
 
 
@@ -144,7 +153,7 @@ def run(options: argparse.Namespace) -> int:
     from .write import compare, foreign, write
 
     try:
-        files = generate(options.declarations, library, output)
+        files = generate(options.declarations, library, output, lambda text: print(text, file=sys.stderr))
     except DeclarationErrors as errors:
         print(errors, file=sys.stderr)
         return 1
