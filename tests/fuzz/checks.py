@@ -21,6 +21,7 @@ from tengen.testing.batching import REFUSALS
 from tengen.testing.closeness import close
 from tengen.testing.numeric import difference, directions, inner, leaves
 from tengen.testing.samples import Call
+from tengen.testing.variants import out_variants
 
 #: How near results must be, relative to the largest number on the way there.
 NEAR = {"float64": 1e-7, "complex128": 1e-7, "float32": 1e-3, "complex64": 1e-3}
@@ -147,6 +148,8 @@ def strided(program: Program) -> None:
     """Arguments that are not contiguous give what contiguous ones give."""
     if any(step.form == "in place" for step in program.steps):
         raise Skip  # a copy is not what was to be written to
+    if any("needs_exact_strides" in o.tags for o in program.operators):
+        raise Skip
     expected = settled(program, lambda points: everything(program)(*points))
     steps = [replace(s, form="strided") if s.form == "call" else s for s in program.steps]
     spread = replace(program, steps=tuple(steps))
@@ -169,7 +172,8 @@ def functional(program: Program) -> None:
 
 def batched(program: Program) -> None:
     """All examples at once give what one after the other gives."""
-    if not all(declared.runs_on_meta(o) for o in program.operators):
+    unlike = "needs_exact_strides"  # strides of many examples are others than those of one
+    if any(unlike in o.tags or not declared.runs_on_meta(o) for o in program.operators):
         raise Skip
     if any(step.form == "in place" and (0, None) in dict(step.wires) for step in program.steps):
         raise Skip  # of many examples ``flatten`` may be a copy, so that what is written is another tensor
@@ -186,6 +190,7 @@ def batched(program: Program) -> None:
 
 def forward(program: Program) -> None:
     """Tangents are the transpose of gradients."""
+    settled(program, lambda points: everything(program)(*points))
     found = settled(program, lambda points: gradients(program, leaves(points)))
     points = start(program)
     along = directions(points, np.random.default_rng(1))
@@ -275,6 +280,52 @@ def second(program: Program) -> None:
         raise Finding(f"the second derivative along a direction is {got}, by differences {expected}")
 
 
+def written(program: Program) -> None:
+    """``out=`` gives what the operator gives, whatever was in the memory before, and however that lies."""
+    expected = settled(program, lambda points: everything(program)(*points))
+
+    def with_out(name: str, call: Call, values: list[Any]) -> Any:
+        result, names = declared.run(name, values), out_variants(name)
+        tensors = declared.flat(result)
+        if not names or any(t.requires_grad for t in declared.tensors_in(values)):
+            return result
+        outs = [tengen.stack([t, t.logical_not().to(t.dtype)], -1).select(-1, 1) for t in tensors]
+        declared.run(names[0], [*values, outs[0] if len(outs) == 1 else tuple(outs)])
+        return outs[0] if isinstance(result, tengen.Tensor) else type(result)(outs)
+
+    made = run(program, start(program), variant=with_out)
+    near(program, arrays(made.values), expected, "of out=")
+
+
+def per_example(program: Program) -> None:
+    """The gradients of all examples at once are those of one after the other."""
+    unlike = "needs_exact_strides"  # strides of many examples are others than those of one
+    if any(unlike in o.tags or not declared.runs_on_meta(o) for o in program.operators):
+        raise Skip
+    if any(step.form == "in place" and (0, None) in dict(step.wires) for step in program.steps):
+        raise Skip
+    first = settled(program, lambda points: gradients(program, leaves(points)))
+    points = start(program)
+    others = [p * 1.0625 for p in points]
+    second = arrays(gradients(program, leaves(others)))
+    recorded = [r.requires_grad for r in function(program)(*leaves(points))]
+
+    def pulled(*given: Any) -> tuple[Any, ...]:
+        def kept(*xs: Any) -> tuple[Any, ...]:
+            return tuple(r for r, has in zip(function(program)(*xs), recorded, strict=True) if has)
+
+        results, pull = tengen.func.vjp(kept, *given)
+        found: tuple[Any, ...] = pull(
+            tuple(tengen.from_numpy(cotangent(r, i)).to(r.dtype) for i, r in enumerate(results))
+        )
+        return found
+
+    stacked = [tengen.stack(pair) for pair in zip(points, others, strict=True)]
+    found = arrays(optional(lambda: tengen.func.vmap(pulled)(*stacked)))
+    expected = [None if a is None else np.stack([a, b]) for a, b in zip(first, second, strict=True)]
+    near(program, found, expected, "vmap of func.vjp")
+
+
 def alike(program: Program) -> None:
     """PyTorch gives the same values, shapes, dtypes, gradients, and errors where ours are."""
     import torch
@@ -283,8 +334,14 @@ def alike(program: Program) -> None:
     def theirs(name: str, call: Call, values: list[Any]) -> Any:
         return torch_side.call(name, call.operator, values)
 
+    among = [o for o in program.operators if not declared.made_beside(o)]
+    forward_ones = [declared.declared_operators().get(declared.made_beside(o)) for o in program.operators]
+    if any(o is not None and "gradient" in o.differs for o in forward_ones):
+        raise Skip  # a backward operator is the gradient of its forward one
+    among += [o for o in forward_ones if o is not None]
+
     def excused(aspect: str) -> bool:
-        return any(aspect in o.differs for o in program.operators)
+        return any(aspect in o.differs for o in among)
 
     if excused(_scalar_type(program.kind)) or not all(torch_side.same_schema(o) for o in program.operators):
         raise Skip
@@ -293,7 +350,13 @@ def alike(program: Program) -> None:
     if torch_side.failed(there):
         raise Skip  # it has fewer dtypes
     if torch_side.failed(here):
+        if "doesn't match the broadcast shape" in str(here):
+            raise Skip  # some of torch's kernels resize what they write to
         raise Finding(f"{torch_side.described(here)}, but torch has {torch_side.described(there)}")
+    if any(step.form == "in place" and (0, None) in dict(step.wires) for step in program.steps) and any(
+        a is not None and a.stride() != b.stride() for a, b in zip(here.results, there.results, strict=True)
+    ):
+        raise Skip  # by its layout ``flatten`` is a view or a copy, so that another tensor is written to
     for a, b in zip(here.values, there.values, strict=True):
         if tuple(a.shape) != tuple(b.shape) or (torch_side.has_dtype(b) and not torch_side.same_dtype(a, b)):
             raise Finding(
@@ -327,7 +390,19 @@ def _scalar_type(kind: str) -> str:
 
 
 CHECKS: dict[str, Callable[[Program], None]] = {
-    f.__name__: f for f in (repeated, strided, functional, batched, forward, numeric, transformed, second)
+    f.__name__: f
+    for f in (
+        repeated,
+        strided,
+        functional,
+        batched,
+        forward,
+        numeric,
+        transformed,
+        second,
+        written,
+        per_example,
+    )
 }
 #: Those beside PyTorch.
 ORACLE = {"alike": alike}

@@ -176,6 +176,8 @@ class Run:
             found = self.view(wires[place], tuple(part.shape))
         elif isinstance(value, Random) and inexact(self.side, part) and not constant(call, place[0]):
             found = self.leaf(part, value)
+        elif step.form == "in place" and isinstance(part, self.side.library.Tensor):
+            return part.clone()  # a trace keeps what is no leaf, and writes to it each time
         else:
             return part
         if step.form == "strided":
