@@ -21,6 +21,7 @@ from .tables import CATEGORIES
 
 VARIANTS = ("function", "method")
 PROMOTE_KINDS = ("default", "int_to_float", "always_bool", "complex_to_float", "bool_to_long", "none")
+OUTS = ("cast", "exact", "computed")
 PROMOTE_KEYS = ("kind", "args", "zero_dim", "numbers")
 RESULTS = ("same", "bool", "real", "int64", "dynamic")
 _RESULT_OF = {"always_bool": "bool", "complex_to_float": "real"}
@@ -92,6 +93,7 @@ class OperatorChecker:
             refuse=self.refuse(fields.get("refuse")),
             same_dtype=self.same_dtype(declared),
             result=self.result(fields.get("result"), tags, promote),
+            out=self.out(declared),
             layout=self.layout(declared, composite),
             opmath=fields["opmath"].value if "opmath" in fields else True,
             factory=factory,
@@ -335,6 +337,17 @@ class OperatorChecker:
             known_word(str(located.value), located.place, RESULTS, "kind of result", self.report)
             return str(located.value)
         return _RESULT_OF.get(promote or "", "same") if "pointwise" in tags else "dynamic"
+
+    def out(self, declared: Declared) -> str:
+        located = declared.fields.get("out")
+        if located is None:
+            return "cast"
+        known_word(str(located.value), located.place, OUTS, "rule for out", self.report)
+        dtype = any(a.name == "dtype" and str(a.type) == "ScalarType?" for a in declared.schema.arguments)
+        if located.value == "computed" and not dtype:
+            message = "only what has an argument dtype can compute in that of out"
+            self.report.error(located.place, message, length=8, expected="ScalarType? dtype in the schema")
+        return str(located.value)
 
     def layout(self, declared: Declared, composite: bool) -> tuple[ResultLayout | None, ...]:
         located = declared.fields.get("layout")

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .check import PROMOTE_KINDS, PYTHON_MODULES, RESULTS, SPECIAL_METHODS, VARIANTS
+from .check import OUTS, PROMOTE_KINDS, PYTHON_MODULES, RESULTS, SPECIAL_METHODS, VARIANTS
 from .dispatch import COMPOSITES
 from .keys import DERIVATIVE_KEYS, KEYS, Key
 from .model import Declarations, OutputFile
@@ -116,6 +116,7 @@ def _special(declared: Declarations) -> dict[str, dict[str, Any]]:
         "python_module": {"enum": list(PYTHON_MODULES)},
         "promote": {"anyOf": [kinds, promote]},
         "result": {"anyOf": [{"enum": list(RESULTS)}, _TYPES["scalar"]]},
+        "out": {"enum": list(OUTS)},
         "dispatch": _mapping([*backends, *COMPOSITES], {**kernel, "description": "a kernel"}),
         "refuse": {"type": "object", "propertyNames": {"enum": list(CATEGORIES)}},
         "operators": {"type": "object", "propertyNames": {"enum": sorted(SPECIAL_METHODS)}},

@@ -26,6 +26,7 @@ _STR, _BOOL, _LIST, _MAP, _WORDS = ("str",), ("bool",), ("list",), ("map",), ("s
 
 _DTYPES = Key("dtypes", ("str", "list", "map"), "the scalar types it computes in")
 _RESULT = Key("result", _STR, "the dtype of the result")
+_OUT = Key("out", _STR, "which dtypes the out arguments may have")
 _LAYOUT = Key("layout", _WORDS, "the layout of the results, where it is not as the kernel makes it")
 # What an operator is. The order of these tables is that of the keys in formatted declarations.
 _WHAT = (
@@ -72,7 +73,9 @@ _MORE = (
 )
 
 KEYS: dict[str, dict[str, Key]] = {
-    "native": _table(Key("func", _STR, "the schema"), *_WHAT, _DTYPES, *_TYPES, _RESULT, _LAYOUT, *_MORE),
+    "native": _table(
+        Key("func", _STR, "the schema"), *_WHAT, _DTYPES, *_TYPES, _RESULT, _OUT, _LAYOUT, *_MORE
+    ),
     "cwrap": _table(
         Key("name", _STR, "the schema"),
         Key("cname", _STR, "the function to call: module:function"),
@@ -81,6 +84,7 @@ KEYS: dict[str, dict[str, Key]] = {
         *_WHAT,
         *_TYPES,
         _RESULT,
+        _OUT,
         _LAYOUT,
         *_MORE,
     ),
@@ -95,6 +99,7 @@ KEYS: dict[str, dict[str, Key]] = {
         _DTYPES,
         *_TYPES,
         Key("result", ("scalar",), "the forward-mode formula of the output"),
+        _OUT,
         _LAYOUT,
         Key("backward_layout", _WORDS, "the layout of the gradients"),
         Key("backward_derivatives", _MAP, "the derivative entry of the backward operator"),

@@ -369,6 +369,7 @@ class Operator:
     same_dtype: tuple[str, ...] = ()  # the Tensor arguments that must have one dtype
     result: str = "dynamic"  # "same" | "bool" | "real" | "int64" | "dynamic"
     layout: tuple[ResultLayout | None, ...] = ()  # of each result; () for what follows from the tags
+    out: str = "cast"  # which dtypes out arguments may have: "cast", "exact" or "computed"
     opmath: bool = True  # reduced floating types compute in float32
     factory: tuple[str, ...] | None = None  # see declarations/README.md
     domain: Mapping[str, str] = field(default_factory=dict)

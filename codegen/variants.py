@@ -85,9 +85,12 @@ class VariantWriter:
                         str(a.type), default(a) or "None"
                     )
                 )
+        if base.out == "computed":
+            given = ["out.dtype if dtype is None else dtype" if n == "dtype" else n for n in given]
         outs = "tuple(out)" if many else "(out,)"
         arguments = ", ".join(given) + ("," if len(given) == 1 else "")
-        call = f'run_out("{variant.name.called}", operator("{base.name}").proceed, ({arguments}), {outs})'
+        call = f'run_out("{variant.name.called}", operator("{base.name}").proceed, ({arguments}), {outs}'
+        call += ", exact=True)" if base.out == "exact" else ")"
         call += "" if many else "[0]"
         extra = ", out: Sequence[Tensor]" if many else ", out: Tensor"
         method = self._method(variant, "out", call, extra)

@@ -289,6 +289,11 @@ class Window:
             behind += (size - 1) * stride
         return False
 
+    def is_dense(self) -> bool:
+        """Whether the elements fill their memory without a gap, each in a place of its own."""
+        start, end = self.reach()
+        return end - start == element_count(self.shape) * self.itemsize and not self.overlaps_itself()
+
     def repeated(self, count: int, step: int) -> Window:
         """``count`` such windows, ``step`` elements apart, in a first dimension."""
         return Window((count, *self.shape), (step, *self.strides), self.offset, self.type)

@@ -182,6 +182,32 @@ def check_no_overlap(op_name: str, tensor: Any, result: Any) -> None:
             )
 
 
+def check_no_partial_overlap(op_name: str, target: Any, args: Sequence[Any]) -> None:
+    """Raise RuntimeError when a tensor among the arguments shares some, but not all, memory with ``target``.
+
+    As in PyTorch, only of tensors without gaps it is asked.
+    """
+    storage = target._storage
+    if storage is None:
+        return  # it has no views
+    for value in args:
+        if value.__class__ in (list, tuple):
+            check_no_partial_overlap(op_name, target, value)
+        elif value is not target and getattr(value, "_storage", None) is storage:
+            ours, theirs = window_of(target), window_of(value)
+            if (ours.shape, ours.strides, ours.offset) == (theirs.shape, theirs.strides, theirs.offset):
+                continue
+            if not (ours.is_dense() and theirs.is_dense()):
+                continue
+            (start, end), (first, last) = ours.reach(), theirs.reach()
+            if start < last and first < end:
+                raise RuntimeError(
+                    f"{op_name}: unsupported operation: some elements of the input tensor and the written-to "
+                    "tensor refer to a single memory location. Please clone() the tensor before performing "
+                    "the operation."
+                )
+
+
 def _new_edge(op_name: str, tensor: Any, result: Any, args: Sequence[Any], own_edge: Any) -> Edge:
     """Where the gradient of what was written goes: to the Node of ``result``, made to fit the tensor."""
     kind, shape = tensor._type, tensor._array.shape
@@ -259,12 +285,15 @@ def store(tensor: Any, result: Any) -> bool:
 # -- out= ------------------------------------------------------------------------------
 
 
-def run_out(op_name: str, functional: Callable[..., Any], args: Sequence[Any], outs: Any) -> Any:
+def run_out(
+    op_name: str, functional: Callable[..., Any], args: Sequence[Any], outs: Any, exact: bool = False
+) -> Any:
     """Write the results of ``functional(*args)`` into ``outs``, a Tensor or several; return ``outs``.
 
     Raises RuntimeError, with nothing changed, when a tensor requires gradients while recording is
-    on, or when a result's dtype does not go into its output. An output of another shape is
-    resized, with a warning unless it is empty.
+    on, when an output shares some of its memory with an input, or when a result's dtype does not go
+    into its output, whose it must be if that is ``exact``. An output of another shape is resized,
+    with a warning unless it is empty.
     """
     targets: Sequence[Any] = (outs,) if isinstance(outs, TensorBase) else outs
     for target in targets:
@@ -274,6 +303,8 @@ def run_out(op_name: str, functional: Callable[..., Any], args: Sequence[Any], o
             f"{op_name}(): functions with out=... arguments don't support automatic differentiation, but one "
             "of the arguments requires grad."
         )
+    for target in targets:
+        check_no_partial_overlap(op_name, target, args)
     before = grad_mode.enabled
     grad_mode.enabled = False
     try:
@@ -287,6 +318,11 @@ def run_out(op_name: str, functional: Callable[..., Any], args: Sequence[Any], o
             raise RuntimeError(
                 f"{op_name}(): Expected out tensor to be on {result._type.backend.device}, but got "
                 f"{target._type.backend.device} instead"
+            )
+        if exact and target._type.scalar_type is not result._type.scalar_type:
+            raise RuntimeError(
+                f"{op_name}: Expected out tensor to have dtype {result._type.scalar_type}, but got "
+                f"{target._type.scalar_type} instead"
             )
         check_cast(op_name, result._type, target._type)
         if target._array.shape == result._array.shape:
