@@ -1,0 +1,75 @@
+"""Derivatives where they are special: at zeros of norms, at kinks, of singular matrices."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import tengen
+from tengen import func
+from tengen.nn import functional as F
+
+
+def zeros(*shape: int) -> Any:
+    return tengen.zeros(shape, dtype=tengen.float64)
+
+
+NORMS: dict[str, Callable[[Any], Any]] = {
+    "linalg.norm": tengen.linalg.norm,
+    "vector_norm 2": lambda x: tengen.linalg.vector_norm(x, 2),
+    "vector_norm 3": lambda x: tengen.linalg.vector_norm(x, 3),
+    "vector_norm 4": lambda x: tengen.linalg.vector_norm(x, 4),
+    "norm": lambda x: x.norm(),
+    "norm of rows": lambda x: x.reshape(1, 3).norm(dim=1).sum(),
+}
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_norms_of_zero_are_flat(name: str) -> None:
+    """The gradient is 0 there, and so is its derivative, in each mode."""
+    x = zeros(3)
+    assert func.grad(NORMS[name])(x).tolist() == [0.0] * 3
+    for outer, inner in itertools.product((func.jacrev, func.jacfwd), repeat=2):
+        assert outer(inner(NORMS[name]))(x).tolist() == zeros(3, 3).tolist()
+
+
+@pytest.mark.parametrize("function", [F.elu, F.selu, F.celu], ids=lambda f: f.__name__)
+def test_the_curve_of_elu_ends_at_zero(function: Any) -> None:
+    assert func.grad(func.grad(function))(zeros()).item() == 0.0
+
+
+def test_the_parabola_of_huber_ends_at_delta() -> None:
+    loss = lambda x: F.huber_loss(x, x.detach() * 0, delta=1.0)  # noqa: E731
+    assert func.grad(func.grad(loss))(zeros() + 1).item() == 0.0
+    assert func.grad(func.grad(loss))(zeros() + 0.5).item() == 1.0
+
+
+def test_what_is_masked_is_linear_in_the_gradient() -> None:
+    """``linearize`` differentiates gradients by what they were computed from."""
+    z = tengen.zeros(2, dtype=tengen.complex128)
+    for f in (tengen.sgn, tengen.angle, lambda z: (z.abs() ** 2).sum()):
+        direction = z + 1
+        tangent = func.linearize(f, z)[1](direction)
+        assert tangent.tolist() == func.jvp(f, (z,), (direction,))[1].tolist()
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_determinants_of_singular_matrices(rank: int) -> None:
+    """They are polynomials: the minors are the gradient, and have derivatives."""
+    a = zeros(3, 3)
+    a[:rank, :rank] = tengen.tensor([[1.0, 2.0], [3.0, 5.0]])[:rank, :rank]
+
+    def by_minors(m: Any) -> Any:
+        (p, q, r), (s, t, u), (v, w, x) = [row.unbind() for row in m.unbind()]
+        return p * (t * x - u * w) - q * (s * x - u * v) + r * (s * w - t * v)
+
+    assert tengen.linalg.det(a).item() == 0
+    for order in (1, 2):
+        for modes in itertools.product((func.jacrev, func.jacfwd), repeat=order):
+            found, expected = tengen.linalg.det, by_minors
+            for mode in modes:
+                found, expected = mode(found), mode(expected)
+            assert tengen.allclose(found(a), expected(a), atol=1e-12)
