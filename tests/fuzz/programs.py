@@ -242,7 +242,9 @@ def draw_step(draw: Draw, kind: str, state: Run) -> Step:
     """A step that may follow."""
     name, calls = draw(st.sampled_from(choices(kind)))
     call = draw(st.sampled_from(calls))
-    forms = [f for f in FORMS if f != "in place" or in_place_variants(name)]
+    exact = "needs_exact_strides" in declared.operators()[name].tags  # memory between elements has no history
+    without = {"in place"} - {"in place" for _ in in_place_variants(name)} | ({"strided"} if exact else set())
+    forms = [f for f in FORMS if f not in without]
     form = draw(st.sampled_from(forms))
     wires = []
     for place, array in _wirable(call, kind):
