@@ -1,12 +1,15 @@
-"""Writes into memory that an operand shares in part: the operator reads all before it writes.
+"""Writes into memory that an operand shares in part.
 
-``x[1:].add_(x[:-1])`` adds what was there before, whatever the size, in place and with ``out=``.
+In place all is read before it is written: ``x[1:].add_(x[:-1])`` adds what was there before, whatever the size. An
+out argument of that kind is refused.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tengen
@@ -24,13 +27,20 @@ from tengen.testing.declared import (
 from tengen.testing.samples import Call
 
 PARTNERS = {
-    str(v.operator.name): str(v.base)
+    (str(v.operator.name), v.kind): str(v.base)
     for v in variants().values()
     if v.kind in ("inplace", "out") and str(v.base) in operators()
 }
-TESTED = [
-    n for n, base in PARTNERS.items() if deterministic(operators()[base]) and has_values(operators()[base])
-]
+TESTED = {
+    key: base
+    for key, base in PARTNERS.items()
+    if deterministic(operators()[base]) and has_values(operators()[base])
+}
+
+
+def named(kind: str) -> list[str]:
+    """The variants of a kind."""
+    return [name for name, found in TESTED if found == kind]
 
 
 def shifted(values: list[Any]) -> list[Any] | None:
@@ -50,31 +60,39 @@ def shifted(values: list[Any]) -> list[Any] | None:
     return found
 
 
-def cases(name: str) -> list[tuple[Call, Any]]:
-    return [(c, k) for c in calls(PARTNERS[name]) for k in working_dtypes(c)]
+def cases(name: str, kind: str) -> Iterator[tuple[Call, Any, list[Any], list[Any]]]:
+    """Calls with arguments that share memory, each with what copies of these give."""
+    base = TESTED[name, kind]
+    for call in calls(base):
+        for dtype in working_dtypes(call):
+            given = shifted(call.tensors(dtype))
+            if given is None:
+                continue
+            copies = [v.clone() if isinstance(v, tengen.Tensor) else v for v in given]
+            try:
+                expected = flat(run(base, copies))
+            except RuntimeError:
+                continue  # the operator asks for operands of some kind, which parts of a memory are not
+            if all((e.shape, e.dtype) == (given[0].shape, given[0].dtype) for e in expected):
+                yield call, dtype, given, expected
 
 
-@pytest.mark.parametrize("name", TESTED)
+@pytest.mark.parametrize("name", named("inplace"))
 def test_operands_are_read_before(name: str) -> None:
-    """As with copies of the operands."""
-    for call, kind in cases(name):
-        given = shifted(call.tensors(kind))
-        if given is None:
-            continue
-        copies = [v.clone() if isinstance(v, tengen.Tensor) else v for v in given]
-        try:
-            expected = flat(run(PARTNERS[name], copies))
-        except RuntimeError:
-            continue  # the operator asks for operands of some kind, which parts of a memory are not
-        if name.partition(".")[0].endswith("_"):
-            if (expected[0].shape, expected[0].dtype) != (given[0].shape, given[0].dtype):
-                continue
-            found = [run(name, given)]
-        else:
-            memory = given[0]._base
-            fits = [e for e in expected if (e.shape, e.dtype) == (given[0].shape, given[0].dtype)]
-            if len(fits) != len(expected) or len(expected) > 1:
-                continue
-            found = [run(name, [memory[1:], *given[1:], memory[:-1]])]
-        for f, e in zip(found, expected, strict=True):
-            close(f.numpy(), e.numpy(), tolerance(call.operator, kind), name)
+    """In place the result is as with copies of the operands."""
+    for call, dtype, given, expected in cases(name, "inplace"):
+        found = run(name, given)
+        close(found.numpy(), expected[0].numpy(), tolerance(call.operator, dtype), name)
+
+
+@pytest.mark.parametrize("name", named("out"))
+def test_out_shares_no_part(name: str) -> None:
+    """An out argument that shares a part of an operand's memory is refused, and nothing is written."""
+    for call, _, given, expected in cases(name, "out"):
+        memory = given[0]._base
+        if len(expected) != 1 or len(given[0]) < 2:
+            continue  # it takes several, or what is before the operand lies beside it
+        before = memory.clone()
+        with pytest.raises(RuntimeError, match="single memory location"):
+            run(name, [memory[1:], *given[1:], memory[:-1]])
+        np.testing.assert_array_equal(memory.numpy(), before.numpy(), str(call))
