@@ -88,8 +88,12 @@ def second(of: Any, program: Program) -> Arrays:
     given = [s.requires_grad_() for s in seeds(of, results)]
     grad = of.library.autograd.grad
     found = grad(results, inputs, given, allow_unused=True, create_graph=True) if results else []
-    kept = [g for g in found if g is not None and g.requires_grad]
-    return arrays(of, grad(kept, [*inputs, *given], seeds(of, kept, 9), allow_unused=True) if kept else [])
+    # A gradient that is zero may be left out: the others have the same random numbers all the same.
+    pairs = [(g, seeds(of, [g], 9 + i)[0]) for i, g in enumerate(found) if g is not None and g.requires_grad]
+    if not pairs:
+        return []
+    kept, weights = zip(*pairs, strict=True)
+    return arrays(of, grad(kept, [*inputs, *given], weights, allow_unused=True))
 
 
 def dual(of: Any, inputs: Sequence[Any]) -> list[Any]:
@@ -175,10 +179,9 @@ def torch_contradicts_itself(mode: Any, program: Program) -> bool:
         weights = [TORCH.array(s) for s in seeds(TORCH, results)]
     else:
         found = through(range(99))(TORCH, program)
-        weights = [
-            TORCH.array(s) for s in seeds(TORCH, [torch.from_numpy(g) for g in found if g is not None], 9)
-        ]
-        forward = [t for t, g in zip(forward, found, strict=True) if g is not None]
+        pairs = [(t, g, i) for i, (t, g) in enumerate(zip(forward, found, strict=True)) if g is not None]
+        weights = [TORCH.array(seeds(TORCH, [torch.from_numpy(g)], 9 + i)[0]) for _, g, i in pairs]
+        forward = [t for t, _, _ in pairs]
     return not np.isclose(inner(weights, forward), inner(moved, back[: len(moved)]), rtol=1e-6)
 
 
