@@ -1,7 +1,7 @@
 """Writes into memory that an operand shares in part.
 
-In place all is read before it is written: ``x[1:].add_(x[:-1])`` adds what was there before, whatever the size. An
-out argument of that kind is refused.
+In place all is read before it is written: ``x[1:].add_(x[:-1])`` adds what was there before, whatever the
+size. An out argument of that kind is refused.
 """
 
 from __future__ import annotations
