@@ -293,9 +293,9 @@ def index_fill_examples(self: Tensor, dim: int, index: Tensor, value: Any) -> Te
     index = _positions(index, self.shape[wrap_dim(dim, self.ndim - 1) + 1] if self.ndim > 1 else 1)
     if isinstance(value, (int, float, complex)):
         return _scattered(self, dim, index, value, "copy")
-    places = index_along(index, dim, _at_least_1d(self).shape)
-    shape = (len(self), *[1] * (places.ndim - 1))
-    return _scattered(self, dim, index, value.to(self.dtype).reshape(shape).expand(places.shape), "copy")
+    # By a mask: a place that is named twice has one value, and gives it one gradient.
+    filled = _scattered(self.new_zeros(self.shape, dtype=tengen.bool), dim, index, True, "copy")
+    return F.where(filled, value.to(self.dtype).reshape((-1, *[1] * (self.ndim - 1))), self)
 
 
 def index_reduce_examples(

@@ -104,6 +104,14 @@ def gradients(program: Program, points: Sequence[Any], create_graph: bool = Fals
     return list(found)
 
 
+def writes_to_results(program: Program) -> bool:
+    """Whether a step writes in place to what another gave.
+
+    Which part of a result it writes to, or whether to a copy, depends on how the result lies in memory.
+    """
+    return any(step.form == "in place" and (0, None) in dict(step.wires) for step in program.steps)
+
+
 def settled(program: Program, of: Callable[[list[Any]], list[Any]]) -> list[Any]:
     """What a function of the leaves gives, where it hardly moves with them; else Skip."""
     points = start(program)
@@ -175,7 +183,7 @@ def batched(program: Program) -> None:
     unlike = "needs_exact_strides"  # strides of many examples are others than those of one
     if any(unlike in o.tags or not declared.runs_on_meta(o) for o in program.operators):
         raise Skip
-    if any(step.form == "in place" and (0, None) in dict(step.wires) for step in program.steps):
+    if writes_to_results(program):
         raise Skip  # of many examples ``flatten`` may be a copy, so that what is written is another tensor
     settled(program, lambda points: everything(program)(*points))
     points = start(program)
@@ -282,6 +290,8 @@ def second(program: Program) -> None:
 
 def written(program: Program) -> None:
     """``out=`` gives what the operator gives, whatever was in the memory before, and however that lies."""
+    if writes_to_results(program):
+        raise Skip
     expected = settled(program, lambda points: everything(program)(*points))
 
     def with_out(name: str, call: Call, values: list[Any]) -> Any:
@@ -302,7 +312,7 @@ def per_example(program: Program) -> None:
     unlike = "needs_exact_strides"  # strides of many examples are others than those of one
     if any(unlike in o.tags or not declared.runs_on_meta(o) for o in program.operators):
         raise Skip
-    if any(step.form == "in place" and (0, None) in dict(step.wires) for step in program.steps):
+    if writes_to_results(program):
         raise Skip
     first = settled(program, lambda points: gradients(program, leaves(points)))
     points = start(program)
@@ -353,7 +363,7 @@ def alike(program: Program) -> None:
         if "doesn't match the broadcast shape" in str(here):
             raise Skip  # some of torch's kernels resize what they write to
         raise Finding(f"{torch_side.described(here)}, but torch has {torch_side.described(there)}")
-    if any(step.form == "in place" and (0, None) in dict(step.wires) for step in program.steps) and any(
+    if writes_to_results(program) and any(
         a is not None and a.stride() != b.stride() for a, b in zip(here.results, there.results, strict=True)
     ):
         raise Skip  # by its layout ``flatten`` is a view or a copy, so that another tensor is written to

@@ -13,4 +13,8 @@ PINNED: dict[str, tuple[str, Program]] = {
         "forward",
         Program("float64", (Step("clip", "[3, 4], -1, 1", "in place"),)),
     ),
+    "under vmap a value that fills a place twice got its gradient twice": (
+        "per_example",
+        Program("float64", (Step("index_fill.int_Tensor", "[3, 4], 0, ints([2], 0, 3), []"),)),
+    ),
 }
