@@ -22,20 +22,20 @@ _BUILTIN = frozenset({
 _GLOBAL = frozenset({
     "Absent", "Any", "F", "FREED", "Generator", "LARGE", "LazyModule", "LibraryFunction", "MISSING",
     "NUMBERS", "Node", "Number", "SPECIAL", "SavesResults", "Sequence", "Size", "Tensor", "TensorBase",
-    "TensorMethods", "Type", "active", "any_requires_grad", "as_given", "as_view", "bind", "call",
-    "call_", "call_operator",
-    "call_operator_", "downcast", "explain", "grad_mode", "gradient_edge", "gradient_edges", "graph_is_kept",
-    "ints", "is_callers_only", "make", "make_", "materialize", "materialize_array", "modified",
-    "next_sequence_nr", "not_differentiable", "not_implemented", "one_type", "onnx", "operator", "prod",
-    "record_composite", "record_not_implemented", "return_types", "rules", "run_in_mode", "run_inplace",
-    "run_not_implemented", "run_out", "spread", "store", "unpack_array", "unpack_arrays", "unpack_result",
-    "unpack_result_array", "unpack_tensor", "unpack_tensors", "upcast", "versions", "worded", "writes_freely",
-    "written", "xp", "zero_tangent",
+    "TensorMethods", "Type", "active", "any_requires_grad", "as_given", "as_view", "bind", "call", "call_",
+    "call_operator", "call_operator_", "channels_last", "column_major", "contiguous", "differentiable",
+    "downcast", "explain", "grad_mode", "gradient_edge", "gradient_edges", "graph_is_kept", "ints",
+    "is_callers_only", "like", "make", "make_", "materialize", "materialize_array", "modified",
+    "next_sequence_nr", "no_gradients", "not_differentiable", "not_implemented", "one_type", "onnx",
+    "operator", "prod", "record_composite", "record_not_implemented", "return_types", "rules",
+    "run_in_mode", "run_inplace", "run_not_implemented", "run_out", "spread", "storage_of", "store",
+    "strided_as", "unpack_array", "unpack_arrays", "unpack_result", "unpack_result_array", "unpack_tensor",
+    "unpack_tensors", "upcast", "versions", "worded", "writes_freely", "written", "xp", "zero_tangent",
 })  # fmt: skip
 #: What is a variable, or a parameter, of generated functions.
 _LOCAL = frozenset({
     "T", "args", "edges", "error", "given", "i", "keywords", "node", "o", "out", "outs", "r", "r_",
-    "requires_grad", "spare", "storage", "t",
+    "requires_grad", "spare", "storage", "storage_", "t",
 })  # fmt: skip
 #: What derivative formulas are given.
 _FORMULA = frozenset({"grad", "grad_input_mask", "grads", "original_self", "result", "retain_variables"})

@@ -571,6 +571,11 @@ def take_backward(grad: Array, sizes: Shape, index: Array) -> Array:
     """Zeros of shape ``sizes`` to which ``grad`` is added at flat positions."""
     out = np.zeros(math.prod(sizes), grad.dtype)
     _check_flat(out, index)
+    if grad.size != index.size:
+        raise RuntimeError(
+            f"take_backward: expected a gradient of the index's shape {list(index.shape)}, but got "
+            f"{list(grad.shape)}"
+        )
     add_at(out, _flat(index, out.size), grad.reshape(-1))
     return out.reshape(sizes)
 

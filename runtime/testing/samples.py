@@ -167,7 +167,10 @@ def strided(array: Array, make: Callable[[Array], Any] = tengen.from_numpy) -> A
 
 def expanded(array: Array, make: Callable[[Array], Any] = tengen.from_numpy) -> Any:
     """A tensor of the first of these values along the first dimension, of stride 0 there."""
-    return make(np.broadcast_to(array[:1], array.shape)) if array.ndim and array.shape[0] else make(array)
+    if array.ndim == 0 or not array.shape[0]:
+        return make(array)
+    # Not by broadcast_to, whose arrays are read-only: tensors of these warn.
+    return make(np.lib.stride_tricks.as_strided(array, strides=(0, *array.strides[1:])))
 
 
 def repeated(array: Array) -> Any:

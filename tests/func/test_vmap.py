@@ -401,7 +401,8 @@ def test_running_statistics_of_each_example() -> None:
     found = tengen.vmap(norm)(x, mean, var)
     for i in range(2):
         a, b = tengen.zeros(3), tengen.ones(3)
-        assert tengen.allclose(found[i], norm(x[i], a, b))
+        # Elements near the mean have the rounding of the subtraction, which is that of numbers near 1.
+        assert tengen.allclose(found[i], norm(x[i], a, b), atol=16 * tengen.finfo(tengen.float32).eps)
         assert tengen.allclose(mean[i], a) and tengen.allclose(var[i], b)
 
 
