@@ -137,14 +137,16 @@ class Operator:
         return result
 
     def _real_numbers(self, arguments: tuple[Any, ...], kind: Type) -> tuple[Any, ...]:
-        """The arguments without complex numbers, which cannot be used where nothing else is complex."""
+        """The arguments without complex numbers, which of what is not complex only bool can hold."""
+        truth = kind.scalar_type.category == "bool"
         for i in self.scalars:
             value = arguments[i]
             if value.__class__ is complex:
-                if value.imag:
+                if value.imag and not truth:
                     what = f"type {kind.scalar_type} without overflow"
                     raise RuntimeError(f"{self.function}: value cannot be converted to {what}")
-                arguments = (*arguments[:i], value.real, *arguments[i + 1 :])
+                real = value != 0 if truth else value.real
+                arguments = (*arguments[:i], real, *arguments[i + 1 :])
         return arguments
 
     # -- creation ----------------------------------------------------------------------

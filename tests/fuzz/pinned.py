@@ -5,7 +5,7 @@ A finding's last line but one is a Program, and its first word the check: both g
 
 from __future__ import annotations
 
-from programs import Program, Step
+from programs import Program, Step, Wire
 
 #: What was wrong -> the check that saw it, and the smallest program that showed it.
 PINNED: dict[str, tuple[str, Program]] = {
@@ -16,5 +16,15 @@ PINNED: dict[str, tuple[str, Program]] = {
     "under vmap a value that fills a place twice got its gradient twice": (
         "per_example",
         Program("float64", (Step("index_fill.int_Tensor", "[3, 4], 0, ints([2], 0, 3), []"),)),
+    ),
+    "the tangent of a reshape that copied was a view, so a write to the copy changed another tangent": (
+        "forward",
+        Program(
+            "complex128",
+            (
+                Step("as_strided", "[3, 4], (2, 2), (4, 1), 1"),
+                Step("abs", "[]", "in place", (((0, None), Wire(0, "window", 0)),)),
+            ),
+        ),
     ),
 }
