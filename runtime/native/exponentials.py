@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -30,12 +31,12 @@ def excess(
     a lane less 0 has the bits that it had. It is much faster to see that all lanes are moderate than to find
     and to subtract their maxima.
     """
-    if (
-        self.item(self.argmax()) <= greatest
-        and total.item(total.argmin()) >= LEAST_SUM
-        and (logarithms is None or logarithms.item(logarithms.argmax()) <= -NEAR_ZERO)
-    ):
-        return None
+    greatest_of_all, least_sum = self.item(self.argmax()), total.item(total.argmin())
+    if greatest_of_all <= greatest and least_sum >= LEAST_SUM:
+        if logarithms is None or greatest_of_all - math.log(least_sum) <= -2 * NEAR_ZERO:
+            return None  # no logarithm is near zero, whatever lane the two are of
+        if logarithms.item(logarithms.argmax()) <= -NEAR_ZERO:
+            return None
     top = max_along(self, axis)
     moderate: Array = (top <= greatest) & (total >= LEAST_SUM)
     if logarithms is not None:

@@ -23,6 +23,8 @@ WHOLE = 2048  # of a single vector, whose product has many partial sums
 #: The elements of a matrix, or of vectors, that BLAS multiplies by a vector in the thread that calls it.
 #: More it shares among its threads, and where it cuts decides of the last bits.
 SINGLE = 8192
+#: So many products are added one by one; of more, a batch costs less.
+FEW = 3
 #: Fewer elements than this are not worth a thread.
 GRAIN = 1 << 18
 #: Of matrices with at most this many elements times columns, sums of rows are formed for each element.
@@ -171,8 +173,13 @@ def sum_columns(table: Array, factors: Array | None = None) -> Array:
     """The sums of the columns of a contiguous matrix, its rows times ``factors`` where there are any."""
     rows, columns = table.shape
     length = min(BLOCK, SINGLE // min(max(columns, 1), BLOCK))
-    if rows <= length and columns <= BLOCK:
-        return (ones_of(table.dtype.char, rows) if factors is None else factors).dot(table)
+    if rows <= FEW * length and columns <= BLOCK:
+        if factors is None:
+            factors = ones_of(table.dtype.char, rows)
+        found = factors[:length].dot(table[:length])
+        for i in range(length, rows, length):
+            found += factors[i : i + length].dot(table[i : i + length])
+        return found
     while rows > length:
         blocks = rows // length
         cut = blocks * length
