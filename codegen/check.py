@@ -23,6 +23,8 @@ VARIANTS = ("function", "method")
 PROMOTE_KINDS = ("default", "int_to_float", "always_bool", "complex_to_float", "bool_to_long", "none")
 OUTS = ("cast", "exact", "computed")
 PROMOTE_KEYS = ("kind", "args", "zero_dim", "numbers")
+#: What an integral dtype makes of numbers, where it does not wrap them.
+NUMBERS = ("given", "fitting")
 RESULTS = ("same", "bool", "real", "int64", "dynamic")
 _RESULT_OF = {"always_bool": "bool", "complex_to_float": "real"}
 PYTHON_MODULES = ("fft", "linalg", "nested", "nn", "sparse", "special")
@@ -71,7 +73,7 @@ class OperatorChecker:
         kernels = self.kernels(declared, tags, factory is not None)
         composite = any(key in COMPOSITES for key in kernels)
         promote, promoted = self.promotion(declared, tags, composite)
-        zero_dim, given = self.promotion_of_some(declared)
+        zero_dim, numbers = self.promotion_of_some(declared)
         samples = self.sample_checker
         if "samples" not in declared.given and not tags & {"pointwise", "generated"}:
             self.untested(declared, tags)
@@ -88,7 +90,7 @@ class OperatorChecker:
             promote=promote,
             promoted=promoted,
             zero_dim=zero_dim,
-            numbers_as_given=given,
+            numbers=numbers,
             dtypes={} if composite else self.dtypes(fields.get("dtypes")),
             refuse=self.refuse(fields.get("refuse")),
             same_dtype=self.same_dtype(declared),
@@ -307,17 +309,17 @@ class OperatorChecker:
                 kind = str(value.value)
         return (None, ()) if kind == "none" else (kind, chosen)
 
-    def promotion_of_some(self, declared: Declared) -> tuple[tuple[str, ...], bool]:
-        """The arguments whose dtype counts only where they are not 0-d, and whether numbers stay as given."""
+    def promotion_of_some(self, declared: Declared) -> tuple[tuple[str, ...], str | None]:
+        """The arguments whose dtype counts only where they are not 0-d, and what becomes of numbers."""
         located = declared.fields.get("promote")
         if located is None or not isinstance(located.value, dict):
-            return (), False
+            return (), None
         numbers = located.value.get("numbers")
         if numbers is not None:
-            known_word(str(numbers.value), numbers.place, ("given",), "way with numbers", self.report)
+            known_word(str(numbers.value), numbers.place, NUMBERS, "way with numbers", self.report)
         exempt = located.value.get("zero_dim")
         names = () if exempt is None else self.arguments(declared, exempt, ("Tensor", "Tensor?"))
-        return names, numbers is not None
+        return names, None if numbers is None else str(numbers.value)
 
     def refuse(self, located: Located | None) -> dict[str, str]:
         """By category, why an operand of it is an error even where it would be promoted."""

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .check import OUTS, PROMOTE_KINDS, PYTHON_MODULES, RESULTS, SPECIAL_METHODS, VARIANTS
+from .check import NUMBERS, OUTS, PROMOTE_KINDS, PYTHON_MODULES, RESULTS, SPECIAL_METHODS, VARIANTS
 from .dispatch import COMPOSITES
 from .keys import DERIVATIVE_KEYS, KEYS, Key
 from .model import Declarations, OutputFile
@@ -108,7 +108,7 @@ def _special(declared: Declarations) -> dict[str, dict[str, Any]]:
     kernel = _TYPES["scalar"]
     kinds = {"enum": list(PROMOTE_KINDS)}
     names = {"anyOf": [_TYPES["str"], {"type": "array", "items": _TYPES["str"]}]}
-    parts = {"kind": kinds, "args": names, "zero_dim": names, "numbers": {"enum": ["given"]}}
+    parts = {"kind": kinds, "args": names, "zero_dim": names, "numbers": {"enum": list(NUMBERS)}}
     promote = {"type": "object", "properties": parts, "additionalProperties": False}
     return {
         "variants": _words(VARIANTS),

@@ -363,7 +363,7 @@ class Operator:
     promote: str | None = None  # None: the operator does no promotion
     promoted: tuple[str, ...] = ()  # the arguments that take part
     zero_dim: tuple[str, ...] = ()  # those of same_dtype that may be of another dtype where they are 0-d
-    numbers_as_given: bool = False  # numbers have a say in the dtype, and are not converted to it
+    numbers: str | None = None  # how numbers are converted to an integral dtype: None where they wrap
     dtypes: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by backend
     refuse: Mapping[str, str] = field(default_factory=dict)  # category of an operand: the error's text
     same_dtype: tuple[str, ...] = ()  # the Tensor arguments that must have one dtype

@@ -99,7 +99,7 @@ def operator_row(variant: Variant) -> str:
         promoted,
         tuple(index[n] for n in operator.same_dtype if n in index),
         tuple(index[n] for n in operator.zero_dim if n in index),
-        operator.numbers_as_given,
+        operator.numbers,
         tuple(tensors),
         factory,
         options,

@@ -27,6 +27,7 @@ from tengen.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_lev
 from tengen.generated.operators import BY_METHOD, OPERATORS, OVERLOADS
 from tengen.interception import Interceptor, active, layers, tell_handed
 from tengen.legacy_type_dispatch import type_of
+from tengen.native.creation import as_number
 from tengen.promotion import common_dtype
 from tengen.scalar_type import bool_, default_complex, dtype, get_default_dtype, int64
 from tengen.tensor import Tensor
@@ -49,7 +50,7 @@ class Operator:
         "name",
         "names",
         "numbers",
-        "numbers_as_given",
+        "numbers_become",
         "options",
         "out",
         "parameters",
@@ -75,8 +76,9 @@ class Operator:
             self.same_dtype,
             #: Those of ``same_dtype`` that may be of another dtype where they are 0-d.
             self.zero_dim,
-            #: Whether the kernel gets numbers as they are, though they have a say in the dtype.
-            self.numbers_as_given,
+            #: What an integral dtype makes of numbers: None where they wrap; "given" where the kernel
+            #: gets them as they are; "fitting" where it is an error if they are out of its range.
+            self.numbers_become,
             self.tensors,
             self.factory,
             self.options,
@@ -245,11 +247,16 @@ class Operator:
             elif isinstance(value, Tensor):
                 cast[i] = cast_alias(value, kind)
             elif value is not None:
-                as_given = self.numbers_as_given and common.category == "integral"
-                number = value if as_given else wrapped_number(common, value)
+                number = self._number(value, common)
                 is_tensor = self.parameters[i].type == "Tensor"
                 cast[i] = kind.wrap(kind.backend.lib.full((), number, kind.dtype)) if is_tensor else number
         return tuple(cast), kind
+
+    def _number(self, value: Any, common: dtype) -> Any:
+        """A Python number as an operand of the type ``common``."""
+        if self.numbers_become is None or common.category != "integral":
+            return wrapped_number(common, value)
+        return value if self.numbers_become == "given" else as_number(value, common.array_dtype)
 
     def _check_refused(self, operands: Sequence[Any]) -> None:
         """RuntimeError for an operand of a category that the operator refuses."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import tengen
 import tengen.generated.functions as F
+from tengen.native.creation import as_number
 from tengen.native.dims import wrap_dim
 
 if TYPE_CHECKING:
@@ -137,10 +138,10 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Number = 1, alpha: Numb
         terms = [t for t, factor in ((self, beta), (product, alpha)) if factor]
         return terms[0].logical_or(terms[-1]) if terms else tengen.zeros_like(product)
     if alpha != 1:
-        product = product * alpha
+        product = product * as_number(alpha, dtype.array_dtype)
     if beta == 0:
         return product.to(dtype)
-    return (self if beta == 1 else self * beta) + product
+    return (self if beta == 1 else self * as_number(beta, dtype.array_dtype)) + product
 
 
 def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:

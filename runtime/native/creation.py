@@ -28,28 +28,45 @@ def checked(size: Shape) -> tuple[int, ...]:
 
 
 def as_number(value: Number, dtype: DType) -> Number:
-    """``value`` as a number that ``dtype`` takes: truncated for integers, wrapped for uint8's negatives.
+    """``value`` as a number that ``dtype`` takes: truncated for integers, wrapped for uint8's negative ones.
 
-    Raises RuntimeError for what it cannot hold, and for a complex number where it is real.
+    Raises RuntimeError for what is beyond its greatest number, and for a complex number where it is real.
     """
     kind = dtype.kind
-    if kind == "c":
-        return value
     if kind == "b":
         return bool(value)
+    if kind == "c":
+        _check_range(value.real, dtype)
+        _check_range(value.imag, dtype)
+        return value
     if isinstance(value, complex):
         if value.imag:
-            raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
+            raise _does_not_fit(dtype)
         value = value.real
     if kind not in "iu":
+        _check_range(value, dtype)
         return float(value)
-    if not math.isfinite(value):
-        raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
-    number, limits = int(value), np.iinfo(dtype)
-    least = -limits.max if kind == "u" else limits.min
-    if not least <= number <= limits.max:
-        raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
+    limits = np.iinfo(dtype)
+    least = -limits.max if kind == "u" and isinstance(value, int) else limits.min
+    if not least <= value <= limits.max:
+        raise _does_not_fit(dtype)
+    number = int(value)
     return number % (limits.max + 1) if kind == "u" else number
+
+
+def _check_range(value: Real, dtype: DType) -> None:
+    """RuntimeError for a number beyond the greatest of a floating dtype, unless it is infinite."""
+    if -65504 <= value <= 65504 or value != value or value in (math.inf, -math.inf):
+        return  # float16's greatest number; beyond it the dtype decides
+    import ml_dtypes
+
+    greatest = float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
+    if not -greatest <= value <= greatest:
+        raise _does_not_fit(dtype)
+
+
+def _does_not_fit(dtype: DType) -> RuntimeError:
+    return RuntimeError(f"value cannot be converted to type {dtype} without overflow")
 
 
 def empty(size: Shape, dtype: DType) -> Array:

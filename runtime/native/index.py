@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tengen.native.additions import add_at, add_slices
+from tengen.native.creation import as_number
 from tengen.native.dims import wrap_dim
 from tengen.native.reductions import INT64
 
@@ -37,28 +38,7 @@ def fitted(value: Number, dtype: np.dtype[Any]) -> Array:
     Raises RuntimeError when it does not fit. Negative integers wrap around in unsigned types,
     as they do in PyTorch.
     """
-    kind = dtype.kind
-    if isinstance(value, complex) and kind not in "cb":
-        if value.imag:
-            raise _does_not_fit(dtype)
-        value = value.real
-    if kind in "iu":
-        limits = np.iinfo(dtype)
-        lowest = -limits.max if kind == "u" and isinstance(value, int) else limits.min
-        if not lowest <= value <= limits.max:  # type: ignore[operator]
-            raise _does_not_fit(dtype)
-        return np.asarray(int(value)).astype(dtype)  # type: ignore[arg-type]
-    if kind in "fV" and not -65504 <= value <= 65504 and value == value and not math.isinf(value):  # type: ignore
-        import ml_dtypes  # beyond float16's greatest number it depends on the dtype
-
-        greatest = float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
-        if not -greatest <= value <= greatest:  # type: ignore[operator]
-            raise _does_not_fit(dtype)
-    return np.asarray(value, dtype)
-
-
-def _does_not_fit(dtype: np.dtype[Any]) -> RuntimeError:
-    return RuntimeError(f"value cannot be converted to type {dtype} without overflow")
+    return np.asarray(as_number(value, dtype), dtype)
 
 
 def check_integer_index(index: Array, what: str = "index") -> None:

@@ -46,7 +46,7 @@ def _factor(alpha: Number, dtype: np.dtype[Any]) -> Number:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
     if isinstance(alpha, bool) and kind != "b":
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    return as_number(alpha, dtype) if kind in "biu" else alpha
+    return as_number(alpha, dtype)
 
 
 def within(value: Number, array: Array) -> Number:
@@ -203,12 +203,27 @@ def power(self: Array, exponent: Array) -> Array:
 
     So 1 stays 1, -1 alternates and everything else is 0.
     """
-    if np.result_type(self, exponent).kind != "i" or np.all(np.greater_equal(exponent, 0)):
+    kind = np.result_type(self, exponent).kind
+    if kind == "c":
+        return _complex_power(self, exponent)
+    if kind != "i" or np.all(np.greater_equal(exponent, 0)):
         return np.power(self, exponent)
     positive = np.power(self, np.maximum(exponent, 0))
     odd = np.bitwise_and(exponent, 1) == 1
     negative = np.where(np.equal(self, 1), 1, np.where(np.equal(self, -1), np.where(odd, -1, 1), 0))
     return np.where(np.less(exponent, 0), negative, positive).astype(positive.dtype)
+
+
+def _complex_power(self: Array, exponent: Array | Number) -> Array:
+    """``self ** exponent`` of complex numbers, of which one that is infinite to a negative power is 0.
+
+    NumPy multiplies integral powers out, where infinities give NaN.
+    """
+    result = np.asarray(self**exponent)
+    unknown = np.isnan(result)
+    if not unknown.any():
+        return result
+    return np.where(unknown, np.exp(exponent * np.log(self)), result).astype(result.dtype)
 
 
 def power_scalar(self: Array, exponent: Number) -> Array:
@@ -220,6 +235,8 @@ def power_scalar(self: Array, exponent: Number) -> Array:
         if exponent < 0:  # type: ignore[operator]
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         exponent = as_number(exponent, self.dtype)
+    if kind == "c" and exponent.real < 0:
+        return _complex_power(self, exponent)
     return self**exponent
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tengen.native.additions import add_at, add_in_rows, add_slices
+from tengen.native.creation import as_number
 from tengen.native.dims import wrap_dim
 from tengen.native.index import check_bounds, check_integer_index, fitted
 from tengen.native.places import along, positions, put_along
@@ -338,7 +339,7 @@ def _add_slices(out: Array, dim: int, index: Array, source: Array, alpha: Number
     if source.size == 0:
         return
     if alpha != 1:
-        source = np.asarray(scaled(source, int(alpha.real) if source.dtype.kind in "biu" else alpha))
+        source = np.asarray(scaled(source, as_number(alpha, source.dtype)))
     outer = math.prod(shape[:dim]) if dim else 1
     inner = source.size // (outer * index.size)
     values = source.reshape(outer, index.size, inner)

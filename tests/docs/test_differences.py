@@ -7,6 +7,7 @@ or the class of an error. ``m`` is the library. Its last line is the expression 
 from __future__ import annotations
 
 import importlib
+import math
 import re
 import sys
 import warnings
@@ -280,6 +281,20 @@ CLAIMS = [
     Claim("Half precision", HALF + "differs(lambda a, b: a.logsumexp(1))", False, True),
     Claim("Half precision", HALF + "differs(lambda a, b: a.logit())", False, True),
     Claim("Half precision", HALF + "differs(lambda a, b: m.add(a, b, alpha=0.3))", False, True),
+    Claim("Numbers beyond a dtype", "(m.ones(1) * 2**70).item() == 2.0**70", True, OverflowError),
+    Claim("Numbers beyond a dtype", "m.ones(1).clamp(min=1e39).item()", math.inf, RuntimeError),
+    Claim("Numbers beyond a dtype", "m.where(m.ones(1) > 0, 1e39, m.ones(1)).item()", math.inf, RuntimeError),
+    Claim(
+        "Numbers beyond a dtype",
+        "m.nn.functional.leaky_relu(-m.ones(1), 1e39).item()",
+        -math.inf,
+        RuntimeError,
+    ),
+    Claim("Numbers beyond a dtype", "(m.tensor([1]) + 2**63).item()", OverflowError, 1 - 2**63),
+    Claim(
+        "Numbers beyond a dtype", "m.add(m.tensor([1]), m.tensor([2]), alpha=True).item()", 3, RuntimeError
+    ),
+    Claim("Numbers beyond a dtype", "m.add(m.ones(1), m.ones(1), alpha=2 + 0j).item()", 3.0, RuntimeError),
     Claim("Random numbers", "m.manual_seed(0)\nm.randperm(5).tolist()", [2, 4, 3, 0, 1], [4, 0, 1, 3, 2]),
     Claim("Random numbers", "len(m.get_rng_state())", 45, 5056),
     Claim("Data", ARRAY + "m.tensor(Data()).tolist()", [0.0, 1.0, 2.0], RuntimeError),

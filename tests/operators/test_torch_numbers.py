@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 
 import tengen
+from tengen.codegen.model import Operator
+from tengen.testing import declared
+from tengen.testing.closeness import close, tolerance
+from tengen.testing.declared import calls, operators, run
+from tengen.testing.samples import Call, Random
 
 torch = pytest.importorskip("torch")
+side = pytest.importorskip("torch_side")
 pytestmark = pytest.mark.oracle
 
 CALLS: dict[str, Any] = {
@@ -53,3 +60,64 @@ def test_same_outcome(name: str) -> None:
         except Exception as error:
             outcomes.append(type(error))
     assert outcomes[0] == outcomes[1]
+
+
+#: Beyond the ranges of the integral dtypes, at their ends, between integers, and no numbers at all.
+NUMBERS = [
+    *(sign * 2**bits + offset for bits in (7, 8, 15, 31) for sign in (1, -1) for offset in (-1, 0, 1)),
+    *(0, 3, -3, 2**63 - 1, 1 - 2**63, 2.5, 0.0, -0.5, -3.0, 300.0, 1e10, math.nan, math.inf, -math.inf),
+]
+INTEGRAL = [tengen.bool, tengen.uint8, tengen.int8, tengen.int16, tengen.int32, tengen.int64]
+
+
+def given_numbers(operator: Operator) -> dict[int, Call]:
+    """For each Scalar argument the first sample with elements that gives it."""
+    found: dict[int, Call] = {}
+    for call in calls(str(operator.name)):
+        sizes = [math.prod(v.shape) for v in call.values if isinstance(v, Random)]
+        for place, argument in enumerate(call.arguments):
+            given = str(argument.type).rstrip("?") == "Scalar" and call.values[place] is not None
+            if given and sizes and all(sizes):
+                found.setdefault(place, call)
+    return found
+
+
+WITH_NUMBERS = {
+    n: o
+    for n, o in operators().items()
+    if side.same_schema(o) and declared.deterministic(o) and not declared.made_beside(o) and given_numbers(o)
+}
+
+
+@pytest.mark.parametrize("name", WITH_NUMBERS)
+def test_numbers_beside_integers(name: str) -> None:
+    """What the dtype cannot hold wraps, or is an error, where it is so in PyTorch."""
+    operator = WITH_NUMBERS[name]
+    differences = []
+    for place, call in given_numbers(operator).items():
+        for kind in filter(call.takes, INTEGRAL):
+            for number in NUMBERS:
+                found = difference(operator, call, kind, place, number)
+                if found:
+                    differences.append(f"{call.arguments[place].name}={number} in {kind}: {found}")
+    assert not differences, "\n".join(differences)
+
+
+def difference(operator: Operator, call: Call, kind: Any, place: int, number: Any) -> str:
+    """How the outcomes of a call with another number differ; "" where they do not."""
+    values = [call.tensors(kind), call.tensors(kind, make=side.from_array)]
+    for given in values:
+        given[place] = number
+    ours = side.outcome(run, str(operator.name), values[0])
+    theirs = side.outcome(side.run, operator, values[1])
+    if side.failed(ours) and side.failed(theirs):
+        return ""
+    if side.failed(ours) or side.failed(theirs):
+        return f"{side.described(ours)}, but torch: {side.described(theirs)}"
+    try:
+        for t, e in zip(declared.flat(ours), side.flat(theirs), strict=True):
+            assert side.same_dtype(t, e), f"{t.dtype} is not {e.dtype}"
+            close(t.numpy(), side.to_array(e), tolerance(operator, t.dtype))
+    except AssertionError as error:
+        return str(error)
+    return ""

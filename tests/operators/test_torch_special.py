@@ -74,6 +74,34 @@ def test_special_numbers(name: str) -> None:
     side.fail_for(differences, operator, "nonfinite")
 
 
+#: The parts of complex numbers.
+PARTS = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 2.5]
+
+
+@pytest.mark.parametrize("name", POINTWISE)
+def test_special_complex_numbers(name: str) -> None:
+    """Every number of these parts, or every pair: the same values, and what is not finite is not so in both.
+
+    Of a number that is not finite, which of its parts are infinite and which NaN is not compared.
+    """
+    operator = operators()[name]
+    numbers = np.array([complex(a, b) for a in PARTS for b in PARTS])
+    grid = [numbers] if len(tensors(operator)) == 1 else [numbers[:, None], numbers[None, :]]
+    ours = side.outcome(run, name, arguments(name, grid, tengen.from_numpy))
+    theirs = side.outcome(side.run, operator, arguments(name, grid, side.from_array))
+    if side.failed(ours) or side.failed(theirs):
+        return  # test_same_results looks at that
+    found, expected = ours.numpy(), side.to_array(theirs)
+    finite = np.isfinite(expected)
+    try:
+        close(np.isfinite(found), finite, 0.0, "finite")
+        close(found[finite], expected[finite], tolerance(operator, ours.dtype), "complex128")
+        differences = []
+    except AssertionError as error:
+        differences = [f"{error} of {numbers}"]
+    side.fail_for(differences, operator, "complex_nonfinite")
+
+
 def arguments(name: str, grid: list[Array], make: Any) -> list[Any]:
     """The operator's arguments: tensors of the grid, and the defaults."""
     operator = operators()[name]

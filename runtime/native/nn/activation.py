@@ -11,9 +11,11 @@ import math
 
 import numpy as np
 
+from tengen.native.creation import as_number
 from tengen.native.dims import wrap_dim
 from tengen.native.nn.common import Array, Number, as_array, select, stable_sigmoid
 from tengen.native.pointwise import within
+from tengen.native.reductions import INT64
 
 _SQRT_HALF = math.sqrt(0.5)
 _TANH_SCALE = math.sqrt(2 / math.pi)
@@ -134,12 +136,13 @@ def leaky_relu_backward(grad_output: Array, self: Array, negative_slope: Number)
 def hardtanh_forward(self: Array, min_val: Number, max_val: Number) -> Array:
     """``x`` brought into ``[min_val, max_val]``; NaN stays NaN, and where the bounds cross it is ``max_val``.
 
-    Raises RuntimeError for negative bounds of unsigned integers.
+    Raises RuntimeError for bounds that integers cannot hold, and for negative ones of unsigned integers.
     """
     if self.dtype.kind in "iu":  # integers have the bounds' integer parts
-        min_val, max_val = int(min_val), int(max_val)  # type: ignore[arg-type]
-        if self.dtype.kind == "u" and (min_val < 0 or max_val < 0):
+        min_val, max_val = as_number(min_val, INT64), as_number(max_val, INT64)
+        if self.dtype.kind == "u" and (min_val < 0 or max_val < 0):  # type: ignore[operator]
             raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+        min_val, max_val = as_number(min_val, self.dtype), as_number(max_val, self.dtype)
     return np.minimum(np.maximum(self, min_val), max_val)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tengen.native.creation import as_number
 from tengen.native.nn.common import Array, Number, Shape
 
 Pairs = list[tuple[int, int]]
@@ -40,11 +41,12 @@ def padded_shape(shape: Shape, pairs: Pairs) -> Shape:
 def constant_pad_nd(self: Array, pad: Shape, value: Number) -> Array:
     """``value`` around the last dims; negative pads cut off.
 
-    ``pad`` is (before, after) of the last dim, then of the one before it, and so on.
+    ``pad`` is (before, after) of the last dim, then of the one before it, and so on. Raises RuntimeError for
+    a value that the dtype cannot hold.
     """
     pairs = pad_pairs(pad, self.ndim)
     out = np.empty(padded_shape(self.shape, pairs), self.dtype)
-    out[...] = np.asarray(value).astype(self.dtype)
+    out[...] = as_number(value, self.dtype)
     source = tuple([slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(self.shape, pairs, strict=True)])
     target = tuple([slice(max(b, 0), n - max(a, 0)) for n, (b, a) in zip(out.shape, pairs, strict=True)])
     out[target] = self[source]

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tengen.native.nn.common import Array, Shape, expand
+from tengen.native.pointwise import div_rounded
 
 
 class Window(NamedTuple):
@@ -310,14 +311,8 @@ def _avg_pool_forward(
         total = summed
     divisors = _divisors(window, count_include_pad, divisor_override)
     if self.dtype.kind != "f":
-        return _truncated_quotient(total, divisors)
+        return div_rounded(total, divisors, "trunc")
     return np.divide(total, divisors, out=total, casting="same_kind")
-
-
-def _truncated_quotient(total: Array, divisors: Array | int) -> Array:
-    """Integers divide towards zero."""
-    quotient = np.abs(total) // np.abs(divisors)
-    return (quotient * np.sign(total) * np.sign(divisors)).astype(total.dtype)
 
 
 def _avg_pool_backward(
