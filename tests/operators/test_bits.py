@@ -39,7 +39,7 @@ def differing(found: dict[str, Any], expected: dict[str, Any]) -> list[str]:
     return [text for text in found if found[text] != expected[text]]
 
 
-def test_calls_are_of_nearly_all_operators() -> None:
+def test_most_operators_are_called() -> None:
     """An operator that takes none of the larger sizes is not compared; those are few."""
     assert sum(bool(calls(name)) for name in NAMES) > 0.8 * len(NAMES)
 

@@ -6,53 +6,23 @@ import itertools
 from typing import Any
 
 import numpy as np
+import promoting
 import pytest
+from promoting import DTYPES, NUMBERS, PROMOTING, given, operands, tensor_and_number
 
 import tengen
 from tengen.codegen.model import Operator
-from tengen.scalar_type import named
-from tengen.testing import declared
 from tengen.testing.closeness import close, tolerance
-from tengen.testing.declared import calls, operators, run, variants
-from tengen.testing.samples import Random
+from tengen.testing.declared import run
 
 torch = pytest.importorskip("torch")
 side = pytest.importorskip("torch_side")
 pytestmark = pytest.mark.oracle
 
-DTYPES = [named(s.dtype) for s in declared.declarations().scalar_types]
-PROMOTING = {
-    n: o
-    for n, o in operators().items()
-    if o.promote is not None and "pointwise" in o.tags and side.same_schema(o)
-}
-NUMBERS = (True, 3, 2.5, 1 + 2j)
-
-
-def operands(operator: Operator) -> list[int]:
-    """Where the promoted operands stand among the arguments; samples must give them all."""
-    arguments = operator.schema.arguments
-    return [i for i, a in enumerate(arguments) if a.name in operator.promoted and a.default is None]
-
-
-def of_tensors(operator: Operator) -> bool:
-    """Whether the operator takes two tensors that promote, neither being a list."""
-    places = operands(operator)
-    return len(places) == 2 and all(operator.schema.arguments[i].is_tensor for i in places)
-
-
-def with_number(operator: Operator) -> bool:
-    """Whether the operator takes a tensor and a number that promote."""
-    types = {str(operator.schema.arguments[i].type) for i in operands(operator)}
-    return types == {"Tensor", "Scalar"}
-
-
-BINARY = [n for n, o in PROMOTING.items() if of_tensors(o)]
-NUMBERED = [n for n, o in PROMOTING.items() if with_number(o)]
+BINARY = [n for n in promoting.BINARY if side.same_schema(PROMOTING[n])]
+NUMBERED = [n for n in promoting.NUMBERED if side.same_schema(PROMOTING[n])]
 INPLACE = [
-    (n, str(v.base))
-    for n, v in variants().items()
-    if v.kind == "inplace" and str(v.base) in BINARY and side.overload(n) is not None
+    (n, base) for n, base in promoting.INPLACE.items() if base in BINARY and side.overload(n) is not None
 ]
 
 
@@ -73,17 +43,6 @@ def differences(operator: Operator, name: str, what: str, ours: list[Any], their
     except AssertionError as error:
         return [str(error)]
     return []
-
-
-def given(name: str, kinds: dict[int, Any], shapes: dict[int, Any]) -> list[Any]:
-    """The arrays of an operator's first sample, its operands being of these dtypes and shapes."""
-    call = calls(name)[0]
-    values = call.arrays(DTYPES[-1])
-    for i, kind in kinds.items():
-        random = call.values[i]
-        low, high = (random.low, random.high) if isinstance(random, Random) else (0.0, 3.0)
-        values[i] = Random(shapes[i], low, high, 7 + i).array(kind)
-    return values
 
 
 def both(values: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -110,8 +69,7 @@ def test_two_tensors(name: str) -> None:
 def test_tensor_and_number(name: str) -> None:
     """Every dtype with a number of every class."""
     operator = PROMOTING[name]
-    tensor = next(i for i in operands(operator) if operator.schema.arguments[i].is_tensor)
-    number = next(i for i in operands(operator) if i != tensor)
+    tensor, number = tensor_and_number(operator)
     found = []
     for kind, value in itertools.product(DTYPES, NUMBERS):
         for shape in ((3,), ()):
