@@ -125,7 +125,10 @@ def compare_rounded(case: Case, found: Any, wider: Any) -> None:
     Beside half of the last digit, what float32 may be off by is allowed: each of the terms of a sum is rounded
     with a partial sum of them, and a few more operations go before and after it, hence the factor of 8.
     """
-    unit, least = tengen.finfo(case.kind).eps / 2, tengen.finfo(case.kind).smallest_normal * tengen.finfo(case.kind).eps
+    unit, least = (
+        tengen.finfo(case.kind).eps / 2,
+        tengen.finfo(case.kind).smallest_normal * tengen.finfo(case.kind).eps,
+    )
     inputs = [t.detach().to(REAL).abs() for t in declared.tensors_in(case.values) if t.dtype is case.kind]
     inputs = [t.nan_to_num(0.0, 1.0, 1.0) for t in inputs if t.numel()]
     largest = max([float(t.max()) for t in inputs], default=0.0)

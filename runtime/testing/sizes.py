@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -46,6 +47,25 @@ def grown(call: Call, sizes: Mapping[int, int]) -> list[Call]:
 
     ways = [tuple([way(v) for v in call.values]) for way in (everything, tensors)]
     return [replace(call, text=text, values=values) for values in (ways if ways[0] != ways[1] else ways[:1])]
+
+
+def along_dims(call: Call) -> Iterator[Call]:
+    """A call of a reduction along the first and the last dim, and both where it may name several.
+
+    With ``keepdim`` and without, where it is an argument. Of other calls there is only the call itself.
+    """
+    names = [a.name for a in call.arguments]
+    given = call.values[names.index("dim")] if "dim" in names else None
+    several = isinstance(given, tuple) and bool(given)
+    named = "reduction" in call.operator.tags and (several or type(given) is int)
+    if not named or any(0 in r.shape for r in _randoms(call)):
+        yield call
+        return
+    for dim, keep in product([(0,), (-1,), (0, -1)] if several else [0, -1], (False, True)):
+        changed = {"dim": dim, "keepdim": keep}
+        values = tuple([changed.get(n, v) for n, v in zip(names, call.values, strict=True)])
+        if keep <= ("keepdim" in names):
+            yield replace(call, text=f"{call.text} over {dim}{', which stay' * keep}", values=values)
 
 
 def thresholds(name: str, values: list[Any]) -> list[int]:
@@ -101,6 +121,15 @@ def works(call: Call, kind: Any) -> bool:
     """Whether the operator takes a call."""
     try:
         run(str(call.operator.name), call.tensors(kind))
+    except Exception:
+        return False
+    return True
+
+
+def works_on_meta(call: Call, kind: Any) -> bool:
+    """Whether the operator takes a call's shapes."""
+    try:
+        run(str(call.operator.name), on_meta(call, kind))
     except Exception:
         return False
     return True
