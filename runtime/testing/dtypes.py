@@ -122,8 +122,8 @@ def rounds_once(operator: Operator) -> bool:
 def compare_rounded(case: Case, found: Any, wider: Any) -> None:
     """Results of a reduced dtype are what float32 gives, rounded once.
 
-    Beside half of the last digit, what float32 may be off by is allowed: each of the terms of a sum is rounded
-    with a partial sum of them, and a few more operations go before and after it, hence the factor of 8.
+    Beside half of the last digit, what float32 may be off by is allowed: each of the terms of a sum is
+    rounded with a partial sum of them, and a few more operations go before and after, hence the factor of 8.
     """
     unit, least = (
         tengen.finfo(case.kind).eps / 2,
