@@ -21,8 +21,8 @@ from .nodes import Rewriter, copy_of
 from .specialise import alias
 
 _WORDS = ("pointwise", "broadcast", "reduction", "leading", "loss")
-_RULE_KEYS = ("tensors", "dims", "added", "sizes", "fold", "values", "decompose", "become", "refuse")
-_RULES = _RULE_KEYS[4:]
+_RULES = ("fold", "values", "decompose", "become", "refuse")
+_RULE_KEYS = ("tensors", "dims", "added", "sizes", "atleast_1d", *_RULES)
 _DIMS = frozenset({"int", "int?", "SymInt", "SymInt?", "int[]", "SymInt[]", "int[]?", "int[1]", "int[1]?"})
 
 
@@ -168,12 +168,18 @@ class BatchingChecker:
         if not isinstance(added, int) or isinstance(added, bool):
             self.report.error(fields["added"].place, "added is how many dimensions more", expected="a number")
             return None
+        vectors = fields["atleast_1d"].value if "atleast_1d" in fields else False
+        if not isinstance(vectors, bool):
+            place, expected = fields["atleast_1d"].place, "true, or nothing"
+            self.report.error(place, "atleast_1d is whether numbers count as vectors", expected=expected)
+            return None
         return Batching(
             "leading",
             tensors,
             dims=self.arguments(fields.get("dims"), countable, "argument that counts dimensions"),
             added=added,
             sizes=self.arguments(fields.get("sizes"), shapes, "argument that is a shape"),
+            atleast_1d=vectors,
         )
 
     def arguments(self, located: Located | None, known: Sequence[str], what: str) -> tuple[str, ...]:
@@ -218,8 +224,10 @@ class BatchingWriter:
         index = {a.name: i for i, a in enumerate(arguments)}
         tensors = tuple(index[n] for n in rule.tensors if n in index)
         match rule.kind:
-            case "pointwise" | "broadcast":
+            case "pointwise":
                 return "rules.Pointwise()"
+            case "broadcast":
+                return "rules.Broadcast()"
             case "random":
                 inner = self.row(variant, rule.cases[0][1]) if rule.cases else self._random(arguments)
                 return f"rules.Random({inner})"
@@ -232,7 +240,8 @@ class BatchingWriter:
             case "leading":
                 dims = tuple(index[n] for n in rule.dims)
                 sizes = tuple(index[n] for n in rule.sizes)
-                return f"rules.Leading({tensors}, {dims}, {rule.added}, {sizes})"
+                more = ", atleast_1d=True" if rule.atleast_1d else ""
+                return f"rules.Leading({tensors}, {dims}, {rule.added}, {sizes}{more})"
             case "fold":
                 return f"rules.Fold({tensors}, {rule.rank})"
             case "refuse":

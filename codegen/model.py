@@ -331,6 +331,7 @@ class Batching:
     dims: tuple[str, ...] = ()
     added: int = 0
     sizes: tuple[str, ...] = ()
+    atleast_1d: bool = False  # whether tensors without dimensions count as having one, and may meet vectors
     rank: int = 0  # of what is not folded
     formula: Formula | None = None
     helpers: Mapping[str, str] = field(default_factory=dict)  # "module.function" below tengen.formulas

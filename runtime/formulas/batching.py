@@ -330,6 +330,8 @@ def put_examples(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) 
     """``put``."""
     flat = rows(self)
     places, values = _positions(rows(index), flat.shape[1]), rows(source)
+    if places.shape != values.shape:
+        raise IndexError("Expected source and index to have the same number of elements")
     made = flat.scatter_add(1, places, values) if accumulate else flat.scatter(1, places, values)
     return made.reshape(self.shape)
 
@@ -389,9 +391,10 @@ def masked_scatter_examples(self: Tensor, mask: Tensor, source: Tensor) -> Tenso
     values = rows(source)
     if flat.shape[1] == 0:
         return self.clone()
+    places = _order(chosen)
     if values.shape[1] == 0:
-        values = flat.new_zeros((len(flat), 1))
-    taken = values.gather(1, _order(chosen).clamp(max=values.shape[1] - 1))
+        values, places = flat.new_zeros((len(flat), 1)), places + 1
+    taken = values.gather(1, tengen.where(chosen, places, 0))  # an error if there are too few
     return tengen.where(chosen, taken, flat).reshape(self.shape)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import tengen.generated.functions as F
+from tengen.formulas.batching import with_rank
 
 if TYPE_CHECKING:
     from tengen.tensor import Tensor
@@ -91,13 +92,9 @@ def lu_solved_examples(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoin
 def pinv_examples(self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool) -> Tensor:
     """``linalg_pinv``: a tolerance for each matrix."""
 
-    def of_matrices(tolerance: Tensor | None) -> Tensor | None:
-        if tolerance is None:
-            return None
-        missing = self.ndim - 2 - tolerance.ndim
-        return tolerance.view((len(tolerance), *[1] * missing, *tolerance.shape[1:]))
-
-    return F.linalg_pinv(self, atol=of_matrices(atol), rtol=of_matrices(rtol), hermitian=hermitian)
+    ndim = max([self.ndim - 3, *[t.ndim - 1 for t in (atol, rtol) if t is not None]])
+    atol, rtol = [None if t is None else with_rank(t, ndim) for t in (atol, rtol)]
+    return F.linalg_pinv(with_rank(self, ndim + 2), atol=atol, rtol=rtol, hermitian=hermitian)
 
 
 # -- embeddings ---------------------------------------------------------------------------

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tengen.func.batched import front, is_of
-from tengen.func.batching_rules import Arguments, Rule, map_tensors, wrapped
+from tengen.func.batching_arguments import Arguments, map_tensors
+from tengen.func.batching_rules import Rule, wrapped
 from tengen.generated.functions import stack
 from tengen.tensor import Tensor
 

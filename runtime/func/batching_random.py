@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tengen.func.batched import front, is_of, leading
+from tengen.func.batching_arguments import Arguments, map_tensors
 from tengen.func.batching_loop import examples
-from tengen.func.batching_rules import Arguments, Rule, map_tensors, padded
+from tengen.func.batching_rules import Rule, padded
 from tengen.func.batching_writes import unbatched
 from tengen.random import Generator, default_generator
 

@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tengen.func.batched import front, is_of, leading, replace_value, wrap
+from tengen.func.batching_arguments import Arguments, map_tensors, tensors_of
+from tengen.func.batching_checks import check_dimensions, raise_of_one
 from tengen.native.layout import broadcast_shapes
 from tengen.tensor import Tensor
 
 if TYPE_CHECKING:
     from tengen.func.level import VmapLevel
     from tengen.operator import Operator
-
-Arguments = Sequence[Any]
 
 
 class Rule:
@@ -27,10 +27,14 @@ class Rule:
 
     #: Whether the operator draws random numbers, so that the level has something to say in any case.
     draws = False
+    #: Whether the operator, given all examples, could take theirs for a dimension that one example lacks.
+    confuses = False
 
     def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
         """The results of the operator, as tensors of the level. Its errors are those of one example alone."""
         with level.working():
+            if self.confuses:
+                check_dimensions(level, operator, arguments)
             try:
                 result = self.values(level, operator, arguments)
             except Exception:
@@ -48,16 +52,6 @@ class Rule:
         from tengen.func.batching_writes import write_result
 
         return write_result(level, operator, arguments[0], base(*arguments))
-
-
-def raise_of_one(level: VmapLevel, operator: Operator, arguments: Arguments) -> None:
-    """Raise what the first example that is an error raises: its dimensions and indices are the user's."""
-    from tengen.func.batching_loop import one_by_one
-
-    try:
-        one_by_one(level, operator, arguments)
-    except Exception as error:
-        raise error from None
 
 
 _rules: dict[str, Rule | None] = {}
@@ -101,29 +95,6 @@ def wrapped(result: Any, level: VmapLevel) -> Any:
         made = [wrapped(r, level) for r in result]
         return made if result.__class__ is list else result.__class__(made)
     raise RuntimeError(f"vmap: an operator that returns {type(result).__name__} cannot be batched")
-
-
-def map_tensors(function: Callable[[Any], Any], arguments: Arguments) -> list[Any]:
-    """The arguments with ``function`` applied to the tensors among them, those in lists too."""
-    return [
-        function(a)
-        if isinstance(a, Tensor)
-        else tuple(map_tensors(function, a))
-        if a.__class__ in (list, tuple)
-        else a
-        for a in arguments
-    ]
-
-
-def tensors_of(arguments: Arguments) -> list[Any]:
-    """The tensors among the arguments, and in lists among them."""
-    found: list[Any] = []
-    for a in arguments:
-        if isinstance(a, Tensor):
-            found.append(a)
-        elif a.__class__ in (list, tuple):
-            found += tensors_of(a)
-    return found
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -172,6 +143,14 @@ class Pointwise(Rule):
         with level.working():
             operator(*self.aligned(level, base, arguments))
         return target
+
+
+class Broadcast(Pointwise):
+    """As Pointwise, of an operator whose examples have dimensions that do not broadcast: the last ones."""
+
+    __slots__ = ()
+
+    confuses = True
 
 
 def promoted(level: VmapLevel, operator: Operator, arguments: Arguments) -> Arguments:
@@ -262,17 +241,26 @@ class Leading(Rule):
 
     ``tensors`` are the arguments that are given with them, ``dims`` those that count dimensions, of a
     tensor with ``added`` more than the first of ``tensors`` has, and ``sizes`` those that are shapes.
+    ``atleast_1d``: examples without dimensions count as vectors, beside which they may stand.
     """
 
-    __slots__ = ("added", "dims", "sizes", "tensors")
+    __slots__ = ("added", "atleast_1d", "dims", "sizes", "tensors")
+
+    confuses = True
 
     def __init__(
-        self, tensors: Sequence[int], dims: Sequence[int] = (), added: int = 0, sizes: Sequence[int] = ()
+        self,
+        tensors: Sequence[int],
+        dims: Sequence[int] = (),
+        added: int = 0,
+        sizes: Sequence[int] = (),
+        atleast_1d: bool = False,
     ) -> None:
         self.tensors = tensors
         self.dims = dims
         self.added = added
         self.sizes = sizes
+        self.atleast_1d = atleast_1d
 
     def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
         given = list(arguments)
@@ -281,7 +269,7 @@ class Leading(Rule):
         first = tensors_of([given[i] for i in self.tensors])[0]
         ndim = first._array.ndim - 1
         single = bool(self.dims) and not self.added and ndim == 0
-        if single:  # what has no dimension counts as having one
+        if single or self.atleast_1d:  # what has no dimension counts as having one
             for i in self.tensors:
                 given[i] = map_tensors(lambda t: padded(t, 1), (given[i],))[0]
         for i in self.dims:
@@ -291,7 +279,17 @@ class Leading(Rule):
                 shape = _inferred(given[i], first._array.shape[1:]) if -1 in given[i] else given[i]
                 given[i] = (level.size, *((1,) if single and not shape else shape))
         result = operator(*given)
-        return each(lambda r: r.squeeze(1) if r._array.ndim > 1 else r, result) if single else result
+        return each(_without_dimension, result) if single else result
+
+
+def _without_dimension(result: Any) -> Any:
+    """Results of one element for each example, or a number for each, as 0-d ones."""
+    shape = result._array.shape
+    if len(shape) > 1 and shape[1] != 1:
+        raise RuntimeError(
+            "vmap: results of 0-d examples have one element each, and cannot be differently shaped"
+        )
+    return result.squeeze(1) if len(shape) > 1 else result
 
 
 def _inferred(size: Sequence[int], shape: Sequence[int]) -> Sequence[int]:
@@ -315,6 +313,8 @@ class Fold(Rule):
     """The operator on values whose examples are folded into the one dimension before the last ``rank``."""
 
     __slots__ = ("rank", "tensors")
+
+    confuses = True
 
     def __init__(self, tensors: Sequence[int], rank: int) -> None:
         self.tensors = tensors
@@ -386,6 +386,8 @@ class Physical(Rule):
 
     __slots__ = ("function", "tensors")
 
+    confuses = True
+
     def __init__(self, tensors: Sequence[int], function: Callable[..., Any]) -> None:
         self.tensors = tensors
         self.function = function
@@ -405,7 +407,12 @@ class Decompose(Rule):
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
+    confuses = True
+
     def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        if self.confuses:
+            with level.working():
+                check_dimensions(level, operator, arguments)
         try:
             return self.function(*arguments)
         except Exception:
@@ -418,6 +425,8 @@ class Become(Decompose):
     """An in-place operator after which ``self`` is the view of itself that the function gives."""
 
     __slots__ = ()
+
+    confuses = False
 
     def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
         view = self.function(*arguments)

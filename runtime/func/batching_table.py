@@ -5,6 +5,7 @@ from __future__ import annotations
 from tengen.func.batching_random import Random, Sized
 from tengen.func.batching_rules import (
     Become,
+    Broadcast,
     Cases,
     Decompose,
     Fold,
@@ -18,6 +19,7 @@ from tengen.func.batching_rules import (
 
 __all__ = [
     "Become",
+    "Broadcast",
     "Cases",
     "Decompose",
     "Fold",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from tengen.autograd.input_metadata import broadcasts_to
 from tengen.autograd.variable_type_utils import check_cast
 from tengen.func.batched import front, is_of
-from tengen.func.batching_rules import Arguments, Rule, padded, rule_of
+from tengen.func.batching_arguments import Arguments
+from tengen.func.batching_rules import Rule, padded, rule_of
 from tengen.tensor import Tensor
 
 if TYPE_CHECKING:

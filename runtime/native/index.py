@@ -372,12 +372,17 @@ def index_select(self: Array, dim: int, index: Array) -> Array:
     check_vector(index)
     check_integer_index(index)
     if self.ndim == 0:
-        if index.size != 1:
-            raise RuntimeError(f"Index to scalar can have only 1 value, got {index.size} value(s)")
+        check_single(index)
         check_bounds(index, 1, 0, IndexError)
         return self.copy()
     check_bounds(index, self.shape[dim], dim, IndexError)
     return self.take(index.reshape(-1), dim, mode="wrap")
+
+
+def check_single(index: Array) -> None:
+    """RuntimeError unless there is one index, as a number that is selected from needs."""
+    if index.size != 1:
+        raise RuntimeError(f"Index to scalar can have only 1 value, got {index.size} value(s)")
 
 
 def index_fill(self: Array, dim: int, index: Array, value: Array) -> Array:
@@ -564,17 +569,22 @@ def put(self: Array, index: Array, source: Array, accumulate: bool) -> Array:
     """``self`` with ``source`` at positions of its flattened elements; added where they ``accumulate``."""
     _check_flat(self, index)
     check_same_dtype(self, source)
-    if source.size != index.size:
-        raise IndexError(
-            "Expected source and index to have the same number of elements, but got "
-            f"source.numel() = {source.size}, index.numel() = {index.size}"
-        )
+    check_as_many(source, index)
     out = self.copy()
     if accumulate:
         add_at(out, _flat(index, out.size), source.reshape(-1))
     else:
         out.reshape(-1)[index.reshape(-1)] = source.reshape(-1)
     return out
+
+
+def check_as_many(source: Array, index: Array) -> None:
+    """IndexError unless ``put`` has a value for each position."""
+    if source.size != index.size:
+        raise IndexError(
+            "Expected source and index to have the same number of elements, but got "
+            f"source.numel() = {source.size}, index.numel() = {index.size}"
+        )
 
 
 def _flat(index: Array, size: int) -> Array:

@@ -40,7 +40,7 @@ def check_scatter(self: Array, dim: int, index: Array, src: Array | None = None)
     if src is not None:
         _check_ndim(index, src, "src")
     outside = [d for d, n in enumerate(index.shape) if d != dim and n > self.shape[d]]
-    if src is not None and any([n > m for n, m in zip(index.shape, src.shape, strict=False)]):
+    if src is not None and any([n > m for n, m in zip(index.shape or (1,), src.shape or (1,), strict=False)]):
         raise RuntimeError(
             f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from "
             f"dimension {dim} and to be no larger size than src {list(src.shape)}"

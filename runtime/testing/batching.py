@@ -310,10 +310,12 @@ def check_integers(case: Case) -> None:
                 slots = (slot, *beside)
                 columns = [column, *(examples(t) for t in at(values, beside))]
                 what = f"where {names_of(case, [slot])[0]} has {number} in an example"
-                compare_errors(case, slots, columns, what)
+                compare_errors(case, "batched indices", slots, columns, what)
 
 
-def compare_errors(case: Case, slots: Sequence[Slot], columns: Sequence[list[Any]], what: str) -> None:
+def compare_errors(
+    case: Case, aspect: str, slots: Sequence[Slot], columns: Sequence[list[Any]], what: str
+) -> None:
     """All at once against one by one, which may be an error: then it is the same one."""
 
     def function(*tensors: Any) -> list[Any]:
@@ -325,19 +327,43 @@ def compare_errors(case: Case, slots: Sequence[Slot], columns: Sequence[list[Any
     except Exception as error:
         wanted = error
     else:
-        compare(case, "batched indices", function, columns, 0, what)
+        compare(case, aspect, function, columns, 0, what)
         return
     message = f"vmap of {case.name} raises another error than {case.name} of one example {what}"
-    with blamed(case, "batched indices", RULE, message, called=CALLED):
+    with blamed(case, aspect, RULE, message, called=CALLED):
         try:
             got = unless_refused(lambda: tengen.vmap(function)(*[tengen.stack(c) for c in columns]))
         except Exception as error:
             found, expected = (f"{type(e).__name__}: {e}" for e in (error, wanted))
-            if found != expected:
+            if found != expected and not (aspect == "batched dimensions" and type(error) is type(wanted)):
                 raise Mismatch(f"{found} is not {expected}", got=found, expected=expected) from None
         else:
             if got is not None:
                 raise Mismatch("there was no error", expected=f"{type(wanted).__name__}: {wanted}")
+
+
+# -- examples of too few dimensions ------------------------------------------------------------
+
+
+def given_by_formulas(operator: Operator) -> str:
+    """Why no tensor of an operator is given a dimension less."""
+    if operator.name.base.startswith("_"):
+        return "it is private: what calls it sees to the shapes"
+    if any(a.name.startswith("grad") for a in operator.schema.arguments):
+        return "formulas of derivatives call it, with gradients of the right shapes"
+    return unbatched(operator)
+
+
+def check_dimensions(case: Case) -> None:
+    """Of one tensor, or of all, a dimension less: the result of one example, or its error.
+
+    The dimension of the examples stands where the one that was taken away stood.
+    """
+    slots = [s for s in slots_of(case.values) for t in at(case.values, [s]) if t.ndim and t.shape[0]]
+    for chosen in dict.fromkeys([*((s,) for s in slots), tuple(slots)] if slots else ()):
+        tensors = [t[0] for t in at(case.values, chosen)]
+        what = f"where {' and '.join(names_of(case, chosen))} has a dimension less"
+        compare_errors(case, "batched dimensions", chosen, [examples(t) for t in tensors], what)
 
 
 # -- gradients of many -----------------------------------------------------------------------
@@ -436,6 +462,14 @@ ASPECTS = (
         check_integers,
         in_first_dtype,
         no_integers,
+        after=("batching", "without data"),
+    ),
+    Aspect(
+        "batched dimensions",
+        "vmap of examples with too few dimensions",
+        check_dimensions,
+        in_first_dtype,
+        given_by_formulas,
         after=("batching", "without data"),
     ),
     Aspect(

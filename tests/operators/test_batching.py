@@ -66,6 +66,12 @@ def test_indices_are_judged_as_those_of_one_example(name: str) -> None:
     ASPECTS["batched indices"].verify(name)
 
 
+@pytest.mark.parametrize("name", ASPECTS["batched dimensions"].operators())
+def test_dimensions_are_judged_as_those_of_one_example(name: str) -> None:
+    """That of the examples is never taken for one that each of them lacks."""
+    ASPECTS["batched dimensions"].verify(name)
+
+
 def test_most_operators_with_indices_are_among_them() -> None:
     assert len(ASPECTS["batched indices"].operators()) > 30
 

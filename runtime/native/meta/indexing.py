@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from tengen.native.dims import wrap_dim
 from tengen.native.index import (
+    check_as_many,
     check_index_copy,
     check_integer_index,
     check_long,
     check_mask,
     check_same_dtype,
+    check_single,
     check_vector,
     index_shape,
 )
@@ -52,6 +54,7 @@ def meta_index_select(self: MetaArray, dim: int, index: MetaArray) -> MetaArray:
     check_vector(index)
     check_integer_index(index)
     if self.ndim == 0:
+        check_single(index)
         return MetaArray((), self.dtype)
     return MetaArray((*self.shape[:d], index.size, *self.shape[d + 1 :]), self.dtype)
 
@@ -98,4 +101,5 @@ def meta_take(self: MetaArray, index: MetaArray) -> MetaArray:
 def meta_put(self: MetaArray, index: MetaArray, source: MetaArray) -> MetaArray:
     check_long(index)
     check_same_dtype(self, source)
+    check_as_many(source, index)
     return MetaArray(self.shape, self.dtype)
