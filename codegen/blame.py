@@ -51,7 +51,8 @@ class Blame:
             case "batching":
                 found = self._batching(operator)
             case "symbolic":
-                found = None if operator.symbolic is None else whole(operator.symbolic.formula)
+                rule = operator.symbolic
+                found = None if rule is None or rule.derived else whole(rule.formula)
             case "reference":
                 found = None if operator.reference is None else whole(operator.reference)
             case "alias":

@@ -51,7 +51,8 @@ def load_reporting(
 ) -> Declarations:
     """As ``load``, but mistakes go to ``report``, and entries that have one are left out."""
     native = index(runtime_dir, "native", library)
-    tables = load_tables(declarations_dir, native, report, library)
+    symbolics = index(runtime_dir, "onnx", None, "symbolics*.py")
+    tables = load_tables(declarations_dir, native, symbolics, report, library)
     base = f"tengen/{declarations_dir.name}" if library is not None else declarations_dir.name
     own_native = native
     if library is not None:  # what tengen declares does not see the library's functions
@@ -67,7 +68,7 @@ def load_reporting(
         native=native,
         composite=index(runtime_dir, "composite", None),
         formulas=index(runtime_dir, "formulas", None),
-        symbolics=index(runtime_dir, "onnx", None, "symbolics*.py"),
+        symbolics=symbolics,
         operators=_operator_table(unique.values(), report.unread, runtime_dir),
         errors=classes_of(runtime_dir / "errors.py"),
         references=_references(declarations_dir, None),

@@ -288,6 +288,7 @@ class Rule:
     function: str | None = None
     calls: Mapping[str, str] = field(default_factory=dict)  # functions that an expression names
     takes_result: bool = False  # whether the function has a last argument ``result``
+    derived: bool = False  # from a kernel, not written
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,6 +383,7 @@ class Operator:
     differs: Mapping[str, str] = field(default_factory=dict)  # reasons, by ScalarType or aspect
     saves_result: bool = False  # whether a derivative that follows from the kernel may save the result
     symbolic: Rule | None = None  # over ONNX's operators
+    no_symbolic: str = ""  # why none follows from the kernel
     write_back: Rule | None = None  # of a view: the tensor after a write to the view
     doc: str = ""
     accepted: Mapping[str, Located] = field(default_factory=dict)  # PyTorch's keys without effect here
@@ -460,6 +462,7 @@ class Primitive:
     real: bool = False  # whether these hold for real arguments only
     out: bool = True  # whether the array namespace has it with ``out=``, as it has ufuncs
     costly: bool = False  # whether an element takes longer to compute than to bring from memory
+    onnx: Rule | None = None  # in x, y and z, as ONNX
 
 
 @dataclass(frozen=True, slots=True)

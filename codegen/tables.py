@@ -14,7 +14,8 @@ from .formula import parse_formula, place_of
 from .kernels import ABSOLUTE, FunctionIndex
 from .keys import Key
 from .library import Library
-from .model import Backend, Formula, Located, Place, Primitive, ScalarType, walk
+from .model import Backend, Formula, Located, Place, Primitive, Rule, ScalarType, walk
+from .onnx_language import onnx_form
 from .read import read_text, read_yaml
 
 TABLES = ("scalar_types.yaml", "backends.yaml", "tags.yaml", "primitives.yaml")
@@ -76,6 +77,7 @@ _POINTWISE_KEYS = {
         Key("real", ("bool",), "whether these are derivatives for real arguments only"),
         Key("out", ("bool",), "whether it takes ``out=``, as ufuncs do; true unless said otherwise"),
         Key("costly", ("bool",), "whether an element takes longer to compute than to bring from memory"),
+        Key("onnx", ("str",), "the same in ONNX, in x, y and z"),
     )
 }
 _OPERANDS = ("x", "y", "z")
@@ -102,7 +104,11 @@ class Tables:
 
 
 def load_tables(
-    directory: Path, native: FunctionIndex, report: Report, library: Library | None = None
+    directory: Path,
+    native: FunctionIndex,
+    symbolics: FunctionIndex,
+    report: Report,
+    library: Library | None = None,
 ) -> Tables:
     """Reads the four tables, and the backends of a library; mistakes are reported."""
     scalar_types = _scalar_types(directory, report)
@@ -119,7 +125,7 @@ def load_tables(
     for tag, located in listed:
         found = words(located, report)
         excluded[tag] = frozenset(w for w, at in found if known_word(w, at, tags, "tag", report))
-    return Tables(scalar_types, backends, tags, _primitives(directory, report), excluded)
+    return Tables(scalar_types, backends, tags, _primitives(directory, symbolics, report), excluded)
 
 
 def _open(directory: Path, name: str, report: Report, display: str = "") -> Located | None:
@@ -133,14 +139,14 @@ def _open(directory: Path, name: str, report: Report, display: str = "") -> Loca
     return None
 
 
-def _primitives(directory: Path, report: Report) -> Primitives:
+def _primitives(directory: Path, symbolics: FunctionIndex, report: Report) -> Primitives:
     root = _open(directory, "primitives.yaml", report)
     if root is None or not isinstance(root.value, dict):
         return Primitives({}, frozenset(), frozenset())
     fields = check_keys(root.value, _PRIMITIVE_KEYS, "primitives.yaml", report)
     pointwise: dict[str, Primitive] = {}
     for name, row in fields["pointwise"].value.items() if "pointwise" in fields else ():
-        made = _primitive(name, row, report)
+        made = _primitive(name, row, symbolics, report)
         if made is not None:
             pointwise[name] = made
     constants, array = (
@@ -150,7 +156,7 @@ def _primitives(directory: Path, report: Report) -> Primitives:
     return Primitives(pointwise, constants, array)
 
 
-def _primitive(name: str, row: Located, report: Report) -> Primitive | None:
+def _primitive(name: str, row: Located, symbolics: FunctionIndex, report: Report) -> Primitive | None:
     """One elementwise function."""
     if not isinstance(row.value, dict):
         expected = "{arguments: 1, operator: exp, derivative: [result]}"
@@ -181,7 +187,14 @@ def _primitive(name: str, row: Located, report: Report) -> Primitive | None:
         real="real" in fields and fields["real"].value,
         out="out" not in fields or fields["out"].value,
         costly="costly" in fields and fields["costly"].value,
+        onnx=_onnx(fields.get("onnx"), count, symbolics, report),
     )
+
+
+def _onnx(located: Located | None, count: int, symbolics: FunctionIndex, report: Report) -> Rule | None:
+    """The ONNX form of a primitive."""
+    formula = None if located is None else parse_formula(located, report, "ONNX form")
+    return None if formula is None else onnx_form(formula, _OPERANDS[:count], symbolics, report)
 
 
 def known_symbol(located: Located | None, report: Report) -> bool:

@@ -114,6 +114,7 @@ class Explainer:
         yield from self._kernels(operator)
         if variant.base is None:
             yield from self._derivatives(operator)
+            yield from self._symbolic(operator)
         yield from self._generated(variant)
         if self.scalar is not None:
             yield from self._specialised(variant, self.scalar)
@@ -187,6 +188,19 @@ class Explainer:
         node = self.derived.nodes.get(name)
         if node is not None:
             yield row("saved", "; ".join(self._saved(node)) or "nothing")
+
+    def _symbolic(self, operator: Operator) -> Iterator[str]:
+        """How it is written as ONNX, or why that does not follow from the kernel."""
+        rule = operator.symbolic
+        if rule is not None:
+            place = rule.formula.source.place
+            how = "derived" if rule.derived else self._place(place.file, place.line)
+            yield row("ONNX", f"{rule.formula.text}    {how}")
+        elif "CompositeImplicitAutograd" in operator.kernels:
+            yield row("ONNX", "that of the operators it is made of")
+        else:
+            reason = f", and none can be derived: {operator.no_symbolic}" if operator.no_symbolic else ""
+            yield row("ONNX", f"none: no symbolic{reason}")
 
     def _formulas(self, entry: Derivative, how: str) -> Iterator[str]:
         yield row("", how)

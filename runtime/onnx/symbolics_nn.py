@@ -10,7 +10,8 @@ import numpy as np
 from tengen.onnx.builder import Ref, constant, onnx
 from tengen.onnx.errors import Unsupported
 from tengen.onnx.sizes import dynamic
-from tengen.onnx.symbolics import cast, int_vector, scaled, shape_of
+from tengen.onnx.symbolics import cast, int_vector, numbers, shape_of
+from tengen.onnx.symbolics_pointwise import scaled
 from tengen.onnx.symbolics_reduction import reduced
 from tengen.onnx.symbolics_shape import filled, reshaped, transposed
 from tengen.scalar_type import bool_, float32, int64
@@ -348,9 +349,18 @@ def softplus(self: Ref, beta: float, threshold: float) -> Ref:
     return made
 
 
-def thresholded(self: Ref, threshold: Any, value: Any) -> Ref:
-    """The value where it is above the threshold, else another one."""
-    made: Ref = onnx.Where(onnx.Greater(self, threshold), self, constant(value, self.dtype))
+def threshold_values(self: Ref, threshold: Any, value: Any) -> Ref:
+    """The value where it is above the threshold, or NaN, else another one."""
+    low = onnx.LessOrEqual(*numbers(self, threshold))
+    made: Ref = onnx.Where(low, constant(value, self.dtype), self)
+    return made
+
+
+def threshold_gradient(grad_output: Ref, self: Ref, threshold: Any) -> Ref:
+    """The gradient where the value is above the threshold, else 0."""
+    made: Ref = onnx.Where(
+        onnx.Greater(*numbers(self, threshold)), grad_output, constant(0, grad_output.dtype)
+    )
     return made
 
 

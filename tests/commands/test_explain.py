@@ -51,6 +51,14 @@ def test_composites_and_kernels(tengen: Command) -> None:
     )
 
 
+def test_onnx(tengen: Command) -> None:
+    assert re.search(r"ONNX +onnx.Exp\(floating\(self\)\) +derived", tengen("explain", "exp").stdout)
+    assert re.search(
+        r"ONNX +onnx.Sigmoid\(self\) +declarations/[\w.]+:\d+", tengen("explain", "sigmoid").stdout
+    )
+    assert "none can be derived: no function polygamma" in tengen("explain", "polygamma").stdout
+
+
 def test_unknown_names(tengen: Command) -> None:
     done = tengen("explain", "mull")
     assert done.returncode == 1

@@ -185,12 +185,12 @@ MUTATIONS = [
     ),
     Mutation(
         "a symbolic",
-        "- func: exp(",
-        "symbolic: onnx.Exp(self)",
-        "symbolic: onnx.Log(self)",
-        "onnx.Log(self)",
-        "the symbolic of exp gives other values",
-        "exp",
+        "- func: sigmoid(",
+        "symbolic: onnx.Sigmoid(self)",
+        "symbolic: onnx.Tanh(self)",
+        "onnx.Tanh(self)",
+        "the symbolic of sigmoid gives other values",
+        "sigmoid",
         ("onnxruntime:", "tengen:"),
     ),
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from conftest import Workshop
 
@@ -126,3 +128,45 @@ def test_stub_and_reference(initial: Workshop) -> None:
         "def moving_average(input: Tensor, weight: float = ..." in (generated / "functions.pyi").read_text()
     )
     assert "## mylib.moving_average" in (generated / "operators.md").read_text()
+
+
+def test_onnx_follows_from_kernels(workshop: Workshop) -> None:
+    pytest.importorskip("onnxruntime")
+    workshop.library(
+        "other",
+        declarations__native_functions__yaml="""
+- func: grown(Tensor self, Scalar rate=0.5) -> Tensor
+  tags: [pointwise]
+  dispatch: {CPU: "xp.exp(self * rate) * 2 - (self > 0)"}
+  dtypes: floating, reduced
+- func: bent(Tensor self) -> Tensor
+  tags: [pointwise]
+  dispatch: {CPU: "power(self) + xp.nextafter(self, 0.0)"}
+  dtypes: floating
+- func: mine(Tensor self) -> Tensor
+  tags: [pointwise]
+  dispatch: {CPU: power(self)}
+  dtypes: floating
+""",
+        native__mine__py="def power(self):\n    return self * self * self\n",
+        onnx__symbolics__py="def power(self):\n    return self * self * self\n",
+    )
+    workshop.tengen("gen", folder="other")
+    check = """
+import numpy as np, onnxruntime, tengen, other
+ops = tengen.ops.other
+for function, dtype in ((ops.grown, "float32"), (ops.grown, "float16"), (ops.mine, "float32")):
+    x = tengen.tensor([[-1.0, 0.5, 2.0], [0.0, float("inf"), float("nan")]], dtype=getattr(tengen, dtype))
+    model = tengen.onnx.export(function, (x,))
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    found, = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+    assert found.dtype == x.numpy().dtype
+    np.testing.assert_allclose(found, function(x).numpy(), rtol=1e-3 if dtype == "float16" else 1e-6)
+"""
+    workshop.python(check)
+    said = workshop.raises(
+        "import tengen, other\ntengen.onnx.export(tengen.ops.other.bent, (tengen.ones(2),))"
+    )
+    assert "other::bent has no symbolic" in said
+    explained = workshop.tengen("explain", "other::bent", folder="other")
+    assert "none can be derived: the primitive nextafter has no ONNX form" in explained

@@ -355,3 +355,9 @@ def test_an_error_in_the_function_is_its_own() -> None:
         warnings.simplefilter("error")
         with pytest.raises(RuntimeError, match="cannot be multiplied"):
             export(lambda x: x @ x, (tengen.ones(2, 3),))
+
+
+def test_what_is_complex_is_not_taken_for_real() -> None:
+    for function in (lambda x: x.conj(), lambda x: x.conj_physical()):
+        with pytest.raises(tengen.onnx.UnsupportedOperatorError, match=r"conj.*complex numbers"):
+            tengen.onnx.export(function, (tengen.ones(2, dtype=tengen.complex64),))
