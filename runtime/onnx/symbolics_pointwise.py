@@ -59,7 +59,8 @@ def scaled_number(number: Any, alpha: Any, array: Ref) -> Any:
     kind = array.dtype.array_dtype
     if kind.kind not in "biu":
         return number * alpha
-    return constant(np.multiply(np.asarray(number, kind), np.asarray(alpha, kind)), array.dtype)
+    product = np.multiply(np.asarray(number).astype(kind), np.asarray(alpha).astype(kind))
+    return constant(product, array.dtype)
 
 
 def within(value: Any, array: Ref) -> Any:
