@@ -22,7 +22,8 @@ from .tables import CATEGORIES
 
 VARIANTS = ("function", "method")
 PROMOTE_KINDS = ("default", "int_to_float", "always_bool", "complex_to_float", "bool_to_long", "none")
-OUTS = ("cast", "exact", "computed")
+OUTS = ("cast", "exact", "computed", "truth")
+OVERLAPS = ("none", "any")
 PROMOTE_KEYS = ("kind", "args", "zero_dim", "numbers")
 #: What an integral dtype makes of numbers, where it does not wrap them.
 NUMBERS = ("given", "fitting")
@@ -98,6 +99,7 @@ class OperatorChecker:
             same_dtype=self.same_dtype(declared),
             result=self.result(fields.get("result"), tags, promote),
             out=self.out(declared),
+            overlap=self.overlap(declared),
             layout=self.layout(declared, composite),
             opmath=fields["opmath"].value if "opmath" in fields else True,
             factory=factory,
@@ -368,6 +370,16 @@ class OperatorChecker:
             message = "only what has an argument dtype can compute in that of out"
             self.report.error(located.place, message, length=8, expected="ScalarType? dtype in the schema")
         return str(located.value)
+
+    def overlap(self, declared: Declared) -> dict[str, str]:
+        """What Tensor arguments may share with memory that is written."""
+        known = [a.name for a in declared.schema.arguments if a.is_tensor_like]
+        located, found = declared.fields.get("overlap"), {}
+        for name, word in located.value.items() if located is not None else ():
+            there = known_word(name, word.key or word.place, known, "Tensor argument", self.report)
+            if known_word(str(word.value), word.place, OVERLAPS, "kind of overlap", self.report) and there:
+                found[name] = str(word.value)
+        return found
 
     def layout(self, declared: Declared, composite: bool) -> tuple[ResultLayout | None, ...]:
         located = declared.fields.get("layout")

@@ -9,7 +9,7 @@ does not fit, or fails, is left to the general form, which says what is wrong.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from .annotations import parameter_name
@@ -40,7 +40,7 @@ class InplaceWriter:
         kernel = self.specialiser.kernel(base)
         if kernel is None or not self.specialiser.supports(base, scalar):
             return None
-        if kernel.function is not None and "pointwise" not in base.tags:
+        if (kernel.function is not None and "pointwise" not in base.tags) or "none" in base.overlap.values():
             return None
         condition = _condition(variant.operator)
         if condition is None:
@@ -63,6 +63,7 @@ class InplaceWriter:
             call=call,
             locals=tuple(locals_),
             condition=condition,
+            sharing=tuple(_sharing(variant.operator)),
             returned=f"super().{variant.name.method}({names})",
         )
 
@@ -77,6 +78,17 @@ class InplaceWriter:
         primitive, operands = found
         function = ast.Attribute(ast.Name("xp"), primitive.name)
         return ast.Call(function, operands, [ast.keyword("out", ast.Name("self"))])
+
+
+def _sharing(operator: Operator) -> Iterator[tuple[str, str]]:
+    """The operands that may not share a part of the memory written, with the test that they share it."""
+    for a in operator.schema.arguments[1:]:
+        if a.is_tensor and a.name not in operator.overlap:
+            name = parameter_name(a.name)
+            there = f"{name} is not None and " if str(a.type).endswith("?") else ""
+            test = f"{name}._storage is storage_ and {name} is not self"
+            near = f"T.backend.lib.may_share_memory(self._array, {name}._array)"
+            yield name, f"{there}{test} and {near}"
 
 
 def _condition(operator: Operator) -> str | None:

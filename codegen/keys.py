@@ -27,6 +27,7 @@ _STR, _BOOL, _LIST, _MAP, _WORDS = ("str",), ("bool",), ("list",), ("map",), ("s
 _DTYPES = Key("dtypes", ("str", "list", "map"), "the scalar types it computes in")
 _RESULT = Key("result", _STR, "the dtype of the result")
 _OUT = Key("out", _STR, "which dtypes the out arguments may have")
+_OVERLAP = Key("overlap", _MAP, "what Tensor arguments may share with memory that is written")
 _LAYOUT = Key("layout", _WORDS, "the layout of the results, where it is not as the kernel makes it")
 # What an operator is. The order of these tables is that of the keys in formatted declarations.
 _WHAT = (
@@ -74,7 +75,7 @@ _MORE = (
 
 KEYS: dict[str, dict[str, Key]] = {
     "native": _table(
-        Key("func", _STR, "the schema"), *_WHAT, _DTYPES, *_TYPES, _RESULT, _OUT, _LAYOUT, *_MORE
+        Key("func", _STR, "the schema"), *_WHAT, _DTYPES, *_TYPES, _RESULT, _OUT, _OVERLAP, _LAYOUT, *_MORE
     ),
     "cwrap": _table(
         Key("name", _STR, "the schema"),
@@ -85,6 +86,7 @@ KEYS: dict[str, dict[str, Key]] = {
         *_TYPES,
         _RESULT,
         _OUT,
+        _OVERLAP,
         _LAYOUT,
         *_MORE,
     ),
@@ -100,6 +102,7 @@ KEYS: dict[str, dict[str, Key]] = {
         *_TYPES,
         Key("result", ("scalar",), "the forward-mode formula of the output"),
         _OUT,
+        _OVERLAP,
         _LAYOUT,
         Key("backward_layout", _WORDS, "the layout of the gradients"),
         Key("backward_derivatives", _MAP, "the derivative entry of the backward operator"),

@@ -371,7 +371,8 @@ class Operator:
     same_dtype: tuple[str, ...] = ()  # the Tensor arguments that must have one dtype
     result: str = "dynamic"  # "same" | "bool" | "real" | "int64" | "dynamic"
     layout: tuple[ResultLayout | None, ...] = ()  # of each result; () for what follows from the tags
-    out: str = "cast"  # which dtypes out arguments may have: "cast", "exact" or "computed"
+    out: str = "cast"  # which dtypes out arguments may have: "cast", "exact", "computed" or "truth"
+    overlap: Mapping[str, str] = field(default_factory=dict)  # argument: "none" or "any" of what is written
     opmath: bool = True  # reduced floating types compute in float32
     factory: tuple[str, ...] | None = None  # see declarations/README.md
     domain: Mapping[str, str] = field(default_factory=dict)
@@ -695,6 +696,9 @@ class Method:
     arguments: str = ""  # the tuple of them, where the results' Type depends on the thread's mode
     inputs: str = ""  # of a "fallback": whose gradients it cannot compute
     condition: str = ""  # of a "fallback": whether any of them is wanted
+    sharing: tuple[
+        tuple[str, str], ...
+    ] = ()  # of a "write" or "store": operands, and whether they share memory
     small: str = ""  # of a "kernel": the condition for ``call``; else ``blocked`` is what computes
     blocked: str = ""
     gives_arrays: bool = False  # of a "kernel": whether ``call`` gives an array also where NumPy has scalars

@@ -131,6 +131,7 @@ class BackendFiles:
         return [
             "from tengen.autograd.edge import any_requires_grad, gradient_edge, gradient_edges",
             "from tengen.autograd.node import next_sequence_nr",
+            "from tengen.autograd.memory_overlap import check_overlap",
             "from tengen.autograd.variable_type_utils import store, writes_freely, written",
             "from tengen.autograd.view import differentiable",
             "from tengen.node_support import no_gradients, not_differentiable, record_not_implemented",

@@ -58,6 +58,8 @@ class VariantWriter:
     def _inplace(self, variant: Variant) -> Method:
         base = self.by_name[str(variant.base)]
         names = [parameter_name(a.name) for a in variant.operator.schema.arguments]
+        if base.out == "computed":
+            names = ["self.dtype if dtype is None else dtype" if n == "dtype" else n for n in names]
         rest = ", ".join(names[1:]) + ("," if len(names) == 2 else "")
         node = self.derived.nodes.get(str(base.name))
         # What a composite is made of may save anything.
@@ -68,7 +70,8 @@ class VariantWriter:
         direct = _needs_no_promotion(base)
         if direct is not None:
             functional = f"T.{base.name.method} if {direct} else {functional}"
-        call = f'run_inplace("{variant.name.called}", {names[0]}, {functional}, ({rest}), {saves_self})'
+        given = f'"{variant.name.called}", {names[0]}, {functional}, ({rest}), {saves_self}'
+        call = f"run_inplace({given}{_exact_in_place(base)}{_overlap(variant.operator)})"
         return self._method(variant, "inplace", call)
 
     def _out(self, variant: Variant) -> Method:
@@ -90,7 +93,11 @@ class VariantWriter:
         outs = "tuple(out)" if many else "(out,)"
         arguments = ", ".join(given) + ("," if len(given) == 1 else "")
         call = f'run_out("{variant.name.called}", operator("{base.name}").proceed, ({arguments}), {outs}'
-        call += ", exact=True)" if base.out == "exact" else ")"
+        call += (
+            {"exact": ", exact=True", "truth": ", truth=True"}.get(base.out, "")
+            + _overlap(variant.operator)
+            + ")"
+        )
         call += "" if many else "[0]"
         extra = ", out: Sequence[Tensor]" if many else ", out: Tensor"
         method = self._method(variant, "out", call, extra)
@@ -161,6 +168,22 @@ def _needs_no_promotion(operator: Operator) -> str | None:
             case _ if a.name in operator.promoted:
                 return None
     return " and ".join(tests) or None
+
+
+def _exact_in_place(base: Operator) -> str:
+    """What says that a result must have the dtype of the tensor that it is written into.
+
+    Elsewhere the kind of promotion, with that tensor, gives a dtype that goes into it, or is an error.
+    """
+    exact = base.out == "computed" or base.promote == "complex_to_float"
+    return ", exact=True" if exact else ""
+
+
+def _overlap(operator: Operator) -> str:
+    """What arguments may share with what is written, by number."""
+    words = operator.overlap
+    rules = {i: words[a.name] for i, a in enumerate(operator.schema.arguments) if a.name in words}
+    return f", overlap={rules}".replace("'", '"') if rules else ""
 
 
 def _without_comma(method: Method) -> Method:

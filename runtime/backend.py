@@ -94,6 +94,9 @@ class Library(Protocol):
     def data_ptr(self, a: Any) -> int:
         """The address of the first element."""
 
+    def may_share_memory(self, a: Any, b: Any) -> bool:
+        """Whether the arrays may have a byte in common; a quick answer, never False where they have."""
+
     def nbytes(self, root: Any) -> int:
         """The bytes of the memory that a ``root`` covers."""
 

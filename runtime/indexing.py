@@ -82,6 +82,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         key = _basic_key(self._array.shape, index if kind is tuple else (index,))
         if key is not None and _write(self, key, value):
             return
+    if value._storage is not None and value._storage is self._storage and not value._array.ndim:
+        value = value.clone()  # one element, that is read before any is written
     view, indices = _apply(self, index)
     if indices is None:
         _run(view, "copy_", _without_leading_ones(value, view._array.ndim), False)
@@ -92,6 +94,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         ones += 1
     if ones:
         value = value.reshape(shape[ones:])
+    if value._array.size == 1:
+        indices = [_apart(self, index) for index in indices]
     _run(view, "index_put_", indices, value, False)
 
 
@@ -208,6 +212,8 @@ def _write(self: Tensor, key: tuple[Any, ...], value: Tensor) -> bool:
         return False
     target = array[key]
     source = value._array
+    if source.ndim and value._storage is self._storage and value._storage is not None:
+        return False  # it may lie across what is written
     if source.ndim and source.shape != target.shape:
         if source.ndim > target.ndim:
             return False
@@ -484,6 +490,14 @@ def _number(self: Tensor, value: Any) -> Tensor:
         array = fitted(value, kind.dtype)
     made: Tensor = kind.wrap(kind.backend.lib.from_numpy(array))
     return made
+
+
+def _apart(self: Tensor, index: Tensor | None) -> Tensor | None:
+    """A mask, as a copy where it shares the memory of ``self``: it is read before anything is written."""
+    if index is None or index._type.scalar_type.name not in _MASKS:
+        return index
+    shared = index is self or (index._storage is not None and index._storage is self._storage)
+    return index.clone() if shared else index
 
 
 def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tengen.autograd.copy_slices import CopySlices
@@ -21,11 +21,13 @@ from tengen.autograd.linear import (
     element_count,
     window_of,
 )
+from tengen.autograd.memory_overlap import ANY, NOTHING, check_no_internal_overlap, check_overlap
 from tengen.autograd.node import NotImplementedNode, UndefinedGrad
 from tengen.autograd.view import cut_views, differentiable, modified_message, rewrite_views, set_history
 from tengen.declared_at import note_operator
 from tengen.interception import active, tell_handed
 from tengen.promotion import can_cast
+from tengen.scalar_type import bool_, uint8
 from tengen.storage import begin_write, storage_of
 from tengen.tensor_base import TensorBase
 
@@ -36,22 +38,31 @@ def run_inplace(
     functional: Callable[..., Any],
     args: Sequence[Any],
     saves_self: bool = False,
+    exact: bool = False,
+    overlap: Mapping[int, str] = NOTHING,
 ) -> Any:
     """Write ``functional(tensor, *args)`` into ``tensor``, give it the history of that, return it.
 
     ``saves_self`` says that the functional's Node saves its first argument, or may: then that is a copy,
     for the original is written over. Raises RuntimeError, with nothing changed, where the write
-    is not allowed, or the result's shape or dtype does not go into the tensor.
+    is not allowed, shares memory as ``overlap`` (by number of the argument) does not let it, or the result's
+    shape or dtype does not go into the tensor, whose dtype it must be if that is ``exact``.
     """
     try:
-        return _run_inplace(op_name, tensor, functional, args, saves_self)
+        return _run_inplace(op_name, tensor, functional, args, saves_self, exact, overlap)
     except Exception as error:
         note_operator(error, op_name)
         raise
 
 
 def _run_inplace(
-    op_name: str, tensor: Any, functional: Callable[..., Any], args: Sequence[Any], saves_self: bool
+    op_name: str,
+    tensor: Any,
+    functional: Callable[..., Any],
+    args: Sequence[Any],
+    saves_self: bool,
+    exact: bool,
+    overlap: Mapping[int, str],
 ) -> Any:
     if not tensor._type.recording:
         check_write(tensor)
@@ -63,6 +74,9 @@ def _run_inplace(
     requires = recording and (tensor._requires_grad or (base is not None and base._requires_grad))
     if requires:
         check_inplace(tensor)
+    check_overlap(op_name, tensor, args, overlap, 1)
+    if overlap.get(0) != ANY:
+        check_no_internal_overlap(op_name, tensor)
     source, own_edge = tensor, None
     saving = requires or (recording and requires_grad_in(args))
     if saving and not differentiable(tensor._type):
@@ -72,7 +86,7 @@ def _run_inplace(
     result = functional(source, *args)
     if saving and result._requires_grad and not requires:
         check_inplace(tensor)
-    check_writable(op_name, tensor, result)
+    check_writable(op_name, tensor, result, exact)
     edge = None
     if saving and (result._requires_grad or requires) and result is not source:
         edge = _new_edge(op_name, tensor, result, args, own_edge)
@@ -137,7 +151,7 @@ def check_inplace(tensor: Any) -> None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def check_writable(op_name: str, tensor: Any, result: Any) -> None:
+def check_writable(op_name: str, tensor: Any, result: Any, exact: bool) -> None:
     """Raise RuntimeError when ``result`` cannot be written into ``tensor`` as it is."""
     shape, found = tensor._array.shape, result._array.shape
     if shape != found and not broadcasts_to(found, shape):
@@ -145,7 +159,8 @@ def check_writable(op_name: str, tensor: Any, result: Any) -> None:
             f"{op_name}: output with shape {list(shape)} doesn't match the broadcast shape {list(found)}"
         )
     check_cast(op_name, result._type, tensor._type)
-    check_no_overlap(op_name, tensor, result)
+    if exact:
+        check_same_dtype(op_name, result._type, tensor._type)
 
 
 def check_cast(op_name: str, source: Any, target: Any) -> None:
@@ -157,55 +172,13 @@ def check_cast(op_name: str, source: Any, target: Any) -> None:
         )
 
 
-def check_no_overlap(op_name: str, tensor: Any, result: Any) -> None:
-    """Raise RuntimeError when elements of ``tensor`` that are to differ are one place of memory by expansion.
-
-    What is expanded just so itself, such as zeros, may be written.
-    """
-    array = tensor._array
-    strides = getattr(array, "strides", ())  # not all array libraries have them
-    if 0 not in strides or not array.size:
-        return
-    written = result._array
-    lead = array.ndim - written.ndim
-    for dim, (stride, size) in enumerate(zip(strides, array.shape, strict=True)):
-        if (
-            stride == 0
-            and size > 1
-            and dim >= lead
-            and written.strides[dim - lead]
-            and written.shape[dim - lead] > 1
-        ):
-            raise RuntimeError(
-                f"{op_name}: unsupported operation: more than one element of the written-to tensor refers to "
-                "a single memory location. Please clone() the tensor before performing the operation."
-            )
-
-
-def check_no_partial_overlap(op_name: str, target: Any, args: Sequence[Any]) -> None:
-    """Raise RuntimeError when a tensor among the arguments shares some, but not all, memory with ``target``.
-
-    As in PyTorch, only of tensors without gaps it is asked.
-    """
-    storage = target._storage
-    if storage is None:
-        return  # it has no views
-    for value in args:
-        if value.__class__ in (list, tuple):
-            check_no_partial_overlap(op_name, target, value)
-        elif value is not target and getattr(value, "_storage", None) is storage:
-            ours, theirs = window_of(target), window_of(value)
-            if (ours.shape, ours.strides, ours.offset) == (theirs.shape, theirs.strides, theirs.offset):
-                continue
-            if not (ours.is_dense() and theirs.is_dense()):
-                continue
-            (start, end), (first, last) = ours.reach(), theirs.reach()
-            if start < last and first < end:
-                raise RuntimeError(
-                    f"{op_name}: unsupported operation: some elements of the input tensor and the written-to "
-                    "tensor refer to a single memory location. Please clone() the tensor before performing "
-                    "the operation."
-                )
+def check_same_dtype(op_name: str, result: Any, target: Any) -> None:
+    """Raise RuntimeError when a result is not of the scalar type of the tensor that it is written into."""
+    if target.scalar_type is not result.scalar_type:
+        raise RuntimeError(
+            f"{op_name}: Expected out tensor to have dtype {result.scalar_type}, but got "
+            f"{target.scalar_type} instead"
+        )
 
 
 def _new_edge(op_name: str, tensor: Any, result: Any, args: Sequence[Any], own_edge: Any) -> Edge:
@@ -285,15 +258,25 @@ def store(tensor: Any, result: Any) -> bool:
 # -- out= ------------------------------------------------------------------------------
 
 
+#: What ``all`` and the like may be written into.
+_TRUTH = (bool_, uint8)
+
+
 def run_out(
-    op_name: str, functional: Callable[..., Any], args: Sequence[Any], outs: Any, exact: bool = False
+    op_name: str,
+    functional: Callable[..., Any],
+    args: Sequence[Any],
+    outs: Any,
+    exact: bool = False,
+    truth: bool = False,
+    overlap: Mapping[int, str] = NOTHING,
 ) -> Any:
     """Write the results of ``functional(*args)`` into ``outs``, a Tensor or several; return ``outs``.
 
     Raises RuntimeError, with nothing changed, when a tensor requires gradients while recording is
-    on, when an output shares some of its memory with an input, or when a result's dtype does not go
-    into its output, whose it must be if that is ``exact``. An output of another shape is resized,
-    with a warning unless it is empty.
+    on, when an output shares memory with an input as ``overlap`` (by number of the argument) does not let it,
+    or when a result's dtype does not go into its output, whose it must be if that is ``exact``; with
+    ``truth`` that is bool or uint8. An output of another shape is resized, with a warning unless it is empty.
     """
     targets: Sequence[Any] = (outs,) if isinstance(outs, TensorBase) else outs
     for target in targets:
@@ -304,7 +287,7 @@ def run_out(
             "of the arguments requires grad."
         )
     for target in targets:
-        check_no_partial_overlap(op_name, target, args)
+        check_overlap(op_name, target, args, overlap)
     before = grad_mode.enabled
     grad_mode.enabled = False
     try:
@@ -319,14 +302,16 @@ def run_out(
                 f"{op_name}(): Expected out tensor to be on {result._type.backend.device}, but got "
                 f"{target._type.backend.device} instead"
             )
-        if exact and target._type.scalar_type is not result._type.scalar_type:
+        if exact:
+            check_same_dtype(op_name, result._type, target._type)
+        if truth and target._type.scalar_type not in _TRUTH:
             raise RuntimeError(
-                f"{op_name}: Expected out tensor to have dtype {result._type.scalar_type}, but got "
+                f"{op_name}: Expected out tensor to have dtype {bool_} or {uint8}, but got "
                 f"{target._type.scalar_type} instead"
             )
         check_cast(op_name, result._type, target._type)
         if target._array.shape == result._array.shape:
-            check_no_overlap(op_name, target, result)
+            check_no_internal_overlap(op_name, target)
     for target, result in zip(targets, results, strict=True):
         begin_write(target)
         if target._array.shape != result._array.shape:

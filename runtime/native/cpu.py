@@ -177,6 +177,9 @@ def data_ptr(a: Array) -> int:
     return address
 
 
+may_share_memory = np.may_share_memory
+
+
 def nbytes(a: Array) -> int:
     return a.nbytes
 

@@ -60,7 +60,7 @@ def _accumulated(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) ->
     given = self.dtype
     if dtype is None:
         dtype = INT64 if given.char in INTEGRAL else given
-    elif dtype.kind == "b":
+    elif dtype.kind == "b" and self.ndim and self.size:  # of a number, or of nothing, there is nothing to add
         raise NotImplementedError("not implemented for 'Bool'")
     if dtype != given:
         self = cast(self, dtype)

@@ -169,7 +169,7 @@ def agree(found: list[Any], expected: list[Any]) -> bool:
     """
     last = expected[-1]
     if isinstance(last, str) and (" is a view " in last or last.startswith(UNLIKE)):
-        common = len(expected) - 1
+        common = min(len(found), len(expected)) - 1  # ours may come sooner
         return found[:common] == expected[:common]
     if isinstance(last, str) and isinstance(found[-1], str):
         # Ours may begin with the operator's name.

@@ -1,98 +1,167 @@
-"""Writes into memory that an operand shares in part.
-
-In place all is read before it is written: ``x[1:].add_(x[:-1])`` adds what was there before, whatever the
-size. An out argument of that kind is refused.
-"""
+"""Writes into memory that an operand shares, and into memory that overlaps itself, for every operator."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from sharing import PARTNERS, Place, named, places, samples, together
 
 import tengen
-from tengen.testing.closeness import close, tolerance
-from tengen.testing.declared import (
-    calls,
-    deterministic,
-    flat,
-    has_values,
-    operators,
-    run,
-    variants,
-    working_dtypes,
-)
+from tengen.testing.declared import flat, run, variants
 from tengen.testing.samples import Call
 
-PARTNERS = {
-    (str(v.operator.name), v.kind): str(v.base)
-    for v in variants().values()
-    if v.kind in ("inplace", "out") and str(v.base) in operators()
-}
-TESTED = {
-    key: base
-    for key, base in PARTNERS.items()
-    if deterministic(operators()[base]) and has_values(operators()[base])
-}
+#: PyTorch's words for what is refused.
+SHARED = "some elements of the input tensor and the written-to tensor refer to a single memory location"
+EXPANDED = "more than one element of the written-to tensor refers to a single memory location"
 
 
-def named(kind: str) -> list[str]:
-    """The variants of a kind."""
-    return [name for name, found in TESTED if found == kind]
+def rule(name: str, call: Call, place: Place) -> str:
+    """What an argument may share with what is written, as declared."""
+    return variants()[name].operator.overlap.get(call.arguments[place.argument].name, "")
 
 
-def shifted(values: list[Any]) -> list[Any] | None:
-    """The arguments, the first tensor and those of its shape being parts of one memory, one row apart."""
-    first = values[0]
-    if not isinstance(first, tengen.Tensor) or not first.ndim or not first.numel():
-        return None
-    memory = tengen.cat([first, first[:1]])
-    others = [
-        i
-        for i, v in enumerate(values)
-        if i and isinstance(v, tengen.Tensor) and (v.shape, v.dtype) == (first.shape, first.dtype)
-    ]
-    found = [memory[1:], *values[1:]]
-    for i in others:
-        found[i] = memory[:-1]
-    return found
+def runs(name: str, values: list[Any]) -> bool:
+    """Whether the operator takes the arguments, which are written to."""
+    try:
+        run(name, values)
+    except (RuntimeError, NotImplementedError, IndexError, ValueError):
+        return False
+    return True
 
 
-def cases(name: str, kind: str) -> Iterator[tuple[Call, Any, list[Any], list[Any]]]:
-    """Calls with arguments that share memory, each with what copies of these give."""
-    base = TESTED[name, kind]
-    for call in calls(base):
-        for dtype in working_dtypes(call):
-            given = shifted(call.tensors(dtype))
-            if given is None:
-                continue
-            copies = [v.clone() if isinstance(v, tengen.Tensor) else v for v in given]
-            try:
-                expected = flat(run(base, copies))
-            except RuntimeError:
-                continue  # the operator asks for operands of some kind, which parts of a memory are not
-            if all((e.shape, e.dtype) == (given[0].shape, given[0].dtype) for e in expected):
-                yield call, dtype, given, expected
+def is_refused(name: str, values: list[Any], text: str, memory: Any) -> None:
+    """The write is an error, and nothing is changed."""
+    before, version = memory.clone(), memory._version
+    with pytest.raises(RuntimeError, match=text):
+        run(name, values)
+    np.testing.assert_array_equal(memory.numpy(), before.numpy(), name)
+    assert memory._version == version
 
 
 @pytest.mark.parametrize("name", named("inplace"))
-def test_operands_are_read_before(name: str) -> None:
-    """In place the result is as with copies of the operands."""
-    for call, dtype, given, expected in cases(name, "inplace"):
-        found = run(name, given)
-        close(found.numpy(), expected[0].numpy(), tolerance(call.operator, dtype), name)
+def test_operands_in_place(name: str) -> None:
+    """A part of an operand is not written to; all of it may be, unless the declaration says otherwise."""
+    for call, kind in samples(name):
+        values = call.tensors(kind)
+        if not isinstance(values[0], tengen.Tensor) or not runs(name, call.tensors(kind)):
+            continue
+        for place in places(values):
+            allowed = rule(name, call, place)
+            for whole in (False, True):
+                pair = place.argument and together(values[0], place.get(values), whole)
+                if not pair or allowed == "any":
+                    continue
+                given = place.put([pair[0], *values[1:]], pair[1])
+                if not whole or allowed == "none":
+                    is_refused(name, given, SHARED, pair[0]._base)
+                else:
+                    copied = place.put([pair[0].clone(), *values[1:]], pair[1].clone())
+                    if runs(name, [copied[0].clone(), *copied[1:]]):
+                        expected = run(name, copied)
+                        np.testing.assert_array_equal(run(name, given).numpy(), expected.numpy(), str(call))
 
 
-@pytest.mark.parametrize("name", named("out"))
-def test_out_shares_no_part(name: str) -> None:
-    """An out argument that shares a part of an operand's memory is refused, and nothing is written."""
-    for call, _, given, expected in cases(name, "out"):
-        memory = given[0]._base
-        if len(expected) != 1 or len(given[0]) < 2:
-            continue  # it takes several, or what is before the operand lies beside it
-        before = memory.clone()
-        with pytest.raises(RuntimeError, match="single memory location"):
-            run(name, [memory[1:], *given[1:], memory[:-1]])
-        np.testing.assert_array_equal(memory.numpy(), before.numpy(), str(call))
+@pytest.mark.parametrize("name", [n for n in named("out") if variants()[n].operator.factory is None])
+def test_operands_and_out(name: str) -> None:
+    """The same with an out argument."""
+    base = PARTNERS[name][1]
+    for call, kind in samples(name):
+        values = call.tensors(kind)
+        try:
+            results = flat(run(base, values))
+        except (RuntimeError, NotImplementedError, IndexError):
+            continue
+        fresh = [tengen.empty(tuple(r.shape), dtype=r.dtype) for r in results]
+        if not all(r.numel() for r in results) or not runs(name, [*values, out_of(fresh)]):
+            continue
+        for place in places(values):
+            for whole in (False, True):
+                pair = together(results[0], place.get(values), whole)
+                allowed = rule(name, call, place)
+                if pair and allowed != "any" and (not whole or allowed == "none"):
+                    given = [*place.put(values, pair[1]), out_of([pair[0], *fresh[1:]])]
+                    is_refused(name, given, SHARED, pair[0]._base)
+
+
+def out_of(results: list[Any]) -> Any:
+    """What is given for ``out``."""
+    return tuple(results) if len(results) > 1 else results[0]
+
+
+@pytest.mark.parametrize("name", named("inplace"))
+def test_expanded_memory(name: str) -> None:
+    """Expanded memory is not written to, save by what writes one value everywhere."""
+    operator = variants()[name].operator
+    allowed = operator.overlap.get(operator.schema.arguments[0].name) == "any"
+    for call, kind in samples(name):
+        values = call.tensors(kind)
+        first = values[0]
+        if not isinstance(first, tengen.Tensor) or not first.ndim or len(first) < 2 or not first.numel():
+            continue
+        if runs(name, call.tensors(kind)):
+            memory = first[:1].clone()
+            given = [memory.expand(first.shape), *values[1:]]
+            if not allowed:
+                is_refused(name, given, EXPANDED, memory)
+            else:
+                expected = run(name, call.tensors(kind))
+                np.testing.assert_array_equal(run(name, given).numpy(), expected.numpy())
+
+
+# -- assignments ---------------------------------------------------------------------------------
+
+
+def assigned(index: Any, value: Any) -> Any:
+    """A function that makes such an assignment."""
+    return lambda x: x.__setitem__(index(x) if callable(index) else index, value(x))
+
+
+REFUSED = {
+    "a slice to the next": assigned(slice(1, None), lambda x: x[:-1]),
+    "a row": assigned(slice(None), lambda x: x[1:2].expand(4)[:4][1:3].expand(2)[:1]),
+    "indices": assigned(tengen.tensor([0, 1]), lambda x: x[1:3]),
+    "all by indices": assigned(tengen.tensor([0, 1, 2, 3]), lambda x: x),
+    "all by a mask": assigned(lambda x: x > -1, lambda x: x),
+}
+TAKEN = {
+    "itself": (assigned(slice(None), lambda x: x), [0.0, 1.0, 2.0, 3.0]),
+    "an element everywhere": (assigned(slice(None), lambda x: x[2]), [2.0] * 4),
+    "an element by a mask": (assigned(lambda x: x > 1, lambda x: x[0]), [0.0, 1.0, 0.0, 0.0]),
+    "an element": (assigned(0, lambda x: x[3]), [3.0, 1.0, 2.0, 3.0]),
+    "what lies beside it": (assigned(slice(0, 2), lambda x: x[2:]), [2.0, 3.0, 2.0, 3.0]),
+    "between": (assigned(slice(0, None, 2), lambda x: x[1::2]), [1.0, 1.0, 3.0, 3.0]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("recorded", [False, True], ids=["plain", "recorded"])
+def test_assignments_of_a_part_are_refused(name: str, recorded: bool) -> None:
+    """Nothing is changed by an assignment from memory that it would write to."""
+    leaf = tengen.arange(4.0).requires_grad_(recorded)
+    x = leaf.clone() if recorded else leaf
+    with pytest.raises(RuntimeError, match=SHARED):
+        REFUSED[name](x)
+    assert x.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("name", TAKEN)
+@pytest.mark.parametrize("recorded", [False, True], ids=["plain", "recorded"])
+def test_assignments_from_the_same_memory(name: str, recorded: bool) -> None:
+    """What does not overlap in part is assigned, with the right gradient."""
+    assignment, expected = TAKEN[name]
+    leaf = tengen.arange(4.0).requires_grad_(recorded)
+    x = leaf.clone() if recorded else leaf
+    assignment(x)
+    assert x.tolist() == expected
+    if recorded:
+        x.sum().backward()
+        assert leaf.grad is not None
+        assert leaf.grad.sum() == 4  # each element of the result is one of the leaf's
+
+
+def test_a_mask_may_write_to_itself() -> None:
+    mask = tengen.tensor([True, False, True])
+    mask[mask] = False
+    assert not mask.any()

@@ -128,6 +128,10 @@ def data_ptr(a: MetaArray) -> int:
     return 0
 
 
+def may_share_memory(a: MetaArray, b: MetaArray) -> bool:
+    return a.storage is b.storage
+
+
 def nbytes(root: MetaArray) -> int:
     return root.storage.nbytes
 
