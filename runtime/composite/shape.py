@@ -505,6 +505,7 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
     """Another size for ``self``, in its own memory as far as that goes."""
     from tengen.autograd.inference_mode import check_write
     from tengen.native.layout import contiguous_strides
+    from tengen.storage import begin_write
 
     check_write(self)
     if self._requires_grad:
@@ -521,6 +522,7 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
     array, lib = self._array, self._type.backend.lib
     if array.shape == shape:
         return self
+    begin_write(self)  # who saved the tensor would find another shape
     offset, count = lib.storage_offset(array), prod(shape)
     memory = lib.root(array)
     if offset + count > memory.size:
