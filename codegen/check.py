@@ -23,7 +23,7 @@ from .tables import CATEGORIES
 VARIANTS = ("function", "method")
 PROMOTE_KINDS = ("default", "int_to_float", "always_bool", "complex_to_float", "bool_to_long", "none")
 OUTS = ("cast", "exact", "computed", "truth")
-OVERLAPS = ("none", "any")
+OVERLAPS = ("none", "free")
 PROMOTE_KEYS = ("kind", "args", "zero_dim", "numbers")
 #: What an integral dtype makes of numbers, where it does not wrap them.
 NUMBERS = ("given", "fitting")

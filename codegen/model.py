@@ -372,7 +372,9 @@ class Operator:
     result: str = "dynamic"  # "same" | "bool" | "real" | "int64" | "dynamic"
     layout: tuple[ResultLayout | None, ...] = ()  # of each result; () for what follows from the tags
     out: str = "cast"  # which dtypes out arguments may have: "cast", "exact", "computed" or "truth"
-    overlap: Mapping[str, str] = field(default_factory=dict)  # argument: "none" or "any" of what is written
+    overlap: Mapping[str, str] = field(
+        default_factory=dict
+    )  # argument: what it may share with what is written, "none" or "free"
     opmath: bool = True  # reduced floating types compute in float32
     factory: tuple[str, ...] | None = None  # see declarations/README.md
     domain: Mapping[str, str] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from tengen.declared_at import note_operator
 
 #: What a declaration says of an argument: it may share nothing with what is written, or anything. Any other
 #: may be all of it, but no part.
-NONE, ANY = "none", "any"
+NONE, FREE = "none", "free"
 NOTHING: Mapping[int, str] = {}
 
 
@@ -27,7 +27,7 @@ def check_overlap(
             if other is target:
                 if rule == NONE:
                     raise _shared(op_name)
-            elif rule != ANY and _same_storage(other, target) and _overlap(target, other, rule == NONE):
+            elif rule != FREE and _same_storage(other, target) and _overlap(target, other, rule == NONE):
                 raise _shared(op_name)
 
 

@@ -21,7 +21,7 @@ from tengen.autograd.linear import (
     element_count,
     window_of,
 )
-from tengen.autograd.memory_overlap import ANY, NOTHING, check_no_internal_overlap, check_overlap
+from tengen.autograd.memory_overlap import FREE, NOTHING, check_no_internal_overlap, check_overlap
 from tengen.autograd.node import NotImplementedNode, UndefinedGrad
 from tengen.autograd.view import cut_views, differentiable, modified_message, rewrite_views, set_history
 from tengen.declared_at import note_operator
@@ -75,7 +75,7 @@ def _run_inplace(
     if requires:
         check_inplace(tensor)
     check_overlap(op_name, tensor, args, overlap, 1)
-    if overlap.get(0) != ANY:
+    if overlap.get(0) != FREE:
         check_no_internal_overlap(op_name, tensor)
     source, own_edge = tensor, None
     saving = requires or (recording and requires_grad_in(args))

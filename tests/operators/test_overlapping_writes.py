@@ -51,7 +51,7 @@ def test_operands_in_place(name: str) -> None:
             allowed = rule(name, call, place)
             for whole in (False, True):
                 pair = place.argument and together(values[0], place.get(values), whole)
-                if not pair or allowed == "any":
+                if not pair or allowed == "free":
                     continue
                 given = place.put([pair[0], *values[1:]], pair[1])
                 if not whole or allowed == "none":
@@ -80,7 +80,7 @@ def test_operands_and_out(name: str) -> None:
             for whole in (False, True):
                 pair = together(results[0], place.get(values), whole)
                 allowed = rule(name, call, place)
-                if pair and allowed != "any" and (not whole or allowed == "none"):
+                if pair and allowed != "free" and (not whole or allowed == "none"):
                     given = [*place.put(values, pair[1]), out_of([pair[0], *fresh[1:]])]
                     is_refused(name, given, SHARED, pair[0]._base)
 
@@ -94,7 +94,7 @@ def out_of(results: list[Any]) -> Any:
 def test_expanded_memory(name: str) -> None:
     """Expanded memory is not written to, save by what writes one value everywhere."""
     operator = variants()[name].operator
-    allowed = operator.overlap.get(operator.schema.arguments[0].name) == "any"
+    allowed = operator.overlap.get(operator.schema.arguments[0].name) == "free"
     for call, kind in samples(name):
         values = call.tensors(kind)
         first = values[0]
