@@ -27,7 +27,6 @@ from tengen.autograd.view import cut_views, differentiable, modified_message, re
 from tengen.declared_at import note_operator
 from tengen.interception import active, tell_handed
 from tengen.promotion import can_cast
-from tengen.scalar_type import bool_, uint8
 from tengen.storage import begin_write, storage_of
 from tengen.tensor_base import TensorBase
 
@@ -259,7 +258,7 @@ def store(tensor: Any, result: Any) -> bool:
 
 
 #: What ``all`` and the like may be written into.
-_TRUTH = (bool_, uint8)
+_TRUTH = ("bool", "uint8")
 
 
 def run_out(
@@ -304,9 +303,9 @@ def run_out(
             )
         if exact:
             check_same_dtype(op_name, result._type, target._type)
-        if truth and target._type.scalar_type not in _TRUTH:
+        if truth and target._type.scalar_type.name not in _TRUTH:
             raise RuntimeError(
-                f"{op_name}: Expected out tensor to have dtype {bool_} or {uint8}, but got "
+                f"{op_name}: Expected out tensor to have dtype {' or '.join(_TRUTH)}, but got "
                 f"{target._type.scalar_type} instead"
             )
         check_cast(op_name, result._type, target._type)
