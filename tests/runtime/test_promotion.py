@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tengen
-from tengen.promotion import common_dtype
+from tengen.promotion import combined, common_dtype
 
 NAMES = [
     "bool",
@@ -25,6 +25,135 @@ NAMES = [
     "complex128",
 ]
 NUMBERS = (True, 3, 2.5, 1j)
+#: As PyTorch's documentation writes them: the letter of the kind, and the bytes.
+SHORT = dict(
+    zip(["b1", "u1", "i1", "i2", "i4", "i8", "f2", "bf", "f4", "f8", "c8", "c16"], NAMES, strict=True)
+)
+
+#: What two tensors with dimensions promote to.
+TABLE = """
+b1:  b1  u1  i1  i2  i4  i8  f2  bf  f4  f8  c8  c16
+u1:  u1  u1  i2  i2  i4  i8  f2  bf  f4  f8  c8  c16
+i1:  i1  i2  i1  i2  i4  i8  f2  bf  f4  f8  c8  c16
+i2:  i2  i2  i2  i2  i4  i8  f2  bf  f4  f8  c8  c16
+i4:  i4  i4  i4  i4  i4  i8  f2  bf  f4  f8  c8  c16
+i8:  i8  i8  i8  i8  i8  i8  f2  bf  f4  f8  c8  c16
+f2:  f2  f2  f2  f2  f2  f2  f2  f4  f4  f8  c8  c16
+bf:  bf  bf  bf  bf  bf  bf  f4  bf  f4  f8  c8  c16
+f4:  f4  f4  f4  f4  f4  f4  f4  f4  f4  f8  c8  c16
+f8:  f8  f8  f8  f8  f8  f8  f8  f8  f8  f8  c16 c16
+c8:  c8  c8  c8  c8  c8  c8  c8  c8  c8  c16 c8  c16
+c16: c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16
+"""
+
+#: What a tensor with dimensions (the row) and one without promote to.
+WITH_ZERO_DIM = """
+b1:  b1  u1  i1  i2  i4  i8  f2  bf  f4  f8  c8  c16
+u1:  u1  u1  u1  u1  u1  u1  f2  bf  f4  f8  c8  c16
+i1:  i1  i1  i1  i1  i1  i1  f2  bf  f4  f8  c8  c16
+i2:  i2  i2  i2  i2  i2  i2  f2  bf  f4  f8  c8  c16
+i4:  i4  i4  i4  i4  i4  i4  f2  bf  f4  f8  c8  c16
+i8:  i8  i8  i8  i8  i8  i8  f2  bf  f4  f8  c8  c16
+f2:  f2  f2  f2  f2  f2  f2  f2  f2  f2  f2  c8  c8
+bf:  bf  bf  bf  bf  bf  bf  bf  bf  bf  bf  c8  c8
+f4:  f4  f4  f4  f4  f4  f4  f4  f4  f4  f4  c8  c8
+f8:  f8  f8  f8  f8  f8  f8  f8  f8  f8  f8  c16 c16
+c8:  c8  c8  c8  c8  c8  c8  c8  c8  c8  c8  c8  c8
+c16: c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16
+"""
+
+#: What a tensor (the row) and one of NUMBERS promote to, and that where the default dtype is float64.
+WITH_NUMBERS = """
+b1:  b1  i8  f4  c8   b1  i8  f8  c16
+u1:  u1  u1  f4  c8   u1  u1  f8  c16
+i1:  i1  i1  f4  c8   i1  i1  f8  c16
+i2:  i2  i2  f4  c8   i2  i2  f8  c16
+i4:  i4  i4  f4  c8   i4  i4  f8  c16
+i8:  i8  i8  f4  c8   i8  i8  f8  c16
+f2:  f2  f2  f2  c8   f2  f2  f2  c8
+bf:  bf  bf  bf  c8   bf  bf  bf  c8
+f4:  f4  f4  f4  c8   f4  f4  f4  c8
+f8:  f8  f8  f8  c16  f8  f8  f8  c16
+c8:  c8  c8  c8  c8   c8  c8  c8  c8
+c16: c16 c16 c16 c16  c16 c16 c16 c16
+"""
+
+
+def rows(table):
+    """The dtypes of each row of a table, by that of the row."""
+    lines = [line.split() for line in table.split("\n") if line]
+    return {named(first.rstrip(":")): [named(word) for word in rest] for first, *rest in lines}
+
+
+def named(short):
+    return getattr(tengen, SHORT[short])
+
+
+DTYPES = [named(short) for short in SHORT]
+
+
+def test_two_dtypes():
+    for first, row in rows(TABLE).items():
+        for second, expected in zip(DTYPES, row, strict=True):
+            assert tengen.promote_types(first, second) is expected, (first, second)
+            sized, zero_dim = [1], 1
+            for shape in (sized, zero_dim):
+                pair = tengen.tensor(shape, dtype=first), tengen.tensor(shape, dtype=second)
+                assert tengen.result_type(*pair) is expected, (first, second)
+                assert tengen.add(*pair).dtype is expected, (first, second)
+
+
+def test_a_tensor_and_one_without_dimensions():
+    for first, row in rows(WITH_ZERO_DIM).items():
+        for second, expected in zip(DTYPES, row, strict=True):
+            pair = tengen.tensor([1], dtype=first), tengen.tensor(1, dtype=second)
+            for one, other in (pair, reversed(pair)):
+                assert tengen.result_type(one, other) is expected, (first, second)
+                assert (one * other).dtype is expected, (first, second)
+
+
+@pytest.mark.parametrize("default", ["float32", "float64"])
+def test_a_tensor_and_a_number(default):
+    """With dimensions or without."""
+    before = tengen.get_default_dtype()
+    tengen.set_default_dtype(getattr(tengen, default))
+    try:
+        for dtype, row in rows(WITH_NUMBERS).items():
+            for number, expected in zip(NUMBERS, row[:4] if default == "float32" else row[4:], strict=True):
+                for data in ([1], 1):
+                    x = tengen.tensor(data, dtype=dtype)
+                    assert tengen.result_type(x, number) is tengen.result_type(number, x) is expected
+                    assert (x * number).dtype is (number + x).dtype is expected, (dtype, number)
+                    assert tengen.where(x == x, x, number).dtype is expected, (dtype, number)
+    finally:
+        tengen.set_default_dtype(before)
+
+
+def test_three_categories():
+    """The number joins the tensor without dimensions before that joins the one with some."""
+    with_numbers, with_zero_dim = rows(WITH_NUMBERS), rows(WITH_ZERO_DIM)
+    for (sized, row), zero_dim, (k, number) in itertools.product(
+        with_zero_dim.items(), DTYPES, enumerate(NUMBERS)
+    ):
+        expected = row[DTYPES.index(with_numbers[zero_dim][k])]
+        operands = [tengen.tensor([1], dtype=sized), tengen.tensor(1, dtype=zero_dim), number]
+        for order in itertools.permutations(operands):
+            assert combined(order) is expected, (sized, zero_dim, number)
+
+
+def test_casts_of_in_place_operators():
+    """To no lower kind of number: bool, integral, floating, complex."""
+    kinds = dict(zip(DTYPES, (0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3), strict=True))
+    for from_, to in itertools.product(DTYPES, DTYPES):
+        allowed = kinds[from_] <= kinds[to]
+        assert tengen.can_cast(from_, to) is allowed, (from_, to)
+        target, other = tengen.tensor([1], dtype=to), tengen.tensor([1], dtype=from_)
+        if allowed:
+            assert target.mul_(other).dtype is to
+            continue
+        with pytest.raises(RuntimeError, match="can't be cast to"):
+            target.mul_(other)
+        assert target.tolist() == [1] and target._version == 0
 
 
 def test_some_of_the_table():
