@@ -1,7 +1,8 @@
-"""Printing: exact texts, and against torch on many tensors."""
+"""Printing: exact texts, what can be read back of many tensors, and those against torch."""
 
 from __future__ import annotations
 
+import ast
 import re
 
 import numpy as np
@@ -117,6 +118,120 @@ OPTIONS = [
     {"profile": "short"},
     {"profile": "full", "linewidth": 30},
 ]
+
+
+def kept(array: np.ndarray) -> list[list[int]]:
+    """For each dimension the numbers of what a summary shows; all of it where there is none."""
+    options = tengen.get_printoptions()
+    edge = options["edgeitems"]
+    summarised = array.size > options["threshold"]
+    return [
+        [i for i in range(n) if i < edge or i >= n - edge] if summarised and n > 2 * edge else [*range(n)]
+        for n in array.shape
+    ]
+
+
+def read_back(text: str):
+    """The nested lists that a text shows; None for NaN."""
+    contents = re.sub(r"(, |,\n +)(dtype|size)=.*", "", text[len("tensor(") :].removesuffix(")"), flags=re.S)
+    return ast.literal_eval(contents.replace("nan", "None").replace("inf", "1e999"))
+
+
+def assert_shown(shown, array: np.ndarray, places: list[list[int]]) -> None:
+    """``...`` stands where something is left out, and there alone; all else are the elements, rounded."""
+    if not places:
+        value, precision = array.item(), tengen.get_printoptions()["precision"]
+        if isinstance(value, (bool, int)):
+            assert shown == value
+        elif np.isnan(value):
+            assert shown is None
+        else:
+            for part, whole in ((shown.real, value.real), (shown.imag, value.imag)):
+                bound = 0.5001 * 10.0**-precision * max(1, abs(whole))
+                assert part == whole or abs(part - whole) <= bound, (shown, value)
+        return
+    first, *rest = places
+    items = list(shown)
+    assert [i for i, item in enumerate(items) if item is ...] == (
+        [] if len(first) == len(array) else [len(first) // 2]
+    )
+    items = [item for item in items if item is not ...]
+    assert len(items) == len(first)
+    for item, i in zip(items, first, strict=True):
+        assert_shown(item, array[i], rest)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("name", cases())
+def test_what_is_shown_are_the_elements(name, options):
+    """Those that the summary keeps, where it keeps them."""
+    array = cases()[name]
+    if array.size == 0 or (array.dtype.kind == "c" and not np.isfinite(array).all()):
+        pytest.skip("no numbers of Python's")
+    if options.get("edgeitems") == 0 and array.size > options["threshold"]:
+        pytest.skip("no elements are shown")
+    tengen.set_printoptions(**options)
+    text = repr(tengen.tensor(array))
+    assert_shown(read_back(text), array, kept(array))
+
+
+@pytest.mark.parametrize("linewidth", range(20, 40))
+@pytest.mark.parametrize("ndim", [1, 2, 3])
+def test_a_line_holds_as_many_as_fit(ndim, linewidth):
+    """Each with a comma and a blank, beside the brackets of the other dimensions."""
+    tengen.set_printoptions(linewidth=linewidth)
+    for width in (1, 2, 5, 18):
+        row = [10 ** (width - 1)] * 50
+        text = repr(tengen.tensor(np.array(row).reshape((1,) * (ndim - 1) + (50,))))
+        lines = text.split("\n")
+        fit = max(1, (linewidth - len("tensor(") - (ndim - 1)) // (width + 2))
+        assert [line.count("1") for line in lines] == [fit] * (50 // fit) + [50 % fit] * (50 % fit > 0), text
+        assert fit == 1 or max(map(len, lines[:-1])) <= linewidth
+        indents = {len(line) - len(line.lstrip()) for line in lines[1:]}
+        assert indents <= {len("tensor(") + ndim}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "scientific"),
+    [
+        ([1.0, 1000.0], False),
+        ([1.0, np.nextafter(1000.0, 2000)], True),
+        ([0.5, -500.0], False),
+        ([-0.5, 500.5], True),
+        ([1e8, 1e6], False),
+        ([np.nextafter(1e8, 2e8)], True),
+        ([1e-4, 0.05], False),
+        ([np.nextafter(1e-4, 0)], True),
+        ([0.0, np.inf, np.nan, 1.0, 999.5], False),
+        ([0.0], False),
+    ],
+    ids=str,
+)
+def test_when_notation_is_scientific(numbers, scientific):
+    """Of what is finite and not zero the ratio is over 1000, the most over 1e8 or the least below 1e-4."""
+    for dtype in (tengen.float64, tengen.complex128):
+        assert ("e+" in (text := repr(tengen.tensor(numbers, dtype=dtype))) or "e-" in text) is scientific
+    integers = tengen.tensor([1, 10**12])
+    assert repr(integers) == "tensor([            1, 1000000000000])"
+
+
+@pytest.mark.parametrize("threshold", [1, 5, 16, 1000])
+def test_the_threshold_is_not_summarised_yet(threshold):
+    tengen.set_printoptions(threshold=threshold, edgeitems=1)
+    for size in (threshold - 1, threshold, threshold + 1):
+        for shape in ((size,), (1, size), (size, 1)):
+            text = repr(tengen.ones(shape))
+            assert ("..." in text) is (size > threshold and size > 2), text
+
+
+@pytest.mark.parametrize("edge", [1, 2, 3])
+def test_dimensions_of_twice_the_edge_are_shown_whole(edge):
+    tengen.set_printoptions(threshold=0, edgeitems=edge)
+    for n in (2 * edge - 1, 2 * edge, 2 * edge + 1, 2 * edge + 2):
+        array = np.arange(n * n * n).reshape(n, n, n)
+        shown = read_back(repr(tengen.tensor(array)))
+        assert_shown(shown, array, kept(array))
+        assert (... in shown) is (n > 2 * edge)
 
 
 @pytest.mark.oracle
