@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tengen.func.batched import front, is_of, leading
+from tengen.func.batched import front, is_of, leading, wrap
 from tengen.func.batching_arguments import Arguments, map_tensors
 from tengen.func.batching_loop import examples
 from tengen.func.batching_rules import Rule, padded
 from tengen.func.batching_writes import unbatched
 from tengen.random import Generator, default_generator
+from tengen.tensor_base import TensorBase
 
 if TYPE_CHECKING:
     from tengen.func.level import VmapLevel
@@ -42,7 +43,7 @@ class Random(Rule):
         if self.at_once is None:
             return examples(level, operator, arguments)
         if not level.holds(arguments) and not isinstance(self.at_once, Sized):
-            # What is the same for all is given to each, so that each draws its own.
+            # The first tensor, the same for all, is given to each, so that each draws its own.
             return self.at_once.values(level, operator, _given_to_each(level, arguments))
         return self.at_once.values(level, operator, arguments)
 
@@ -100,9 +101,10 @@ class _Again:
 
 
 def _given_to_each(level: VmapLevel, arguments: Arguments) -> Arguments:
-    from tengen.func.batched import wrap
-
-    return map_tensors(lambda t: wrap(leading(t, level), 0, level), arguments)
+    """The first tensor is enough; others may be numbers to the operator, as the bounds of integers are."""
+    first = next(i for i, a in enumerate(arguments) if isinstance(a, TensorBase))
+    given = wrap(leading(arguments[first], level), 0, level)
+    return (*arguments[:first], given, *arguments[first + 1 :])
 
 
 def check_randomness(level: VmapLevel) -> None:

@@ -32,6 +32,8 @@ REFUSALS = (
 )
 
 EXAMPLES = 3
+#: How often is drawn before what is always alike counts as not drawn.
+DRAWS = 8
 RULE = Part("batching")
 CALLED = ("vmap", "one by one")
 
@@ -241,7 +243,10 @@ def no_draws(operator: Operator) -> str:
 
 
 def check_draws(case: Case) -> None:
-    """For "same" examples are alike; "error" is one, if anything is drawn; shapes are a loop's."""
+    """For "same" examples are alike, for "different" they are not; "error" is one, if anything is drawn.
+
+    Shapes are a loop's, whether each example has an argument of its own or all have one.
+    """
     values = case.values
     slots = slots_of(values)[:1]
 
@@ -249,28 +254,40 @@ def check_draws(case: Case) -> None:
         given = placed(values, slots, [t.clone() for t in tensors])
         return flat(find_operator(case.name)(*given))
 
-    alone = function(None, *at(values, slots))
-    given = [tengen.stack([t] * EXAMPLES) for t in at(values, slots)]
+    shared = at(values, slots)
+    stacked = [tengen.stack([t] * EXAMPLES) for t in shared]
     marker = tengen.zeros(EXAMPLES)
-    for randomness in ("same", "different"):
+    alone = function(None, *shared)
+    random = any(
+        not alike(pair) for _ in range(DRAWS) for pair in zip(alone, function(None, *shared), strict=True)
+    )
+    own_only = declared.writes(declared.operators()[case.name])  # what all have cannot become different
+    for randomness, own in itertools.product(("same", "different"), (True,) if own_only else (True, False)):
         with blamed(case, "random batching", RULE, f"vmap of {case.name} draws otherwise than one by one"):
-            found = tengen.vmap(function, randomness=randomness)(marker, *given)
-            for whole, single in zip(found, alone, strict=True):
+            mapped = tengen.vmap(function, (0, *[0 if own else None] * len(slots)), randomness=randomness)
+            drawn = [mapped(marker, *(stacked if own else shared)) for _ in range(DRAWS)]
+            for whole, single in zip(drawn[0], alone, strict=True):
                 if (whole.shape, whole.dtype) != ((EXAMPLES, *single.shape), single.dtype):
                     raise Mismatch(f"shape {tuple(whole.shape)}, {whole.dtype}")
-                alike = all(np.array_equal(e.numpy(), whole[0].numpy(), equal_nan=True) for e in whole)
-                if randomness == "same" and not alike:
-                    raise Mismatch('examples differ where randomness="same"')
-    again = function(None, *at(values, slots))
-    if any(not np.array_equal(a.numpy(), b.numpy()) for a, b in zip(alone, again, strict=True)):
+            same = all(alike(whole) for found in drawn for whole in found)
+            if same is not (randomness == "same" or not random):
+                raise Mismatch(
+                    f'examples {"are alike" if same else "differ"} where randomness="{randomness}"'
+                )
+    if random:
         with blamed(case, "random batching", RULE, f"vmap of {case.name} draws where randomness is an error"):
             try:
-                tengen.vmap(function)(marker, *given)
+                tengen.vmap(function)(marker, *stacked)
             except RuntimeError as error:
                 if "randomness error mode" not in str(error):
                     raise
             else:
                 raise Mismatch("there was no error")
+
+
+def alike(tensors: Any) -> bool:
+    """Whether all have the elements of the first."""
+    return all(np.array_equal(t.numpy(), tensors[0].numpy(), equal_nan=True) for t in tensors)
 
 
 # -- indices that are wrong in one example -----------------------------------------------------

@@ -101,6 +101,28 @@ def test_a_vjp_inside_of_vmap_is_mapped_again() -> None:
     assert close(vmap(vmap(rows))(pairs), tengen.stack([vmap(rows)(p) for p in pairs]))
 
 
+@pytest.mark.parametrize("first", sorted(set(TRANSFORMS) - {"jacfwd", "hessian"}))  # their own vmap refuses
+def test_each_example_draws_its_own_in_every_transform(first: str) -> None:
+    """Or all the same, as the vmap around was told; the numbers are those of one call each."""
+
+    def noise(x: Any) -> Any:
+        draws.append(1)
+        return x * x * tengen.rand(x.shape, dtype=x.dtype)
+
+    xs = tengen.ones(4, 2, dtype=tengen.float64)
+    for randomness in ("same", "different"):
+        draws: list[int] = []
+        if "vmap" in first:  # an inner one says itself what it wants
+            inner = lambda x: vmap(noise, randomness="different")(tengen.stack([x, x]))  # noqa: E731
+            found = vmap(inner, randomness=randomness)(xs)
+            assert (found[:, 0] != found[:, 1]).all()
+        else:
+            found = vmap(chain(tengen, (first,), noise), randomness=randomness)(xs)
+        assert len(draws) == 1
+        alike = [bool((found[i] == found[0]).all()) for i in range(1, 4)]
+        assert alike == [randomness == "same"] * 3
+
+
 def test_exceptions_leave_no_level() -> None:
     def fails(x: Any) -> Any:
         raise KeyError("stop")

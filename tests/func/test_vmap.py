@@ -33,6 +33,31 @@ def test_in_dims(m: ModuleType, in_dims: Any) -> None:
     assert m.vmap(lambda v: v.sum(), in_dims=in_dims)(x).tolist() == x.sum(1 - dim % 2).tolist()
 
 
+@pytest.mark.parametrize("in_dim", range(4))
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda m, v: v.sin(),
+        lambda m, v: v.sum(0),
+        lambda m, v: v.reshape(-1),
+        lambda m, v: v.transpose(0, 1) + 1,
+        lambda m, v: v[0].cumsum(-1),
+        lambda m, v: m.cat([v, v], 1),
+        lambda m, v: v @ m.ones(v.shape[-1], 2),
+        lambda m, v: v.clone().mul_(m.arange(float(v.shape[-1]))),
+        lambda m, v: m.stack([v.amax(0), v.amin(0)], -1),
+    ],
+)
+def test_every_dimension_of_many(m: ModuleType, function: Any, in_dim: int) -> None:
+    """The others keep their order, before the function and behind it."""
+    x = m.arange(120.0).reshape(2, 3, 4, 5)
+    examples = [function(m, v) for v in x.unbind(in_dim)]
+    for out_dim in range(examples[0].ndim + 1):
+        for dims in ((in_dim, out_dim), (in_dim - 4, out_dim - examples[0].ndim - 1)):
+            found = m.vmap(lambda v: function(m, v), *dims)(x)
+            assert m.allclose(found, m.stack(examples, out_dim)) and found.ndim == examples[0].ndim + 1
+
+
 def test_trees_of_arguments(m: ModuleType) -> None:
     x = matrix(m)
 
