@@ -27,6 +27,35 @@ def test_item_and_tolist():
         meta.tolist()
 
 
+CONVERSIONS = {
+    "item": (lambda t: t.item(), RuntimeError, "a Tensor with {n} elements cannot be converted to Scalar"),
+    "bool": (bool, RuntimeError, "Boolean value of Tensor with {many} is ambiguous"),
+    "is_nonzero": (
+        lambda t: t.is_nonzero(),
+        RuntimeError,
+        "Boolean value of Tensor with {many} is ambiguous",
+    ),
+    "int": (int, ValueError, "only one element tensors can be converted to Python scalars"),
+    "float": (float, ValueError, "only one element tensors can be converted to Python scalars"),
+    "complex": (complex, ValueError, "only one element tensors can be converted to Python scalars"),
+    "index": (operator.index, TypeError, "only integer tensors of a single element can be converted"),
+}
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1), (0,), (2, 0), (2,), (1, 2), (2, 2)], ids=str)
+def test_one_element_is_a_number(name, shape):
+    """Whatever the number of dimensions; none and several are errors."""
+    convert, error, text = CONVERSIONS[name]
+    x = tengen.full(shape, 3, dtype=tengen.int64)
+    if x.numel() == 1:
+        assert convert(x) == (True if name in ("bool", "is_nonzero") else 3)
+        return
+    many = "more than one value" if x.numel() else "no values"
+    with pytest.raises(error, match=text.format(n=x.numel(), many=many)):
+        convert(x)
+
+
 def test_truth():
     assert tengen.tensor(0.5) and not tengen.tensor([[0]]) and tengen.tensor(math.nan)
     with pytest.raises(RuntimeError, match="Boolean value of Tensor with more than one value is ambiguous"):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import tengen
-from tengen.interception import Layer, active
+from tengen.interception import Layer, active, observers
 
 
 @pytest.fixture(autouse=True)
@@ -79,6 +81,36 @@ def test_a_layer_sleeps_unless_it_is_overtaken() -> None:
         assert active[-2:] == [older, newer]
     assert not older.sleep()  # it is not there
     assert older not in active
+
+
+class Marked(Layer):
+    """Notes that it was called; those in capitals only look on."""
+
+    def __init__(self, mark: str, seen: list[str]) -> None:
+        self.mark, self.seen = mark, seen
+        self.observer = mark.isupper()
+
+    def __call__(self, operator: Any, arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> Any:
+        self.seen.append(self.mark)
+        return proceed(*arguments)
+
+
+@pytest.mark.parametrize(
+    "entered", [*map("".join, itertools.permutations("aBcD")), "Ba", "aB", "BCa", "aBCDe"]
+)
+def test_observers_come_before_all_others(entered: str) -> None:
+    """In whatever order they came; among their own kind the newest is called first."""
+    seen: list[str] = []
+    x = tengen.ones(2)
+    with contextlib.ExitStack() as stack:
+        for mark in entered:
+            stack.enter_context(Marked(mark, seen))
+        x.neg()
+        newest = entered[::-1]
+        assert "".join(seen) == "".join(filter(str.isupper, newest)) + "".join(filter(str.islower, newest))
+        assert [found.mark for found in observers()] == list(filter(str.isupper, entered))
+    x.neg()
+    assert len(seen) == len(entered)
 
 
 @pytest.mark.parametrize("transform", ["vmap", "jvp"])
