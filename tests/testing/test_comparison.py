@@ -57,6 +57,8 @@ def comparisons() -> dict[str, Program]:
         "lengths": of(plain([1.0]), plain([1.0, 2.0])),
         "list and tuple": of(plain([1.0]), plain((1.0,))),
         "keys": of(plain({"a": 1}), plain({"b": 1})),
+        "more keys": of(plain({"a": 1, "b": 1}), plain({"a": 1})),
+        "fewer keys": of(plain({"a": 1}), plain({"a": 1, "b": 1})),
         "nested": of(plain({"a": [1.0, 2.0]}), plain({"a": [1.0, 3.0]})),
         "message": of(t([1.0]), t([2.0]), msg="no"),
         "made message": of(t([1.0]), t([2.0]), msg=lambda text: f"no: {len(text) > 5}"),
@@ -75,20 +77,79 @@ def outcome(program: Program, library: Any) -> str:
     return "close"
 
 
+TENSORS = "AssertionError: Tensor-likes are not "
+SCALARS = "AssertionError: Scalars are not "
+KEYS = "AssertionError: The keys of the mappings do not match"
 EXPECTED = {
     "equal": "close",
     "near": "close",
-    "values": "AssertionError: Tensor-likes are not close!",
-    "integers": "AssertionError: Tensor-likes are not equal!",
+    "values": TENSORS + "close!",
+    "matrix": TENSORS + "close!",
+    "zero": TENSORS + "close!",
+    "0-d": SCALARS + "close!",
+    "integers": TENSORS + "equal!",
+    "bools": TENSORS + "equal!",
+    "complex": TENSORS + "close!",
     "shapes": "AssertionError: The values for attribute 'shape' do not match",
     "dtypes": "AssertionError: The values for attribute 'dtype' do not match",
-    "nan": "AssertionError: Tensor-likes are not close!",
+    "dtypes unchecked": "close",
+    "half": "close",
+    "nan": TENSORS + "close!",
+    "equal nan": "close",
+    "infinity": "close",
     "one tolerance": "ValueError: Both 'rtol' and 'atol' must be either specified or omitted",
-    "lengths": "AssertionError: The length of the sequences mismatch: 1 != 2",
-    "nested": "AssertionError: Scalars are not close!",
-    "message": "AssertionError: no",
+    "tolerances": "close",
+    "empty": "close",
+    "numbers": SCALARS + "close!",
+    "ints": SCALARS + "equal!",
+    "types of numbers": "AssertionError: The (d)types do not match",
+    "truth": "AssertionError: Booleans mismatch: True is not False",
+    "none": "AssertionError: None mismatch: None is not 1",
     "strings": "TypeError: ",
+    "tensor and number": "TypeError: ",
+    "arrays": TENSORS + "close!",
+    "lengths": "AssertionError: The length of the sequences mismatch: 1 != 2",
+    "list and tuple": "close",
+    "keys": KEYS,
+    "more keys": KEYS,
+    "fewer keys": KEYS,
+    "nested": SCALARS + "close!",
+    "message": "AssertionError: no",
+    "made message": "AssertionError: no: True",
 }
+
+
+#: rtol and atol, as PyTorch's documentation lists them; integers and bools are compared exactly.
+TOLERANCES = {
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+    "complex64": (1.3e-6, 1e-5),
+    "complex128": (1e-7, 1e-7),
+    "int64": (0.0, 0.0),
+    "bool": (0.0, 0.0),
+}
+
+
+@pytest.mark.parametrize("library", ["tengen", pytest.param("torch", marks=pytest.mark.oracle)])
+@pytest.mark.parametrize("wide", ["float64", "complex128"])
+@pytest.mark.parametrize("name", TOLERANCES)
+def test_the_wider_of_two_tolerances_is_allowed(library: str, wide: str, name: str) -> None:
+    """``|actual - expected| <= atol + rtol |expected|``, just within and just beyond."""
+    lib = pytest.importorskip(library)
+    rtol, atol = (max(pair) for pair in zip(TOLERANCES[name], TOLERANCES[wide], strict=True))
+    actual = lib.tensor([1.0], dtype=getattr(lib, name))
+    for part, near in ((0.99, True), (1.01, False)):
+        # Of what differs from 1 by this part of what is allowed.
+        for expected in ((1 + part * atol) / (1 - part * rtol), (1 - part * atol) / (1 + part * rtol)):
+            pair = actual, lib.tensor([expected], dtype=getattr(lib, wide))
+            found = outcome(lambda lib, pair=pair: lib.testing.assert_close(*pair, check_dtype=False), lib)
+            assert (found == "close") is near, found
+
+
+def test_every_comparison_has_an_outcome() -> None:
+    assert set(EXPECTED) == set(COMPARISONS)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
