@@ -151,6 +151,16 @@ def test_what_wrong_values_have_in_common(factor: float, text: str) -> None:
     assert raised.value.error == pytest.approx(abs(factor - 1) * 3)
 
 
+def test_a_conjugate_is_told() -> None:
+    right = np.array([1 - 2j, 0.5 + 3j])
+    with pytest.raises(Mismatch) as raised:
+        close(right.conj(), right, 1e-6)
+    assert raised.value.help == "it is the conjugate of what it should be"
+    with pytest.raises(Mismatch) as raised:
+        close(right * 1j, right, 1e-6)
+    assert raised.value.help == ""
+
+
 def test_nan_is_the_worst() -> None:
     with pytest.raises(Mismatch) as raised:
         close(np.array([1.0, 5.0, np.nan]), np.array([1.0, 2.0, 3.0]), 1e-6)
