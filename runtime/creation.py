@@ -113,7 +113,9 @@ def asarray(
         return result
     if not requires_grad:
         return result.detach()
-    return (result.detach() if result is obj else result).requires_grad_()
+    made: Tensor = result.detach() if result is obj else result
+    made.requires_grad = True
+    return made
 
 
 def _check_alias(source: Tensor, wanted: DType | None, where: Any) -> None:
@@ -247,7 +249,8 @@ def _leaf(made: Tensor, requires_grad: bool) -> Tensor:
         return made
     if not (made.dtype.is_floating_point or made.dtype.is_complex):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return made.requires_grad_()
+    made.requires_grad = True
+    return made
 
 
 def _copied(data: Any, wanted: DType | None, where: Device | str | None) -> Tensor:

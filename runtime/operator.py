@@ -418,7 +418,8 @@ def make(
         raise TypeError(f"{function}(): argument 'requires_grad' must be bool, not {name}")
     result = dispatch_bound(public, arguments, {**keywords, "requires_grad": requires_grad})
     if result is UNHANDLED:
-        result = call(function, arguments, keywords).requires_grad_()
+        result = call(function, arguments, keywords)
+        result.requires_grad = True
     return result
 
 

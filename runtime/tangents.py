@@ -48,9 +48,11 @@ def _strided(
 def laid_out(tangent: Any, primal: Any, copied: bool = False) -> Any:
     """The tangent laid out as the primal is; a copy where it is not so yet, or ``copied``."""
     if wraps(tangent):
-        from tengen.func.batched import front, wrap
+        from tengen.func.batched import front, is_of, wrap
 
-        return wrap(laid_out(front(tangent), primal, copied), 0, tangent._layer)
+        layer = tangent._layer
+        value = front(primal) if is_of(primal, layer) else primal
+        return wrap(laid_out(front(tangent), value, copied), 0, layer)
     dense = primal._type.backend.lib.is_contiguous
     mine, its = tangent._array, primal._array
     if not copied and mine.ndim == its.ndim and dense(its) and dense(mine):  # the usual case, told at once

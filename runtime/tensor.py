@@ -218,7 +218,7 @@ class Tensor(
         """A leaf of class ``cls`` that shares the memory of ``data`` and not its history."""
         made = make_subclass(cls, data)
         if require_grad:
-            made.requires_grad_()
+            made.requires_grad = True
         return made
 
 

@@ -51,6 +51,16 @@ def switch(enabled: bool) -> None:
         grad_mode.enabled = enabled
 
 
+def inside_transform(method: str) -> str:
+    """The error text of a method that a function must not call while ``tengen.func`` transforms it."""
+    return (
+        f"You are attempting to call Tensor.{method}() (or perhaps using tengen.autograd.functional.* APIs) "
+        "inside of a function being transformed by a functorch transform. This is unsupported, please "
+        "attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+        f"{method}() outside of a function being transformed instead."
+    )
+
+
 def check_bool(function: str, argument: str, value: object) -> bool:
     """The value of a switch. Raises TypeError for what is no bool."""
     if not isinstance(value, bool):

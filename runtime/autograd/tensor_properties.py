@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tengen.autograd.autograd_meta import AutogradMeta, meta_of
 from tengen.autograd.edge import Edge
-from tengen.autograd.grad_mode import grad_mode
+from tengen.autograd.grad_mode import grad_mode, inside_transform
 from tengen.autograd.hooks import NodeExtra, RemovableHandle, add_hook, add_to, extra_of
 from tengen.autograd.view import StaleView, differentiable
 from tengen.interception import active, tell_handed
@@ -72,12 +72,17 @@ class AutogradProperties(TensorBase):
         self._requires_grad = value
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Set ``requires_grad``, and return the tensor. Errors as for the attribute."""
+        """Set ``requires_grad``, and return the tensor.
+
+        Errors as for the attribute; and RuntimeError inside a function that ``tengen.func`` transforms.
+        """
         if not isinstance(requires_grad, bool):
             raise TypeError(
                 "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
                 + type(requires_grad).__name__
             )
+        if grad_mode.transforms:
+            raise RuntimeError(inside_transform("requires_grad_"))
         self.requires_grad = requires_grad
         return self
 
@@ -162,10 +167,13 @@ class AutogradProperties(TensorBase):
     def retain_grad(self) -> None:
         """Let backward passes fill ``grad`` though the tensor is not a leaf.
 
-        Raises RuntimeError when it does not require gradients; nothing happens for a leaf.
+        Raises RuntimeError when it does not require gradients, and inside a function that ``tengen.func``
+        transforms; nothing happens for a leaf.
         """
         if not self._requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if grad_mode.transforms:
+            raise RuntimeError(inside_transform("retain_grad"))
         if self._edge is None:
             return
         meta = meta_of(self)

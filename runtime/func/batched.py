@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from tengen.autograd.grad_mode import inside_transform
 from tengen.function_dispatch import disabled_impl
 from tengen.interception import layers
 from tengen.memory_format import contiguous_format
@@ -31,12 +32,6 @@ _ITEM = (
 _CONTROL_FLOW = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't "
     "support that yet."
-)
-_REQUIRES_GRAD = (
-    "You are attempting to call Tensor.requires_grad_() (or perhaps using tengen.autograd.functional.* APIs) "
-    "inside of a function being transformed by a functorch transform. This is unsupported, please attempt to "
-    "use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside "
-    "of a function being transformed instead."
 )
 _BACKWARD = (
     "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
@@ -149,11 +144,20 @@ class BatchedTensor(Tensor):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        raise RuntimeError(_REQUIRES_GRAD)
+        self._value.requires_grad = value
 
     def requires_grad_(self, requires_grad: bool = True) -> NoReturn:
         """RuntimeError: a function that is transformed is differentiated by transforms."""
-        raise RuntimeError(_REQUIRES_GRAD)
+        raise RuntimeError(inside_transform("requires_grad_"))
+
+    @property
+    def data(self) -> Tensor:
+        """RuntimeError: the examples have no memory of their own."""
+        raise RuntimeError("accessing `data` under vmap transform is not allowed")
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        raise RuntimeError("accessing `data` under vmap transform is not allowed")
 
     def backward(self, *args: Any, **keywords: Any) -> NoReturn:
         """RuntimeError: a function that is transformed is differentiated by transforms."""
@@ -167,15 +171,6 @@ class BatchedTensor(Tensor):
         """Forget the history of the examples."""
         self._value.detach_()
         return self
-
-    @property
-    def data(self) -> Tensor:
-        """The same examples without history, and with a version counter of their own."""
-        return wrap(self._value.data, self._bdim, self._layer)
-
-    @data.setter
-    def data(self, value: Tensor) -> None:
-        raise RuntimeError("vmap: the data of a tensor that is vmapped over cannot be assigned to")
 
     def retain_grad(self) -> None:
         """As for the value: see ``Tensor.retain_grad``."""

@@ -128,7 +128,7 @@ def vjp_of(
                     "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor "
                     f"with dtype {out._type.scalar_type}"
                 )
-        outside = level.recorded_outside and level.leads_outside(flat)
+        outside = level.leads_outside(flat)
         results = tree_unflatten([level.released(t) for t in flat], spec)
     vjp_fn = _pullback(level, flat, spec, tree_flatten(chosen)[1], outside)
     return (results, vjp_fn, aux) if has_aux else (results, vjp_fn)

@@ -116,7 +116,7 @@ class GradLevel:
         grad_mode.enabled = self.recorded_outside
         try:
             value = lower(given, self.batches) if self.batches else given
-            edge = gradient_edge(value) if grad_mode.enabled else None
+            edge = gradient_edge(value)  # for what ``vjp`` returns, which may be called where recording is on
         finally:
             grad_mode.enabled = True
         handed = lift(self._leaf(value, edge), self.batches)
@@ -160,7 +160,7 @@ class GradLevel:
             found = execute(roots, grads, keep, create_graph, wanted, accumulate=False)
         results = [_zeros(n) if g is None else g for g, n in zip(found, self.inputs, strict=True)]
         if create_graph:
-            results = [self._released(r) for r in results]
+            results = [self._released(r, True) for r in results]
         return [lift(r, self.batches) for r in results]
 
     # -- histories
@@ -188,16 +188,17 @@ class GradLevel:
     def released(self, tensor: Any) -> Any:
         """What the function returned, as it is outside: with a history only where that leads there."""
         known = self._originals.get(id(tensor))
-        return self._released(tensor) if known is None else known[1]
+        return self._released(tensor, self.recorded_outside) if known is None else known[1]
 
-    def _released(self, tensor: Any) -> Any:
+    def _released(self, tensor: Any, recorded: bool) -> Any:
+        """A tensor with a history only where that leads outside, and is ``recorded`` there."""
         if wraps(tensor):
-            inner = self._released(tensor._value)
+            inner = self._released(tensor._value, recorded)
             return tensor if inner is tensor._value else wrap(inner, tensor._bdim, tensor._layer)
         edge = gradient_edge(tensor)
-        inside = edge is not None and self._is_inside(edge[0])
+        inside = edge is not None and self._is_inside(edge[0], recorded)
         tangents = tangents_of(tensor)
-        kept = [(level, self._released(t)) for level, t in tangents]
+        kept = [(level, self._released(t, recorded)) for level, t in tangents]
         same = all([before[1] is after[1] for before, after in zip(tangents, kept, strict=True)])
         if not inside and same and not (tensor._edge is None and self._owns(edge)):
             return tensor
@@ -212,11 +213,11 @@ class GradLevel:
     def _owns(self, edge: Edge | None) -> bool:
         return edge is not None and isinstance(edge[0], LevelInput) and edge[0].run is self.run
 
-    def _is_inside(self, node: Node) -> bool:
+    def _is_inside(self, node: Node, recorded: bool) -> bool:
         """Whether a history that ends at ``node`` is none outside."""
         if node.sequence_nr < self.start or node.sequence_nr == LEAF_SEQUENCE_NR:
             return False  # what the function only handed on
-        return not self.recorded_outside or not self._escapes(node)
+        return not recorded or not self._escapes(node)
 
 
 def histories(tensor: Any) -> list[Edge]:

@@ -9,6 +9,7 @@ from typing import Any
 from tengen.func.batched import is_of, vmap_levels, wrap
 from tengen.func.level import VmapLevel
 from tengen.generated.functions import cat
+from tengen.random import default_generator
 from tengen.tensor_base import TensorBase
 from tengen.utils.pytree import (
     TreeSpec,
@@ -83,8 +84,11 @@ class _Call:
         """The results for so many examples at a time, joined."""
         flat, dims, spec, size = self._arguments(args, kwargs)
         parts = []
+        state = default_generator.get_state()
         for start in range(0, max(size, 1), chunk):
             count = min(chunk, size - start)
+            if self.randomness == "same":  # as the first ones
+                default_generator.set_state(state)
             given = [t if d is None else t.narrow(d, start, count) for t, d in zip(flat, dims, strict=True)]
             parts.append(self._mapped(given, dims, spec, count))
         out_dims, _, out_spec = parts[0]

@@ -1,0 +1,99 @@
+"""What a function must not do while it is transformed, and what it may: the same in tengen and in torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+TRANSFORMS = ("grad", "jvp", "vmap")
+
+
+def transformed(m: ModuleType, transform: str, function: Callable[[Any], Any]) -> Any:
+    """The function run by a transform."""
+    x = m.ones(2, 3) if transform == "vmap" else m.ones(3)
+    if transform == "jvp":
+        return m.func.jvp(function, (x,), (x,))
+    return getattr(m.func, transform)(function)(x)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_requires_grad_(m: ModuleType, transform: str, requires_grad: bool) -> None:
+    for change in (lambda x: x, lambda x: x.detach(), lambda x: m.ones(3)):
+        with pytest.raises(RuntimeError, match=r"Tensor\.requires_grad_\(\).*functional"):
+            transformed(m, transform, lambda x, c=change: (c(x).requires_grad_(requires_grad) * x).sum())
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f, x: f.jacobian(lambda y: y**2, x),
+        lambda f, x: f.hessian(lambda y: (y**2).sum(), x),
+        lambda f, x: f.vjp(lambda y: y**2, x, x)[1],
+        lambda f, x: f.jvp(lambda y: y**2, x, x)[1],
+    ],
+)
+def test_functional(m: ModuleType, transform: str, call: Callable[[Any, Any], Any]) -> None:
+    """They make leaves, of which gradients of the transform would be zeros."""
+    with pytest.raises(RuntimeError, match="use the functorch transforms"):
+        transformed(m, transform, lambda x: call(m.autograd.functional, x).sum())
+
+
+def test_retain_grad(m: ModuleType) -> None:
+    def function(x: Any) -> Any:
+        y = x * 2
+        y.retain_grad()
+        return y.sum()
+
+    with pytest.raises(RuntimeError, match=r"Tensor\.retain_grad\(\)"):
+        m.func.grad(function)(m.ones(2))
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_new_leaves_may_be_made(m: ModuleType, transform: str) -> None:
+    for make in (
+        lambda x: m.ones(3, requires_grad=True),
+        lambda x: m.tensor([1.0, 2.0, 3.0], requires_grad=True),
+        lambda x: m.asarray([1.0, 2.0, 3.0], requires_grad=True),
+        lambda x: x.new_ones(3, requires_grad=True),
+    ):
+        transformed(m, transform, lambda x, make=make: (make(x) * x).sum())
+
+
+def test_data_under_vmap(m: ModuleType) -> None:
+    with pytest.raises(RuntimeError, match="accessing `data` under vmap transform is not allowed"):
+        m.vmap(lambda x: x.data * 2)(m.ones(3))
+
+
+def test_a_pullback_made_under_no_grad_records_where_it_is_called(m: ModuleType) -> None:
+    x = m.tensor(3.0, requires_grad=True)
+    with m.no_grad():
+        value, pullback = m.func.vjp(lambda x: x**2, x)
+        (silent,) = pullback(m.tensor(1.0))
+    (found,) = pullback(m.tensor(1.0))
+    assert not value.requires_grad and not silent.requires_grad and found.requires_grad
+    assert m.autograd.grad(found, x)[0].item() == 2.0
+
+
+def test_the_same_numbers_in_all_chunks(m: ModuleType) -> None:
+    def drawn(chunk_size: int | None) -> list[list[float]]:
+        m.manual_seed(5)
+        found: list[list[float]] = m.vmap(lambda x: x + m.rand(2), randomness="same", chunk_size=chunk_size)(
+            m.zeros(6, 1)
+        ).tolist()
+        return found
+
+    assert drawn(4) == drawn(1) == drawn(None) == [drawn(None)[0]] * 6
+    m.manual_seed(5)
+    different = m.vmap(lambda x: x + m.rand(2), randomness="different", chunk_size=2)(m.zeros(6, 1)).tolist()
+    assert len({tuple(row) for row in different}) == 6
+
+
+@pytest.mark.parametrize("randomness", ["same", "different"])
+def test_random_numbers_in_forward_mode(m: ModuleType, randomness: str) -> None:
+    found = m.func.jacfwd(lambda x: m.bernoulli(x) + x, randomness=randomness)(m.full((3,), 0.5))
+    assert found.tolist() == m.eye(3).tolist()
