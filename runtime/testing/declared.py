@@ -214,7 +214,7 @@ def implemented(spec: NodeSpec) -> set[str]:
 
 #: What pointwise operators are tried on when they declare no samples.
 _UNARY = ("[3, 4]", "[]", "[0, 3]")
-_BINARY = ("[3, 4], [3, 4]", "[3, 1], [1, 4]", "[], [2, 3]", "[0, 3], [3]")
+_BINARY = ("[3, 4], [3, 4]", "[3, 1], [1, 4]", "[], [2, 3]", "[3], [2, 3]", "[0, 3], [3]")
 
 
 def good_samples(operator: Operator) -> list[Sample]:

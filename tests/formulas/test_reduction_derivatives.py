@@ -92,6 +92,8 @@ def test_log_sums_of_minus_infinity() -> None:
     x = leaf([-inf, 0.0, 0.0])
     assert gradient(x.logsumexp(0), x) == [0, 0.5, 0.5]
     assert gradient(x.logcumsumexp(0)[-1], x) == pytest.approx([0, 0.5, 0.5])
+    nothing = leaf([-inf, -inf])
+    assert gradient(nothing.logsumexp(0), nothing) == [0, 0]
 
 
 def test_sorting_carries_the_gradient_back() -> None:

@@ -85,20 +85,22 @@ def test_what_is_not_finite_stays_behind(wrong: float, shape: tuple[int, ...], d
 
 
 @pytest.mark.usefixtures("small")
-def test_sums_that_leave_float32_and_come_back() -> None:
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_that_leave_float32_and_come_back(sign: int) -> None:
     array = np.zeros((1, 100), np.float32)
-    array[0, 10:14] = 3e38, 3e38, -3e38, -3e38
+    array[0, 10:14] = np.array([3e38, 3e38, -3e38, -3e38]) * sign
     expected = np.add.accumulate(array, 1, np.float64)
     with np.errstate(over="ignore"):
         rounded = expected.astype(np.float32)
-        assert np.isinf(rounded[0, 11]) and rounded[0, 12] == np.float32(3e38)
+        assert np.isinf(rounded[0, 11]) and rounded[0, 12] == np.float32(3e38) * sign
         np.testing.assert_array_equal(scans.cumsum(array, 1, None), rounded)
 
 
-def test_the_error_of_a_long_sum_does_not_grow() -> None:
-    array = np.full(1 << 18, 0.1, np.float32)
+@pytest.mark.parametrize("lanes", [(), (running_sums.INNER["f"],)])
+def test_the_error_of_a_long_sum_does_not_grow(lanes: tuple[int, ...]) -> None:
+    array = np.full((1 << 18, *lanes), 0.1, np.float32)
     found = scans.cumsum(array, 0, None)
-    expected = np.float64(np.float32(0.1)) * np.arange(1, array.size + 1)
+    expected = np.float64(np.float32(0.1)) * np.arange(1, len(array) + 1).reshape(-1, *[1 for _ in lanes])
     assert np.all(np.abs(found - expected) <= bound(array, 0, False))
     assert np.all(np.abs(scans.cumsum_backward(array, 0) - expected[::-1]) <= bound(array, 0, True))
 

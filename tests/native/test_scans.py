@@ -124,3 +124,20 @@ def test_linear_scan(shape: tuple[int, int], reverse: bool) -> None:
         expected[i] += factor[i] * expected[i + 1 if reverse else i - 1]
     same(kernels.linear_scan(start, factor, 0, reverse), expected)
     same(kernels.linear_scan(start.T, factor.T, 1, reverse).T, expected)
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply])
+@pytest.mark.parametrize(
+    ("length", "lanes"),
+    [(kernels.LONG, 3), (kernels.LONG + 1, 1), (kernels.LONG + 1, 3), (kernels.LARGE - 1, 1)],
+)
+def test_long_scans_of_single_precision_are_rounded_once(ufunc: Any, length: int, lanes: int) -> None:
+    """What is accumulated in float64 is off by half of the last digit, and by float64's own rounding."""
+    array = np.random.default_rng(0).uniform(0.9, 1.1, (length, lanes)).astype(np.float32)
+    kernel = kernels.cumsum if ufunc is np.add else kernels.cumprod
+    exact = ufunc.accumulate(array, 0, np.longdouble)
+    roundings = 1 if length > kernels.LONG else length
+    allowed = (roundings * np.finfo(np.float32).eps / 2 + length * np.finfo(np.float64).eps) * exact
+    for found in (kernel(array, 0, None), kernel(np.ascontiguousarray(array.T), 1, None).T):
+        assert found.dtype == np.float32
+        assert np.all(np.abs(found - exact) <= allowed)

@@ -305,3 +305,60 @@ def test_histc(torch: Any, dtype: str, bounds: tuple[int, int]) -> None:
                 lambda x, n=bins: torch.histc(x, n, *bounds),
                 a,
             )
+
+
+# -- numbers of all kinds in large arrays, beside definitions element by element ------------------------
+
+
+def strange(shape: tuple[int, ...]) -> Any:
+    """Numbers among which there are equal ones, infinities and NaN; the last row has hardly anything else."""
+    rng = np.random.default_rng(3)
+    array = rng.integers(-50, 50, shape).astype(np.float32)
+    for value in (nan, inf, -inf):
+        array[rng.random(shape) < 0.01] = value
+    array[-1] = rng.choice([nan, inf, -inf], shape[1:])
+    return array
+
+
+@pytest.mark.parametrize("shape", [(3, 2000), (40, 300), (3, 20000)])
+@pytest.mark.parametrize("k", [1, 7, 100, 299])
+@pytest.mark.parametrize("largest", [True, False])
+def test_topk_of_strange_numbers(shape: tuple[int, int], k: int, largest: bool) -> None:
+    """NaN is greatest, and equal elements are different places."""
+    array = strange(shape)
+    values, places = kernels.topk(array, k, 1, largest, True)
+    expected = np.sort(array, 1)  # NaN last
+    np.testing.assert_array_equal(values, expected[:, ::-1][:, :k] if largest else expected[:, :k])
+    np.testing.assert_array_equal(np.take_along_axis(array, places, 1), values)
+    assert all(len(set(row)) == k for row in places.tolist())
+
+
+@pytest.mark.parametrize("count", [0, 1, 8, 9, 200])
+@pytest.mark.parametrize("invert", [False, True])
+def test_nan_is_among_nothing(count: int, invert: bool) -> None:
+    elements = strange((5, 2000))
+    among = np.r_[nan, -inf, 3, np.arange(100.0, 300.0)].astype(np.float32)[:count]
+    expected = np.array([any(e == a for a in among) for e in elements.ravel()]).reshape(elements.shape)
+    np.testing.assert_array_equal(kernels.isin(elements, among, False, invert), expected ^ invert)
+
+
+def bisected(sequence: Any, value: Any, right: bool) -> int:
+    """Where a value goes in a sequence."""
+    low, high = 0, len(sequence)
+    while low < high:
+        middle = (low + high) // 2
+        if sequence[middle] > value or (not right and sequence[middle] == value):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@pytest.mark.parametrize("end", [[], [inf], [nan], [inf, nan, nan]])
+@pytest.mark.parametrize("right", [False, True])
+def test_searches_for_strange_numbers(end: list[float], right: bool) -> None:
+    """The halves are chosen by what stands in the middle, which NaN is neither less nor greater than."""
+    sequence = np.r_[np.arange(-40.0, 40.0).repeat(2), end].astype(np.float32)
+    values = strange((2, 500))
+    found = kernels.searchsorted(sequence, values, False, right, None, None)
+    np.testing.assert_array_equal(found, np.vectorize(lambda value: bisected(sequence, value, right))(values))

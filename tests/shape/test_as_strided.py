@@ -109,3 +109,15 @@ def test_as_strided_scatter_keeps_the_geometry() -> None:
         if m is torch:
             expected = said
     assert said == expected
+
+
+def test_the_gradient_counts_from_where_the_input_begins() -> None:
+    x = tengen.arange(6.0)[2:].detach().requires_grad_()
+    (found,) = tengen.autograd.grad(x.as_strided((2,), (1,), 3), x, tengen.tensor([5.0, 7.0]))
+    assert found.tolist() == [0, 5, 7, 0]
+
+
+def test_memory_that_an_input_shows_several_times_shares_its_gradient_out() -> None:
+    x = tengen.zeros(1).expand(3).detach().requires_grad_()
+    (found,) = tengen.autograd.grad(x.as_strided((1,), (1,), 0), x, tengen.tensor([6.0]))
+    assert found.tolist() == [2, 2, 2]
