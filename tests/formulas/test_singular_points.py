@@ -73,3 +73,6 @@ def test_determinants_of_singular_matrices(rank: int) -> None:
             for mode in modes:
                 found, expected = mode(found), mode(expected)
             assert tengen.allclose(found(a), expected(a), atol=1e-12)
+    turned = (a * (1 + 2j)).requires_grad_()
+    gradients = [tengen.autograd.grad(f(turned).real, turned)[0] for f in (tengen.linalg.det, by_minors)]
+    assert tengen.allclose(*gradients, atol=1e-12)

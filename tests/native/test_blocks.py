@@ -319,6 +319,23 @@ def test_memory_that_nobody_needs_takes_the_result(runs: Runs, threads: int) -> 
     assert same(columns, expected)
 
 
+def test_what_has_been_written_over_is_not_computed_again(runs: Runs, threads: int) -> None:
+    x, lock, calls = np.arange(5000.0), threading.Lock(), []
+
+    def function(a: np.ndarray) -> np.ndarray:
+        with lock:
+            calls.append(a.shape)
+            if len(calls) == 3:
+                raise RuntimeError("once")
+        return a * a + 1
+
+    with pytest.raises(RuntimeError, match="once"):
+        in_blocks(function, x, into=x)
+    calls.clear()
+    y = np.arange(5000.0)  # where nothing is written over, the whole says what is wrong, or that nothing is
+    assert same(in_blocks(function, y), y * y + 1)
+
+
 def test_scratch_is_given_where_all_is_of_one_dtype(runs: Runs, threads: int) -> None:
     given = []
 

@@ -295,13 +295,13 @@ def test_masked_attention() -> None:
 
 def test_dropout_is_random_and_scaled() -> None:
     tengen.manual_seed(3)
-    x = tengen.ones(100, 100, requires_grad=True)
+    x = tengen.full((100, 100), 3.0, requires_grad=True)
     out = F.dropout(x, 0.25)
     kept = (out != 0).numpy()
     assert abs(kept.mean() - 0.75) < 0.03
-    np.testing.assert_allclose(out.detach().numpy(), kept / np.float32(0.75), rtol=1e-6)
+    np.testing.assert_allclose(out.detach().numpy(), 3 * kept / np.float32(0.75), rtol=1e-6)
     out.sum().backward()
-    np.testing.assert_allclose(x.grad.numpy(), out.detach().numpy(), rtol=1e-6)
+    np.testing.assert_allclose(x.grad.numpy(), kept / np.float32(0.75), rtol=1e-6)
     tengen.manual_seed(3)
     assert (F.dropout(x, 0.25) == out).all()
     channels = F.dropout2d(tengen.ones(20, 30, 2, 2), 0.5).numpy().reshape(600, 4)

@@ -1,0 +1,47 @@
+"""Arrays in another dtype or shape, and numbers as arrays hold them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tengen.native import cpu
+from tengen.native.creation import as_number
+
+SHAPES = [s for n in range(4) for s in itertools.product((1, 2, 3), repeat=n)]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64, np.complex128])
+def test_sums_to_a_shape(dtype: Any) -> None:
+    """What broadcasting would repeat is added, for every two shapes that go together."""
+    for found, shape in itertools.product(SHAPES, SHAPES):
+        try:
+            fits = np.broadcast_shapes(found, shape) == found
+        except ValueError:
+            continue
+        if fits:
+            array = np.arange(np.prod(found, dtype=int)).reshape(found).astype(dtype)
+            axes = [*range(array.ndim - len(shape))]
+            axes += [d for d in range(len(axes), array.ndim) if shape[d - len(axes)] == 1]
+            expected = array.sum(tuple(axes), keepdims=True).reshape(shape)
+            result = cpu.sum_to(array, shape)
+            assert result.dtype == dtype and result.shape == shape
+            np.testing.assert_array_equal(result, expected, f"{found} to {shape}")
+
+
+def test_float64_is_rounded_to_half_precision_by_way_of_float32() -> None:
+    """As in PyTorch: what float32 rounds to the middle of two halves becomes the even one of these."""
+    above, below = 1 + 2.0**-11 + 2.0**-40, 1 + 3 * 2.0**-11 - 2.0**-40
+    found = cpu.cast(np.array([above, -above, below]), np.dtype(np.float16))
+    assert found.tolist() == [1, -1, 1 + 2.0**-9]
+    assert np.float16(above) == 1 + 2.0**-10  # what one rounding would give
+
+
+@pytest.mark.parametrize("number", [0, 1, 255, -1, -128, -255, 3.9, True])
+def test_negative_numbers_wrap_in_unsigned_bytes(number: Any) -> None:
+    assert as_number(number, np.dtype(np.uint8)) == int(number) % 256
+    if number != 255 and abs(number) < 128:
+        assert as_number(number, np.dtype(np.int8)) == int(number)
