@@ -94,6 +94,10 @@ def test_log_sums_of_minus_infinity() -> None:
     assert gradient(x.logcumsumexp(0)[-1], x) == pytest.approx([0, 0.5, 0.5])
     nothing = leaf([-inf, -inf])
     assert gradient(nothing.logsumexp(0), nothing) == [0, 0]
+    (twice,) = tengen.autograd.grad(nothing.logsumexp(0), nothing, create_graph=True)
+    assert twice.tolist() == [0, 0]
+    _, tangent = tengen.func.jvp(lambda z: z.logsumexp(0), (nothing.detach(),), (tengen.ones_like(nothing),))
+    assert tangent.item() == 0
 
 
 def test_sorting_carries_the_gradient_back() -> None:

@@ -96,7 +96,9 @@ class Mutant:
         """What pytest is given."""
         given = tuple(shlex.split(self.tests))
         named = any(argument.startswith("tests/operators") for argument in given)
-        return given + OF_OPERATORS + OF_ALL if self.operators and not named else given
+        if not self.operators:
+            return given
+        return given + (() if named else OF_OPERATORS) + OF_ALL
 
     @property
     def regenerates(self) -> bool:

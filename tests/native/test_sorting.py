@@ -311,12 +311,13 @@ def test_histc(torch: Any, dtype: str, bounds: tuple[int, int]) -> None:
 
 
 def strange(shape: tuple[int, ...]) -> Any:
-    """Numbers among which there are equal ones, infinities and NaN; the last row has hardly anything else."""
+    """Numbers among which there are equal ones, infinities and NaN; some rows have hardly anything else."""
     rng = np.random.default_rng(3)
     array = rng.integers(-50, 50, shape).astype(np.float32)
     for value in (nan, inf, -inf):
         array[rng.random(shape) < 0.01] = value
     array[-1] = rng.choice([nan, inf, -inf], shape[1:])
+    array[0, 3:], array[1, 3:] = -inf, inf
     return array
 
 
