@@ -87,31 +87,39 @@ def masked(self: Ref, mask: Ref, value: Any) -> Ref:
 
 
 class _Index:
-    """An advanced index: tensors of ints that broadcast, and dimensions that stay."""
+    """An advanced index: tensors of ints that broadcast, masks, and dimensions that stay.
+
+    A mask stands for a tensor of ints for each of its dimensions, whose length only the model knows.
+    """
 
     def __init__(self, self_: Ref, indices: Any) -> None:
-        given = [None if i is None else i for i in indices]
-        self.dims = [d for d, i in enumerate(given) if i is not None]
-        for i in given:
-            if i is not None and i.dtype.name in ("bool", "uint8"):
-                raise Unsupported("a mask as an index gives results whose shape depends on elements")
+        self.source = self_
+        self.dims: list[int] = []
+        self.parts: list[Ref] = []
+        at = 0
+        for index in indices:
+            columns = [] if index is None else _columns(index)
+            self.dims += range(at, at + len(columns))
+            self.parts += columns
+            at += max(1, len(columns))
         self.rest = [d for d in range(self_.ndim) if d not in self.dims]
         self.adjacent = self.dims == list(range(self.dims[0], self.dims[-1] + 1)) if self.dims else True
-        self.shape = _broadcast([tuple(i.shape) for i in given if i is not None])
-        self.parts = [cast(i, int64) for i in given if i is not None]
-        self.source = self_
+        self.known = all(None not in p.shape for p in self.parts)
+        #: The shape of the index; where it has masks, only how many dimensions that has is known.
+        self.shape: tuple[int, ...] = _broadcast([tuple(p.shape) for p in self.parts])
 
     def where(self) -> Ref:
-        """The index as ONNX takes it: one vector for each place."""
-        columns = []
-        for dim, part in zip(self.dims, self.parts, strict=True):
-            size = self.source.shape[dim]
-            # ONNX's GatherND and ScatterND take negative indices too.
-            del size
-            wide = part if tuple(part.shape) == self.shape else onnx.Expand(part, int_vector(self.shape))
-            columns.append(onnx.Unsqueeze(wide, [len(self.shape)]))
+        """The index as ONNX takes it: one vector for each place. GatherND takes negative ones too."""
+        columns = [onnx.Unsqueeze(self._wide(part), [len(self.shape)]) for part in self.parts]
         made: Ref = onnx.Concat(*columns, axis=len(self.shape)) if len(columns) > 1 else columns[0]
         return made
+
+    def _wide(self, part: Ref) -> Ref:
+        if self.known:
+            return part if tuple(part.shape) == self.shape else onnx.Expand(part, int_vector(self.shape))
+        for other in self.parts:  # zeros of the other's shape, which the model knows
+            part = part if other is part else part + other * 0
+        return part
 
     @property
     def leading(self) -> list[int]:
@@ -123,6 +131,27 @@ class _Index:
         count, rest = len(self.shape), len(self.rest)
         before = sum(d < self.dims[0] for d in self.rest) if self.adjacent else 0
         return [*range(count, count + before), *range(count), *range(count + before, count + rest)]
+
+    def sizes(self, where: Ref) -> Ref:
+        """The shape of what is found, as a value; ``where`` is the index as ONNX takes it."""
+        rest = [self.source.shape[d] for d in self.rest]
+        before = self.placed().index(0)
+        if self.known:
+            return int_vector([*rest[:before], *self.shape, *rest[before:]])
+        own = onnx.Shape(where, start=0, end=-1)
+        parts = [int_vector(part) for part in (rest[:before], rest[before:])]
+        made: Ref = onnx.Concat(parts[0], own, parts[1], axis=0)
+        return made
+
+
+def _columns(index: Ref) -> list[Ref]:
+    """The tensors of ints that an index stands for: a mask, the places where it is true."""
+    if index.dtype.name not in ("bool", "uint8"):
+        return [cast(index, int64)]
+    if not index.ndim:
+        raise Unsupported("a mask without dimensions as an index")
+    found = onnx.NonZero(cast(index, bool_))
+    return [onnx.Gather(found, constant(d, int64), axis=0) for d in range(index.ndim)]
 
 
 def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
@@ -158,14 +187,12 @@ def put(self: Ref, indices: Any, values: Ref, accumulate: bool) -> Ref:
         return made
     index = _Index(self, indices)
     value = number(self)
-    shape = [*index.shape, *[self.shape[d] for d in index.rest]]
-    order = index.placed()
-    source = cast(values, value.dtype)
-    wide = onnx.Expand(source, int_vector([shape[d] for d in order]))
-    wide.shape = tuple(shape[d] for d in order)
+    where, order = index.where(), index.placed()
+    wide = onnx.Expand(cast(values, value.dtype), index.sizes(where))
+    wide.shape = (None,) * len(order)
     wide = permuted(wide, [order.index(d) for d in range(len(order))])
     made = onnx.ScatterND(
-        permuted(value, index.leading), index.where(), wide, reduction="add" if accumulate else "none"
+        permuted(value, index.leading), where, wide, reduction="add" if accumulate else "none"
     )
     made.shape = tuple(self.shape[d] for d in index.leading)
     return cast(permuted(made, [index.leading.index(d) for d in range(self.ndim)]), self.dtype)
