@@ -53,7 +53,7 @@ def prelu(self: Tensor, weight: Tensor) -> Tensor:
         weight = weight.reshape(channels, *[1] * (self.ndim - 2))
     elif weight.ndim:
         weight = weight.reshape(())
-    return F.where(self > 0, self, weight * self)
+    return F._prelu_kernel(self, weight)
 
 
 def safe_softmax(self: Tensor, dim: int, dtype: Any) -> Tensor:

@@ -193,7 +193,7 @@ def slogdet_backward(grads: Gradients, A: Tensor, sign: Tensor) -> Tensor:
 
 def slogdet_jvp(A: Tensor, A_t: Tensor, sign: Tensor, logabsdet: bool) -> Tensor:
     """The tangent of the logarithm, or of the sign: ``tr(A^-1 dA)`` is ``d log|det| + i d phase``."""
-    change = tengen.linalg.solve(A, A_t).diagonal(0, -2, -1).sum(-1)
+    change = tengen.linalg.solve_ex(A, A_t)[0].diagonal(0, -2, -1).sum(-1)
     if not A.is_complex():
         return change if logabsdet else tengen.zeros_like(sign)
     return tengen.real(change) if logabsdet else tengen.imag(change) * 1j * sign

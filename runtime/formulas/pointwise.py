@@ -48,10 +48,10 @@ def i1_backward(grad: Tensor, self: Tensor, order_0: Tensor, order_1: Tensor) ->
 
 
 def logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
-    """1 / (x * (1 - x)); outside [0, 1] NaN, or outside [eps, 1 - eps] 0."""
-    low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)
-    inside = (self >= low).logical_and(self <= 1.0 - low)
-    return tengen.where(inside, grad / (self * (1 - self)), outside)
+    """1 / (x * (1 - x)); outside [0, 1] NaN, or outside [eps, 1 - eps] 0. NaN is nowhere outside."""
+    low, beyond = (0.0, math.nan) if eps is None else (eps, 0.0)
+    outside = (self < low).logical_or(self > 1.0 - low)
+    return tengen.where(outside, beyond, grad / (self * (1 - self)))
 
 
 def sgn_backward(grad: Tensor, self: Tensor, sgn: Tensor) -> Tensor:
@@ -144,9 +144,3 @@ def pow_exponent_backward(grad: Tensor, self: Tensor | Number, exponent: Tensor,
     if not exponent.is_complex():
         at_zero = at_zero.logical_and(exponent >= 0)
     return tengen.where(at_zero, 0, grad * (result * self.log()).conj())
-
-
-def pow_jvp(self: Tensor, self_t: Tensor, exponent: Tensor, exponent_t: Tensor, result: Tensor) -> Tensor:
-    """The tangent of ``self ** exponent``."""
-    through_self = tengen.where(exponent == 0, 0, self_t * (exponent * self.pow(exponent - 1)))
-    return through_self + pow_exponent_backward(exponent_t.conj(), self, exponent, result).conj()

@@ -133,6 +133,7 @@ _MODULES = (
     "gradients",
     "memory",
     "tangents",
+    "edges",
     "batching",
     "symbolics",
 )

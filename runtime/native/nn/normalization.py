@@ -338,7 +338,7 @@ def native_group_norm_backward(
     plain, product = plain.reshape(N, C), product.reshape(N, C)
     grad_input = grad_weight = grad_bias = None
     if output_mask[1] and weight is not None:
-        by_group = product.reshape(N, group, -1) * rstd.reshape(N, group, 1)
+        by_group = product.reshape(N, group, C // group) * rstd.reshape(N, group, 1)
         grad_weight = np.add.reduce(by_group.reshape(N, C), 0)
     if output_mask[2]:
         grad_bias = np.add.reduce(plain, 0)
@@ -348,9 +348,9 @@ def native_group_norm_backward(
             scale *= weight
             plain, product = plain * weight, product * weight
         deviation = rstd.reshape(N, group, 1)
-        through_rstd = np.add.reduce(product.reshape(N, group, -1), 2, keepdims=True)
+        through_rstd = np.add.reduce(product.reshape(N, group, C // group), 2, keepdims=True)
         through_rstd *= deviation * deviation * deviation / -count
-        through_mean = np.add.reduce(plain.reshape(N, group, -1), 2, keepdims=True)
+        through_mean = np.add.reduce(plain.reshape(N, group, C // group), 2, keepdims=True)
         through_mean *= deviation / -count
         each = (N, group, C // group)
         grad_input = channels.combined(
