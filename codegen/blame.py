@@ -57,9 +57,11 @@ class Blame:
                 found = None if operator.reference is None else whole(operator.reference)
             case "alias":
                 found = self._alias(operator)
+            case "signature":
+                located = self.field(operator, "func", "name")
+                found = None if located is None else Spot(located.at(0), len(name.rpartition("::")[2]))
             case "sample":
-                chosen = (s.source for s in operator.samples if s.raises and s.source.value == what)
-                found = next((scalar(s) for s in chosen), None)
+                found = self._sample(operator, what)
         return found or self._kernel(operator, "")
 
     # -- kernels -------------------------------------------------------------------------------
@@ -92,6 +94,11 @@ class Blame:
             if isinstance(node, ast.FunctionDef) and node.name == function:
                 file = path.relative_to(self.runtime.parent).as_posix()
                 yield Place(file, node.lineno, 1), f"{function} is written here"
+
+    def origin(self, file: str, line: int) -> Place | None:
+        """A line of a function that a declaration names; None of one that is not of this project."""
+        path, root = Path(file), self.runtime.resolve().parent
+        return Place(path.relative_to(root).as_posix(), line, 1) if path.is_relative_to(root) else None
 
     # -- derivatives ---------------------------------------------------------------------------
 
@@ -170,6 +177,12 @@ class Blame:
         if tags is None or rule is None:
             return None
         return next((Spot(place, len(w)) for w, place in words(tags, Report()) if w == rule.kind), None)
+
+    def _sample(self, operator: Operator, text: str) -> Spot | None:
+        """A sample; that of the operator beside which one of nn.yaml is made."""
+        beside = [o for o in self.declared.operators if o.place == operator.place]
+        given = [s.source for o in beside for s in (*o.samples, *(e.sample for e in o.expected))]
+        return next((scalar(source) for source in given if source.value == text), None)
 
     def _alias(self, operator: Operator) -> Spot | None:
         """The results of the schema, where an alias is annotated or missing."""

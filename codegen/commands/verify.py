@@ -14,8 +14,12 @@ call, both values around the largest error, and a line of Python that shows it a
 
 Without names those operators are verified that differ from git's HEAD (or ``--since REV``): whose entries
 changed, whose kernels, formulas or references did, and those whose formulas call one of them. ``--all``
-verifies all. Nothing is written but the scratch folder, which is removed. The exit status is 1 when
-something is wrong, and 2 when there is nothing to go by.
+verifies all. Nothing is written but the scratch folder, which is removed.
+
+One mistake is told once, with the first call that shows it, and with what else does. An operator of which no
+value was compared, because it declares no ``reference``, is not among those that are verified: a warning says
+so. The exit status is 1 when something is wrong, with ``--strict`` also after such a warning, and 2 when
+there is nothing to go by.
 """
 
 from __future__ import annotations
@@ -31,11 +35,12 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from tengen.codegen.blame import Blame, Spot
+from tengen.codegen.blame import Blame
 from tengen.codegen.commands.progress import Progress
 from tengen.codegen.diagnostics import DeclarationErrors, Diagnostic, suggestion
 from tengen.codegen.gen import declarations_dir, output_dir, version
@@ -46,11 +51,11 @@ from tengen.codegen.touched import Folders, Touched, touched
 from tengen.codegen.workspace import Workspace, add_workspace
 
 Answer = dict[str, Any]
-Related = tuple[tuple[Place, str], ...]
 
 #: An operator for each process is too few: each loads what is declared.
 _A_PROCESS = 4
 _FEW = 12  # names that are listed
+_A_FEW = 3  # operators without a reference that are shown one by one
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,6 +71,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", "-j", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
     parser.add_argument(
         "--verbose", "-v", action="store_true", help="also tell what could not be verified, and why"
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="fail also where no value was compared, for want of a reference"
     )
     add_workspace(parser)
 
@@ -92,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
     report = Report(workspace, declared, changed)
     for answer in answers:
         report.add(answer)
-    return report.print(answers, time.monotonic() - began, options.verbose)
+    return report.print(answers, time.monotonic() - began, options)
 
 
 # -- which operators -----------------------------------------------------------------------------
@@ -311,14 +319,37 @@ class Worker:
 # -- what is printed -------------------------------------------------------------------------------
 
 
+@dataclass
+class Found:
+    """One cause: where it is, how it was seen first, and what else shows it."""
+
+    diagnostic: Diagnostic
+    lines: list[str]
+    seen: tuple[str, str]  # the operator and the title of the aspect that it was seen in first
+    also: dict[tuple[str, str], None] = field(default_factory=dict)  # the others
+
+    def add(self, operator: str, titles: Iterable[str]) -> None:
+        """Note what else shows it."""
+        self.also |= {(operator, title): None for title in titles if (operator, title) != self.seen}
+
+    def consequences(self) -> str:
+        """What else shows it, in words."""
+        by_operator: dict[str, list[str]] = {}
+        for operator, title in self.also:
+            by_operator.setdefault(operator, []).append(title)
+        own = by_operator.pop(self.seen[0], [])
+        others = [f"{operator}: {', '.join(titles)}" for operator, titles in by_operator.items()]
+        return "; ".join([*([", ".join(own)] if own else []), *others])
+
+
 class Report:
-    """Failures as diagnostics at their places."""
+    """Failures as diagnostics at their places, one for each cause."""
 
     def __init__(self, workspace: Workspace, declared: Declarations, changed: dict[str, set[str]]) -> None:
         self.declarations = workspace.declarations
         self.blame = Blame(declared, workspace.declarations, folders_of(workspace).runtime)
         self.changed = changed
-        self.found: dict[tuple[Place, str], tuple[Diagnostic, list[str]]] = {}
+        self.found: dict[Place, Found] = {}
         self.wrong: set[str] = set()
 
     def add(self, answer: Answer) -> None:
@@ -327,52 +358,89 @@ class Report:
             name = answer["operator"]
             trace = [f"  {line}" for line in answer["trace"].splitlines()[-12:]]
             message = f"{name} could not be checked: {answer['internal']}"
-            self.note(name, self.blame.spot(name, "kernel"), "internal", message, trace)
+            spot = self.blame.spot(name, "kernel")
+            diagnostic = Diagnostic(spot.place, message, spot.length, related=spot.related)
+            self.note(spot.place, name, Found(diagnostic, trace, (name, "internal")), ())
         for failure in answer.get("failures", ()):
-            name, (kind, what) = failure["operator"], self.part(failure)
-            spot = self.blame.spot(name, kind, what, failure["variant"])
-            related = [self.blame.spot(name, *part) for part in failure["doubtful"]]
-            extra = tuple((s.place, "or this is wrong, which it was compared with") for s in related)
-            self.note(name, spot, failure["aspect"], failure["message"], list(details(failure)), extra)
+            self.failure(answer["operator"], failure)
 
-    def part(self, failure: Answer) -> tuple[str, str]:
+    def failure(self, checked: str, failure: Answer) -> None:
+        """Note a failure that the check of an operator found; what is at fault may be of another one."""
+        name = failure["operator"]
+        kind, what, other = self.part(failure)
+        spot = self.blame.spot(other or name, kind, what, "" if other else failure["variant"])
+        compared = {kind, *(p[0] for p in failure["doubtful"])} == {"kernel", "reference"}
+        doubt = "or this is wrong" + (", which it was compared with" if compared else "")
+        doubtful = [self.blame.spot(of or name, kind, what) for kind, what, of in failure["doubtful"]]
+        related = [*spot.related, *((s.place, doubt) for s in doubtful if s.place != spot.place)]
+        origin = self.blame.origin(*failure["origin"]) if failure["origin"] and kind == "kernel" else None
+        if origin is not None:
+            related.append((origin, "it is raised here"))
+        diagnostic = Diagnostic(spot.place, failure["message"], spot.length, related=tuple(related))
+        found = Found(diagnostic, list(details(failure)), (name, failure["title"]))
+        self.note(origin or spot.place, other or name, found, ((checked, t) for t in failure["also"]))
+
+    def part(self, failure: Answer) -> tuple[str, str, str]:
         """What is at fault: of two things that disagree the one that has changed, where only one has."""
-        kind, what = failure["part"]
-        changed = self.changed.get(failure["operator"], set())
+        name, part = failure["operator"], failure["part"]
         for doubtful in failure["doubtful"]:
-            if KEYS.get(doubtful[0]) in changed and KEYS.get(kind) not in changed:
-                failure["doubtful"] = [[kind, what]]
-                name = failure["operator"]
-                failure["message"] = f"the {doubtful[0]} of {name} gives other values than its {kind}"
-                return doubtful[0], doubtful[1]
-        return kind, what
+            if self.has_changed(name, doubtful) and not self.has_changed(name, part):
+                failure["doubtful"] = [part]
+                if {part[0], doubtful[0]} == {"kernel", "reference"}:
+                    failure["message"] = f"the {doubtful[0]} of {name} gives other values than its {part[0]}"
+                part = doubtful
+                break
+        kind, what, other = part
+        return kind, what, other
 
-    def note(
-        self, name: str, spot: Spot, aspect: str, message: str, lines: list[str], extra: Related = ()
-    ) -> None:
-        """Note a failure, unless one in the same respect is noted at the same place."""
-        diagnostic = Diagnostic(spot.place, message, spot.length, related=(*spot.related, *extra))
+    def has_changed(self, name: str, part: Sequence[str]) -> bool:
+        """Whether the part of an operator is among what the edit touches."""
+        kind, what, other = part
+        changed = self.changed.get(other or name, set())
+        if kind == "gradient":
+            return any(what in key.removeprefix("derivative ").split(", ") for key in changed)
+        return KEYS.get(kind) in changed
+
+    def note(self, key: Place, name: str, found: Found, also: Iterable[tuple[str, str]]) -> None:
+        """Note a cause, or what shows one that is noted already."""
         self.wrong.add(name)
-        self.found.setdefault((spot.place, aspect), (diagnostic, lines))
+        first = self.found.setdefault(key, found)
+        for operator, title in (found.seen, *also):
+            first.add(operator, [title])
 
-    def print(self, answers: Sequence[Answer], seconds: float, verbose: bool) -> int:
+    def print(self, answers: Sequence[Answer], seconds: float, options: argparse.Namespace) -> int:
         """Print all that was found, and how much was verified. Returns the exit status."""
-        ordered = sorted(
-            self.found.values(), key=lambda f: (f[0].place.file, f[0].place.line, f[0].place.column)
-        )
-        for diagnostic, lines in ordered:
-            print("\n".join([diagnostic.render(self.line(diagnostic)), *lines]) + "\n")
-        if verbose:
+        places = [(f.diagnostic.place, f) for f in self.found.values()]
+        ordered = [f for p, f in sorted(places, key=lambda f: (f[0].file, f[0].line, f[0].column))]
+        for found in ordered:
+            also = found.consequences()
+            lines = [*found.lines, *([f"  also seen in: {also}"] if also else [])]
+            print("\n".join([found.diagnostic.render(self.line(found.diagnostic)), *lines]) + "\n")
+        without = [a["operator"] for a in answers if a.get("uncompared") == WITHOUT_REFERENCE]
+        for text in self.warnings(without, options.verbose):
+            print(f"{text}\n")
+        if options.verbose:
             print("\n".join(left_out(answers)))
-        checks = sum(a.get("checks", 0) for a in answers)
-        verified = (
-            f"{counted(len(answers), 'operator')} verified by {counted(checks, 'call')} in {seconds:.1f} s"
-        )
         if ordered:
-            print(f"{counted(len(ordered), 'error')} in {counted(len(self.wrong), 'operator')}; {verified}")
-            return 1
-        print(verified)
-        return 0
+            print(f"{counted(len(ordered), 'error')} in {counted(len(self.wrong), 'operator')}; ", end="")
+        print(summary(answers, seconds))
+        return 1 if ordered or (without and options.strict) else 0
+
+    def warnings(self, names: Sequence[str], all_: bool) -> Iterator[str]:
+        """What is told of operators of which no value was compared, though a reference could be declared."""
+        if len(names) > _A_FEW:
+            yield f"warning: no value of {len(names)} operators was compared: they declare no reference: " + (
+                ", ".join(names) if all_ else few(names)
+            )
+            return
+        for name in names:
+            spot = self.blame.spot(name, "signature")
+            message = f"no value of {name} was compared: it declares no reference"
+            help = (
+                "reference: says what the values should be, as an expression of NumPy or a function of tests/"
+            )
+            diagnostic = Diagnostic(spot.place, message, spot.length, help=help, level="warning")
+            yield diagnostic.render(self.line(diagnostic))
 
     def line(self, diagnostic: Diagnostic) -> str | None:
         """The line of the declarations that a diagnostic is about."""
@@ -383,7 +451,23 @@ class Report:
 
 
 #: The keys of an entry that say a part, where two parts may disagree.
-KEYS = {"kernel": "dispatch", "reference": "reference"}
+KEYS = {"kernel": "dispatch", "reference": "reference", "dtypes": "dtypes", "sample": "samples"}
+#: Why no value of an operator was compared, where it could be.
+WITHOUT_REFERENCE = "it declares no reference"
+
+
+def summary(answers: Sequence[Answer], seconds: float) -> str:
+    """How many operators were verified, and of how many no value was compared with anything."""
+    by_reason: dict[str, int] = {}
+    for answer in answers:
+        reason = answer.get("uncompared", "")
+        by_reason[reason] = by_reason.get(reason, 0) + 1
+    parts = [f"{counted(by_reason.pop('', 0), 'operator')} verified"]
+    for reason, count in by_reason.items():
+        why = reason.removeprefix("it declares ").removeprefix("its ")
+        parts.append(f"{count} NOT COMPARED ({why})")
+    checks = counted(sum(a.get("checks", 0) for a in answers), "call")
+    return f"{', '.join(parts)} by {checks} in {seconds:.1f} s"
 
 
 def details(failure: Answer) -> Iterator[str]:
@@ -408,8 +492,12 @@ def left_out(answers: Iterable[Answer]) -> Iterator[str]:
         for title, reason in answer.get("unchecked", ()):
             by_reason.setdefault((title, reason), []).append(answer["operator"])
     for (title, reason), names in sorted(by_reason.items()):
-        few = ", ".join(names[:_FEW]) + (f", ... ({len(names)} in all)" if len(names) > _FEW else "")
-        yield f"not verified: {title}, for {reason}: {few}"
+        yield f"not verified: {title}, for {reason}: {few(names)}"
+
+
+def few(names: Sequence[str]) -> str:
+    """The names, or the first of them."""
+    return ", ".join(names[:_FEW]) + (f", ... ({len(names)} in all)" if len(names) > _FEW else "")
 
 
 def counted(count: int, what: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from tengen.codegen.model import Operator
 from tengen.testing import declared
 from tengen.testing.failure import Failure, Part, failure
+from tengen.testing.refusals import at_fault, refusal
 from tengen.testing.samples import Call
 
 
@@ -74,27 +75,17 @@ class Aspect:
         except Failure:
             raise
         except Exception as error:
+            refused = refusal(case)
+            if refused is not None:
+                raise at_fault(case, self.name, refused) from error
             text = f"{type(error).__name__}: {error}".strip().split("\n")[0]
-            part = culprit(case)
-            raise failure(case, self.name, part, f"{case.variant or case.name} fails: {text}") from error
+            raise failure(case, self.name, kernel(), f"{case.variant or case.name} fails: {text}") from error
 
     def verify(self, name: str, variant: str = "") -> None:
         """Check all cases of an operator, or of one of its variants. Raises the first Failure."""
         for case in self.cases(name):
             if not variant or case.variant == variant:
                 self.check(case)
-
-
-def culprit(case: Case) -> Part:
-    """What is at fault where a call fails: the claim of its dtype if others compute, else the kernel."""
-    for kind in declared.dtypes_of(case.operator):
-        if kind is not case.kind and case.call.takes(kind):
-            try:
-                declared.run(case.name, case.call.tensors(kind))
-            except Exception:
-                continue
-            return Part("dtypes", case.kind.name)
-    return kernel()
 
 
 def kernel() -> Part:
@@ -124,6 +115,7 @@ def random(operator: Operator) -> str:
 #: The modules that have ASPECTS, in the order in which these are checked: the first that fails is
 #: nearest to the cause.
 _MODULES = (
+    "acceptance",
     "values",
     "expectations",
     "dtypes",

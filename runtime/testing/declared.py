@@ -25,7 +25,17 @@ from tengen.codegen.formula import result_names
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.library import Library
 from tengen.codegen.load import load
-from tengen.codegen.model import Argument, Declarations, Located, NodeSpec, Operator, Sample, Variant
+from tengen.codegen.model import (
+    Argument,
+    Declarations,
+    Derivative,
+    Located,
+    NodeSpec,
+    Operator,
+    Sample,
+    Variant,
+)
+from tengen.codegen.touched import called_names
 from tengen.generated.backends import BACKENDS
 from tengen.operator import operator as find_operator
 from tengen.scalar_type import dtype, named
@@ -64,6 +74,8 @@ def _forget() -> None:
     for cached in (
         _read,
         derived,
+        _derivatives,
+        gradient_callers,
         variants,
         declared_operators,
         operators,
@@ -115,6 +127,27 @@ def derived() -> Derived:
 def variants() -> dict[str, Variant]:
     """Every operator that is generated, by full name."""
     return {str(v.name): v for v in derived().variants}
+
+
+def derivative_of(name: str) -> Derivative | None:
+    """The declared derivative of an operator."""
+    return _derivatives().get(name)
+
+
+@functools.cache
+def _derivatives() -> dict[str, Derivative]:
+    return {str(d.name): d for d in declarations().derivatives}
+
+
+@functools.cache
+def gradient_callers() -> dict[str, list[str]]:
+    """The operators with samples whose gradients' formulas call a function, by that."""
+    found: dict[str, list[str]] = {}
+    for name, entry in _derivatives().items():
+        if name in operators():
+            for function in {f for formula in entry.gradients.values() for f in called_names(formula.tree)}:
+                found.setdefault(function, []).append(name)
+    return found
 
 
 @functools.cache

@@ -14,10 +14,11 @@ from tengen.codegen.derive import result_kind
 from tengen.codegen.model import Operator
 from tengen.promotion import common_dtype
 from tengen.testing import declared
-from tengen.testing.aspects import Aspect, Case, culprit, kernel
+from tengen.testing.aspects import Aspect, Case, kernel
 from tengen.testing.closeness import close, differing, tolerance
 from tengen.testing.declared import COMPLEX, REAL, calls, determined, flat, run
 from tengen.testing.failure import Mismatch, Part, blamed
+from tengen.testing.refusals import computed_in, operands
 from tengen.testing.samples import Buffer, Call, Random
 from tengen.testing.variants import in_place_variants, out_variants
 
@@ -40,14 +41,7 @@ def check_claim(case: Case) -> None:
     """A claimed dtype gives the values of the widest one, in the dtype that the declaration says."""
     operator, kind, name = case.operator, case.kind, case.name
     values = case.values
-    try:
-        result = run(name, values)
-    except Exception:
-        part = culprit(case)
-        if part.kind != "dtypes":
-            raise
-        with blamed(case, "dtypes", part, f"{name} does not compute in {kind.name}, which its dtypes claim"):
-            raise
+    result = run(name, values)
     expected = result_dtype(case.call, values)
     dtypes = [t.dtype for t in flat(result)]
     arrays = [t.numpy().dtype for t in flat(result)]
@@ -155,12 +149,6 @@ def result_dtype(call: Call, values: list[Any]) -> Any:
     return common_dtype(operands(call, values), operator.promote)
 
 
-def operands(call: Call, values: list[Any]) -> list[Any]:
-    """The values that take part in promotion."""
-    taking_part = [v for a, v in zip(call.arguments, values, strict=True) if a.name in call.operator.promoted]
-    return [t for v in taking_part for t in (v if isinstance(v, list) else [v]) if t is not None]
-
-
 def _widened(value: Any, kind: Any, wide: Any) -> Any:
     if isinstance(value, tengen.Tensor):
         return value.to(wide) if value.dtype is kind else value
@@ -204,13 +192,6 @@ def first_tensor(call: Call) -> Any:
     tensors = (v for a, v in zip(call.arguments, call.values, strict=True) if a.is_tensor_like)
     flat_values = (w for v in tensors for w in (v if isinstance(v, list) else [v]))
     return next((v for v in flat_values if v is not None), None)
-
-
-def computed_in(call: Call, values: list[Any], kind: Any) -> Any:
-    """The dtype that the declared promotion chooses for the kernel."""
-    if call.operator.promote is None:
-        return kind
-    return common_dtype(operands(call, values), call.operator.promote)
 
 
 # -- a dtype that is asked for ---------------------------------------------------------------

@@ -14,11 +14,12 @@ class Part:
 
     ``kind`` is "kernel" (``name``: the backend), "gradient" (the argument), "tangent" (the result's
     number), "dtypes" (the dtype), "batching", "symbolic", "reference", "alias", "promote", or "sample"
-    (its text).
+    (its text). ``operator`` is the full name of the operator, where it is another one than was checked.
     """
 
     kind: str
     name: str = ""
+    operator: str = ""
 
 
 class Mismatch(AssertionError):
@@ -61,6 +62,8 @@ class Failure(AssertionError):
     doubtful: tuple[Part, ...] = ()  # what may be at fault as well
     through: tuple[str, ...] = ()  # operators that were called: what is wrong about them shows here too
     more: list[Failure] = field(default_factory=list)  # what else the same call showed
+    origin: tuple[str, int] | None = None  # the file and line where an exception came about by mistake
+    also: list[str] = field(default_factory=list)  # the titles of the aspects that show the same
 
     def __str__(self) -> str:
         lines = [f"{self.message}: {self.call}" if self.sample else self.message]

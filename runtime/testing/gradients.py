@@ -86,10 +86,13 @@ def failing_gradient(
             seeds = [tengen.ones_like(r) for r in results]
             tengen.autograd.grad(results, [point], seeds, allow_unused=True, create_graph=True)
         except Exception:
-            return failure(
-                case, aspect, Part("gradient", name), f"the gradient of {case.name} for {name} fails: {text}"
-            )
-    return failure(case, aspect, Part("gradient"), f"the derivative of {case.name} fails: {text}")
+            message = f"the gradient of {case.name} for {name} fails: {text}"
+            made = failure(case, aspect, Part("gradient", name), message)
+            break
+    else:
+        made = failure(case, aspect, Part("gradient"), f"the derivative of {case.name} fails: {text}")
+    made.through = called_by(lambda: backward(function, points))
+    return made
 
 
 def backward(function: Function, points: Sequence[Any]) -> None:

@@ -94,5 +94,12 @@ def two(name: str) -> list[Case]:
 
 ASPECTS = (
     Aspect("own memory", "that results are no views", check_results, of_all_sizes, shares),
-    Aspect("own gradients", "that gradients are nobody else's", check_gradients, two, undifferentiable),
+    Aspect(
+        "own gradients",
+        "that gradients are nobody else's",
+        check_gradients,
+        two,
+        undifferentiable,
+        after=("gradient",),
+    ),
 )

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from tengen.testing import declared
-from tengen.testing.failure import Failure
+from tengen.testing.aspects import aspects
+from tengen.testing.failure import Failure, Part
 from tengen.testing.operators import unchecked
+from tengen.testing.reference import uncompared
 from tengen.testing.verdict import verdict
 
 
@@ -48,6 +50,7 @@ def answered(name: str) -> dict[str, Any]:
         "checks": found.checks,
         "failures": [as_json(f) for f in found.failures],
         "unchecked": unchecked(name),
+        "uncompared": uncompared(name),
     }
 
 
@@ -57,8 +60,8 @@ def as_json(failure: Failure) -> dict[str, Any]:
         "operator": failure.operator,
         "variant": failure.variant,
         "aspect": failure.aspect,
-        "part": [failure.part.kind, failure.part.name],
-        "doubtful": [[p.kind, p.name] for p in failure.doubtful],
+        "part": part_as_json(failure.part),
+        "doubtful": [part_as_json(p) for p in failure.doubtful],
         "message": failure.message,
         "call": failure.call if failure.sample else "",
         "inputs": list(failure.inputs),
@@ -70,8 +73,16 @@ def as_json(failure: Failure) -> dict[str, Any]:
         "error": failure.error,
         "where": failure.where,
         "help": failure.help,
+        "origin": failure.origin,
+        "title": aspects()[failure.aspect].title,
+        "also": failure.also,
         "reproduction": failure.reproduction,
     }
+
+
+def part_as_json(part: Part) -> list[str]:
+    """A part as a list of its kind, its name, and its operator if that is another one."""
+    return [part.kind, part.name, part.operator]
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ import pytest
 import tengen
 from tengen.testing import declared, sizes
 from tengen.testing.aspects import aspects
+from tengen.testing.reference import reference
 from tengen.testing.samples import Buffer, Call, Fixed, Random
-from tengen.testing.values import reference
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
