@@ -16,6 +16,7 @@ from .diagnostics import Report
 from .model import Declarations, Derivative, Located, Operator
 from .read import mechanism_of, read_entries
 from .revision import NotFound, git
+from .uses import Module, Uses, changed_names, module_at
 
 #: Where the functions are that declarations name, below the runtime.
 _PACKAGES = ("native", "composite", "formulas", "onnx")
@@ -47,6 +48,7 @@ class Folders:
     runtime: Path
     tests: Path
     rest: tuple[Path, ...] = ()  # of the generator and its templates
+    package: str = "tengen"  # that the runtime is imported as
 
 
 def touched(declared: Declarations, folders: Folders, revision: str) -> Touched:
@@ -61,16 +63,15 @@ def touched(declared: Declarations, folders: Folders, revision: str) -> Touched:
             _declarations(file, _at(root, revision, path), found)
         elif file.name.startswith("references") and file.parent == folders.tests.resolve():
             before = _at(root, revision, path)
-            functions |= {f"references.{name}" for name in changed_functions(before, _text(file))}
-        elif package := _package(file, folders.runtime.resolve()):
-            base = folders.runtime.resolve() / package
-            module = file.relative_to(base).with_suffix("").as_posix().replace("/", ".")
-            names = changed_functions(_at(root, revision, path), _text(file))
-            functions |= {f"{package}.{module}.{name}" for name in names}
+            functions |= {f"references.{name}" for name in changed_names(before, _text(file))}
+        elif _has_functions(file, folders.runtime.resolve()):
+            module = module_at(file, folders.runtime.resolve(), folders.package)
+            names = changed_names(_at(root, revision, path), _text(file))
+            functions |= {".".join((*module.parts, name)) for name in names}
         elif file.suffix in (".py", ".jinja") and any(file.is_relative_to(r.resolve()) for r in folders.rest):
             found.beside.append(path)
     if functions:
-        _functions(declared, folders.runtime, functions, found)
+        _functions(declared, folders, functions, found)
     known = {str(o.name) for o in declared.operators}
     found.operators = {n: why for n, why in found.operators.items() if n in known}
     _callers(declared, found)
@@ -82,12 +83,10 @@ def _changed_files(root: Path, revision: str) -> list[str]:
     return sorted({*tracked, *git(root, "ls-files", "--others", "--exclude-standard").splitlines()})
 
 
-def _package(file: Path, runtime: Path) -> str:
-    """The package of functions that a file is of."""
-    if not file.is_relative_to(runtime) or file.suffix != ".py":
-        return ""
-    first = file.relative_to(runtime).parts[0]
-    return first if first in _PACKAGES else ""
+def _has_functions(file: Path, runtime: Path) -> bool:
+    """Whether a file is a module of functions that declarations name."""
+    inside = file.is_relative_to(runtime) and file.suffix == ".py"
+    return inside and file.relative_to(runtime).parts[0] in _PACKAGES
 
 
 def _at(root: Path, revision: str, path: str) -> str:
@@ -148,58 +147,21 @@ def plain(located: Located) -> object:
 # -- functions -------------------------------------------------------------------------------
 
 
-def changed_functions(before: str, now: str) -> set[str]:
-    """The names that a module defines otherwise than before."""
-    try:
-        a, b = (definitions(text) for text in (before, now))
-    except SyntaxError:
-        return set()
-    dumped = [{n: ast.dump(tree) for n, tree in found.items()} for found in (a, b)]
-    return {name for name in {*a, *b} if dumped[0].get(name) != dumped[1].get(name)}
-
-
-def definitions(text: str) -> dict[str, ast.stmt]:
-    """The statements of a module that define names, by name."""
-    found: dict[str, ast.stmt] = {}
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found[node.name] = node
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found |= {t.id: node for t in targets if isinstance(t, ast.Name)}
-    return found
-
-
-def _functions(declared: Declarations, runtime: Path, changed: set[str], found: Touched) -> None:
-    """Note the operators that a changed function works for, also through functions that call it."""
-    reached = {c for c in changed if c.startswith("references.")}
+def _functions(declared: Declarations, folders: Folders, changed: set[str], found: Touched) -> None:
+    """Note the operators that a changed function works for, also through functions that use it."""
+    uses = Uses(folders.runtime, folders.package)
     for package in _PACKAGES:
-        mine = {c for c in changed if c.startswith(f"{package}.")}
-        if mine:
-            reached |= _callers_in(runtime / package, package, mine)
+        uses.read(package)
+    references = Uses(folders.tests, "")
+    for path in sorted(folders.tests.glob("references*.py")):
+        references.add(Module(("references",), False, ""), _text(path))
+    reached = uses.reached(changed) | references.reached(changed)
     derivatives = {str(d.name): d for d in declared.derivatives}
     for operator in declared.operators:
         name = str(operator.name)
         for what, function in functions_of(operator, derivatives.get(name)):
             if function in reached:
                 found.add(name, what)
-
-
-def _callers_in(folder: Path, package: str, changed: set[str]) -> set[str]:
-    """The functions of a package that are changed, or name one that is, or one that names such a one."""
-    uses: dict[str, set[str]] = {}
-    for path in sorted(folder.rglob("*.py")):
-        module = path.relative_to(folder).with_suffix("").as_posix().replace("/", ".")
-        for name, node in definitions(_text(path)).items():
-            names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-            names |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
-            uses[f"{package}.{module}.{name}"] = names
-    reached, waiting = set(changed), set(changed)
-    while waiting:
-        names = {w.rpartition(".")[2] for w in waiting}
-        waiting = {function for function, used in uses.items() if used & names} - reached
-        reached |= waiting
-    return reached
 
 
 def functions_of(operator: Operator, derivative: Derivative | None) -> Iterator[tuple[str, str]]:

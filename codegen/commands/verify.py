@@ -162,7 +162,10 @@ def folders_of(workspace: Workspace) -> Folders:
     generator = Path(__file__).resolve().parent.parent
     library = workspace.library
     code = workspace.runtime if library is None else library.folder
-    return Folders(workspace.declarations, code, tests_of(workspace), (generator, workspace.templates))
+    package = "tengen" if library is None else library.package
+    return Folders(
+        workspace.declarations, code, tests_of(workspace), (generator, workspace.templates), package
+    )
 
 
 def tests_of(workspace: Workspace) -> Path:
