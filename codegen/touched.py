@@ -16,7 +16,7 @@ from .diagnostics import Report
 from .model import Declarations, Derivative, Located, Operator
 from .read import mechanism_of, read_entries
 from .revision import NotFound, git
-from .uses import Module, Uses, changed_names, module_at
+from .uses import Module, Uses, changed_names, definitions, module_at
 
 #: Where the functions are that declarations name, below the runtime.
 _PACKAGES = ("native", "composite", "formulas", "onnx")
@@ -63,7 +63,7 @@ def touched(declared: Declarations, folders: Folders, revision: str) -> Touched:
             _declarations(file, _at(root, revision, path), found)
         elif file.name.startswith("references") and file.parent == folders.tests.resolve():
             before = _at(root, revision, path)
-            functions |= {f"references.{name}" for name in changed_names(before, _text(file))}
+            functions |= {f"{file.stem}.{name}" for name in changed_names(before, _text(file))}
         elif _has_functions(file, folders.runtime.resolve()):
             module = module_at(file, folders.runtime.resolve(), folders.package)
             names = changed_names(_at(root, revision, path), _text(file))
@@ -152,16 +152,27 @@ def _functions(declared: Declarations, folders: Folders, changed: set[str], foun
     uses = Uses(folders.runtime, folders.package)
     for package in _PACKAGES:
         uses.read(package)
-    references = Uses(folders.tests, "")
-    for path in sorted(folders.tests.glob("references*.py")):
-        references.add(Module(("references",), False, ""), _text(path))
-    reached = uses.reached(changed) | references.reached(changed)
+    reached = uses.reached(changed) | _references(folders.tests, changed)
     derivatives = {str(d.name): d for d in declared.derivatives}
     for operator in declared.operators:
         name = str(operator.name)
         for what, function in functions_of(operator, derivatives.get(name)):
             if function in reached:
                 found.add(name, what)
+
+
+def _references(tests: Path, changed: set[str]) -> set[str]:
+    """The functions of references that are changed or use what is, as declarations name them."""
+    uses = Uses(tests, "")
+    for path in tests.glob("references*.py"):
+        uses.add(Module((path.stem,), False, ""), _text(path))
+    reached = uses.reached(changed)
+    return {
+        f"references.{name}"
+        for path in tests.glob("references*.py")
+        for name, node in definitions(_text(path)).items()
+        if isinstance(node, ast.FunctionDef) and f"{path.stem}.{name}" in reached
+    }
 
 
 def functions_of(operator: Operator, derivative: Derivative | None) -> Iterator[tuple[str, str]]:

@@ -372,10 +372,12 @@ class Report:
         name = failure["operator"]
         kind, what, other = self.part(failure)
         spot = self.blame.spot(other or name, kind, what, "" if other else failure["variant"])
-        compared = {kind, *(p[0] for p in failure["doubtful"])} == {"kernel", "reference"}
-        doubt = "or this is wrong" + (", which it was compared with" if compared else "")
-        doubtful = [self.blame.spot(of or name, kind, what) for kind, what, of in failure["doubtful"]]
-        related = [*spot.related, *((s.place, doubt) for s in doubtful if s.place != spot.place)]
+        related = list(spot.related)
+        for doubtful, its, of in failure["doubtful"]:
+            place = self.blame.spot(of or name, doubtful, its).place
+            compared = {kind, doubtful} == {"kernel", "reference"}
+            doubt = "this is wrong, which it was compared with" if compared else DOUBTS[doubtful]
+            related += [(place, f"or {doubt}")] if place != spot.place else []
         origin = self.blame.origin(*failure["origin"]) if failure["origin"] and kind == "kernel" else None
         if origin is not None:
             related.append((origin, "it is raised here"))
@@ -439,9 +441,7 @@ class Report:
         for name in names:
             spot = self.blame.spot(name, "signature")
             message = f"no value of {name} was compared: it declares no reference"
-            help = (
-                "reference: says what the values should be, as an expression of NumPy or a function of tests/"
-            )
+            help = "a reference: gives the values by NumPy, or by a function of tests/references*.py"
             diagnostic = Diagnostic(spot.place, message, spot.length, help=help, level="warning")
             yield diagnostic.render(self.line(diagnostic))
 
@@ -455,6 +455,15 @@ class Report:
 
 #: The keys of an entry that say a part, where two parts may disagree.
 KEYS = {"kernel": "dispatch", "reference": "reference", "dtypes": "dtypes", "sample": "samples"}
+#: What may be wrong instead.
+DOUBTS = {
+    "kernel": "its kernel is wrong",
+    "reference": "its reference is wrong",
+    "dtypes": "the dtypes that it claims are",
+    "sample": "its sample is wrong",
+    "gradient": "this formula is wrong, which calls it",
+    "tangent": "this formula is wrong, which calls it",
+}
 #: Why no value of an operator was compared, where it could be.
 WITHOUT_REFERENCE = "it declares no reference"
 

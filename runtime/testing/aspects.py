@@ -10,7 +10,7 @@ from typing import Any
 
 from tengen.codegen.model import Operator
 from tengen.testing import declared
-from tengen.testing.failure import Failure, Part, failure
+from tengen.testing.failure import Failure, Part, failure, in_short
 from tengen.testing.refusals import at_fault, refusal
 from tengen.testing.samples import Call
 
@@ -78,8 +78,10 @@ class Aspect:
             refused = refusal(case)
             if refused is not None:
                 raise at_fault(case, self.name, refused) from error
-            text = f"{type(error).__name__}: {error}".strip().split("\n")[0]
-            raise failure(case, self.name, kernel(), f"{case.variant or case.name} fails: {text}") from error
+            text = in_short(error)
+            made = failure(case, self.name, kernel(), f"{case.variant or case.name} fails: {text}")
+            made.raised = text
+            raise made from error
 
     def verify(self, name: str, variant: str = "") -> None:
         """Check all cases of an operator, or of one of its variants. Raises the first Failure."""

@@ -18,6 +18,7 @@ from tengen.testing.aspects import Aspect, Case, kernel
 from tengen.testing.closeness import close, differing, tolerance
 from tengen.testing.declared import COMPLEX, REAL, calls, determined, flat, run
 from tengen.testing.failure import Mismatch, Part, blamed
+from tengen.testing.reference import no_reference, reference
 from tengen.testing.refusals import computed_in, operands
 from tengen.testing.samples import Buffer, Call, Random
 from tengen.testing.variants import in_place_variants, out_variants
@@ -246,26 +247,46 @@ def no_integers(operator: Operator) -> str:
 
 
 def of_integers(name: str) -> Iterator[Case]:
-    """The calls that integers can be given to, and whose numbers are whole ones."""
+    """The calls that integers can be given to: whose numbers are whole ones, or that have a reference."""
     for call in calls(name):
-        whole = all(float(v).is_integer() for v in call.values if isinstance(v, float) and math.isfinite(v))
         random = any(isinstance(v, Random) for v in call.values)
-        if whole and random and call.takes(tengen.int64) and call.takes(REAL):
+        judged = whole(call) or not no_reference(call.operator)
+        if judged and random and call.takes(tengen.int64) and call.takes(REAL):
             kinds = {computed_in(call, call.tensors(k), k) for k in (tengen.int64, REAL)}
             if kinds <= set(declared.dtypes_of(call.operator)):
                 yield Case(call, tengen.int64)
 
 
+def whole(call: Call) -> bool:
+    """Whether all numbers of a call are whole."""
+    return all(float(v).is_integer() for v in call.values if isinstance(v, float) and math.isfinite(v))
+
+
 def check_integers(case: Case) -> None:
-    """Integers have the results that the same numbers have as floating ones."""
-    values = case.values
-    floats = [_floating(v, s) for v, s in zip(values, case.call.values, strict=True)]
-    found, expected = run(case.name, values), run(case.name, floats)
+    """Integers have the results that the same numbers have as floating ones; or that the reference gives."""
+    found = run(case.name, case.values)
+    if not whole(case.call):
+        message = f"the kernel of {case.name} gives other values for integers than its reference"
+        with blamed(case, "integers", kernel(), message, called=("kernel", "reference")):
+            compare_integers(case, found)
+        return
+    floats = [_floating(v, s) for v, s in zip(case.values, case.call.values, strict=True)]
+    expected = run(case.name, floats)
     message = f"{case.name} gives other values for integers than for the same floating numbers"
     with blamed(case, "integers", kernel(), message, called=("integers", "floating")):
         for t, e in zip(determined(case.operator, found), determined(case.operator, expected), strict=True):
             if not e.is_complex():
                 close(t.detach().to(REAL).numpy(), e.detach().to(REAL).numpy(), 2e-4, str(case))
+
+
+def compare_integers(case: Case, found: Any) -> None:
+    """What integers give against what the reference makes of them, which may be of another dtype."""
+    expected = reference(case.call, case.kind)
+    wanted = list(expected) if isinstance(expected, (tuple, list)) else [expected]
+    allowed = 10 * tolerance(case.operator, tengen.float32)  # such as integers are promoted to
+    for t, e in zip(flat(found), wanted, strict=True):
+        if e is not None and not t.is_complex():
+            close(t.detach().to(REAL).numpy(), np.asarray(e, np.float64), allowed, str(case))
 
 
 def _floating(value: Any, declared_value: Any) -> Any:

@@ -63,6 +63,7 @@ class Failure(AssertionError):
     through: tuple[str, ...] = ()  # operators that were called: what is wrong about them shows here too
     more: list[Failure] = field(default_factory=list)  # what else the same call showed
     origin: tuple[str, int] | None = None  # the file and line where an exception came about by mistake
+    raised: str = ""  # the exception by which the check ended, where that is none of its own
     also: list[str] = field(default_factory=list)  # the titles of the aspects that show the same
 
     def __str__(self) -> str:
@@ -122,10 +123,15 @@ def blamed(
     except Mismatch as found:
         raise failure(case, aspect, part, message, found, called, tuple(doubtful), help) from None
     except Exception as error:
-        text = f"{type(error).__name__}: {error}".strip().split("\n")[0]
-        raise failure(
-            case, aspect, part, f"{message}: {text}", None, called, tuple(doubtful), help
-        ) from error
+        text = in_short(error)
+        made = failure(case, aspect, part, f"{message}: {text}", None, called, tuple(doubtful), help)
+        made.raised = text
+        raise made from error
+
+
+def in_short(error: BaseException) -> str:
+    """An exception's class and the first line of its text."""
+    return f"{type(error).__name__}: {error}".strip().split("\n")[0]
 
 
 def failure(

@@ -15,7 +15,7 @@ from tengen.testing.aspects import Aspect, Case
 from tengen.testing.closeness import close
 from tengen.testing.diagnosis import called_by, reverse_errors, worst
 from tengen.testing.differentiable import as_function, cases, inputs_of, nodes, recorded
-from tengen.testing.failure import Failure, Mismatch, Part, blamed, failure
+from tengen.testing.failure import Failure, Mismatch, Part, blamed, failure, in_short
 from tengen.testing.numeric import Function, check_gradient, check_second_gradient, leaves
 from tengen.testing.samples import strided
 
@@ -78,7 +78,7 @@ def failing_gradient(
     case: Case, aspect: str, function: Function, inputs: Sequence[Any], error: Exception
 ) -> Failure:
     """The Failure where the gradient is an exception: of the first input whose gradient alone is one."""
-    text = f"{type(error).__name__}: {error}".split("\n")[0]
+    text = in_short(error)
     points = leaves(inputs)
     results = [r for r in function(*points) if r.requires_grad]
     for name, point in zip(variables(case), points, strict=True):

@@ -6,14 +6,18 @@ import linecache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tengen.promotion import common_dtype
 from tengen.testing import declared
-from tengen.testing.failure import Failure, Part, failure
+from tengen.testing.failure import Failure, Part, failure, in_short
 from tengen.testing.reference import no_reference, reference
 from tengen.testing.samples import Call, Fixed
 
 #: The folders of functions that declarations name, in tengen and in a library.
 _PACKAGES = frozenset({"native", "composite", "formulas", "onnx"})
+#: What NumPy raises for arguments that do not fit.
+_OF_INPUT = (IndexError, ValueError, RuntimeError, np.linalg.LinAlgError)
 
 
 def refusal(case: Any) -> Exception | None:
@@ -27,7 +31,7 @@ def refusal(case: Any) -> Exception | None:
 
 def at_fault(case: Any, aspect: str, error: Exception) -> Failure:
     """The Failure of a call that raises: of what the other samples, dtypes and computations say is wrong."""
-    text = f"{type(error).__name__}: {error}".strip().split("\n")[0]
+    text = in_short(error)
     call, kind, name = case.call, case.kind, case.name
     kernel, sample = Part("kernel", declared.main_backend()), Part("sample", call.text)
     dtypes = Part("dtypes", kind.name)
@@ -36,7 +40,7 @@ def at_fault(case: Any, aspect: str, error: Exception) -> Failure:
 
     def found(part: Part, message: str, *doubtful: Part) -> Failure:
         made = failure(case, aspect, part, message, doubtful=doubtful)
-        made.origin = raised_at(error)
+        made.origin, made.raised = raised_at(error), text
         return made
 
     others = [c for c in declared.calls(name) if c is not call and c.text != call.text]
@@ -53,13 +57,13 @@ def at_fault(case: Any, aspect: str, error: Exception) -> Failure:
         return found(sample, of, dtypes) if others else found(dtypes, of, sample)
     if is_sample and sample_is_wrong(case, others, error):
         return found(sample, message, kernel)
-    return found(kernel, f"{name} fails: {text}", *([sample] if is_sample else []))
+    return found(kernel, f"{name} fails: {text}", *([sample] if is_sample and of_input(error) else []))
 
 
 def sample_is_wrong(case: Any, others: list[Call], error: Exception) -> bool:
     """Whether something else than the kernel refuses a sample, too: the reference, or Meta.
 
-    Without a reference also where the kernel refuses it by an error of its own, and takes others.
+    Without a reference also where the kernel takes others, and this is an error of bad input.
     """
     if not no_reference(case.operator):
         try:
@@ -74,7 +78,7 @@ def sample_is_wrong(case: Any, others: list[Call], error: Exception) -> bool:
             declared.run(case.name, on_meta(case.call, case.kind))
         except Exception:
             return True
-    return refuses(error) and any(computes(case.name, c, k) for c in others for k in kinds_of(c))
+    return of_input(error) and any(computes(case.name, c, k) for c in others for k in kinds_of(c))
 
 
 def kinds_of(call: Call) -> list[Any]:
@@ -126,10 +130,10 @@ def raised_at(error: BaseException) -> tuple[str, int] | None:
     return None if found is None or _raises(found) else (str(Path(found[0]).resolve()), found[1])
 
 
-def refuses(error: BaseException) -> bool:
-    """Whether a function that a declaration names raises the exception, as it does for bad input."""
+def of_input(error: BaseException) -> bool:
+    """Whether an exception is one that bad input is answered with: raised on purpose, or by NumPy."""
     found = _innermost(error)
-    return found is not None and _raises(found)
+    return isinstance(error, _OF_INPUT) or (found is not None and _raises(found))
 
 
 def _innermost(error: BaseException) -> tuple[str, int] | None:

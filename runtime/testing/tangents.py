@@ -20,7 +20,7 @@ from tengen.testing.closeness import close
 from tengen.testing.declared import run, variants
 from tengen.testing.diagnosis import ATOL, RTOL, called_by
 from tengen.testing.differentiable import as_function, differentiable_places, inexact, seed
-from tengen.testing.failure import Failure, Mismatch, Part, blamed, failure
+from tengen.testing.failure import Failure, Mismatch, Part, blamed, failure, in_short
 from tengen.testing.gradients import smooth, undifferentiable, variables
 from tengen.testing.numeric import Function, assert_close, difference, directions, inner, leaves
 
@@ -79,7 +79,7 @@ def check_tangent(case: Case) -> None:
         raise wrong_tangents(case, function, points, error) from None
     except Exception as error:
         if not has_no_derivative(case, error):
-            text = f"{type(error).__name__}: {error}".split("\n")[0]
+            text = in_short(error)
             message = f"the forward derivative of {case.name} fails: {text}"
             raise failure(case, "tangent", Part("tangent"), message) from error
 
@@ -130,7 +130,7 @@ def check_tangent_of_gradient(case: Case) -> None:
         raise made from None
     except Exception as error:
         if not has_no_derivative(case, error):
-            text = f"{type(error).__name__}: {error}".split("\n")[0]
+            text = in_short(error)
             raise failure(case, "tangent of gradient", Part("gradient"), f"{message}: {text}") from error
 
 

@@ -12,7 +12,7 @@ from tengen.testing import declared
 from tengen.testing.aspects import Aspect, Case, in_first_dtype, in_working_dtypes, kernel, random
 from tengen.testing.closeness import close, tolerance
 from tengen.testing.declared import determined, flat, run
-from tengen.testing.failure import Mismatch, Part, blamed, failure
+from tengen.testing.failure import Mismatch, Part, blamed, failure, in_short
 from tengen.testing.reference import no_reference, reference
 from tengen.testing.samples import expanded, repeated, strided
 
@@ -33,7 +33,7 @@ def expected_of(case: Case) -> Any:
     try:
         return reference(case.call, case.kind)
     except Exception as error:
-        text = f"{type(error).__name__}: {error}".strip().split("\n")[0]
+        text = in_short(error)
         message = f"the reference of {case.name} cannot be computed"
         part = Part("reference")
         doubtful: tuple[Part, ...] = ()

@@ -53,10 +53,12 @@ def judged(name: str, looked: Sequence[Looked]) -> list[Failure]:
     if reference_at_fault(name, looked):
         failed -= {"value"}
     dtypes_at_fault(name, looked)
+    refused = {f.raised for f in found if f.aspect == "sample"}
     kept: dict[Part, Failure] = {}
     explained = []
     for failure in found:
-        if follows(failure, aspects()[failure.aspect], failed):
+        same = failure.raised in refused and failure.aspect != "sample"
+        if same or follows(failure, aspects()[failure.aspect], failed):
             explained.append(failure)
         else:
             first = cause(failure)

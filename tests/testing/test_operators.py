@@ -13,11 +13,13 @@ import tengen
 from tengen.codegen.diagnostics import DeclarationErrors, Report
 from tengen.codegen.model import Place
 from tengen.testing import declared
-from tengen.testing.aspects import aspects
+from tengen.testing.aspects import Case, aspects
+from tengen.testing.calls import first_failure
+from tengen.testing.causes import Looked
 from tengen.testing.closeness import close
 from tengen.testing.failure import Failure, Mismatch, Part
 from tengen.testing.operators import unchecked
-from tengen.testing.verdict import first_failure, judged, verdict
+from tengen.testing.verdict import judged, verdict
 
 
 def test_a_right_operator_passes() -> None:
@@ -123,16 +125,35 @@ def test_consequences_are_not_told() -> None:
     def failure(aspect: str, part: Part) -> Failure:
         return Failure("sin", aspect, part, "wrong")
 
+    def looked(*failures: Failure) -> list[Looked]:
+        call = declared.calls("sin")[0]
+        passed = [Looked(aspect, Case(call, tengen.float64), None) for aspect in ("gradient", "tangent")]
+        return passed + [Looked(f.aspect, Case(call, tengen.float64), f) for f in failures]
+
     kernel, gradient = Part("kernel", "CPU"), Part("gradient", "self")
     first = failure("value", kernel)
-    found = [first, failure("gradient", gradient), failure("batching", Part("batching"))]
-    assert judged("sin", found, ["value", "gradient", "tangent"]) == [first]
-    found = [
+    found = looked(first, failure("gradient", gradient), failure("batching", Part("batching")))
+    assert judged("sin", found) == [first]
+    assert first.also == ["gradients", "vmap against a loop"]
+    failures = [
         failure("gradient", gradient),
         failure("second gradient", gradient),
         failure("tangent", Part("tangent")),
     ]
-    assert judged("sin", found, ["gradient", "tangent"]) == found[:1]  # its tangent is made of the gradient
+    assert judged("sin", looked(*failures)) == failures[:1]  # its tangent is made of the gradient
+    assert failures[0].also == ["gradients of gradients", "tangents"]
+
+
+def test_one_part_is_told_once() -> None:
+    """Though it shows in several respects that do not explain each other."""
+    call = declared.calls("sin")[0]
+    failures = [Failure("sin", a, Part("kernel", "CPU"), a) for a in ("value", "dtypes", "integers")]
+    found = [Looked(f.aspect, Case(call, tengen.float32), f) for f in failures]
+    (shown,) = judged("sin", found)
+    assert shown is failures[0] and shown.also == [
+        "every dtype that is claimed",
+        "integers as floating numbers",
+    ]
 
 
 RELATIONS: list[tuple[Any, str]] = [
