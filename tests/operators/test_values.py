@@ -16,6 +16,11 @@ def test_value_is_the_references(name: str) -> None:
     ASPECTS["value"].verify(name)
 
 
+@pytest.mark.parametrize("name", ASPECTS["sample"].operators())
+def test_samples_are_taken(name: str) -> None:
+    ASPECTS["sample"].verify(name)
+
+
 @pytest.mark.parametrize("name", ASPECTS["dtypes"].operators())
 def test_every_claimed_dtype_computes(name: str) -> None:
     """Each dtype gives the values of the widest one, in the dtype that the declaration says."""
