@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .annotations import default, default_value, parameter_name
-from .bindings import takes_numbers
+from .bindings import ALONE, takes_numbers
 from .model import Argument, ScalarType, Variant
 
 
@@ -104,7 +104,7 @@ def operator_row(variant: Variant) -> str:
         factory,
         options,
         variant.kind == "out",
-        takes_numbers(operator) and variant.kind != "inplace",
+        variant.kind != "inplace" and ("alone" if ALONE in operator.tags else takes_numbers(operator)),
         dict(operator.refuse) or None,
         variant.kind,
         str(variant.base) if variant.base is not None else None,

@@ -13,6 +13,7 @@ from typing import Any
 
 from tengen.device import device as Device
 from tengen.function_dispatch import Overridden, overrides
+from tengen.memory_format import layout, memory_format
 from tengen.scalar_type import dtype
 from tengen.tensor import Tensor
 from tengen.words import MISSING
@@ -83,7 +84,7 @@ def _scalar(value: Any) -> Any:
 def _int(value: Any) -> Any:
     if value.__class__ is int:
         return value
-    if isinstance(value, float) or (isinstance(value, Tensor) and value._array.ndim):
+    if isinstance(value, (bool, float)) or (isinstance(value, Tensor) and value._array.ndim):
         raise Mismatch
     try:
         return index(value)
@@ -136,6 +137,18 @@ def _generator(value: Any) -> Any:
     raise Mismatch
 
 
+def _layout(value: Any) -> Any:
+    if isinstance(value, layout):
+        return value
+    raise Mismatch
+
+
+def _memory_format(value: Any) -> Any:
+    if isinstance(value, memory_format):
+        return value
+    raise Mismatch
+
+
 def _anything(value: Any) -> Any:
     return value
 
@@ -152,17 +165,24 @@ _SIMPLE: dict[str, Callable[[Any], Any]] = {
     "ScalarType": _dtype,
     "Device": _device,
     "Generator": _generator,
-    "Layout": _anything,
-    "MemoryFormat": _anything,
+    "Layout": _layout,
+    "MemoryFormat": _memory_format,
 }
 
 
+def _behind_first(value: Any) -> Any:
+    """An element of a list of ints: as PyTorch, only the first one tells that bools are none."""
+    return int(value) if value.__class__ is bool else _int(value)
+
+
 def _list(element: Callable[[Any], Any], size: int | None) -> Callable[[Any], Any]:
+    rest = _behind_first if element is _int else element
+
     def convert(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             if size is not None and size > 1 and len(value) == 1:
                 return (element(value[0]),) * size
-            return tuple(map(element, value))
+            return (element(value[0]), *map(rest, value[1:])) if value else ()
         if isinstance(value, Tensor) and element is _int and value._array.ndim == 1:
             return tuple(map(element, value.tolist()))
         if size is not None and not isinstance(value, str):
@@ -298,8 +318,9 @@ def _loose(parameter: Parameter, values: tuple[Any, ...]) -> bool:
     if parameter.type == "Tensor[]":
         return all([isinstance(v, Tensor) for v in values])
     try:
-        for v in values:
-            _int(v)
+        _int(values[0])
+        for v in values[1:]:
+            _behind_first(v)
     except Mismatch:
         return False
     return True
@@ -315,6 +336,9 @@ def _named(type_: str) -> str:
         "int[]": "tuple of ints",
         "Tensor[]": "tuple of Tensors",
         "ScalarType": "tengen.dtype",
+        "Device": "tengen.device",
+        "Layout": "tengen.layout",
+        "MemoryFormat": "tengen.memory_format",
     }
     bare = type_.rstrip("?")
     return plain.get(bare, bare.replace("SymInt", "int"))

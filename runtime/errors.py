@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from tengen.type import Type
 
 
+#: How NumPy's errors begin for more elements, or dimensions, than an array can have.
+_TOO_LARGE = (
+    "array is too big",
+    "Maximum allowed dimension",
+    "Maximum allowed size",
+    "iterator is too large",
+)
+_TOO_MANY_DIMS = "maximum supported dimension"
+
+
 def unsupported(kind: Type, method: str) -> Exception:
     """The error of an operator that a Type does not have."""
     from tengen.operator import by_method
@@ -49,6 +59,12 @@ def _explained(error: Exception, operator: str, tensors: tuple[Any, ...]) -> Exc
         return error
     if type(error) is ValueError and "broadcast" in text:
         return RuntimeError(f"{name}: {_mismatch(tensors) or text}")
+    if isinstance(error, MemoryError):
+        return RuntimeError(f"{name}: can't allocate memory: {text or 'there is too little'}")
+    if type(error) is ValueError and text.startswith(_TOO_LARGE):
+        return RuntimeError(f"{name}: Storage size calculation overflowed: {text}")
+    if type(error) is ValueError and text.startswith(_TOO_MANY_DIMS):
+        return RuntimeError(f"{name}: a tensor has at most 64 dimensions, but this would have more: {text}")
     if isinstance(error, IndexError) and type(error) is not IndexError:  # numpy's AxisError
         return IndexError(f"{name}: {text}")
     if isinstance(error, UnicodeError) or not error.args:

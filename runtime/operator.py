@@ -411,7 +411,7 @@ def make(
     requires_grad: Any,
 ) -> Any:
     """As ``call``, for functions that make tensors: with ``requires_grad`` a leaf."""
-    if not requires_grad:
+    if requires_grad is False or requires_grad is None:
         return call(function, arguments, keywords, public)
     if requires_grad is not True:
         name = type(requires_grad).__name__
@@ -490,9 +490,11 @@ def _overload(
     for chosen, named in fitting:  # a number stands for a tensor only where no overload takes it as it is
         if chosen.numbers:
             try:
-                return chosen, bind_arguments(chosen.parameters, arguments, named, numbers=True)
+                bound = bind_arguments(chosen.parameters, arguments, named, numbers=True)
             except Rejected:
                 continue
+            if chosen.numbers == "alone" or any([isinstance(bound[i], Tensor) for i in chosen.tensors]):
+                return chosen, bound
     return None
 
 

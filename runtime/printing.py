@@ -152,10 +152,8 @@ def _summarised(values: Array) -> Array:
     edge = options.edgeitems
     if not edge:
         return values if values.ndim < 2 else values[(slice(0),) * values.ndim]
-    for axis, size in enumerate(values.shape):
-        if size > 2 * edge:
-            values = np.take(values, [*range(edge), *range(size - edge, size)], axis)
-    return values
+    kept = [[*range(edge), *range(n - edge, n)] if n > 2 * edge else [*range(n)] for n in values.shape]
+    return values[np.ix_(*kept)]  # of all dimensions at once: of expanded memory no more is made
 
 
 def _array_str(values: Array, indent: int) -> str:

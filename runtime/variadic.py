@@ -12,10 +12,13 @@ from tengen.operator import operator
 from tengen.tensor import Tensor
 
 
-def _loose(tensors: tuple[Any, ...]) -> list[Any]:
-    """``f(a, b)`` and ``f([a, b])`` alike."""
+def _loose(function: str, tensors: tuple[Any, ...]) -> list[Any]:
+    """``f(a, b)`` and ``f([a, b])`` alike. TypeError for what is no tensor."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-        return list(tensors[0])
+        tensors = tuple(tensors[0])
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"{function}(): operand {i} must be a Tensor, not {type(t).__name__}")
     return list(tensors)
 
 
@@ -42,14 +45,11 @@ def einsum(*args: Any) -> Tensor:
     if isinstance(args[0], Tensor):
         equation, tensors = equation_of(args)
     else:
-        equation, tensors = args[0], _loose(args[1:])
+        equation, tensors = args[0], _loose("einsum", args[1:])
     if not isinstance(equation, str):
         raise TypeError(
             f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}"
         )
-    for i, t in enumerate(tensors):
-        if not isinstance(t, Tensor):
-            raise TypeError(f"einsum(): operand {i} must be a Tensor, not {type(t).__name__}")
     result: Tensor = operator("einsum")(equation, tensors, None)
     return result
 
@@ -86,17 +86,17 @@ def _paired_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[tuple[int, ...], tupl
 
 def chain_matmul(*matrices: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
     """The product of one or more matrices in the order that costs the fewest multiplications."""
-    return _call("chain_matmul", _loose(matrices), out)
+    return _call("chain_matmul", _loose("chain_matmul", matrices), out)
 
 
 def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     """The matrices along the diagonal of one, zeros elsewhere; vectors count as rows."""
-    return _call("block_diag", _loose(tensors), None)
+    return _call("block_diag", _loose("block_diag", tensors), None)
 
 
 def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     """Each way to take one element from each of the vectors, as rows."""
-    return _call("cartesian_prod", _loose(tensors), None)
+    return _call("cartesian_prod", _loose("cartesian_prod", tensors), None)
 
 
 def _call(name: str, tensors: Sequence[Any], out: Tensor | None) -> Tensor:
@@ -109,7 +109,7 @@ def _call(name: str, tensors: Sequence[Any], out: Tensor | None) -> Tensor:
 
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The tensors expanded to the shape that all broadcast to."""
-    return tuple(operator("broadcast_tensors")(_loose(tensors)))
+    return tuple(operator("broadcast_tensors")(_loose("broadcast_tensors", tensors)))
 
 
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
@@ -118,5 +118,5 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
     ``indexing="xy"`` exchanges the first two dimensions.
     """
     if indexing is None:
-        return tuple(operator("meshgrid")(_loose(tensors)))
-    return tuple(operator("meshgrid.indexing")(_loose(tensors), indexing))
+        return tuple(operator("meshgrid")(_loose("meshgrid", tensors)))
+    return tuple(operator("meshgrid.indexing")(_loose("meshgrid", tensors), indexing))

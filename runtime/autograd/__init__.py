@@ -22,6 +22,7 @@ from tengen.autograd.edge import Edge, gradient_edge
 from tengen.autograd.engine import execute
 from tengen.autograd.function import Function
 from tengen.autograd.grad_mode import (
+    check_flag,
     enable_grad,
     is_grad_enabled,
     is_multithreading_enabled,
@@ -92,8 +93,12 @@ def backward(
     be leaves.
 
     Raises RuntimeError when a tensor does not require gradients, when a gradient is missing or
-    has another shape, when ``inputs`` is empty, or when the graph was freed before.
+    has another shape, when ``inputs`` is empty, or when the graph was freed before; TypeError for flags
+    that are no bools.
     """
+    check_flag("backward", "create_graph", create_graph)
+    if retain_graph is not None:
+        check_flag("backward", "retain_graph", retain_graph)
     if grad_variables is not None:
         if grad_tensors is not None:
             raise RuntimeError(
@@ -163,8 +168,15 @@ def grad(
     ``allow_unused``, which gives None, or ``materialize_grads``, which gives zeros.
 
     Raises RuntimeError as ``backward`` does, ValueError when ``allow_unused=False`` is given together
-    with ``materialize_grads``.
+    with ``materialize_grads``, TypeError for flags that are no bools.
     """
+    check_flag("grad", "create_graph", create_graph)
+    check_flag("grad", "is_grads_batched", is_grads_batched)
+    check_flag("grad", "materialize_grads", materialize_grads)
+    if retain_graph is not None:
+        check_flag("grad", "retain_graph", retain_graph)
+    if allow_unused is not None:
+        check_flag("grad", "allow_unused", allow_unused)
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "

@@ -68,6 +68,12 @@ def check_bool(function: str, argument: str, value: object) -> bool:
     return value
 
 
+def check_flag(function: str, argument: str, value: object) -> None:
+    """Raise TypeError for a flag that is neither a bool nor an int, which counts as one."""
+    if not isinstance(value, int):
+        raise TypeError(f"{function}(): argument '{argument}' must be bool, not {type(value).__name__}")
+
+
 class set_multithreading_enabled:  # the user's spelling
     """Whether a backward pass may use several threads: kept for programs that set it.
 

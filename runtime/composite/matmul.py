@@ -73,6 +73,8 @@ def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other:
         raise RuntimeError(
             f"tensordot: both inputs should have same dtype, but got {self.dtype} and {other.dtype}"
         )
+    if dims_self and not (self.ndim and other.ndim):
+        raise IndexError(f"tensordot: dimension specified as {dims_self[0]}, but a tensor has no dimensions")
     ours = _distinct([wrap_dim(d, self.ndim) for d in dims_self])
     theirs = _distinct([wrap_dim(d, other.ndim) for d in dims_other])
     for d, e in zip(ours, theirs, strict=True):

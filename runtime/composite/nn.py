@@ -338,6 +338,8 @@ def instance_norm(
         raise RuntimeError(
             "Expected running_mean and running_var to be defined when use_input_stats is false"
         )
+    if input.ndim < 2:
+        raise IndexError(f"instance_norm: expected at least 2 dimensions, but the input has {input.ndim}")
     batch, channels = input.shape[:2]
     flat = input.contiguous().view(1, batch * channels, *input.shape[2:])
     scale, shift, mean, var = (

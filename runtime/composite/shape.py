@@ -361,6 +361,8 @@ def repeat_interleave(
     d = wrap_dim(0 if dim is None else dim, source._array.ndim)
     if repeats.ndim == 0 or (repeats.ndim == 1 and repeats.shape[0] == 1):
         repeats = repeats.reshape((1,)).expand((source.shape[d],))
+    elif repeats.ndim == 1 and not source.ndim:
+        raise IndexError(f"repeat_interleave: dimension specified as {d}, but the tensor has no dimensions")
     elif repeats.ndim == 1:
         if repeats.shape[0] != source.shape[d]:
             raise RuntimeError(

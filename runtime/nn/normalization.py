@@ -109,8 +109,11 @@ def embedding(
     """Rows of ``weight`` by the indices ``input``.
 
     With ``max_norm`` the rows that are used and longer are scaled down to it first, in place. A
-    negative ``padding_idx`` counts from the end. Raises AssertionError when it is out of range.
+    negative ``padding_idx`` counts from the end. Raises AssertionError when it is out of range, RuntimeError
+    for a weight that is no matrix.
     """
+    if weight.ndim != 2:
+        raise RuntimeError(f"embedding: 'weight' must be 2-D, but it has {weight.ndim} dimensions")
     rows = weight.shape[0]
     if padding_idx is None:
         padding_idx = -1

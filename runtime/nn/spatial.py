@@ -254,11 +254,12 @@ def interpolate(
     """The dims after the second resized to ``size``, or by ``scale_factor``: nearest elements.
 
     Modes: ``'nearest'``, ``'nearest-exact'`` (from the places' middles) and ``'area'``. Raises
-    ValueError unless one of size and scale_factor is given, NotImplementedError for other modes.
+    ValueError unless one of size and scale_factor is given, TypeError for sizes that are no ints,
+    RuntimeError for sizes that are not positive, NotImplementedError for other modes and fewer dims.
     """
     dims = input.ndim - 2
     if dims < 1:
-        raise ValueError(f"Expected an input of at least 3 dims, but got {input.ndim}")
+        raise NotImplementedError(f"interpolate: Expected an input of at least 3 dims, but got {input.ndim}")
     if mode in ("nearest", "nearest-exact", "area") and align_corners is not None:
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic "
@@ -269,6 +270,11 @@ def interpolate(
     if antialias:
         raise ValueError("Anti-alias option is only supported for bilinear and bicubic modes")
     sizes, scales = _output_sizes(input, dims, size, scale_factor, recompute_scale_factor)
+    if min(*input.shape[2:], *sizes) <= 0:
+        raise RuntimeError(
+            "interpolate: Input and output sizes should be greater than 0, but got input "
+            f"{list(input.shape[2:])} and output {list(sizes)}"
+        )
     if mode == "area":
         return (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)[dims - 1](input, sizes)
     out = input
@@ -294,6 +300,8 @@ def _output_sizes(
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
         sizes = [size] * dims if isinstance(size, int) else list(size)
+        if not all([n.__class__ is int for n in sizes]):
+            raise TypeError(f"interpolate(): argument 'size' must be int or tuple of ints, not {size!r}")
         if len(sizes) != dims:
             raise ValueError(
                 f"Input and output must have the same number of spatial dimensions, but got {sizes}"

@@ -6,7 +6,7 @@ import builtins
 from typing import Any
 
 import tengen
-from tengen.codegen.model import Operator
+from tengen.codegen.model import Argument, Operator
 from tengen.generated.operators import OVERLOADS
 from tengen.operator import call as call_function
 from tengen.testing import declared
@@ -117,8 +117,118 @@ def check_keywords(case: Case) -> None:
     refuses(case, "keywords", ("no_such_argument",), positional(case.call, values), **keywords)
 
 
+def alternatives(operator: Operator) -> list[Operator]:
+    """The declared overloads of an operator's function."""
+    found = (declared.declared_operators().get(n) for n in OVERLOADS[str(operator.name).partition(".")[0]])
+    return [o for o in found if o is not None]
+
+
+def no_tensors(operator: Operator) -> str:
+    """Why a call with numbers alone is not wrong."""
+    if not unbound(operator) and any(a.is_tensor for a in operator.schema.positional):
+        others = alternatives(operator)
+        if any("numbers_as_tensors" in o.tags for o in others):
+            return "it takes numbers alone"
+        numbers = any(not any(a.is_tensor_like for a in o.schema.arguments) for o in others)
+        return "another overload takes no tensors" if numbers else ""
+    return unbound(operator) or "it takes no tensors"
+
+
+def check_numbers(case: Case) -> None:
+    """Numbers for all tensors are a TypeError that names the function, and what came."""
+    values = [2 if a.is_tensor else v for a, v in zip(case.call.arguments, case.values, strict=True)]
+    keywords = required(case.call, values)
+    refuses(case, "numbers", (case.name.partition(".")[0], "int"), positional(case.call, values), **keywords)
+
+
+_INTS = ("int", "int?", "int[]", "int[]?", "int[1]", "int[1]?", "int[2]", "int[3]")
+
+
+def check_bools(case: Case) -> None:
+    """True for an int, or a list of it for ints, is a TypeError, unless an overload takes a bool there."""
+    values, others = case.values, alternatives(case.operator)
+    for i, a in enumerate(case.call.arguments):
+        if str(a.type).replace("SymInt", "int") not in _INTS or a.kwarg_only or values[i] is None:
+            continue
+        there = [o.schema.positional[i] for o in others if i < len(o.schema.positional)]
+        if any(str(p.type).rstrip("?") not in ("str", "Tensor[]") and not _is_int(p) for p in there):
+            continue
+        given = [*values[:i], (True,) if "[" in str(a.type) else True, *values[i + 1 :]]
+        words = (case.name.partition(".")[0], "bool")
+        refuses(case, "bools", words, positional(case.call, given), **required(case.call, given))
+
+
+def _is_int(argument: Argument) -> bool:
+    return str(argument.type).replace("SymInt", "int") in _INTS
+
+
+def check_sizes(case: Case) -> None:
+    """Sizes beyond all memory, or negative ones, are a RuntimeError that names the operator."""
+    for i, a in enumerate(case.call.arguments):
+        if a.name == "size" and str(a.type) in ("int[]", "SymInt[]"):
+            for size in ((2**62, 4), (2**40, 2**40), (-2, 3)):
+                given = [*case.values[:i], size, *case.values[i + 1 :]]
+                with blamed(case, "sizes", kernel(), f"{case.name} does not refuse the size {size}"):
+                    named_error(case, given, RuntimeError)
+
+
+def makes(operator: Operator) -> str:
+    """Why an operator takes no size of what it makes."""
+    return "" if operator.factory is not None else "it makes no tensor of a size"
+
+
+def named_error(case: Case, values: list[Any], *kinds: type[Exception]) -> None:
+    """An error of one of these kinds, whose text begins with the operator's name."""
+    try:
+        run(case.name, values)
+    except kinds as error:
+        if not str(error).startswith(case.name.partition(".")[0]):
+            raise Mismatch(f"the text is {error}") from None
+    else:
+        raise Mismatch("there was no error")
+
+
+#: What an operator raises for arguments that do not fit; anything else comes from what it is made of.
+_OWN = (RuntimeError, IndexError, ValueError, TypeError)
+
+
+def check_dims(case: Case) -> None:
+    """A tensor without dimensions for any other is computed with, or is an error of a kind of PyTorch's."""
+    values = case.values
+    for i, a in enumerate(case.call.arguments):
+        if a.is_tensor and isinstance(values[i], tengen.Tensor) and values[i].ndim:
+            number = values[i].detach().reshape(-1)[:1].clone().reshape(())
+            if values[i].numel():
+                with blamed(case, "dims", kernel(), f"{case.name} fails where {a.name} has no dimensions"):
+                    _own_error(case, [*values[:i], number, *values[i + 1 :]])
+
+
+def for_derivatives(operator: Operator) -> str:
+    """Why only formulas call an operator, with what fits."""
+    function = str(operator.name).partition(".")[0]
+    return "formulas call it" if function.startswith("_") or function.endswith("_backward") else ""
+
+
+def _own_error(case: Case, values: list[Any]) -> None:
+    try:
+        run(case.name, values)
+    except Exception as error:
+        if type(error) not in (*_OWN, NotImplementedError, tengen.linalg.LinAlgError):
+            raise Mismatch(f"{type(error).__name__}: {error}") from None
+        if any(word in str(error) for word in _LEAKED):
+            raise Mismatch(f"the text is {error}") from None
+
+
+#: Parts of the texts of errors that Python and NumPy raise of a mistake of the kernel's own.
+_LEAKED = ("tuple index", "list index", "axis ", "unpack", "axes don't match", "too many indices for array",
+           "0-d arrays", "cannot reshape array", "NoneType", "operands could not be broadcast")  # fmt: skip
+
 ASPECTS = (
     Aspect("errors", "the declared errors", check_error, bad_cases, no_errors, sampled=False),
     Aspect("types", "arguments of wrong types", check_types, first_case, unbound),
     Aspect("keywords", "keywords that there are not", check_keywords, first_case, unbound, after=("types",)),
+    Aspect("numbers", "numbers for all tensors", check_numbers, first_case, no_tensors, after=("types",)),
+    Aspect("bools", "truth values for ints", check_bools, first_case, unbound, after=("types",)),
+    Aspect("sizes", "sizes that cannot be", check_sizes, first_case, makes),
+    Aspect("dims", "tensors without dimensions", check_dims, first_case, for_derivatives),
 )

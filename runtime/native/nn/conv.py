@@ -111,6 +111,8 @@ def _check_channels(input: Array, weight: Array, bias: Array | None, groups: int
 
 
 def _check_kernel_fits(spatial: Shape, kernel: Shape, geometry: Geometry) -> None:
+    if 0 in kernel:
+        raise RuntimeError(f"kernel size should be greater than zero, but got {list(kernel)}")
     padded = [n + 2 * p for n, p in zip(spatial, geometry.padding, strict=True)]
     covered = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilation, strict=True)]
     if any([n < k for n, k in zip(padded, covered, strict=True)]):

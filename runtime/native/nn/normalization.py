@@ -293,6 +293,8 @@ def native_group_norm(
 ) -> tuple[Array, Array, Array]:
     """The input normalised over each group of channels of each sample; mean and rstd (N, group)."""
     group_shapes(input, weight, bias, C, group)
+    if input.size != N * C * HxW:
+        raise RuntimeError(f"expected {N} * {C} * {HxW} elements, but the input has {input.size}")
     dtype = input.dtype
     out, mean, rstd = np.empty(input.shape, dtype), np.empty((N, group), dtype), np.empty((N, group), dtype)
     operands = input.reshape(N, C * HxW), out.reshape(N, C * HxW), mean, rstd
