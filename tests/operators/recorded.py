@@ -85,8 +85,8 @@ def dtypes(library: Library, name: str) -> str:
     """What is said of an operator's samples. Of a dtype in which one of them is an error, only that."""
     found = []
     for kind in DTYPES:
-        given = [library.code(name, name, c.arrays(kind)) for c in calls(name) if c.takes(kind)]
-        found.append(ERROR if ERROR in given else "/".join(dict.fromkeys(given)))
+        codes = [library.code(name, name, c.arrays(kind)) for c in calls(name) if c.takes(kind)]
+        found.append(ERROR if ERROR in codes else "/".join(dict.fromkeys(codes)))
     return " ".join(found)
 
 
