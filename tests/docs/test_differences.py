@@ -225,6 +225,23 @@ def counts(z):
     return z * z
 """
 
+GRADIENT = """
+nan, inf, F = np.nan, np.inf, m.nn.functional
+def gradient(f, *numbers):
+    x = m.tensor(numbers, dtype=m.float64, requires_grad=True)
+    y = f(x).sum()
+    return m.autograd.grad(y, x, create_graph=True)[0]
+def finite(f, *numbers):
+    return gradient(f, *numbers).isfinite().tolist()
+"""
+PRELU = (
+    GRADIENT
+    + """
+x, w = (m.tensor([v], dtype=m.float64, requires_grad=True) for v in (0.0, 0.5))
+g, = m.autograd.grad(F.prelu(x, w).sum(), x, create_graph=True)
+m.autograd.grad(g.sum(), w)[0].item()
+"""
+)
 HESSIAN = """
 hessian = m.autograd.functional.hessian
 f = lambda x: (x * x).sum()
@@ -342,6 +359,20 @@ CLAIMS = [
     Claim("What may be written to before a backward pass", KRON, RuntimeError, [2.0, 2.0]),
     Claim("Saved tensors detached in place", DETACHED, [8.0, 8.0], RuntimeError),
     Claim("Backward twice", TWICE, [0.0, 2.0, 2.0], RuntimeError),
+    *(
+        Claim("Derivatives at single points", GRADIENT + program, here, there)
+        for program, here, there in (
+            ("finite(m.digamma, -1.0)", [False], [True]),
+            ("finite(lambda x: m.polygamma(1, x), inf)", [True], [False]),
+            ("finite(m.special.i1, nan)", [False], [True]),
+            ("finite(m.special.i1e, nan)", [False], [True]),
+            ("finite(m.acosh, -2.0)", [False], [True]),
+            ("finite(lambda x: x.cumprod(0), 1.0, nan, 2.0)", [False, True, False], [False] * 3),
+            ("finite(lambda x: x.logsumexp(0), -inf, -inf)", [True, True], [False, False]),
+            ("finite(lambda x: x.logcumsumexp(0), -inf, -inf)", [True, True], [False, False]),
+        )
+    ),
+    Claim("Derivatives at single points", PRELU, 1.0, 0.0),
     Claim(
         "Complex derivatives",
         "m.nn.functional.silu(m.ones(2, dtype=m.complex64, requires_grad=True)).requires_grad",

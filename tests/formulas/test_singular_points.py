@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tengen
@@ -78,3 +79,29 @@ def test_determinants_of_singular_matrices(rank: int) -> None:
     z.requires_grad_()
     gradients = [tengen.autograd.grad(f(z).real, z)[0] for f in (tengen.linalg.det, by_minors)]
     assert tengen.allclose(*gradients, atol=1e-12)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e6])
+def test_tangents_of_inverses_from_badly_scaled_factors(upper: bool, dtype: str, scale: float) -> None:
+    """With A = L L^H, d(A^-1) is -A^-1 dA A^-1; row by row the scale of L cancels, as it is a power of 2."""
+    rng = np.random.default_rng(0)
+    lower, moved = (np.tril(rng.standard_normal((4, 4)) + 3 * np.eye(4)) for _ in range(2))
+    if dtype == "complex128":
+        lower, moved = (m + 1j * np.tril(rng.standard_normal((4, 4)), -1) for m in (lower, moved))
+    rows = 2.0 ** np.round(np.linspace(0, np.log2(scale), 4))[:, None]
+    inverse = np.linalg.inv(lower @ lower.conj().T)
+    change = moved @ lower.conj().T + lower @ moved.conj().T
+    expected = -inverse @ change @ inverse
+    factor, along = (rows * m for m in (lower, moved))
+    if upper:
+        factor, along = (np.ascontiguousarray(m.conj().T) for m in (factor, along))
+    found = func.jvp(
+        lambda x: tengen.cholesky_inverse(x, upper=upper),
+        (tengen.from_numpy(factor),),
+        (tengen.from_numpy(along),),
+    )[1].numpy()
+    # Each product and each inverse multiplies the error by the condition of what it is of.
+    allowed = 64 * np.linalg.cond(lower) ** 4 * np.finfo(float).eps
+    np.testing.assert_allclose(found * rows * rows.T, expected, 0, allowed * np.abs(expected).max())
