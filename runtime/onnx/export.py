@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import helper
-from onnx.defs import onnx_opset_version
 
 import tengen
 from tengen.jit.functionalize import functionalized
@@ -31,6 +30,11 @@ from tengen.utils.pytree import tree_flatten, tree_unflatten
 OLDEST_OPSET = 20
 
 DynamicAxes = Mapping[str, Mapping[int, str] | Sequence[int]]
+
+
+def newest_opset() -> int:
+    """The newest opset that the onnx package has released: it may have schemas of one to come."""
+    return max(version for domain, version in helper.OP_SET_ID_VERSION_MAP if domain == "ai.onnx")
 
 
 def export(
@@ -55,7 +59,8 @@ def export(
     ``{"x": {0: "batch"}}``; axes of one name have one size. A traced function is exported as it is, and
     takes none.
 
-    The operators are those of ``opset_version``, by default of the newest opset that the onnx package has.
+    The operators are those of ``opset_version``, by default of the newest that the onnx package has
+    released.
     The model then asks for the oldest opset in which they mean the same, so that runtimes which do not
     know the newest one run it.
 
@@ -63,7 +68,7 @@ def export(
     symbolic, or whose symbolic does not cover the call; OnnxExporterError for what else cannot be exported.
     """
     args = tuple(args) if isinstance(args, (tuple, list)) else () if args is None else (args,)
-    newest = onnx_opset_version()
+    newest = newest_opset()
     if opset_version is not None and not OLDEST_OPSET <= opset_version <= newest:
         raise ValueError(f"opset_version must be from {OLDEST_OPSET} to {newest}, but is {opset_version}")
     graph = _graph(model, args, dict(kwargs or {}), parameters, dynamic_axes, input_names)

@@ -18,6 +18,7 @@ import tengen.onnx.builder as builder  # noqa: E402
 from tengen.codegen.model import Primitive  # noqa: E402
 from tengen.onnx import symbolics, symbolics_pointwise  # noqa: E402
 from tengen.onnx.errors import Unsupported  # noqa: E402
+from tengen.onnx.export import newest_opset  # noqa: E402
 from tengen.scalar_type import from_array_dtype  # noqa: E402
 from tengen.testing.declared import declarations  # noqa: E402
 from tengen.testing.symbolics import NOT_ITS, TOLERANCES  # noqa: E402
@@ -89,7 +90,7 @@ def value(primitive: Primitive, given: list[Any]) -> Any:
 
 def in_onnxruntime(primitive: Primitive, given: list[Any]) -> np.ndarray[Any, Any] | None:
     """What onnxruntime gives; None where ONNX or it does not have the dtypes."""
-    made = builder.Builder(onnx.defs.onnx_opset_version())
+    made = builder.Builder(newest_opset())
     names = [f"in{i}" for i in range(len(given))]
     arrays = {n: v for n, v in zip(names, given, strict=True) if isinstance(v, np.ndarray)}
     refs = {n: builder.Ref(n, from_array_dtype(v.dtype), v.shape) for n, v in arrays.items()}
