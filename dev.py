@@ -2,7 +2,8 @@
 
     python dev.py demo      generate, import, train a small classifier on handwritten digits
     python dev.py test      the tests
-    python dev.py check     ruff, mypy, and whether generated/ is what declarations/ generate
+    python dev.py check     ruff, mypy, and whether generated/ is what declarations/ generate, here and in the
+                            example library
     python dev.py library   the example library, built as a wheel, tested beside a wheel of tengen
     python dev.py oracle    the comparisons with torch 2.13.0, which this installs
     python dev.py docs      the site, with the reference of operators, in .cache/site
@@ -27,13 +28,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 GENERATOR = ROOT / "docs" / "generator"
+LIBRARY = ROOT / "examples" / "ops_library"
 ENVIRONMENT = ROOT / ".venv"
 PYTHON = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def run(*command: str | Path, **environment: str) -> int:
-    """Run a program of the environment in the project's folder; returns its exit status."""
-    return subprocess.run([str(c) for c in command], cwd=ROOT, env={**os.environ, **environment}).returncode
+def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> int:
+    """Run a program of the environment in a folder, the project's; returns its exit status."""
+    return subprocess.run([str(c) for c in command], cwd=cwd, env={**os.environ, **environment}).returncode
 
 
 def require(*extras: str) -> None:
@@ -74,6 +76,8 @@ def check(arguments: Sequence[str]) -> int:
     statuses.append(run(PYTHON, "-m", "mypy", "--strict", "-p", "tengen", MYPYPATH=path))
     statuses.append(run(PYTHON, "-m", "mypy", "--strict", *sorted(GENERATOR.glob("*.py")), MYPYPATH=path))
     statuses.append(run(PYTHON, "-m", "tengen.codegen.gen", "--check"))
+    for command in ("gen", "fmt"):
+        statuses.append(run(PYTHON, "-m", "tengen.codegen.cli", command, "--check", cwd=LIBRARY))
     return max(statuses)
 
 
@@ -118,11 +122,10 @@ def fuzz(arguments: Sequence[str]) -> int:
 def library(arguments: Sequence[str]) -> int:
     """Build wheels of tengen and of examples/ops_library; test the library with these, not with the tree."""
     require("test")
-    source = ROOT / "examples" / "ops_library"
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         wheels, place = folder / "wheels", folder / "environment"
-        for project in (ROOT, source):  # a copy, for building leaves files behind
+        for project in (ROOT, LIBRARY):  # a copy, for building leaves files behind
             copy = folder / project.name
             shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".*", "__pycache__", "build"))
             if run(PYTHON, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", wheels, copy):
@@ -131,7 +134,7 @@ def library(arguments: Sequence[str]) -> int:
         python = place / PYTHON.relative_to(ENVIRONMENT)
         if run(python, "-m", "pip", "install", "--quiet", "pytest>=8", *wheels.glob("*.whl")):
             return 1
-        shutil.copytree(source / "tests", folder / "tests")
+        shutil.copytree(LIBRARY / "tests", folder / "tests")
         return subprocess.run([python, "-m", "pytest", "-q", "tests", *arguments], cwd=folder).returncode
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import tengen
 from tengen.autograd.forward_grad import wraps
 from tengen.autograd.linear import Window, window_of
+from tengen.native.layout import extent
 from tengen.node_support import zero_tangent as zero_tangent
 
 
@@ -73,7 +74,7 @@ def _same_steps(window: Window, strides: Sequence[int]) -> bool:
 
 def _memory(like: Any, window: Window, lead: Sequence[int]) -> Any:
     """Uninitialised memory laid out as a window is, once for each place of the dims ``lead``."""
-    step = max(1 + sum([(n - 1) * s for n, s in zip(window.shape, window.strides, strict=True)]), 1)
+    step = max(extent(window.shape, window.strides), 1)
     strides = list(window.strides)
     for size in reversed(lead):
         strides.insert(0, step)

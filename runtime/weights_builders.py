@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import numpy as np
 
 from tengen.device import device
+from tengen.native.layout import extent
 from tengen.scalar_type import dtype
 from tengen.serialization import rebuild_storage, rebuild_subclass, rebuild_tensor
 from tengen.size import Size
@@ -309,24 +310,19 @@ def _check_window(arguments: tuple[Any, ...]) -> None:
     _need(
         _is_shape(size) and _is_shape(strides) and len(size) == len(strides) and offset >= 0, name, arguments
     )
-    step, extent = scalar_type.itemsize, _extent(size, strides)
-    if extent and (offset + extent) * step > storage.nbytes():
+    step, reach = scalar_type.itemsize, extent(size, strides)
+    if reach and (offset + reach) * step > storage.nbytes():
         refuse(f"the file has a tensor that reaches over the end of its storage of {storage.nbytes()} bytes")
     if math.prod(size) * step >= 1 << 63 or any([s * step >= 1 << 63 for s in strides]):
         refuse("the file has a tensor of more bytes than there are addresses")
-    if scalar_type.category == "bool" and storage._backend.has_data and extent:
-        content = storage.memory()[offset : offset + extent]
+    if scalar_type.category == "bool" and storage._backend.has_data and reach:
+        content = storage.memory()[offset : offset + reach]
         if content.max() > 1:  # perhaps only between the elements
             distinct = [(n, s) for n, s in zip(size, strides, strict=True) if s]
-            if math.prod([n for n, _ in distinct]) <= extent:
+            if math.prod([n for n, _ in distinct]) <= reach:
                 shape, steps = [n for n, _ in distinct], [s for _, s in distinct]
                 content = np.lib.stride_tricks.as_strided(content, shape, steps)
             _check_bools(content)
-
-
-def _extent(size: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """How many elements lie from the first to the last of a window."""
-    return 0 if 0 in size else 1 + sum([(n - 1) * s for n, s in zip(size, strides, strict=True)])
 
 
 def _table() -> Iterator[Builder]:

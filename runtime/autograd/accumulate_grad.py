@@ -12,6 +12,7 @@ from tengen.autograd.inference_mode import check_write
 from tengen.autograd.linear import Copy, add_tensors, apply_linear
 from tengen.autograd.node import LEAF_SEQUENCE_NR, Node
 from tengen.autograd.ownership import is_callers_only
+from tengen.native.layout import is_dense
 from tengen.storage import begin_write
 
 _making = threading.Lock()
@@ -114,26 +115,15 @@ def fits(lib: Any, grad: Any, like: Any) -> bool:
     if lib.is_contiguous(like):
         contiguous: bool = lib.is_contiguous(grad)
         return contiguous
-    same: bool = lib.same_layout(grad, like) if is_dense(lib, like) else lib.is_contiguous(grad)
+    dense = is_dense(like.shape, lib.strides(like))
+    same: bool = lib.same_layout(grad, like) if dense else lib.is_contiguous(grad)
     return same
-
-
-def is_dense(lib: Any, array: Any) -> bool:
-    """Whether the elements fill their memory, each place once, in whatever order of dimensions."""
-    expected = 1
-    for stride, size in sorted(
-        [(s, n) for s, n in zip(lib.strides(array), array.shape, strict=True) if n > 1]
-    ):
-        if stride != expected:
-            return False
-        expected *= size
-    return True
 
 
 def copy_like(lib: Any, grad: Any, like: Any) -> Any:
     """A copy of ``grad`` with the strides of ``like`` when that is dense, else contiguous."""
     strides = lib.strides(like)
-    if lib.is_contiguous(like) or not is_dense(lib, like):
+    if lib.is_contiguous(like) or not is_dense(like.shape, strides):
         copied = lib.empty(tuple(like.shape), grad.dtype)
     else:
         copied = lib.empty_strided(tuple(like.shape), strides, grad.dtype)

@@ -14,6 +14,7 @@ from tengen.autograd.edge import Edge, gradient_edge
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.node import Node
 from tengen.interception import Layer, active, layers
+from tengen.native.layout import extent, is_dense, may_overlap
 
 Shape = tuple[int, ...]
 
@@ -275,24 +276,15 @@ class Window:
     def reach(self) -> tuple[int, int]:
         """The bytes from the first to behind the last element."""
         start = self.offset * self.itemsize
-        if 0 in self.shape:
-            return start, start
-        last = sum([(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)])
-        return start, start + (last + 1) * self.itemsize
+        return start, start + extent(self.shape, self.strides) * self.itemsize
 
     def overlaps_itself(self) -> bool:
         """Whether two elements may lie in one place; never False when they do."""
-        behind = 1
-        for stride, size in sorted([(s, n) for n, s in zip(self.shape, self.strides, strict=True) if n > 1]):
-            if stride < behind:
-                return True
-            behind += (size - 1) * stride
-        return False
+        return may_overlap(self.shape, self.strides)
 
     def is_dense(self) -> bool:
         """Whether the elements fill their memory without a gap, each in a place of its own."""
-        start, end = self.reach()
-        return end - start == element_count(self.shape) * self.itemsize and not self.overlaps_itself()
+        return is_dense(self.shape, self.strides)
 
     def repeated(self, count: int, step: int) -> Window:
         """``count`` such windows, ``step`` elements apart, in a first dimension."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import tengen
+from tengen.formulas.shape import strided_extent
 from tengen.generated import functions as F
 from tengen.native.dims import wrap_dim
 from tengen.native.layout import broadcast_shapes
@@ -140,23 +141,6 @@ def restored_examples(self: Tensor, dim: Any, keepdim: bool, ndim: int) -> Tenso
     return self.reshape(tuple([1 if d in at else next(sizes) for d in range(ndim + 1)]))
 
 
-def _extent(size: Sequence[int], stride: Sequence[int], offset: int) -> int:
-    return offset + sum([max(n - 1, 0) * s for n, s in zip(size, stride, strict=True)]) + 1
-
-
-def strided_extent(
-    self_size: Sequence[int],
-    self_stride: Sequence[int],
-    self_offset: int,
-    size: Sequence[int],
-    stride: Sequence[int],
-    storage_offset: int | None,
-) -> int:
-    """How many elements of memory one example needs, for itself and for a view of it."""
-    begin = self_offset if storage_offset is None else storage_offset
-    return max(_extent(self_size, self_stride, self_offset), _extent(size, stride, begin))
-
-
 def _apart(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Tensor:
     """The value with the examples apart in memory: a copy where they are one example, expanded.
 
@@ -165,9 +149,9 @@ def _apart(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_off
     if self.stride(0):
         return self
     begin, shape = self.storage_offset(), self.shape
-    extent = strided_extent(shape[1:], self.stride()[1:], begin, size, stride, storage_offset)
-    strides = (extent, *self.stride()[1:])
-    memory = F._as_strided_gather(self, shape, strides, begin, (len(self), extent), (extent, 1), 0)
+    length = strided_extent(shape[1:], self.stride()[1:], begin, size, stride, storage_offset)
+    strides = (length, *self.stride()[1:])
+    memory = F._as_strided_gather(self, shape, strides, begin, (len(self), length), (length, 1), 0)
     return memory.as_strided(shape, strides, begin)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import tengen
 from tengen.generated import functions as F
 from tengen.native.dims import wrap_dim
+from tengen.native.layout import extent
 from tengen.native.views import split_sizes
 
 if TYPE_CHECKING:
@@ -83,37 +84,31 @@ def unbind_backward(grads: Gradients, dim: int, shape: Sequence[int]) -> Tensor:
 # -- strided ------------------------------------------------------------------------------------------
 
 
-def as_strided_scatter_backward(
-    grad: Tensor,
-    self_size: Sequence[int],
-    self_stride: Sequence[int],
+def strided_extent(
+    self_size: Shape,
+    self_stride: Shape,
     self_offset: int,
-    size: Sequence[int],
-    stride: Sequence[int],
+    size: Shape,
+    stride: Shape,
     storage_offset: int | None,
-) -> Tensor:
-    """The gradient of ``as_strided_scatter`` for self: 0 where src was written."""
-    geometry = self_size, self_stride, self_offset, size, stride, storage_offset
-    written = F._as_strided_backward(grad.new_ones(tuple(size)), *geometry)
-    return F.where(written != 0, 0, grad)
+) -> int:
+    """How many elements of memory a tensor and a view of it need."""
+    begin = self_offset if storage_offset is None else storage_offset
+    return max(self_offset + extent(self_size, self_stride), begin + extent(size, stride), 1)
 
 
 def as_strided_scatter_jvp(
     self_t: Tensor,
     src_t: Tensor,
-    self_size: Sequence[int],
-    self_stride: Sequence[int],
+    self_size: Shape,
+    self_stride: Shape,
     self_offset: int,
-    size: Sequence[int],
-    stride: Sequence[int],
+    size: Shape,
+    stride: Shape,
     storage_offset: int | None,
 ) -> Tensor:
     """The tangents, written as the values are: that of self is laid out in memory as self is."""
-    begin = self_offset if storage_offset is None else storage_offset
-    ends = [
-        start + sum([max(n - 1, 0) * s for n, s in zip(sizes, strides, strict=True)]) + 1
-        for start, sizes, strides in ((self_offset, self_size, self_stride), (begin, size, stride))
-    ]
-    memory = F._as_strided_gather(self_t, self_size, self_stride, self_offset, (max(ends),), (1,), 0)
+    length = strided_extent(self_size, self_stride, self_offset, size, stride, storage_offset)
+    memory = F._as_strided_gather(self_t, self_size, self_stride, self_offset, (length,), (1,), 0)
     laid_out = memory.as_strided(self_size, self_stride, self_offset)
-    return laid_out.as_strided_scatter(src_t, size, stride, begin)
+    return laid_out.as_strided_scatter(src_t, size, stride, storage_offset)

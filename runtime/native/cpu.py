@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tengen.native import sums
-from tengen.native.layout import contiguous_strides, preserved_strides
+from tengen.native.layout import contiguous_strides, extent, preserved_strides
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -28,16 +28,9 @@ def full(shape: Shape, value: Any, dtype: np.dtype[Any]) -> Array:
 
 
 def empty_strided(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> Array:
-    memory = np.empty(_extent(shape, strides), dtype)
+    memory = np.empty(extent(shape, strides), dtype)
     step = dtype.itemsize
     return np.ndarray(shape, dtype, buffer=memory, strides=tuple([step * s for s in strides]))
-
-
-def _extent(shape: Shape, strides: Shape) -> int:
-    """How many elements an array of this layout reaches over."""
-    if 0 in shape:
-        return 0
-    return 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
 
 
 def add(a: Array, b: Array) -> Array:
@@ -124,12 +117,12 @@ class _Memory:
     __slots__ = ("__array_interface__", "owner")
 
     def __init__(self, array: Array, writeable: bool) -> None:
-        extent = _extent(array.shape, array.strides)  # in bytes, but for the last element
+        reach = extent(array.shape, array.strides)  # in bytes, but for the last element
         self.owner = array
         self.__array_interface__ = {
             "version": 3,
             "data": (data_ptr(array), not writeable),
-            "shape": (extent + array.itemsize - 1 if extent else 0,),
+            "shape": (reach + array.itemsize - 1 if reach else 0,),
             "typestr": "|u1",
         }
 
@@ -197,7 +190,7 @@ def as_strided(a: Array, size: Shape, strides: Shape, offset: int) -> Array:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     memory = root(a)
     step = a.itemsize
-    needed = _extent(size, strides)
+    needed = extent(size, strides)
     if needed and offset + needed > memory.size:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(strides)}, storage offset {offset}, and itemsize "

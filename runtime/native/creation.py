@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tengen.native.layout import extent
+
 Array = Any
 Number = bool | int | float | complex
 Real = bool | int | float
@@ -122,9 +124,7 @@ def strided_size(size: Shape, stride: Shape) -> int:
     checked(size)
     if any([s < 0 for s in stride]):
         raise RuntimeError(f"Expected strides to be non-negative, but got {list(stride)}")
-    if 0 in size:
-        return 0
-    return 1 + sum([(n - 1) * s for n, s in zip(size, stride, strict=True)])
+    return extent(size, stride)
 
 
 def empty_strided(size: Shape, stride: Shape, dtype: DType) -> Array:

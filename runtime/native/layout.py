@@ -59,6 +59,11 @@ def may_overlap(shape: Shape, strides: Shape) -> bool:
     return False
 
 
+def extent(shape: Shape, strides: Shape) -> int:
+    """How many elements of memory there are from the first to the last one, both counted; 0 without any."""
+    return 0 if 0 in shape else 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
+
+
 def view_strides(shape: Shape, strides: Shape, new: Shape) -> Shape | None:
     """The strides with which the same memory has shape ``new`` (same number of elements).
 

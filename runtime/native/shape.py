@@ -9,7 +9,7 @@ import numpy as np
 
 from tengen.native import cpu
 from tengen.native.dims import wrap_dim, wrap_dims
-from tengen.native.layout import broadcast_shapes, is_dense, preserved_strides
+from tengen.native.layout import broadcast_shapes, extent, is_dense, preserved_strides
 from tengen.native.strided import Array, Shape, element_strides, storage_offset
 from tengen.native.views import as_strided, diagonal, select_int, slice_tensor, unfold
 
@@ -317,7 +317,7 @@ def as_strided_backward(
     """
     begin = offset if start is None else start
     base = min(offset, begin)
-    length = max(_end(sizes, strides, offset), _end(size, stride, begin)) - base
+    length = max(offset + extent(sizes, strides), begin + extent(size, stride)) - base
     memory = np.zeros(max(length, 1), grad.dtype)
     np.add.at(memory, _places(size, stride, begin - base), grad)
     places = _places(sizes, strides, offset - base)
@@ -334,14 +334,10 @@ def as_strided_gather(
     geometry is ``sizes``, ``strides`` and ``offset``; what it does not own of the memory reads as 0."""
     begin = offset if start is None else start
     base = min(offset, begin)
-    length = max(_end(sizes, strides, offset), _end(size, stride, begin)) - base
+    length = max(offset + extent(sizes, strides), begin + extent(size, stride)) - base
     memory = np.zeros(max(length, 1), self.dtype)
     memory[_places(sizes, strides, offset - base)] = self
     return memory[_places(size, stride, begin - base)]
-
-
-def _end(sizes: Shape, strides: Shape, offset: int) -> int:
-    return offset + sum([max(n - 1, 0) * s for n, s in zip(sizes, strides, strict=True)]) + 1
 
 
 def _places(sizes: Shape, strides: Shape, offset: int) -> Array:
@@ -381,7 +377,7 @@ def as_strided_scatter(self: Array, src: Array, size: Shape, stride: Shape, offs
     as_strided(self, size, stride, offset)  # an error where that leaves the memory
     start, strides = storage_offset(self), element_strides(self)
     begin = start if offset is None else offset
-    memory = np.zeros(max(_end(self.shape, strides, start), _end(size, stride, begin)), self.dtype)
+    memory = np.zeros(max(start + extent(self.shape, strides), begin + extent(size, stride)), self.dtype)
     result = as_strided(memory, self.shape, strides, start)
     result[...] = self
     _write(as_strided(memory, size, stride, begin), src)

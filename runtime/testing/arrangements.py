@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tengen.native.layout import extent
 from tengen.testing import declared
 from tengen.testing.samples import Array, Call, Random
 
@@ -128,8 +129,8 @@ def tensors(arrays: list[Any], make: Callable[[Array], Any]) -> list[Any]:
         if not value.size:
             return make(np.zeros(value.shape, value.dtype))
         strides = tuple(s // value.itemsize for s in value.strides)
-        extent = 1 + sum((n - 1) * s for n, s in zip(value.shape, strides, strict=True))
-        memory = np.lib.stride_tricks.as_strided(value, (extent,), (value.itemsize,)).copy()
+        reach = extent(value.shape, strides)
+        memory = np.lib.stride_tricks.as_strided(value, (reach,), (value.itemsize,)).copy()
         return make(memory).as_strided(value.shape, strides)
 
     return [one(v) for v in arrays]

@@ -127,6 +127,21 @@ def reads_what_it_writes(program: Program) -> bool:
     )
 
 
+def of_one_layout(program: Program) -> None:
+    """Skip for a program that gives something else where its tensors lie otherwise in memory.
+
+    They do in ``out=``, and where many examples are one tensor: of these ``flatten`` may be a copy.
+    """
+    if writes_to_results(program) or reads_strides(program):
+        raise Skip
+
+
+def batches(program: Program) -> None:
+    """Skip for a program with an operator that decides by elements, which many examples cannot share."""
+    if not all(declared.runs_on_meta(o) for o in program.operators):
+        raise Skip
+
+
 def settled(program: Program, of: Callable[[list[Any]], list[Any]]) -> list[Any]:
     """What a function of the leaves gives, where it hardly moves with them; else Skip."""
     points = start(program)
@@ -195,10 +210,8 @@ def functional(program: Program) -> None:
 
 def batched(program: Program) -> None:
     """All examples at once give what one after the other gives."""
-    if reads_strides(program) or not all(declared.runs_on_meta(o) for o in program.operators):
-        raise Skip  # strides of many examples are others than those of one
-    if writes_to_results(program):
-        raise Skip  # of many examples ``flatten`` may be a copy, so that what is written is another tensor
+    of_one_layout(program)
+    batches(program)
     settled(program, lambda points: everything(program)(*points))
     points = start(program)
     others = [p * 1.0625 for p in points]
@@ -304,8 +317,7 @@ def second(program: Program) -> None:
 
 def written(program: Program) -> None:
     """``out=`` gives what the operator gives, whatever was in the memory before, and however that lies."""
-    if writes_to_results(program) or reads_strides(program):
-        raise Skip
+    of_one_layout(program)
     expected = settled(program, lambda points: everything(program)(*points))
 
     def with_out(name: str, call: Call, values: list[Any]) -> Any:
@@ -323,10 +335,8 @@ def written(program: Program) -> None:
 
 def per_example(program: Program) -> None:
     """The gradients of all examples at once are those of one after the other."""
-    if reads_strides(program) or not all(declared.runs_on_meta(o) for o in program.operators):
-        raise Skip  # strides of many examples are others than those of one
-    if writes_to_results(program):
-        raise Skip
+    of_one_layout(program)
+    batches(program)
     first = settled(program, lambda points: gradients(program, leaves(points)))
     points = start(program)
     others = [p * 1.0625 for p in points]

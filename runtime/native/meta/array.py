@@ -15,7 +15,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tengen.native.layout import broadcast_shapes as broadcast_shapes
-from tengen.native.layout import contiguous_strides, operand_strides, preserved_strides, view_strides
+from tengen.native.layout import (
+    contiguous_strides,
+    extent,
+    is_contiguous,
+    operand_strides,
+    preserved_strides,
+    view_strides,
+)
 
 Shape = tuple[int, ...]
 Key = int | slice | EllipsisType | None
@@ -84,19 +91,11 @@ class MetaArray:
     @property
     def extent(self) -> int:
         """How many elements of memory lie between the first and the last one, both included."""
-        if 0 in self.shape:
-            return 0
-        return 1 + sum([(n - 1) * s for n, s in zip(self.shape, self.element_strides, strict=True)])
+        return extent(self.shape, self.element_strides)
 
     @property
     def is_contiguous(self) -> bool:
-        expected = 1
-        for n, s in zip(reversed(self.shape), reversed(self.element_strides), strict=True):
-            if n != 1:
-                if s != expected:
-                    return 0 in self.shape
-                expected *= n
-        return True
+        return is_contiguous(self.shape, self.element_strides)
 
     def __len__(self) -> int:
         if not self.shape:
