@@ -1,10 +1,11 @@
-"""What tests of several concerns share: a scratch copy of the project."""
+"""What tests of several concerns share: tengen and torch as fixtures, a scratch copy of the project."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,18 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         report.outcome = "failed"
         report.longrepr = f"{reason}: a test that needs torch is marked oracle"
     return report
+
+
+@pytest.fixture(params=["tengen", pytest.param("torch", marks=pytest.mark.oracle)])
+def m(request: pytest.FixtureRequest) -> Any:
+    """tengen, and where it is installed torch: a test of both."""
+    return pytest.importorskip(request.param)
+
+
+@pytest.fixture
+def torch() -> Any:
+    """torch, where it is installed: a test that is marked ``oracle``."""
+    return pytest.importorskip("torch")
 
 
 @pytest.fixture

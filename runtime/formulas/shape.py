@@ -85,11 +85,11 @@ def unbind_backward(grads: Gradients, dim: int, shape: Sequence[int]) -> Tensor:
 
 
 def strided_extent(
-    self_size: Shape,
-    self_stride: Shape,
+    self_size: Sequence[int],
+    self_stride: Sequence[int],
     self_offset: int,
-    size: Shape,
-    stride: Shape,
+    size: Sequence[int],
+    stride: Sequence[int],
     storage_offset: int | None,
 ) -> int:
     """How many elements of memory a tensor and a view of it need."""
@@ -100,11 +100,11 @@ def strided_extent(
 def as_strided_scatter_jvp(
     self_t: Tensor,
     src_t: Tensor,
-    self_size: Shape,
-    self_stride: Shape,
+    self_size: Sequence[int],
+    self_stride: Sequence[int],
     self_offset: int,
-    size: Shape,
-    stride: Shape,
+    size: Sequence[int],
+    stride: Sequence[int],
     storage_offset: int | None,
 ) -> Tensor:
     """The tangents, written as the values are: that of self is laid out in memory as self is."""

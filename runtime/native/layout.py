@@ -59,7 +59,7 @@ def may_overlap(shape: Shape, strides: Shape) -> bool:
     return False
 
 
-def extent(shape: Shape, strides: Shape) -> int:
+def extent(shape: Sequence[int], strides: Sequence[int]) -> int:
     """How many elements of memory there are from the first to the last one, both counted; 0 without any."""
     return 0 if 0 in shape else 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
 

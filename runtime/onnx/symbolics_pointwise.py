@@ -8,6 +8,7 @@ array namespace computes them.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,21 +25,22 @@ def _kind(value: Ref) -> dtype:
     return int8 if value.dtype is bool_ else value.dtype
 
 
+def _by_kind(x: Any, y: Any, of_bools: Callable[..., Ref], of_numbers: Callable[..., Ref]) -> Ref:
+    a, b = together(x, y)
+    return of_bools(a, b) if a.dtype is bool_ else of_numbers(a, b)
+
+
 # -- arithmetic --------------------------------------------------------------------------------------
 
 
 def add(x: Any, y: Any) -> Ref:
     """The sum; of bools, whether one is true."""
-    a, b = together(x, y)
-    made: Ref = onnx.Or(a, b) if a.dtype is bool_ else onnx.Add(a, b)
-    return made
+    return _by_kind(x, y, onnx.Or, onnx.Add)
 
 
 def multiply(x: Any, y: Any) -> Ref:
     """The product; of bools, whether both are true."""
-    a, b = together(x, y)
-    made: Ref = onnx.And(a, b) if a.dtype is bool_ else onnx.Mul(a, b)
-    return made
+    return _by_kind(x, y, onnx.And, onnx.Mul)
 
 
 def square(x: Ref) -> Ref:
@@ -178,16 +180,12 @@ def conj(x: Ref) -> Ref:
 
 def maximum(x: Any, y: Any) -> Ref:
     """The larger of two; NaN where one is."""
-    a, b = together(x, y)
-    made: Ref = onnx.Or(a, b) if a.dtype is bool_ else onnx.Max(a, b)
-    return made
+    return _by_kind(x, y, onnx.Or, onnx.Max)
 
 
 def minimum(x: Any, y: Any) -> Ref:
     """The smaller of two; NaN where one is."""
-    a, b = together(x, y)
-    made: Ref = onnx.And(a, b) if a.dtype is bool_ else onnx.Min(a, b)
-    return made
+    return _by_kind(x, y, onnx.And, onnx.Min)
 
 
 def fmax(x: Any, y: Any) -> Ref:
@@ -221,23 +219,17 @@ def clamp(x: Any, min: Any, max: Any) -> Ref:
 
 def bitwise_and(x: Any, y: Any) -> Ref:
     """The bits that both have."""
-    a, b = together(x, y)
-    made: Ref = onnx.And(a, b) if a.dtype is bool_ else onnx.BitwiseAnd(a, b)
-    return made
+    return _by_kind(x, y, onnx.And, onnx.BitwiseAnd)
 
 
 def bitwise_or(x: Any, y: Any) -> Ref:
     """The bits that one has."""
-    a, b = together(x, y)
-    made: Ref = onnx.Or(a, b) if a.dtype is bool_ else onnx.BitwiseOr(a, b)
-    return made
+    return _by_kind(x, y, onnx.Or, onnx.BitwiseOr)
 
 
 def bitwise_xor(x: Any, y: Any) -> Ref:
     """The bits in which both differ."""
-    a, b = together(x, y)
-    made: Ref = onnx.Xor(a, b) if a.dtype is bool_ else onnx.BitwiseXor(a, b)
-    return made
+    return _by_kind(x, y, onnx.Xor, onnx.BitwiseXor)
 
 
 def invert(x: Ref) -> Ref:

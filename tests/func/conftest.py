@@ -1,4 +1,4 @@
-"""What tests of transforms that run in tengen and in torch share: the module as a fixture.
+"""What tests of transforms share: the module as a fixture, with its transforms.
 
 These tests import their neighbour by name.
 """
@@ -6,7 +6,6 @@ These tests import their neighbour by name.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -17,14 +16,9 @@ HERE = str(Path(__file__).resolve().parent)
 if HERE not in sys.path:
     sys.path.insert(0, HERE)
 
-HAVE_TORCH = importlib.util.find_spec("torch") is not None
-TORCH = pytest.param(
-    "torch", marks=[pytest.mark.oracle, pytest.mark.skipif(not HAVE_TORCH, reason="torch is not installed")]
-)
 
-
-@pytest.fixture(params=["tengen", TORCH])
-def m(request: pytest.FixtureRequest) -> ModuleType:
+@pytest.fixture
+def m(m: ModuleType) -> ModuleType:
     """tengen, and where it is installed torch: a test of both. ``m.func`` is imported."""
-    importlib.import_module(f"{request.param}.func")
-    return importlib.import_module(request.param)
+    importlib.import_module(f"{m.__name__}.func")
+    return m

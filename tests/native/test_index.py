@@ -46,11 +46,6 @@ KEYS: list[tuple[Any, list[Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def torch() -> Any:
-    return pytest.importorskip("torch")
-
-
 def repeats(key: list[Any]) -> bool:
     """Whether some index names a position twice, so that the order of writing matters."""
     return any(i is not None and i.dtype.kind == "i" and len(set((i % 4).ravel())) < i.size for i in key)

@@ -23,11 +23,6 @@ oracle = pytest.mark.oracle
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-@pytest.fixture
-def torch() -> Any:
-    return pytest.importorskip("torch")
-
-
 def inputs(dtype: str) -> Any:
     rng = np.random.default_rng(0)
     for shape, dims in CASES:

@@ -15,11 +15,6 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 REDUCTIONS = ["sum", "prod", "mean", "amax", "amin"]
 
 
-@pytest.fixture
-def torch() -> Any:
-    return pytest.importorskip("torch")
-
-
 def indices(rng: np.random.Generator, shape: tuple[int, ...], dim: int) -> list[Any]:
     """Good indices of several shapes, then some that are out of range or of a wrong shape."""
     n = shape[dim] if shape else 1

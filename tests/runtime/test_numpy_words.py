@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-HAVE_TORCH = importlib.util.find_spec("torch") is not None
-TORCH = pytest.param(
-    "torch", marks=[pytest.mark.oracle, pytest.mark.skipif(not HAVE_TORCH, reason="torch is not installed")]
-)
 #: A call with PyTorch's words, and the same with NumPy's.
 PAIRS: list[tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = [
     (lambda m, x: m.cat([x, x], dim=1), lambda m, x: m.cat([x, x], axis=1)),
@@ -34,12 +27,6 @@ PAIRS: list[tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = [
         lambda m, x: x.gather(axis=1, index=m.tensor([[0], [2]])),
     ),
 ]
-
-
-@pytest.fixture(params=["tengen", TORCH])
-def m(request: pytest.FixtureRequest) -> ModuleType:
-    """tengen, and where it is installed torch."""
-    return importlib.import_module(request.param)
 
 
 @pytest.mark.parametrize("pair", PAIRS)
