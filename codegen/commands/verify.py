@@ -51,6 +51,7 @@ from tengen.codegen.touched import Folders, Touched, touched
 from tengen.codegen.workspace import Workspace, add_workspace
 
 Answer = dict[str, Any]
+Key = tuple[Place, ...]  # of a cause: where it is
 
 #: An operator for each process is too few: each loads what is declared.
 _A_PROCESS = 4
@@ -352,7 +353,7 @@ class Report:
         self.declarations = workspace.declarations
         self.blame = Blame(declared, workspace.declarations, folders_of(workspace).runtime)
         self.changed = changed
-        self.found: dict[Place, Found] = {}
+        self.found: dict[Key, Found] = {}
         self.wrong: set[str] = set()
 
     def add(self, answer: Answer) -> None:
@@ -363,7 +364,7 @@ class Report:
             message = f"{name} could not be checked: {answer['internal']}"
             spot = self.blame.spot(name, "kernel")
             diagnostic = Diagnostic(spot.place, message, spot.length, related=spot.related)
-            self.note(spot.place, name, Found(diagnostic, trace, (name, "internal")), ())
+            self.note((spot.place,), name, Found(diagnostic, trace, (name, "internal")), ())
         for failure in answer.get("failures", ()):
             self.failure(answer["operator"], failure)
 
@@ -383,7 +384,9 @@ class Report:
             related.append((origin, "it is raised here"))
         diagnostic = Diagnostic(spot.place, failure["message"], spot.length, related=tuple(related))
         found = Found(diagnostic, list(details(failure)), (name, failure["title"]))
-        self.note(origin or spot.place, other or name, found, ((checked, t) for t in failure["also"]))
+        # Of an entry that makes several operators the functions tell which is meant.
+        key = (origin,) if origin is not None else (spot.place, *(place for place, _ in spot.related))
+        self.note(key, other or name, found, ((checked, t) for t in failure["also"]))
 
     def part(self, failure: Answer) -> tuple[str, str, str]:
         """What is at fault: of two things that disagree the one that has changed, where only one has."""
@@ -406,7 +409,7 @@ class Report:
             return any(what in key.removeprefix("derivative ").split(", ") for key in changed)
         return KEYS.get(kind) in changed
 
-    def note(self, key: Place, name: str, found: Found, also: Iterable[tuple[str, str]]) -> None:
+    def note(self, key: Key, name: str, found: Found, also: Iterable[tuple[str, str]]) -> None:
         """Note a cause, or what shows one that is noted already."""
         self.wrong.add(name)
         first = self.found.setdefault(key, found)

@@ -51,7 +51,12 @@ def cause(failure: Failure) -> Failure:
         if name != failure.operator and name in operators:
             first = first_failure(name, ("sample", "value", *(DERIVATIVES if derivative else ())))
             if first is not None:
-                return first
+                return of_kernel(first)
+    return of_kernel(failure)
+
+
+def of_kernel(failure: Failure) -> Failure:
+    """The failure of a derivative as one of the kernel that should compute it, where that is wrong."""
     if failure.aspect in DERIVATIVES and failure.part.kind in DERIVATIVES:
         return by_callers(failure) or by_backward_operator(failure)
     return failure
@@ -130,7 +135,7 @@ def gradient_is_right(name: str) -> bool:
 def callers(name: str, besides: str) -> list[str]:
     """Some of the operators whose gradient's formulas call an operator, and are checked."""
     found = declared.gradient_callers().get(function_of(name), [])
-    return [n for n in found if n != besides and kin(n, name)][:_ASKED]
+    return [n for n in found if n not in (besides, name) and kin(n, name)][:_ASKED]
 
 
 def function_of(name: str) -> str:

@@ -73,19 +73,19 @@ Array = np.ndarray
 
 def running(self, weight, dim):
     """The running mean."""
-    moved = np.moveaxis(self, dim, -1)
+    moved = np.moveaxis(np.atleast_1d(self), dim, -1)
     out = np.empty_like(moved)
     state = 0
     for i in range(moved.shape[-1]):
         state = weight * moved[..., i] + (1 - weight) * state
         out[..., i] = state
-    return np.ascontiguousarray(np.moveaxis(out, -1, dim))
+    return np.ascontiguousarray(np.moveaxis(out, -1, dim)).reshape(self.shape)
 
 
 def running_backward(grad_output, weight, dim):
     """Its gradient."""
-    turned: Array = np.flip(grad_output, dim)
-    return np.flip(running(turned, weight, dim), dim).copy()
+    turned: Array = np.flip(np.atleast_1d(grad_output), dim)
+    return np.flip(running(turned, weight, dim), dim).reshape(grad_output.shape).copy()
 ''',
     REFERENCES: '''\
 """Running means, by matrices."""
@@ -231,7 +231,7 @@ MISTAKES = [
     Mistake(
         "a backward kernel",
         KERNELS,
-        "    return np.flip(running(turned, weight, dim), dim).copy()",
+        "    return np.flip(running(turned, weight, dim), dim).reshape(grad_output.shape).copy()",
         "    return running(grad_output, weight, dim)",
         "running",
         (OPERATORS, "running_backward\n    Meta"),
@@ -241,8 +241,8 @@ MISTAKES = [
     Mistake(
         "a backward kernel, whose own derivative is not its any more",
         KERNELS,
-        "    return np.flip(running(turned, weight, dim), dim).copy()",
-        "    return 2 * np.flip(running(turned, weight, dim), dim)",
+        "    return np.flip(running(turned, weight, dim), dim).reshape(grad_output.shape).copy()",
+        "    return 2 * np.flip(running(turned, weight, dim), dim).reshape(grad_output.shape)",
         "running running_backward",
         (OPERATORS, "running_backward\n    Meta"),
         "the kernel of running_backward does not give the gradient of running for self",
@@ -251,12 +251,22 @@ MISTAKES = [
     Mistake(
         "a backward kernel that fails",
         KERNELS,
-        "    turned: Array = np.flip(grad_output, dim)",
-        "    turned: Array = np.flip(grad_output, dim) * unknown",
+        "    turned: Array = np.flip(np.atleast_1d(grad_output), dim)",
+        "    turned: Array = np.flip(np.atleast_1d(grad_output), dim) * unknown",
         "running",
         (OPERATORS, "running_backward\n    Meta"),
         "running_backward fails: NameError: running_backward: name 'unknown' is not defined",
         ("also seen in: running: gradients, ",),
+    ),
+    Mistake(
+        "a backward kernel of an entry that makes both",
+        "runtime/native/nn/activation.py",
+        "    return select(self > 0, grad_output, grad_output * negative_slope)",
+        "    return 2 * select(self > 0, grad_output, grad_output * negative_slope)",
+        "leaky_relu",
+        ("declarations/nn.yaml", "leaky_relu\n  gradients"),
+        "the kernel of leaky_relu_backward does not give the gradient of leaky_relu for self",
+        ("leaky_relu_backward is written here",),
     ),
     Mistake(
         "what a formula gives its backward operator",
@@ -299,8 +309,8 @@ MISTAKES = [
     Mistake(
         "a kernel that changes its input",
         KERNELS,
-        "    moved = np.moveaxis(self, dim, -1)",
-        "    self *= 1.5\n    moved = np.moveaxis(self, dim, -1)",
+        "    moved = np.moveaxis(np.atleast_1d(self), dim, -1)",
+        "    self *= 1.5\n    moved = np.moveaxis(np.atleast_1d(self), dim, -1)",
         "running",
         (OPERATORS, "running\n    Meta"),
         "the kernel of running changes its inputs",
