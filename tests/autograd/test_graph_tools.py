@@ -118,6 +118,36 @@ def test_where_the_context_ends(m: Any) -> None:
     assert a.grad.tolist() == [8.0] * 3
 
 
+WRITES = {
+    "in place": lambda t: t.mul_(5),
+    "out": lambda t: tengen.mul(t.clone(), 5, out=t),
+    "out by position": lambda t: tengen.add(t.clone(), 1, alpha=7, out=t),
+    "copy": lambda t: t.copy_(tengen.full_like(t, 9)),
+    "index": lambda t: t.__setitem__(..., 9),
+    "places": lambda t: t.index_fill_(0, tengen.tensor([0]), 9),
+}
+
+
+@pytest.mark.parametrize("of", [lambda t: t, lambda t: t[1:], lambda t: t[::2], lambda t: t.view(2, 2).t()])
+@pytest.mark.parametrize(
+    "saved", [lambda t: t, lambda t: t[1:], lambda t: t[2:].neg(), lambda t: t.view(2, 2)[1]]
+)
+@pytest.mark.parametrize("write", WRITES)
+def test_every_write_to_memory_that_is_saved(write: str, saved: Any, of: Any) -> None:
+    """Whatever part of it was saved, and whatever part is written: torch looks where the part begins."""
+    with tengen.autograd.graph.allow_mutation_on_saved_tensors():
+        leaf = tengen.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+        base = leaf * 1
+        kept = saved(base)
+        square = (kept * kept).sum()
+        with tengen.no_grad():
+            WRITES[write](of(base))
+        (found,) = tengen.autograd.grad(square, leaf)
+    other = tengen.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    (expected,) = tengen.autograd.grad((saved(other * 1) ** 2).sum(), other)
+    assert found.tolist() == expected.tolist()
+
+
 def test_what_was_saved_is_let_go() -> None:
     with tengen.autograd.graph.allow_mutation_on_saved_tensors() as context:
         a = tengen.ones(3, requires_grad=True)

@@ -393,6 +393,40 @@ def test_out_goes_into_each_example() -> None:
         tengen.vmap(lambda v: tengen.add(v, v, out=tengen.zeros(3)))(x)
 
 
+def test_of_several_out_all_fit_or_none_is_written() -> None:
+    x = tengen.arange(6.0).reshape(2, 3)
+
+    def body(v: tengen.Tensor) -> tengen.Tensor:
+        values, places = v.sum() * 0 - 1, (v.sum() * 0).bool()
+        with pytest.raises(RuntimeError, match="can't be cast to"):
+            tengen.max(v, 0, out=(values, places))
+        with pytest.raises(RuntimeError, match="not resized"):
+            tengen.max(v, 0, out=(values, v.long()))
+        return values
+
+    assert tengen.vmap(body)(x).tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize("extra", [(1, 3), (1, 1, 3), (2, 3)], ids=str)
+def test_what_is_written_keeps_its_shape(extra: tuple[int, ...]) -> None:
+    """An operand of more dimensions does not fit, even of size 1."""
+    x, wide = tengen.zeros(4, 3), tengen.ones(extra)
+    for write in ("add_", "mul_", "div_"):
+        with pytest.raises(RuntimeError, match=r"output with shape \[3\] doesn't match the broadcast shape"):
+            tengen.vmap(lambda v, write=write: getattr(v, write)(wide))(x)
+    assert x.tolist() == tengen.zeros(4, 3).tolist()
+
+
+@pytest.mark.parametrize("size", [(-1,), (-1, 2), (2, -1), (1, -1, 4)], ids=str)
+def test_sizes_are_inferred_of_one_example(size: tuple[int, ...]) -> None:
+    """Also where there is none."""
+    for n in (0, 1, 3):
+        x = tengen.arange(4.0 * n).reshape(n, 4)
+        expected = tengen.zeros(4).reshape(size).shape
+        for function in (lambda v: v.view(size), lambda v: v.reshape(size), lambda v: v.t().reshape(size)):
+            assert tengen.vmap(function)(x).shape == (n, *expected)
+
+
 def test_no_examples_at_all() -> None:
     """Operators that are run for one example after the other too: their results' shapes are known."""
     assert tengen.vmap(lambda v: v.sum() + v)(tengen.zeros(0, 3)).shape == (0, 3)

@@ -165,3 +165,16 @@ def test_a_mask_may_write_to_itself() -> None:
     mask = tengen.tensor([True, False, True])
     mask[mask] = False
     assert not mask.any()
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_neighbours_share_nothing(device: str) -> None:
+    """Memory that begins where other memory ends, with data and without; one element more is refused."""
+    x = tengen.zeros(6, device=device)
+    x[:2].add_(x[2:4])
+    x[2:4].add_(x[:2])
+    x.view(3, 2)[1].mul_(x.view(3, 2)[2])
+    tengen.add(x[:2], x[4:], out=x[2:4])
+    for start in (1, 3):
+        with pytest.raises(RuntimeError, match=SHARED):
+            x[2:4].add_(x[start : start + 2])

@@ -101,6 +101,7 @@ def test_conversion(data, dtype, expected):
     ("data", "dtype", "error", "message"),
     [
         ([[1, 2], [3]], None, ValueError, r"expected sequence of length 2 at dim 1 \(got 1\)"),
+        ([[1], [2, 3]], None, ValueError, r"expected sequence of length 1 at dim 1 \(got 2\)"),
         ([[1, 2], 3], None, TypeError, "not a sequence"),
         ([1, [2, 3]], None, TypeError, "'list' object cannot be interpreted as an integer"),
         (["a"], None, ValueError, "too many dimensions 'str'"),
@@ -133,6 +134,21 @@ def test_conversion(data, dtype, expected):
 def test_errors(data, dtype, error, message):
     with pytest.raises(error, match=message):
         tengen.tensor(data, dtype=dtype)
+
+
+@pytest.mark.parametrize("name", ["int8", "int16", "int32", "int64", "uint8"])
+def test_bounds_of_integers(name):
+    """The least and the greatest fit, whether numbers stand alone, in lists or beside tensors."""
+    dtype, info = getattr(tengen, name), np.iinfo(name)
+    least = info.min if info.min else -info.max  # which wraps, as in PyTorch
+    for number, expected in ((least, info.min or 1), (info.max, info.max)):
+        beside = tengen.tensor(number)
+        for data in (number, [0, number], [[number], [0]], [np.int64(number)], [beside, 0], (number,) * 3):
+            assert expected in np.ravel(tengen.tensor(data, dtype=dtype).tolist())
+    for number in (least - 1, info.max + 1):
+        for data in (number, [0, number], [[number], [0]], [tengen.tensor(0), number]):
+            with pytest.raises((RuntimeError, ValueError), match=r"without overflow|Overflow when unpacking"):
+                tengen.tensor(data, dtype=dtype)
 
 
 def test_tensor_copies():
