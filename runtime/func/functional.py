@@ -196,7 +196,8 @@ def hessian(
 
     def gradient(*given: Any) -> Tensors:
         if outer_jacobian_strategy == _FORWARD:
-            given = tuple([t.requires_grad_() for t in given])
+            for t in given:  # which requires_grad_ refuses to what is transformed
+                t.requires_grad = True
         found: Tensors = jacobian(value, given, create_graph=True)
         if strict:
             _check_depend(found, _JACOBIAN_CONSTANT)
