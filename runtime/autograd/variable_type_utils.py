@@ -23,7 +23,14 @@ from tengen.autograd.linear import (
 )
 from tengen.autograd.memory_overlap import FREE, NOTHING, check_no_internal_overlap, check_overlap
 from tengen.autograd.node import NotImplementedNode, UndefinedGrad
-from tengen.autograd.view import cut_views, differentiable, modified_message, rewrite_views, set_history
+from tengen.autograd.view import (
+    cut_views,
+    differentiable,
+    lose_history,
+    modified_message,
+    rewrite_views,
+    set_history,
+)
 from tengen.declared_at import note_operator
 from tengen.interception import active, tell_handed
 from tengen.promotion import can_cast
@@ -89,15 +96,22 @@ def _run_inplace(
     edge = None
     if saving and (result._requires_grad or requires) and result is not source:
         edge = _new_edge(op_name, tensor, result, args, own_edge)
-    storage.version += 1  # before the write: were that interrupted, what saved the old values would say so
-    tensor._type.backend.lib.copyto(tensor._array, result._array)
-    if active:
-        tell_handed(tensor, result)
-    if edge is not None:
-        rebase(tensor, edge, own_edge)
-        edge[0].result_stored(edge[1], storage)
-    elif storage.views is not None and storage.views.detached:
-        cut_views(tensor)
+    try:
+        storage.version += (
+            1  # before the write: were that interrupted, what saved the old values would say so
+        )
+        tensor._type.backend.lib.copyto(tensor._array, result._array)
+        if active:
+            tell_handed(tensor, result)
+        if edge is not None:
+            rebase(tensor, edge, own_edge)
+            edge[0].result_stored(edge[1], storage)
+        elif storage.views is not None and storage.views.detached:
+            cut_views(tensor)
+    except BaseException as error:
+        if edge is not None and not isinstance(error, Exception):  # an interrupt
+            lose_history(tensor, op_name, edge)
+        raise
     return tensor
 
 

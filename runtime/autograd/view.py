@@ -124,6 +124,30 @@ def rewrite_views(base: Any, written: Any = None, pair: Pair | None = None) -> N
         set_history(view, (node, 0))
 
 
+class LostHistory(Error):
+    """The history of a tensor whose values and history may not be of one time."""
+
+    __slots__ = ()
+
+
+def lose_history(tensor: Any, op_name: str, edge: Any) -> None:
+    """Let no gradient go through a tensor, its base and their views, as a write was interrupted.
+
+    The values may be new and the history, which was to be ``edge``, old, or the other way round: both are
+    led to, so that whoever asks for a gradient that one of them has is told.
+    """
+    base = tensor if tensor._base is None else tensor._base
+    message = (
+        f"{op_name} was interrupted as it wrote to a tensor, so what became of that tensor's history is not "
+        "known. No gradient can be computed through it; detach() it, or compute it anew."
+    )
+    views, old = base._storage.views or (), base._edge
+    for lost in (base, *[ref() for ref in tuple(views)]):
+        if lost is base or (lost is not None and lost._base is base and differentiable(lost._type)):
+            edges = (old, lost._edge, edge)
+            set_history(lost, (LostHistory(message, edges, lost._array.shape, lost._type), 0))
+
+
 def cut_views(tensor: Any) -> None:
     """Take its history from each view whose base, detached in place before, was now written to."""
     base = tensor if tensor._base is None else tensor._base

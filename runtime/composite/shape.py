@@ -487,19 +487,24 @@ def _become(self: Tensor, method: str, *args: Any) -> Tensor:
     from tengen.autograd.grad_mode import grad_mode
     from tengen.autograd.inference_mode import check_write
     from tengen.autograd.variable_type_utils import check_inplace
-    from tengen.autograd.view import set_history
+    from tengen.autograd.view import lose_history, set_history
     from tengen.storage import begin_write
 
     check_write(self)
     if grad_mode.enabled and self._requires_grad:
         check_inplace(self)
     view = getattr(self._type, method)(self, *args)
-    begin_write(self)  # who saved the tensor would find another shape
-    self._array = view._array
-    if self._meta is not None:
-        self._meta.fit_accumulator(self._array.shape, self._type)
-    if view._edge is not None:
-        set_history(self, view._edge)
+    try:
+        begin_write(self)  # who saved the tensor would find another shape
+        self._array = view._array
+        if self._meta is not None:
+            self._meta.fit_accumulator(self._array.shape, self._type)
+        if view._edge is not None:
+            set_history(self, view._edge)
+    except BaseException:  # an interrupt
+        if view._edge is not None:
+            lose_history(self, method, view._edge)
+        raise
     return self
 
 

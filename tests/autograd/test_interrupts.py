@@ -229,3 +229,54 @@ def test_an_interrupted_write_is_seen(name: str) -> None:
         if x.tolist() != before:
             with pytest.raises(RuntimeError, match="modified by an inplace operation"):
                 y.backward()
+
+
+RECORDED: dict[str, Callable[[tg.Tensor, tg.Tensor], object]] = {
+    "mul_": lambda x, w: x.mul_(w),
+    "add_ of a number": lambda x, w: x.add_(1),
+    "exp_": lambda x, w: x.exp_(),
+    "through a view": lambda x, w: x[0].mul_(w[0]),
+    "through a view of a view": lambda x, w: x.t()[1:].mul_(w[1:]),
+    "zero_": lambda x, w: x.zero_(),
+    "copy_": lambda x, w: x.copy_(w * 3),
+    "a row": lambda x, w: x.__setitem__(1, w[1] * 3),
+    "indices": lambda x, w: x.__setitem__(tg.tensor([0, 2]), w[:2] * 3),
+    "a mask": lambda x, w: x.__setitem__(x > 1, 0.0),
+    "index_add_": lambda x, w: x.index_add_(0, tg.tensor([0, 1]), w[:2]),
+    "transpose_": lambda x, w: x.transpose_(0, 1),
+}
+#: What of the tensor a backward pass begins with: itself, a view that was there, and one that is made.
+LOOKS: dict[str, Callable[[tg.Tensor, tg.Tensor], tg.Tensor]] = {
+    "itself": lambda x, view: x,
+    "a view": lambda x, view: view,
+    "a new view": lambda x, view: x[:, 1:],
+}
+
+
+def seen(write: Callable[..., object] | None, look: Callable[..., Any], at: int | None) -> tuple[Any, Any]:
+    """What a look shows after an interrupted write, and its gradients; None where these are an error."""
+    start, w = leaf(), leaf()
+    x = start * 2
+    view = x[1:]
+    if write is not None:
+        run(lambda: write(x, w), at)
+    shown = look(x, view)
+    values = shown.tolist()
+    try:
+        found = tg.autograd.grad(shown, (start, w), tg.ones_like(shown) * 0.5, allow_unused=True)
+    except RuntimeError as error:
+        assert "interrupted" in str(error) or "modified by an inplace operation" in str(error)
+        return values, None
+    return values, [None if g is None else g.tolist() for g in found]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("name", RECORDED)
+def test_values_and_history_are_of_one_time(name: str, look: str) -> None:
+    """After an interrupt a tensor's gradients are those of the values that it has, or an error."""
+    write, shown = RECORDED[name], LOOKS[look]
+    states = [seen(None, shown, None), seen(write, shown, None)]
+    for at in tried(lambda: write(leaf() * 2, leaf())):
+        found = seen(write, shown, at)
+        assert found[0] in [values for values, _ in states]
+        assert found[1] is None or found in states, f"after an interrupt at point {at}"
