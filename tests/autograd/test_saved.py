@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 
 import tengen as tg
@@ -142,4 +144,23 @@ def test_an_accumulated_gradient_that_was_saved() -> None:
     y = x.grad * w
     (x * 2).sum().backward()
     with pytest.raises(RuntimeError, match=MODIFIED):
+        y.sum().backward()
+
+
+def test_saved_lists_are_let_go() -> None:
+    """Each tensor of a list that a Node saved, by the first pass that need not keep the graph."""
+    places = [tg.tensor([0, 1]), tg.tensor([1, 2])]
+    kept = [weakref.ref(p) for p in places]
+    x = tg.ones(3, 4, requires_grad=True)
+    y = (x * 2)[places[0], places[1]]
+    node = y.grad_fn
+    del places
+    assert all(ref() is not None for ref in kept) and len(node._saved_indices) == 2
+    y.sum().backward(retain_graph=True)
+    assert all(ref() is not None for ref in kept)
+    y.sum().backward()
+    assert all(ref() is None for ref in kept)
+    with pytest.raises(RuntimeError, match="after they have already been freed"):
+        node._saved_indices  # noqa: B018
+    with pytest.raises(RuntimeError, match="second time"):
         y.sum().backward()
