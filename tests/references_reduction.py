@@ -7,6 +7,7 @@ kernels' functions or ways. Arguments are NumPy arrays and Python values.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -280,7 +281,8 @@ def lower_median(self: Array, dim: Any, keepdim: bool, skip_nan: bool) -> tuple[
 
 def most_frequent(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     def place(row: list[Any]) -> int:
-        best = min(row, key=lambda value: (-row.count(value), key(value)))
+        often = Counter(row)
+        best = min(often, key=lambda value: (-often[value], key(value)))
         return len(row) - 1 - row[::-1].index(best)
 
     indices = lanes(self, dim, keepdim, place).astype(np.int64)

@@ -333,7 +333,7 @@ def test_topk_of_strange_numbers(shape: tuple[int, int], k: int, largest: bool) 
 @pytest.mark.parametrize("invert", [False, True])
 def test_nan_is_among_nothing(count: int, invert: bool) -> None:
     elements = strange((5, 2000))
-    among = np.r_[nan, -inf, 3, np.arange(100.0, 300.0)].astype(np.float32)[:count]
+    among = np.r_[nan, -inf, 3, np.arange(20.0, 220.0)].astype(np.float32)[:count]
     expected = np.array([any(e == a for a in among) for e in elements.ravel()]).reshape(elements.shape)
     np.testing.assert_array_equal(kernels.isin(elements, among, False, invert), expected ^ invert)
 

@@ -23,9 +23,13 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def along_a_dim(name: str) -> bool:
-    """Whether an operator goes along dims: a reduction, or one whose batching names them."""
+    """Whether an operator goes along dims by a kernel: a reduction, or one that has an argument for them."""
     operator = declared.operators()[name]
-    return "reduction" in operator.tags or (operator.batching is not None and bool(operator.batching.dims))
+    if declared.composite(operator) and "reduction" not in operator.tags:
+        return False
+    named = {a.name for a in operator.schema.arguments}
+    of_batching = operator.batching.dims if operator.batching is not None else ()
+    return "reduction" in operator.tags or bool(named & {"dim", *of_batching})
 
 
 NAMES = [n for n in aspects()["value"].operators() if along_a_dim(n)]
@@ -74,7 +78,7 @@ def bound(call: Call, kind: Any, result: Any, expected: Any) -> Any:
     before or after, is a few operations: the factor of 8, which allows for squares of numbers up to 2, too.
     """
     arrays = [a for v in call.arrays(kind) for a in (v if isinstance(v, list) else [v])]
-    floats = [a for a in arrays if isinstance(a, np.ndarray) and a.dtype.kind in "fc" and a.size]
+    floats = [a for a in arrays if isinstance(a, np.ndarray) and a.dtype.kind in "fciu" and a.size]
     terms = max([a.size for a in floats], default=1)
     largest = max([np.abs(a).max() for a in floats], default=0)
     return 8 * terms * np.finfo(result.dtype).eps * (np.abs(expected) + terms * largest)
