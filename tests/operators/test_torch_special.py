@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sides import TENGEN, Side
 
 import tengen
 from tengen.codegen.model import Operator
 from tengen.scalar_type import dtype
 from tengen.testing import declared
+from tengen.testing.aspects import Case, aspects
 from tengen.testing.closeness import close, tolerance
 from tengen.testing.declared import calls, operators, run
-from tengen.testing.differentiable import recorded
+from tengen.testing.differentiable import inputs_of, recorded
+from tengen.testing.edges import special_cases
 from tengen.testing.samples import Array
 
 torch = pytest.importorskip("torch")
@@ -137,6 +140,41 @@ def test_gradients_at_special_numbers(name: str) -> None:
         assert (g is None) == (e is None)
         if g is not None:
             close(g.numpy()[finite], side.to_array(e)[finite], 1e-7, f"{name} at {where}")
+
+
+WITH_NUMBERS = [
+    n
+    for n in aspects()["derivative at special numbers"].operators()
+    if n not in POINTWISE and side.same_schema(operators()[n]) and "gradient" not in operators()[n].differs
+]
+
+
+@pytest.mark.parametrize("name", WITH_NUMBERS)
+def test_gradients_at_special_numbers_beside_others(name: str) -> None:
+    """The same of operators that take numbers or options, with those of a sample."""
+    differences = []
+    for case in special_cases(name):
+        ours, theirs = (side.outcome(value_and_gradients, of, case) for of in (TENGEN, side.SIDE))
+        if side.failed(theirs):
+            continue  # PyTorch has no derivative
+        finite = np.isfinite(theirs[0])
+        try:
+            for g, e in zip(ours, theirs, strict=True):
+                close(g[finite], e[finite], 1e-7, f"{case}")
+        except AssertionError as error:
+            differences.append(str(error))
+    side.fail_for(differences, operators()[name], "nonfinite")
+
+
+def value_and_gradients(of: Side, case: Case) -> list[Array]:
+    """The result of a case, and the gradients of its sum."""
+    values = case.call.tensors(case.kind, make=of.make)
+    inputs = [values[i].requires_grad_() for i, _ in inputs_of(case.call, case.values)]
+    result = of.call(case.call, values)
+    found = of.library.autograd.grad(
+        [result], inputs, [of.library.ones_like(result)], materialize_grads=True, allow_unused=True
+    )
+    return [of.array(t.detach()) for t in (result, *found)]
 
 
 def gradients(library: Any, make: Any, call: Any, operator: Operator, grid: list[Array]) -> Any:
