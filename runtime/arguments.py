@@ -144,7 +144,7 @@ def _layout(value: Any) -> Any:
 
 
 def _memory_format(value: Any) -> Any:
-    if isinstance(value, memory_format):
+    if value is None or isinstance(value, memory_format):  # None is how the default, contiguous, is handed on
         return value
     raise Mismatch
 

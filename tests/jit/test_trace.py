@@ -459,3 +459,12 @@ def test_a_trace_of_a_traced_function() -> None:
     inner = tengen.jit.trace(lambda x: x.exp() * 2, (tengen.ones(2),))
     outer = tengen.jit.trace(lambda x: inner(x) + 1, (tengen.ones(2),))
     assert names(outer.graph) == ["exp", "mul.Scalar", "add.Scalar"]
+
+
+def test_a_default_that_is_handed_on_is_taken() -> None:
+    """``contiguous`` has a default of a type that None is not of."""
+    x = tengen.ones(2, 3)
+    for function in (lambda x: x.t().contiguous(), lambda x: x.contiguous()):
+        traced = tengen.jit.trace(function, (x,))
+        assert tengen.equal(traced(x), function(x))
+        assert tengen.func.vmap(function)(tengen.ones(4, 2, 3)).shape[0] == 4
