@@ -270,10 +270,10 @@ def check_draws(case: Case) -> None:
                 if (whole.shape, whole.dtype) != ((EXAMPLES, *single.shape), single.dtype):
                     raise Mismatch(f"shape {tuple(whole.shape)}, {whole.dtype}")
             same = all(alike(whole) for found in drawn for whole in found)
-            if same is not (randomness == "same" or not random):
-                raise Mismatch(
-                    f'examples {"are alike" if same else "differ"} where randomness="{randomness}"'
-                )
+            if randomness == "same" and not same:
+                raise Mismatch('examples differ where randomness="same"')
+            if randomness == "different" and random and same:
+                raise Mismatch('examples are alike where randomness="different"')
     if random:
         with blamed(case, "random batching", RULE, f"vmap of {case.name} draws where randomness is an error"):
             try:
