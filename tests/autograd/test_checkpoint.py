@@ -177,6 +177,9 @@ def test_runs_that_differ(m: Any, c: Any) -> None:
     with pytest.raises(c.CheckpointError, match="have different metadata"):
         c.checkpoint(wider, x, use_reentrant=False).sum().backward()
     other = changing(m, lambda x: x.exp(), lambda x: x.double().exp())
+    with pytest.raises(c.CheckpointError, match="have different metadata"):
+        c.checkpoint(other, x, use_reentrant=False).sum().backward()
+    other = changing(m, lambda x: x.exp(), lambda x: x.double().exp())
     c.checkpoint(other, x, use_reentrant=False, determinism_check="none").sum().backward()
     assert not active
 

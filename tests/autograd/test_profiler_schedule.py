@@ -58,6 +58,22 @@ def test_a_cycle() -> None:
     assert [action(i).name for i in range(6)] == names
 
 
+def test_the_last_cycle() -> None:
+    """Without waiting, so that what comes after it is no wait of another cycle."""
+    action = tengen.profiler.schedule(wait=0, warmup=1, active=1, repeat=2)
+    names = ["WARMUP", "RECORD_AND_SAVE"] * 2 + ["NONE"] * 4
+    assert [action(i).name for i in range(8)] == names
+
+
+def test_the_first_wait_is_left_out() -> None:
+    numbers = {"wait": 2, "warmup": 1, "active": 1, "skip_first": 1, "repeat": 2}
+    cycle = ["NONE", "NONE", "WARMUP", "RECORD_AND_SAVE"]
+    action = tengen.profiler.schedule(**numbers)
+    assert [action(i).name for i in range(11)] == ["NONE", *cycle, *cycle, "NONE", "NONE"]
+    action = tengen.profiler.schedule(**numbers, skip_first_wait=1)
+    assert [action(i).name for i in range(9)] == ["NONE", *cycle[2:], *cycle, "NONE", "NONE"]
+
+
 @pytest.mark.parametrize(
     "wrong", [{"wait": -1}, {"warmup": -1}, {"active": 0}, {"repeat": -1}, {"skip_first": -1}]
 )

@@ -312,6 +312,11 @@ def test_state_dict_hooks(m: ModuleType) -> None:
     assert "more" in saved
 
 
+def test_parameters_are_numbered_through_all_groups(m: ModuleType) -> None:
+    made = m.optim.SGD([{"params": [one(m), one(m)]}, {"params": [one(m)]}, {"params": [one(m)]}], lr=0.1)
+    assert [group["params"] for group in made.state_dict()["param_groups"]] == [[0, 1], [2], [3]]
+
+
 def test_loading_what_does_not_fit(m: ModuleType) -> None:
     made = m.optim.SGD([one(m), one(m)], lr=0.1)
     with pytest.raises(ValueError, match="different number of parameter groups"):

@@ -175,6 +175,33 @@ def test_formulas(m: ModuleType) -> None:
     assert rates == pytest.approx([0.05, 0.0625, 0.075, 0.0875, 0.1, 0.1, 0.1])
 
 
+def test_plateau_by_hand(m: ModuleType) -> None:
+    """It waits for more than ``patience`` epochs that are not better, not counting those of the cooldown."""
+    made = optimizer(m)
+    schedule = m.optim.lr_scheduler.ReduceLROnPlateau(made, patience=2, cooldown=2, factor=0.1)
+    rates = []
+    for _ in range(9):
+        schedule.step(1.0)
+        rates.append(made.param_groups[0]["lr"])
+    assert rates == pytest.approx([0.1] * 3 + [0.01] * 5 + [0.001])
+
+
+def test_one_cycle_in_three_phases(m: ModuleType) -> None:
+    """Up in a quarter of the steps, down to where it began in as many, and then far down."""
+    made = optimizer(m)
+    schedule = m.optim.lr_scheduler.OneCycleLR(
+        made, 1.0, total_steps=20, pct_start=0.25, three_phase=True, div_factor=10, final_div_factor=100
+    )
+    rates = [schedule.get_last_lr()[0]]
+    for _ in range(19):
+        made.step()
+        schedule.step()
+        rates.append(schedule.get_last_lr()[0])
+    assert [rates[i] for i in (0, 4, 8, 19)] == pytest.approx([0.1, 1.0, 0.1, 0.001])
+    assert rates[:5] == pytest.approx(rates[8:3:-1])
+    assert max(rates[9:]) < 0.1
+
+
 def test_order_of_steps(m: ModuleType) -> None:
     """A step of the schedule before any of the optimiser warns, once; the other order does not."""
     made = optimizer(m)
