@@ -26,6 +26,7 @@ import tengen
 from tengen import optim
 from tengen.autograd import profiler
 from tengen.optim import blocks, plan
+from tengen.optim.line_search import Point, StrongWolfe
 
 # -- formulas, as they stand in the papers ---------------------------------------------------------
 
@@ -333,6 +334,43 @@ def test_convergence(name: str) -> None:
         (weights * (x - target) ** 2).sum().backward()
         made.step()
     np.testing.assert_allclose(x.detach().numpy(), target.numpy(), atol=0.02)
+
+
+def test_the_first_step_of_lbfgs_is_short() -> None:
+    """Nothing is known of the curvature: a gradient whose sizes sum up to more than 1 is divided by that."""
+    for scale in (1.0, 0.01):
+        x = tengen.tensor([3.0 * scale, -4.0 * scale], dtype=tengen.float64, requires_grad=True)
+        made = optim.LBFGS([x], lr=0.5, max_iter=1)
+        before, gradient = x.detach().numpy().copy(), 2 * x.detach().numpy()
+        made.step(closure_of(made, x, lambda x: (x * x).sum()))
+        length = 0.5 * min(1.0, 1.0 / np.abs(gradient).sum())
+        np.testing.assert_allclose(x.detach().numpy(), before - length * gradient, rtol=1e-12)
+
+
+def test_the_search_of_lbfgs_goes_on_while_it_is_steep() -> None:
+    """A step that is much too short lowers the loss, too: the second of Wolfe's conditions refuses it."""
+    x, direction = (tengen.tensor([v], dtype=tengen.float64) for v in (10.0, -10.0))
+
+    def objective(t: float) -> tuple[float, Any]:
+        at = x + t * direction
+        return (at * at).sum().item() / 2, at
+
+    start = Point(0.0, *objective(0.0), x.dot(direction))
+    found = StrongWolfe(objective, start, direction, limit=25).search(1e-4)
+    assert found.loss <= start.loss + 1e-4 * found.t * start.slope
+    assert abs(found.slope) <= 0.9 * abs(start.slope)
+
+
+def closure_of(made: Any, x: Any, loss: Callable[[Any], Any]) -> Callable[[], Any]:
+    """What LBFGS calls: the loss, with its gradient in ``x.grad``."""
+
+    def closure() -> Any:
+        made.zero_grad()
+        value = loss(x)
+        value.backward()
+        return value
+
+    return closure
 
 
 @pytest.mark.parametrize("search", [None, "strong_wolfe"])
