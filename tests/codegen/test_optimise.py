@@ -8,16 +8,12 @@ import numpy as np
 import pytest
 
 from tengen.codegen.blocks import Weigher, call_of, function_of
-from tengen.codegen.diagnostics import Report
 from tengen.codegen.gen import declarations_dir, runtime_dir
-from tengen.codegen.kernels import FunctionIndex
+from tengen.codegen.load import load
 from tengen.codegen.optimise import inlined, scratched, shared
-from tengen.codegen.tables import load_tables
 
 ARRAYS = frozenset({"a", "b", "c", "grad", "result"})
-PRIMITIVES = load_tables(
-    declarations_dir(), FunctionIndex(runtime_dir() / "native"), Report()
-).primitives.pointwise
+PRIMITIVES = load(declarations_dir(), runtime_dir()).primitives
 
 
 def tree(text: str) -> ast.expr:
