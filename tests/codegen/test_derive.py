@@ -82,6 +82,18 @@ def test_a_formula_that_uses_the_result_saves_that(folder: Path) -> None:
     assert [(s.slot, s.what, s.index) for s in node.saved] == [("_result0", "result", 0)]
 
 
+def test_only_results_declared_differentiable_are_of_the_node(folder: Path) -> None:
+    native = """
+- func: parts(Tensor self) -> (Tensor low, Tensor middle, Tensor high)
+  dtypes: floating
+  dispatch:
+    CPU: (self / 3, self / 3, self / 3)
+  samples: ["[3]"]
+"""
+    formula = "- name: parts\n  self: grads[1] + grads[2]\n  output_differentiability: [false, true, true]\n"
+    assert derived(folder, native, formula).nodes["parts"].outputs == (1, 2)
+
+
 def test_formulas_of_a_single_backend(folder: Path) -> None:
     text = """
 - name: fma

@@ -113,6 +113,9 @@ def test_fix_takes_suggestions(scratch: Scratch, tengen: Command) -> None:
     done = tengen("fix", "--dry-run")
     assert done.returncode == 1
     assert '"pointwize" -> "pointwise"' in done.stdout
+    told = [line.split(": ", 1)[1] for line in done.stdout.splitlines() if ": " in line]
+    first = told.index('"pontwise" -> "pointwise"')
+    assert told[first + 1] == '"corre" -> "core"', "both words of a line are told, in order"
     assert "coz" in unary.read_text()
     done = tengen("fix")
     assert done.returncode == 0, done.stdout

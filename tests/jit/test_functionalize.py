@@ -129,6 +129,19 @@ def test_promotion_and_broadcasting_of_what_is_written() -> None:
     graph_of(f, tengen.arange(6.0).reshape(2, 3).double())
 
 
+def test_what_is_written_takes_the_dtype_of_what_it_is_written_to() -> None:
+    """The functional operator promotes its operands; a tensor that is written to keeps its dtype."""
+
+    def f(x: Any, wide: Any) -> Any:
+        y, whole = x * 1, x.to(tengen.int32)
+        y.add_(wide)
+        y[1:].mul_(wide[1:])
+        whole += wide.to(tengen.int64)
+        return y, whole, y * y
+
+    graph_of(f, tengen.arange(4.0), tengen.arange(4.0, dtype=tengen.float64) / 3)
+
+
 def test_writes_at_indices() -> None:
     def f(x: Any) -> Any:
         y = x * 1

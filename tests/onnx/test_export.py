@@ -221,6 +221,12 @@ def test_what_depends_on_a_dynamic_axis_in_another_way() -> None:
         export(lambda x: x.sum(0) * tengen.tensor(float(x.shape[0])), (x,), dynamic_axes={"x": {0: "n"}})
 
 
+def test_another_operator_for_other_sizes_is_named_with_its_place() -> None:
+    """As many operators are called for every size, but not the same ones."""
+    with pytest.raises(OnnxExporterError, match=r"sin, called at .*test_export.py:\d+: for other sizes"):
+        export(lambda x: x.sin() if x.shape[0] < 5 else x.cos(), (tengen.randn(4),), dynamic_axes={"x": [0]})
+
+
 def test_dynamic_axes_of_what_is_no_input() -> None:
     with pytest.raises(ValueError, match="dynamic_axes names no input: they are x"):
         export(lambda x: x + 1, (tengen.ones(2),), dynamic_axes={"y": {0: "n"}})

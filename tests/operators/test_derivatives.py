@@ -7,7 +7,7 @@ import pytest
 from tengen.testing import declared
 from tengen.testing.aspects import aspects
 from tengen.testing.declared import calls, operators, run
-from tengen.testing.differentiable import cases, differentiable_results, kinds, nodes, recorded
+from tengen.testing.differentiable import cases, differentiable_results, inputs_of, kinds, nodes, recorded
 
 ASPECTS = aspects()
 
@@ -37,6 +37,24 @@ def test_gradients_are_nobody_elses(name: str) -> None:
 def test_results_record_their_node(name: str) -> None:
     """A result that depends on a leaf has the Node of its declaration; under no_grad it has none."""
     ASPECTS["recorded"].verify(name)
+
+
+def results_with_gradients(name: str) -> tuple[bool, ...]:
+    """Which results have gradients, where the declaration says it of some and denies it of others."""
+    entry = declared.derivative_of(name)
+    said = () if entry is None or entry.output_differentiability is None else entry.output_differentiability
+    return tuple(said) if any(said) and not all(said) else ()
+
+
+@pytest.mark.parametrize("name", [n for n in operators() if recorded(n) and results_with_gradients(n)])
+def test_results_require_gradients_as_they_are_declared(name: str) -> None:
+    """A result that is declared to have no derivative is a constant, also one of a floating dtype."""
+    for call, kind in cases(name):
+        values = call.tensors(kind)
+        for i, j in inputs_of(call, values):
+            (values[i] if j is None else values[i][j]).requires_grad_()
+        found = [r.requires_grad for r in declared.flat(run(name, values))]
+        assert found == list(results_with_gradients(name)), str(call)
 
 
 def test_every_result_is_looked_at() -> None:
