@@ -54,7 +54,7 @@ def check_claim(case: Case) -> None:
     wide = COMPLEX if kind.is_complex else REAL
     inexact = kind.is_floating_point or kind.is_complex
     if inexact and kind is not wide and wide in declared.dtypes_of(operator) and comparable(operator):
-        wider = run(name, [_widened(v, kind, wide) for v in values])
+        wider = run(name, [widened(v, kind, wide) for v in values])
         message = f"the kernel of {name} is wrong in {kind.name}"
         with blamed(case, "dtypes", kernel(), message, called=(kind.name, wide.name)):
             compare_widths(case, result, wider)
@@ -150,11 +150,12 @@ def result_dtype(call: Call, values: list[Any]) -> Any:
     return common_dtype(operands(call, values), operator.promote)
 
 
-def _widened(value: Any, kind: Any, wide: Any) -> Any:
+def widened(value: Any, kind: Any, wide: Any) -> Any:
+    """An argument with the tensors of one dtype in a wider one."""
     if isinstance(value, tengen.Tensor):
         return value.to(wide) if value.dtype is kind else value
     if isinstance(value, list):
-        return [_widened(v, kind, wide) for v in value]
+        return [widened(v, kind, wide) for v in value]
     return value
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import tengen
+from tengen.codegen.model import Operator
+from tengen.scalar_type import named
 from tengen.testing import declared
-from tengen.testing.aspects import aspects
+from tengen.testing.aspects import Case, aspects
 from tengen.testing.closeness import TOLERANCE
+from tengen.testing.dtypes import claimed, comparable, widened
 
 ASPECTS = aspects()
 
@@ -25,6 +30,39 @@ def test_samples_are_taken(name: str) -> None:
 def test_every_claimed_dtype_computes(name: str) -> None:
     """Each dtype gives the values of the widest one, in the dtype that the declaration says."""
     ASPECTS["dtypes"].verify(name)
+
+
+#: By reduced dtype, the one that it is computed in.
+WIDER = {
+    named(s.dtype): named(wide.dtype)
+    for s in declared.declarations().scalar_types
+    for wide in declared.declarations().scalar_types
+    if s.category == "reduced" and s.opmath == wide.name
+}
+
+
+def computes_wider(operator: Operator) -> bool:
+    """Whether the reduced dtypes of an operator are computed in wider ones, as it is declared."""
+    exempt = operator.factory is not None or declared.aliases(operator) or declared.writes(operator)
+    return operator.opmath and comparable(operator) and not exempt
+
+
+def reduced_cases(name: str) -> list[Case]:
+    return [case for case in claimed(name) if case.kind in WIDER]
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, o in declared.operators().items() if computes_wider(o) and reduced_cases(n)]
+)
+def test_reduced_dtypes_are_rounded_once(name: str) -> None:
+    """Exactly what the wider dtype gives of the same numbers: the kernel sees no others, and is the same."""
+    for case in reduced_cases(name):
+        wide = WIDER[case.kind]
+        found = declared.flat(declared.run(name, case.values))
+        wider = declared.flat(declared.run(name, [widened(v, case.kind, wide) for v in case.values]))
+        for t, e in zip(found, wider, strict=True):
+            kind = tengen.complex128 if t.is_complex() else tengen.float64
+            np.testing.assert_array_equal(t.to(kind).numpy(), e.to(t.dtype).to(kind).numpy(), str(case))
 
 
 @pytest.mark.parametrize("name", ASPECTS["scalars"].operators())
