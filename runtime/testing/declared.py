@@ -356,15 +356,25 @@ def determined(operator: Operator, result: Any) -> list[Any]:
 @functools.cache
 def reference_functions() -> dict[str, Any]:
     """The functions of tests/references*.py, beside the declarations."""
-    found: dict[str, Any] = {}
     folder = declarations_dir().parent / "tests" if _given is None else _given[1]
-    paths = sorted(folder.glob("references*.py"))
+    found = _functions_in(folder)
     if _library is not None and _library[1] is not None:  # what it has goes before what tengen has
-        paths += sorted(_library[1].glob("references*.py"))
-    for path in paths:
+        found |= _functions_in(_library[1])
+    return found
+
+
+def _functions_in(folder: Path) -> dict[str, Any]:
+    """The functions of the ``references*.py`` of a folder. ValueError for a name that two of them have."""
+    found: dict[str, Any] = {}
+    places: dict[str, str] = {}
+    for path in sorted(folder.glob("references*.py")):
         spec = spec_from_file_location(path.stem, path)
         assert spec is not None and spec.loader is not None
         module = module_from_spec(spec)
         spec.loader.exec_module(module)
-        found |= {n: f for n, f in vars(module).items() if getattr(f, "__module__", "") == path.stem}
+        for name, function in vars(module).items():
+            if getattr(function, "__module__", "") == path.stem:
+                if name in places:
+                    raise ValueError(f"the reference {name} is in {places[name]} and in {path.name}")
+                found[name], places[name] = function, path.name
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -195,3 +196,13 @@ def test_every_aspect_names_what_explains_it() -> None:
         assert aspect.operators(), aspect.name
         seen.add(aspect.name)
         assert set(aspect.after) <= set(aspects())
+
+
+def test_a_reference_is_written_once(tmp_path: Path) -> None:
+    """Of two of one name one would be used, and nobody would know which."""
+    (tmp_path / "references.py").write_text("def half(x):\n    return x / 2\n")
+    (tmp_path / "references_more.py").write_text("from math import pi\n\n\ndef twice(x):\n    return 2 * x\n")
+    assert sorted(declared._functions_in(tmp_path)) == ["half", "twice"]
+    (tmp_path / "references_more.py").write_text("def half(x):\n    return 0.5 * x\n")
+    with pytest.raises(ValueError, match=r"reference half is in references\.py and in references_more\.py"):
+        declared._functions_in(tmp_path)
