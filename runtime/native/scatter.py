@@ -232,9 +232,9 @@ def value_selecting_reduction_backward(
     grad: Array, dim: int, indices: Array, sizes: Shape, keepdim: bool
 ) -> Array:
     """Zeros of shape ``sizes`` with ``grad`` at ``indices`` along ``dim``, where the values came from."""
+    dim = check_selected(grad, indices, sizes, dim, keepdim)
     if not sizes:
         return grad.reshape(())
-    dim = wrap_dim(dim, len(sizes))
     if not keepdim:
         shape = (*indices.shape[:dim], 1, *indices.shape[dim:])
         grad, indices = grad.reshape(shape), indices.reshape(shape)
@@ -242,6 +242,22 @@ def value_selecting_reduction_backward(
     check_bounds(indices, sizes[dim], dim, RuntimeError)
     _add_along(out, dim, indices, grad)
     return out
+
+
+def check_selected(grad: Array, indices: Array, sizes: Shape, dim: int, keepdim: bool) -> int:
+    """``dim`` from 0. RuntimeError unless that many elements were selected along ``dim`` of ``sizes``.
+
+    That is one, where the dimension is not there; else there may be any number.
+    """
+    dim = wrap_dim(dim, len(sizes))
+    count = indices.shape[dim : dim + 1] if keepdim else ()
+    selected = (*sizes[:dim], *count, *sizes[dim + 1 :])
+    if math.prod(grad.shape) != math.prod(selected) or tuple(indices.shape) != selected:
+        raise RuntimeError(
+            f"expected a gradient and indices of shape {list(selected)}, but got {list(grad.shape)} and "
+            f"{list(indices.shape)}"
+        )
+    return dim
 
 
 def gather_backward(grad: Array, sizes: Shape, dim: int, index: Array) -> Array:

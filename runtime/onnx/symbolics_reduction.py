@@ -247,8 +247,9 @@ def places_in_order(sequence: Ref, value: Any, right: bool, side: str | None, so
     if sequence.ndim > 1:
         row = onnx.Unsqueeze(row, [-2])
     given = onnx.Unsqueeze(cast(value, kind), [-1])
-    before = (onnx.LessOrEqual if after else onnx.Less)(number(row), number(given))
-    made: Ref = onnx.ReduceSum(cast(before, int64), [-1], keepdims=0)
+    # NaN goes behind all elements: it is neither less nor greater.
+    behind = (onnx.Greater if after else onnx.GreaterOrEqual)(number(row), number(given))
+    made: Ref = onnx.ReduceSum(cast(onnx.Not(behind), int64), [-1], keepdims=0)
     return made
 
 

@@ -49,6 +49,8 @@ class Names(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name == "conj_number":
             return pointwise.conj_number
+        if name == "abs":
+            return abs  # of numbers
         return getattr(tengen, name)
 
 

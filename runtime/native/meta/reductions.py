@@ -10,6 +10,7 @@ from tengen.native.dims import wrap_dim
 from tengen.native.meta.array import MetaArray, broadcast_shapes
 from tengen.native.meta.common import meta_reduced
 from tengen.native.reductions import INT64, INTEGRAL, UINT8, mean_dtype, refuse_empty, restored_shape
+from tengen.native.scatter import check_selected
 from tengen.native.sorting import check_search
 
 DType = np.dtype[Any]
@@ -152,8 +153,11 @@ def meta_isin_scalar(test_elements: MetaArray) -> MetaArray:
     return MetaArray((), BOOL)
 
 
-def meta_selecting_backward(grad: MetaArray, sizes: Shape) -> MetaArray:
+def meta_selecting_backward(
+    grad: MetaArray, dim: int, indices: MetaArray, sizes: Shape, keepdim: bool
+) -> MetaArray:
     """The gradient of a selection, in the shape it was selected from."""
+    check_selected(grad, indices, sizes, dim, keepdim)
     return MetaArray(sizes, grad.dtype)
 
 
