@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from tengen.autograd.grad_mode import grad_mode
 from tengen.interception import active, tell_converted
 from tengen.tensor_base import TensorBase
 
@@ -94,10 +95,10 @@ class TensorConversion(TensorBase):
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The elements as a NumPy array that shares the tensor's memory.
 
-        RuntimeError when the tensor requires grad, TypeError when its memory is not NumPy's to
-        see; with ``force=True`` it is detached and copied to the CPU instead.
+        RuntimeError when the tensor requires grad and recording is on, TypeError when its memory is not
+        NumPy's to see; with ``force=True`` it is detached and copied to the CPU instead.
         """
-        if self._requires_grad and not force:
+        if self._requires_grad and grad_mode.enabled and not force:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )

@@ -200,8 +200,6 @@ def grad(
         options = retain_graph, create_graph, True, allow_unused, False, materialize_grads
         found = _grad_of_many(_tensors("outputs", outputs), targets, grad_outputs, options)
         return tuple(found) if keys is None else dict(zip(keys, found, strict=True))
-    if materialize_grads and any(isinstance(t, GradientEdge) for t in targets):
-        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     roots = _tensors("outputs", outputs)
     _refuse_wrapped("grad", roots)
     grads = make_grads(roots, _grads_for(roots, grad_outputs))
@@ -219,7 +217,7 @@ def grad(
                 "allow_unused=True if this is the desired behavior."
             )
         if value is None and materialize_grads:
-            found[index] = _zeros_like(targets[index])
+            found[index] = _zeros_like(targets[index], create_graph)
     return tuple(found) if keys is None else dict(zip(keys, found, strict=True))
 
 
@@ -321,9 +319,14 @@ def _edge(tensor: Any) -> Edge:
     return edge
 
 
-def _zeros_like(tensor: Any) -> Any:
-    kind = tensor._type
-    return kind.wrap(kind.backend.lib.zeros(tensor._array.shape, kind.dtype))
+def _zeros_like(target: Any, requires_grad: bool) -> Any:
+    """The gradient of what was not used; of an edge, whose tensor nobody has, RuntimeError."""
+    if isinstance(target, GradientEdge):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    kind = target._type
+    zeros = kind.wrap(kind.backend.lib.zeros(target._array.shape, kind.dtype))
+    zeros._requires_grad = requires_grad
+    return zeros
 
 
 def __getattr__(name: str) -> Any:

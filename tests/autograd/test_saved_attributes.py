@@ -162,6 +162,23 @@ def test_bad_gradient_edges(m: Any) -> None:
         m.autograd.grad((a * 2).sum(), edge(a * 3), materialize_grads=True)
 
 
+def test_zeros_for_what_is_unused_stand_beside_edges(m: Any) -> None:
+    a, unused = leaf(m, 1.0, 2.0), leaf(m, 3.0)
+    b = a * a
+    targets = m.autograd.graph.get_gradient_edge(b), unused
+    found = m.autograd.grad(b.sum(), targets, materialize_grads=True)
+    assert [g.tolist() for g in found] == [[1, 1], [0]]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_zeros_require_gradients_as_the_others_do(m: Any, create_graph: bool) -> None:
+    a, unused = leaf(m, 1.0, 2.0), leaf(m, 3.0)
+    found = m.autograd.grad((a**3).sum(), (a, unused), create_graph=create_graph, materialize_grads=True)
+    assert [g.requires_grad for g in found] == [create_graph, create_graph]
+    if create_graph:
+        assert m.autograd.grad(found[1].sum(), unused, allow_unused=True) == (None,)
+
+
 def test_every_node_shows_what_it_saved() -> None:
     x = tengen.rand(3, 3, requires_grad=True)
     for y in (x.tanh(), x.softmax(0), x @ x, x[[0, 1]], x.max(0).values, x.clamp(0.1, 0.5), x.prod()):

@@ -142,6 +142,9 @@ def test_numpy_of_what_requires_grad():
     with pytest.raises(RuntimeError, match=message):
         np.asarray(x)
     assert x.numpy(force=True).tolist() == x.detach().numpy().tolist() == [1.0]
+    for mode in (tengen.no_grad(), tengen.inference_mode()):
+        with mode:  # nothing is recorded that would miss what is done to the array
+            assert x.numpy().tolist() == np.asarray(x).tolist() == [1.0]
 
 
 def test_numpy_of_meta():
