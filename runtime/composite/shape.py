@@ -491,7 +491,8 @@ def _become(self: Tensor, method: str, *args: Any) -> Tensor:
     from tengen.storage import begin_write
 
     check_write(self)
-    if grad_mode.enabled and self._requires_grad:
+    base = self._base
+    if grad_mode.enabled and (self._requires_grad or (base is not None and base._requires_grad)):
         check_inplace(self)
     view = getattr(self._type, method)(self, *args)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from typing import Any
 
 import pytest
 
@@ -191,6 +192,34 @@ def test_views_made_under_no_grad_are_refused() -> None:
     y.mul_(2)
     with pytest.raises(RuntimeError, match="A view was created in no_grad mode and its base or another view"):
         _ = v.grad_fn
+
+
+#: In-place operators that give a tensor another shape, and write nothing.
+RESHAPING: dict[str, tuple[Any, ...]] = {
+    "as_strided_": ((2,), (1,)),
+    "squeeze_": (),
+    "swapaxes_": (0, 1),
+    "swapdims_": (0, 1),
+    "t_": (),
+    "transpose_": (0, 1),
+    "unsqueeze_": (0,),
+}
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+@pytest.mark.parametrize("name", RESHAPING)
+def test_views_made_where_nothing_is_recorded_keep_their_shape(m: Any, name: str, mode: str) -> None:
+    base, plain = m.ones(2, 3, requires_grad=True), m.ones(2, 3)
+    with getattr(m, mode)():
+        view, other = base[:], plain[:]
+    with pytest.raises(
+        RuntimeError, match=f"A view was created in {mode.split('_mode')[0]}.* modified inplace"
+    ):
+        getattr(view, name)(*RESHAPING[name])
+    assert view.shape == base.shape
+    with m.no_grad():
+        getattr(view, name)(*RESHAPING[name])
+    assert getattr(other, name)(*RESHAPING[name]).shape == view.shape
 
 
 def test_views_made_under_no_grad_of_what_needs_no_gradient() -> None:
