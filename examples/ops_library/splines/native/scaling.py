@@ -3,8 +3,15 @@
 import numpy as np
 
 
+def check_dimensions(self):
+    """RuntimeError for what has no dimension to be scaled along."""
+    if not self.ndim:
+        raise RuntimeError("expected at least one dimension, but self has none")
+
+
 def rms_scale_forward(self, eps):
-    """The scaled array, and what it was scaled by."""
+    """The scaled array, and what it was scaled by. RuntimeError for a number, which has no last dimension."""
+    check_dimensions(self)
     rms = np.sqrt(np.square(self).mean(-1, keepdims=True) + eps)
     return self / rms, rms
 

@@ -2,6 +2,8 @@
 
 from tengen.native.meta.backend import empty
 
+from splines.native.scaling import check_dimensions
+
 
 def same_shape(self, *others):
     """As the tensor itself."""
@@ -10,4 +12,5 @@ def same_shape(self, *others):
 
 def scaled_shapes(self):
     """What ``rms_scale_forward`` gives."""
+    check_dimensions(self)
     return empty(self.shape, self.dtype), empty((*self.shape[:-1], 1), self.dtype)
