@@ -46,7 +46,8 @@ def check_dimensions(level: VmapLevel, operator: Operator, arguments: Arguments)
         with _Alone():
             operator(*map_tensors(_described, arguments))
     except Exception:
-        raise_of_one(level, operator, arguments)
+        with level.working():
+            raise_of_one(level, operator, arguments)
     if len(_taken) >= KEPT:
         _taken.clear()
     _taken.add(known)

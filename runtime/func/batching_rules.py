@@ -407,12 +407,8 @@ class Decompose(Rule):
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
-    confuses = True
-
     def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
-        if self.confuses:
-            with level.working():
-                check_dimensions(level, operator, arguments)
+        check_dimensions(level, operator, arguments)
         try:
             return self.function(*arguments)
         except Exception:
@@ -425,8 +421,6 @@ class Become(Decompose):
     """An in-place operator after which ``self`` is the view of itself that the function gives."""
 
     __slots__ = ()
-
-    confuses = False
 
     def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
         view = self.function(*arguments)

@@ -84,10 +84,10 @@ class _Call:
         """The results for so many examples at a time, joined."""
         flat, dims, spec, size = self._arguments(args, kwargs)
         parts = []
-        state = default_generator.get_state()
+        state = default_generator.get_state() if self.randomness == "same" else None
         for start in range(0, max(size, 1), chunk):
             count = min(chunk, size - start)
-            if self.randomness == "same":  # as the first ones
+            if state is not None:  # as the first ones
                 default_generator.set_state(state)
             given = [t if d is None else t.narrow(d, start, count) for t, d in zip(flat, dims, strict=True)]
             parts.append(self._mapped(given, dims, spec, count))
