@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from .derive import inplace_variant, result_kind
 from .diagnostics import Report, one_of, suggestion
 from .dispatch import COMPOSITES, Sources
 from .expand import parse_located_schema
@@ -119,7 +120,7 @@ class DerivativeChecker:
                 )
                 return None
         own = replace(name, namespace=self.sources.library)
-        operator = self.operators.get(own) or self.operators.get(name)
+        operator = self.operators.get(own) or self.operators.get(name) or self.in_place(name)
         if operator is None and str(name) not in self.report.unread:
             helped = suggestion(str(name), map(str, self.operators))
             if name in self.derived:
@@ -143,6 +144,13 @@ class DerivativeChecker:
                 related=((operator.place, "it is declared here"),),
             )
         return operator
+
+    def in_place(self, name: OperatorName) -> Operator | None:
+        """The in-place variant of this name, where the operator that it is derived from has no derivative."""
+        base = self.operators.get(self.derived.get(name, name))
+        if base is None or not name.inplace or result_kind(base) not in ("bool", "int64"):
+            return None
+        return inplace_variant(base, name).operator
 
     def entry(self, entry: Entry, operator: Operator) -> Derivative:
         """An entry's formulas, or those of the keys of its dispatch."""

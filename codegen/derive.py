@@ -6,8 +6,9 @@ in place, the Node of every derivative with what it saves, and the forward-mode 
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from .differentiate import differentiate
@@ -18,6 +19,7 @@ from .model import (
     BaseType,
     Declarations,
     Derivative,
+    Formula,
     Gradient,
     JvpSpec,
     NodeSpec,
@@ -55,13 +57,15 @@ def derive(declared: Declarations) -> Derived:
     """Everything that will be generated."""
     variants = list(_variants(declared.operators))
     functional = {str(v.name): v.operator for v in variants if v.kind in ("functional", "view", "composite")}
+    in_place = {str(v.name): v.operator for v in variants if v.kind == "inplace" and not v.operator.kernels}
     nodes: dict[str, NodeSpec] = {}
     jvps: dict[str, JvpSpec] = {}
     alternatives: dict[str, dict[str, NodeSpec]] = {}
     entries = (*declared.derivatives, *differentiate(declared))
     names = _node_names(entries, declared)
     for entry in entries:
-        operator = functional.get(_functional_name(entry.name, functional))
+        # What is derived may have a derivative of its own, where its functional operator has none.
+        operator = in_place.get(str(entry.name)) or functional.get(_functional_name(entry.name, functional))
         if operator is None:
             continue
         node = _node(names[str(entry.name)], operator, entry)
@@ -84,8 +88,9 @@ def derive(declared: Declarations) -> Derived:
 # -- variants --------------------------------------------------------------------------
 
 
-def _variants(operators: Iterable[Operator]) -> Iterable[Variant]:
+def _variants(operators: Collection[Operator]) -> Iterable[Variant]:
     declared = {str(o.name) for o in operators}
+    in_place = {n.function for o in operators for n in (o.name, *o.autogen) if n.inplace}
     for operator in operators:
         if operator.schema.name.inplace or _writes_self(operator.schema):
             name = functional_of(operator.name)
@@ -97,7 +102,10 @@ def _variants(operators: Iterable[Operator]) -> Iterable[Variant]:
         for name in operator.autogen:
             if str(name) in declared:
                 continue
-            yield inplace_variant(operator, name) if name.inplace else out_variant(operator, name)
+            if name.inplace:
+                yield _inplace_alias(operator, name, in_place) or inplace_variant(operator, name)
+            else:
+                yield out_variant(operator, name)
 
 
 def _kind(operator: Operator) -> str:
@@ -151,6 +159,24 @@ def inplace_variant(operator: Operator, name: OperatorName) -> Variant:
     variants = operator.variants | ({"method"} if methods else set())
     made = replace(operator, schema=inplace, variants=variants, kernels={}, autogen=(), samples=())
     return Variant(made, "inplace", operator.name)
+
+
+def _inplace_alias(operator: Operator, name: OperatorName, in_place: Collection[str]) -> Variant | None:
+    """``greater_``, where ``greater`` is ``self.gt(other)``: ``self.gt_(other)``; None for others."""
+    kernel = operator.kernels.get("CompositeImplicitAutograd")
+    match None if kernel is None or kernel.function is not None else kernel.formula.tree:
+        case ast.Call(ast.Attribute(ast.Name(first), method), arguments, keywords) if (
+            first == operator.schema.arguments[0].name and f"{method}_" in in_place
+        ):
+            assert kernel is not None
+            call = ast.Call(ast.Attribute(ast.Name(first), f"{method}_"), arguments, keywords)
+            text = ast.unparse(call)
+            formula = Formula(replace(kernel.formula.source, value=text), ast.parse(text, mode="eval").body)
+            written = replace(kernel, formula=formula)
+        case _:
+            return None
+    made = replace(inplace_variant(operator, name).operator, kernels={"CompositeImplicitAutograd": written})
+    return Variant(made, "composite", operator.name)
 
 
 def out_variant(operator: Operator, name: OperatorName) -> Variant:

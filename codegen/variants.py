@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from .annotations import default, parameter_name, return_annotation
-from .derive import Derived
+from .derive import Derived, result_kind
 from .kernels import ABSOLUTE, module_path
 from .model import Kernel, Method, Operator, Variant
 from .names import TENSOR_BUILTINS
@@ -67,12 +67,23 @@ class VariantWriter:
             node is not None and any(s.source == names[0] and s.what == "tensor" for s in node.saved)
         )
         functional = f'operator("{base.name}").proceed'
+        own = self.derived.nodes.get(str(variant.name))
         direct = _needs_no_promotion(base)
         if direct is not None:
             functional = f"T.{base.name.method} if {direct} else {functional}"
+        if own is not None:
+            functional = self._recorded(variant.operator, functional)
+            saves_self = any(s.source == names[0] and s.what == "tensor" for s in own.saved)
         given = f'"{variant.name.called}", {names[0]}, {functional}, ({rest}), {saves_self}'
-        call = f"run_inplace({given}{_exact_in_place(base)}{_overlap(variant.operator)})"
+        constant = ", constant=True" if own is None and result_kind(base) in ("bool", "int64") else ""
+        call = f"run_inplace({given}{_exact_in_place(base)}{_overlap(variant.operator)}{constant})"
         return self._method(variant, "inplace", call)
+
+    def _recorded(self, operator: Operator, functional: str) -> str:
+        """The functional operator, recorded as the in-place one's Node: its result has a derivative there."""
+        names = ", ".join(parameter_name(a.name) for a in operator.schema.arguments)
+        written = f"({functional})({names}).to(T.scalar_type)"
+        return f"lambda {names}: record_composite(lambda: {written}, {self._recorder(operator)})"
 
     def _out(self, variant: Variant) -> Method:
         base = self.by_name[str(variant.base)]

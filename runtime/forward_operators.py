@@ -53,7 +53,7 @@ _rules: dict[str, Rule | None] = {}
 
 def rule_of(operator: Operator) -> Rule | None:
     """The rule of an operator, or of that which it is the variant of; None when there is none."""
-    name = operator.base or operator.name
+    name = operator.name if operator.name in JVPS else operator.base or operator.name
     if name not in _rules:
         formula = JVPS.get(name)
         _rules[name] = None if formula is None else Rule(formula, operator_named(name))
@@ -272,7 +272,11 @@ def _inplace(
     if not differentiable(target._type):
         return proceed(*arguments)
     if rule is None:
-        raise not_implemented(operator)
+        # An error, unless what is written has no tangent: then it is zero.
+        _without(level, operator, arguments, operator_named(str(operator.base)).proceed)
+        result = proceed(*arguments)
+        _write(level, target, zero_tangent(target))
+        return result
     with level.masked():
         primals = [_before(level, a, target) for a in arguments]
         kept = [_kept(t, tangents[0]) for t in tangents] if grad_mode.enabled else tangents

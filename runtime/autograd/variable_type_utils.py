@@ -46,16 +46,18 @@ def run_inplace(
     saves_self: bool = False,
     exact: bool = False,
     overlap: Mapping[int, str] = NOTHING,
+    constant: bool = False,
 ) -> Any:
     """Write ``functional(tensor, *args)`` into ``tensor``, give it the history of that, return it.
 
     ``saves_self`` says that the functional's Node saves its first argument, or may: then that is a copy,
     for the original is written over. Raises RuntimeError, with nothing changed, where the write
     is not allowed, shares memory as ``overlap`` (by number of the argument) does not let it, or the result's
-    shape or dtype does not go into the tensor, whose dtype it must be if that is ``exact``.
+    shape or dtype does not go into the tensor, whose dtype it must be if that is ``exact``. A result that is
+    ``constant``, as nothing is differentiable in it, may also be written into a leaf, which stays one.
     """
     try:
-        return _run_inplace(op_name, tensor, functional, args, saves_self, exact, overlap)
+        return _run_inplace(op_name, tensor, functional, args, saves_self, exact, overlap, constant)
     except Exception as error:
         note_operator(error, op_name)
         raise
@@ -69,6 +71,7 @@ def _run_inplace(
     saves_self: bool,
     exact: bool,
     overlap: Mapping[int, str],
+    constant: bool,
 ) -> Any:
     if not tensor._type.recording:
         check_write(tensor)
@@ -79,7 +82,10 @@ def _run_inplace(
     recording = grad_mode.enabled
     requires = recording and (tensor._requires_grad or (base is not None and base._requires_grad))
     if requires:
-        check_inplace(tensor)
+        if constant and (tensor if base is None else base)._edge is None:
+            requires = recording = False
+        else:
+            check_inplace(tensor)
     check_overlap(op_name, tensor, args, overlap, 1)
     if overlap.get(0) != FREE:
         check_no_internal_overlap(op_name, tensor)

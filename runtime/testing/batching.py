@@ -15,7 +15,7 @@ from tengen.operator import operator as find_operator
 from tengen.testing import declared
 from tengen.testing.aspects import Aspect, Case, in_first_dtype, in_working_dtypes
 from tengen.testing.closeness import close
-from tengen.testing.declared import determined, flat, run, tensors_in, variants
+from tengen.testing.declared import determined, flat, kind_of, run, tensors_in, variants
 from tengen.testing.failure import Mismatch, Part, blamed, failure
 
 #: Where a tensor stands among the arguments: its number, and that in a list.
@@ -204,7 +204,7 @@ def check_nested(case: Case) -> None:
 
 def written(name: str) -> list[str]:
     """The in-place variants of an operator."""
-    return [n for n, v in variants().items() if v.kind == "inplace" and str(v.base) == name]
+    return [n for n, v in variants().items() if kind_of(v) == "inplace" and str(v.base) == name]
 
 
 def no_writes(operator: Operator) -> str:

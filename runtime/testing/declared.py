@@ -19,7 +19,7 @@ from typing import Any
 
 import tengen
 from tengen.codegen.annotations import default_value
-from tengen.codegen.derive import Derived, derive
+from tengen.codegen.derive import Derived, derive, result_kind
 from tengen.codegen.diagnostics import DeclarationErrors
 from tengen.codegen.formula import result_names
 from tengen.codegen.gen import declarations_dir, runtime_dir
@@ -127,6 +127,17 @@ def derived() -> Derived:
 def variants() -> dict[str, Variant]:
     """Every operator that is generated, by full name."""
     return {str(v.name): v for v in derived().variants}
+
+
+def kind_of(variant: Variant) -> str:
+    """The kind of a variant; "inplace" of one that is derived, also where it is the alias of another."""
+    alias = variant.name.inplace and str(variant.name) not in declared_operators()
+    return "inplace" if alias else variant.kind
+
+
+def constant_in_place(variant: Variant) -> bool:
+    """Whether what an in-place variant writes has no derivative: a leaf may be written to."""
+    return result_kind(variant.operator) in ("bool", "int64") and str(variant.name) not in derived().nodes
 
 
 def derivative_of(name: str) -> Derivative | None:

@@ -32,7 +32,7 @@ def _by_base(kind: str) -> dict[str, list[str]]:
     """The variants of a kind ("inplace", "out") that are derived, by the operator they are derived from."""
     found: dict[str, list[str]] = {}
     for name, v in variants().items():
-        if v.kind == kind:
+        if declared.kind_of(v) == kind:
             found.setdefault(str(v.base), []).append(name)
     return found
 
@@ -124,11 +124,17 @@ def refused(case: Case, aspect: str, values: list[Any], message: str) -> None:
 
 
 def check_leaf(case: Case) -> None:
-    """A leaf that requires gradients cannot be written to."""
+    """A leaf that requires gradients cannot be written to, save by what has no derivative."""
     values = case.values
     target = values[0]
     if isinstance(target, tengen.Tensor) and (target.is_floating_point() or target.is_complex()):
         target.requires_grad_()
+        if declared.constant_in_place(variants()[case.variant]):
+            with blamed(case, "leaf", kernel(), f"{case.variant} does not leave a leaf as one"):
+                run(case.variant, values)
+                if not (target.requires_grad and target.is_leaf and target._version == 1):
+                    raise Mismatch("it has a history, or no gradient")
+            return
         refused(case, "leaf", values, f"{case.variant} writes to a leaf that requires gradients")
 
 

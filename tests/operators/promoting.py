@@ -7,7 +7,7 @@ from typing import Any
 from tengen.codegen.model import Operator
 from tengen.scalar_type import named
 from tengen.testing import declared
-from tengen.testing.declared import calls, operators, variants
+from tengen.testing.declared import calls, kind_of, operators, variants
 from tengen.testing.samples import Random
 
 DTYPES = [named(s.dtype) for s in declared.declarations().scalar_types]
@@ -42,7 +42,7 @@ def tensor_and_number(operator: Operator) -> tuple[int, int]:
 BINARY = [n for n, o in PROMOTING.items() if of_tensors(o)]
 NUMBERED = [n for n, o in PROMOTING.items() if with_number(o)]
 #: The in-place variants with the operators that they are of.
-INPLACE = {n: str(v.base) for n, v in variants().items() if v.kind == "inplace" and str(v.base) in BINARY}
+INPLACE = {n: str(v.base) for n, v in variants().items() if kind_of(v) == "inplace" and str(v.base) in BINARY}
 
 
 def given(name: str, kinds: dict[int, Any], shapes: dict[int, Any]) -> list[Any]:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import tengen
-from tengen.testing.declared import calls, operators, variants, working_dtypes
+from tengen.testing.declared import calls, kind_of, operators, variants, working_dtypes
 from tengen.testing.samples import Call
 
 #: Of an in-place or out variant, by its name: its kind, and the functional operator.
 PARTNERS = {
-    str(v.name): (v.kind, str(v.base))
+    str(v.name): (kind_of(v), str(v.base))
     for v in variants().values()
-    if v.kind in ("inplace", "out") and str(v.base) in operators()
+    if kind_of(v) in ("inplace", "out") and str(v.base) in operators()
 }
 
 
