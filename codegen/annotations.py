@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import keyword
 
 from .model import Argument, BaseType, ListType, OptionalType, Return, Type
+from .python_reader import read_value
 
 _ANNOTATIONS = {
     "Tensor": "Tensor",
@@ -105,11 +105,4 @@ def _list_default(type_: Type, text: str) -> str:
 def default_value(argument: Argument) -> object:
     """The default as a value, for tables."""
     text = default(argument)
-    return None if text is None else ast.literal_eval(_Infinite().visit(ast.parse(text, mode="eval")))
-
-
-class _Infinite(ast.NodeTransformer):
-    """Replaces the name ``inf``, which is no literal of Python, by the number."""
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Constant(float("inf")) if node.id == "inf" else node
+    return None if text is None else read_value(text)

@@ -7,19 +7,41 @@ operator without a kernel, has no array form; its Node wraps and uses the form o
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from .annotations import default, parameter_name
+from .annotations import default_value, parameter_name
 from .blocks import call_of, elementwise, function_of
 from .formula import gradient_number, metadata_use, result_numbers, saved
+from .ir import (
+    COMPARISONS,
+    Attribute,
+    Call,
+    Comprehension,
+    Conditional,
+    Constant,
+    Elements,
+    Expr,
+    Keyword,
+    Logical,
+    Name,
+    Operation,
+    Slice,
+    Subscript,
+    constant,
+    count_names,
+    dotted,
+    free_names,
+    replaced,
+)
 from .kernels import ABSOLUTE, module_path
 from .model import Argument, Branch, Gradient, ListType, NodeClass, NodeSpec, Operator, Primitive
 from .nodes import Rewriter, condition_of, edge_of, gradient_statements, results_used, takes_tuple
 from .numbers import with_kept_numbers
 from .optimise import Named, inlined, shared
-from .specialise import Specialiser, alias, substitute
+from .python_reader import read_expression
+from .python_writer import write
+from .specialise import Specialiser, alias
 
 #: What formulas call the gradient that comes in, and what they call it when nobody else needs it.
 _GRADIENT, _SPARE = "grad", "spare"
@@ -33,9 +55,9 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A translated subexpression: its text, and "array" or the schema type of a plain value."""
+    """A translated subexpression, and "array" or the schema type of a plain value."""
 
-    text: str
+    expr: Expr
     kind: str  # "array" | "twin" | "array[]" | "int" | "int[]" | "Scalar" | ...
 
     @property
@@ -83,12 +105,12 @@ class ArrayWriter:
             returned=f"({returned}{',' if len(names) == 1 else ''})",
         )
 
-    def helper(self, qualified: str) -> str:
-        """The text that names a helper of formulas, for calls that no array takes part in."""
+    def helper(self, qualified: str) -> Expr:
+        """A helper of formulas, for calls that no array takes part in."""
         module, _, name = qualified.rpartition(".")
         short = alias(module if module.startswith(ABSOLUTE) else f"formulas.{module}")
         self.specialiser.modules[short] = module_path("tengen.formulas", module)
-        return f"{short}.{name}"
+        return Attribute(Name(short), name)
 
     def _branch(self, spec: NodeSpec, number: int) -> Branch:
         gradient = spec.gradients[number]
@@ -103,7 +125,7 @@ class ArrayWriter:
         if value.kind not in (("array[]", "twin") if several else ("array", "twin")):
             raise Unsupported
         arrays = translation.arrays()
-        tree = inlined(translation.statements, ast.parse(value.text, mode="eval").body)
+        tree = inlined(translation.statements, value.expr)
         named, (tree,) = shared([tree], arrays)
         numbers = _Numbers(spec, arrays, self.specialiser.closed)
         formula = numbers.kept(tree)
@@ -113,25 +135,23 @@ class ArrayWriter:
             condition=condition_of(spec, gradient.inputs),
             prepare=tuple(self._unpack(spec, gradient)),
             targets=target,
-            formula=arrays_only or formula,
+            formula=write(arrays_only or formula),
             gives_arrays=arrays_only is not None,
-            statements=tuple(f"{name} = {numbers.kept(v)}" for name, v in named),
+            statements=tuple(f"{name} = {write(numbers.kept(v))}" for name, v in named),
             small=f"{_GRADIENT}.size < LARGE",
             blocked=tuple(self._blocked(translation, target, inlined(named, tree), last)),
             several=several,
         )
 
-    def _blocked(self, translation: _Translation, target: str, tree: ast.expr, last: bool) -> Iterable[str]:
+    def _blocked(self, translation: _Translation, target: str, tree: Expr, last: bool) -> Iterable[str]:
         """The statements that compute in blocks, if that is ever worth it.
 
         In the last formula that needs the gradient its memory, if nobody else needs it, takes the result.
         """
         runner, arrays = self.specialiser.blocks(), translation.arrays()
-        written = ast.parse(ast.unparse(tree), mode="eval")  # which knows where a name stands
-        names = [n for n in ast.walk(written) if isinstance(n, ast.Name)]
-        names.sort(key=lambda n: n.col_offset)
-        locals_ = {v.text for v in translation.names.values()}
-        parameters = [name for name in dict.fromkeys(n.id for n in names) if name in locals_]
+        given = {name.id for value in translation.names.values() for name in free_names(value.expr)}
+        used = sorted(free_names(read_expression(write(tree))), key=lambda name: name.span)  # as written
+        parameters = [name for name in dict.fromkeys(name.id for name in used) if name in given]
         weigher = self.specialiser.weigher
         if not (
             runner and translation.elementwise and _GRADIENT in parameters and weigher.worth(tree, arrays)
@@ -141,7 +161,8 @@ class ArrayWriter:
         into = _SPARE if last and not translation.several else ""
         if into:
             yield f"{into} = {_GRADIENT} if is_callers_only({_GRADIENT}) else None"
-        yield f"{target} = {call_of(runner, function, parameters, into, scratch)}"
+        call = call_of(runner, function, [Name(p) for p in parameters], into, scratch)
+        yield f"{target} = {write(call)}"
 
     def _unpack(self, spec: NodeSpec, gradient: Gradient) -> Iterable[str]:
         kept = saved(gradient.formula, spec.operator)
@@ -176,16 +197,15 @@ class _Numbers:
     def __init__(self, spec: NodeSpec, arrays: Collection[str], closed: Collection[str]) -> None:
         arguments = spec.operator.schema.arguments
         integers = {parameter_name(a.name) for a in arguments if a.is_tensor and a not in spec.inputs}
-        self.arrays = frozenset(arrays) - integers
+        self.arrays = frozenset([Name(n) for n in set(arrays) - integers])
         self.scalars = {parameter_name(a.name) for a in arguments if str(a.type) == "Scalar"}
         self.closed = closed
-        self.table = "" if takes_tuple(spec.operator) else "node.type.numbers"
+        self.table = None if takes_tuple(spec.operator) else dotted("node.type.numbers")
 
-    def kept(self, tree: ast.expr) -> str:
-        text = ast.unparse(tree)
-        if not self.table:
-            return text
-        return with_kept_numbers(text, self.arrays, self.scalars, self.table, self.closed)
+    def kept(self, expr: Expr) -> Expr:
+        if self.table is None:
+            return expr
+        return with_kept_numbers(expr, self.arrays, self.scalars, self.table, self.closed)
 
 
 class _Translation:
@@ -202,161 +222,154 @@ class _Translation:
         arguments = spec.operator.schema.arguments
         self.metadata = {n for n, _ in saved(gradient.formula, spec.operator).metadata}
         for n in result_numbers(spec.operator.schema.returns):
-            self.names[n] = Value(n, "array")
-            self.names[f"grad_{n}"] = Value(f"grad_{n}", "array")
+            self.names[n] = Value(Name(n), "array")
+            self.names[f"grad_{n}"] = Value(Name(f"grad_{n}"), "array")
         for a in arguments:
             name = parameter_name(a.name)
             kind = "array" if a.is_tensor else "array[]" if a.is_tensor_list else str(a.type)
-            self.names[a.name] = Value(name, kind)
+            self.names[a.name] = Value(Name(name), kind)
         for g in spec.gradients:
             if g.target is not None:
-                self.names[g.target] = Value(g.target, "array")
-        self.names["grad"] = Value("grad", "array")
+                self.names[g.target] = Value(Name(g.target), "array")
+        self.names["grad"] = Value(Name("grad"), "array")
         if self.several:
-            self.names["grads"] = Value("grads", "array[]")
-        self.names["grad_input_mask"] = Value("grad_input_mask", "bool[]")
+            self.names["grads"] = Value(Name("grads"), "array[]")
+        self.names["grad_input_mask"] = Value(Name("grad_input_mask"), "bool[]")
 
     def arrays(self) -> set[str]:
-        """The texts of names that are arrays."""
-        return {v.text for v in self.names.values() if v.is_array}
+        """The names that are arrays."""
+        return {v.expr.id for v in self.names.values() if v.is_array and isinstance(v.expr, Name)}
 
     # -- expressions -----------------------------------------------------------------------
 
-    def value(self, tree: ast.expr) -> Value:
+    def value(self, expr: Expr) -> Value:
         """The translation of an expression; Unsupported when it has none."""
-        match tree:
-            case ast.Constant(complex()):  # gradients are complex here, though the inputs are real
+        match expr:
+            case Constant(complex()):  # gradients are complex here, though the inputs are real
                 raise Unsupported
-            case ast.Constant(value):
-                return Value(repr(value), "str" if isinstance(value, str) else "Scalar")
-            case ast.Name(name) if name in self.names:
+            case Constant(value):
+                return Value(expr, "str" if isinstance(value, str) else "Scalar")
+            case Name(name) if name in self.names:
                 return self.names[name]
-            case ast.BinOp(left, op, right):
-                return self._binary(left, op, right)
-            case ast.UnaryOp(op, operand):
-                inner = self.value(operand)
-                symbol = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not "}[type(op)]
-                if isinstance(op, ast.Not) and inner.is_array:
-                    raise Unsupported
-                return Value(f"({symbol}{inner.text})", inner.kind)
-            case ast.Compare(left, [op], [right]):
-                return self._compare(left, op, right)
-            case ast.IfExp(test, body, orelse):
-                return self._conditional(test, body, orelse)
-            case ast.BoolOp(op, values):
-                parts = [self.plain(v).text for v in values]
-                return Value(f"({f' {type(op).__name__.lower()} '.join(parts)})", "bool")
-            case ast.Tuple(elements) | ast.List(elements):
-                parts = [self.plain(e).text for e in elements]
-                return Value(f"({', '.join(parts)}{',' if len(parts) == 1 else ''})", "int[]")
-            case ast.Attribute(inner, attribute):
-                return self._attribute(inner, attribute)
-            case ast.Subscript():
-                return self._subscript(tree)
-            case ast.Call(ast.Attribute(inner, method), arguments, keywords):
-                return self._method(inner, method, arguments, keywords)
-            case ast.ListComp() if (use := metadata_use(tree)) is not None and use[0] in self.metadata:
+            case Operation():
+                return self._operation(expr)
+            case Conditional():
+                return self._conditional(expr)
+            case Logical(symbol, operands):
+                return Value(Logical(symbol, self._plain(operands)), "bool")
+            case Elements(_, elements):
+                return Value(Elements("tuple", self._plain(elements)), "int[]")
+            case Attribute():
+                return self._attribute(expr)
+            case Subscript():
+                return self._subscript(expr)
+            case Call(Attribute(inner, method)):
+                return self._method(inner, method, expr)
+            case Comprehension() if (use := metadata_use(expr)) is not None and use[0] in self.metadata:
                 if use[1] != "shape":
                     raise Unsupported
                 self.elementwise = False
-                return Value(f"node._{use[0]}_shape", "int[][]")
-            case ast.Call(ast.Name(function), arguments, keywords):
+                return Value(dotted(f"node._{use[0]}_shape"), "int[][]")
+            case Call(Name(function), arguments):
                 given = [self.value(a) for a in arguments]
-                if function in self.helpers and not keywords:
+                if function in self.helpers and not expr.keywords:
                     return self._helper(function, given)
-                return self.apply(function, given, self._keywords(keywords))
+                return self.apply(function, given, self._keywords(expr.keywords))
         raise Unsupported
 
-    def plain(self, tree: ast.expr) -> Value:
+    def plain(self, expr: Expr) -> Expr:
         """The translation of what must not be an array."""
-        value = self.value(tree)
+        value = self.value(expr)
         if value.is_array:
             raise Unsupported
-        return value
+        return value.expr
+
+    def _plain(self, exprs: Iterable[Expr]) -> tuple[Expr, ...]:
+        return tuple([self.plain(e) for e in exprs])
 
     def _helper(self, function: str, given: list[Value]) -> Value:
         """The call of a helper: of one that arrays are given to, the kernel that has its name."""
         if not any(v.is_array or v.kind == "array[]" for v in given):
             if self.helpers[function] in self.writer.identities and len(given) == 1:
                 return given[0]
-            texts = ", ".join(v.text for v in given)
-            return Value(f"{self.writer.helper(self.helpers[function])}({texts})", "helper")
-        qualified = self.writer.specialiser.kernel_named(function)
-        if qualified is None:
+            helper = self.writer.helper(self.helpers[function])
+            return Value(Call(helper, tuple([v.expr for v in given])), "helper")
+        kernel = self.writer.specialiser.kernel_named(function)
+        if kernel is None:
             raise Unsupported
         self.elementwise = False
-        texts = ", ".join(_whole(v) for v in given)
-        return Value(f"{qualified}({texts})", "twin")
+        return Value(Call(kernel, tuple(map(_whole, given))), "twin")
 
-    def _keywords(self, keywords: Iterable[ast.keyword]) -> dict[str, Value]:
-        return {str(k.arg): self.value(k.value) for k in keywords}
+    def _keywords(self, keywords: Iterable[Keyword]) -> dict[str, Value]:
+        return {str(k.name): self.value(k.value) for k in keywords}
 
-    def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> Value:
-        a, b = self.value(left), self.value(right)
-        text = ast.unparse(ast.BinOp(ast.Name("a"), op, ast.Name("b")))[1:-1]
-        kind = "array" if a.is_array or b.is_array else a.kind
-        return Value(f"({a.text}{text}{b.text})", kind)
+    def _operation(self, expr: Operation) -> Value:
+        operands = [self.value(operand) for operand in expr.operands]
+        made = Operation(expr.symbol, tuple([o.expr for o in operands]))
+        array = any([o.is_array for o in operands])
+        if array and expr.symbol == "not x":
+            raise Unsupported
+        if expr.symbol in COMPARISONS:
+            return Value(made, "array" if array else "bool")
+        return Value(made, "array" if array and len(operands) == 2 else operands[0].kind)
 
-    def _compare(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Value:
-        a, b = self.value(left), self.value(right)
-        text = ast.unparse(ast.Compare(ast.Name("a"), [op], [ast.Name("b")]))[1:-1]
-        return Value(f"({a.text}{text}{b.text})", "array" if a.is_array or b.is_array else "bool")
-
-    def _conditional(self, test: ast.expr, body: ast.expr, orelse: ast.expr) -> Value:
-        condition = self.plain(test)
+    def _conditional(self, expr: Conditional) -> Value:
+        condition = self.plain(expr.condition)
         before = len(self.statements)
-        a, b = self.value(body), self.value(orelse)
+        a, b = self.value(expr.then), self.value(expr.otherwise)
         if a.is_array is not b.is_array or len(self.statements) != before:
             raise Unsupported
-        return Value(f"({a.text} if {condition.text} else {b.text})", a.kind)
+        return Value(Conditional(condition, a.expr, b.expr), a.kind)
 
-    def _attribute(self, inner: ast.expr, attribute: str) -> Value:
-        if isinstance(inner, ast.Name) and inner.id in self.metadata:
+    def _attribute(self, expr: Attribute) -> Value:
+        if isinstance(expr.value, Name) and expr.value.id in self.metadata:
             self.elementwise = False
-            slot = f"node._{inner.id}"
-            texts = {"shape": f"{slot}_shape", "ndim": f"len({slot}_shape)"}
-            if attribute in texts:
-                return Value(texts[attribute], "int[]" if attribute == "shape" else "int")
+            shape = dotted(f"node._{expr.value.id}_shape")
+            if expr.name == "shape":
+                return Value(shape, "int[]")
+            if expr.name == "ndim":
+                return Value(Call(Name("len"), (shape,)), "int")
             raise Unsupported
-        value = self.value(inner)
-        if value.is_array and attribute in ("shape", "ndim"):
+        value = self.value(expr.value)
+        made = Attribute(value.expr, expr.name)
+        if value.is_array and expr.name in ("shape", "ndim"):
             self.elementwise = False
-            return Value(f"{value.text}.{attribute}", "int[]" if attribute == "shape" else "int")
-        if value.is_array and attribute == "dtype":
-            return Value(f"{value.text}.dtype", "array dtype")
+            return Value(made, "int[]" if expr.name == "shape" else "int")
+        if value.is_array and expr.name == "dtype":
+            return Value(made, "array dtype")
         raise Unsupported
 
-    def _subscript(self, tree: ast.Subscript) -> Value:
-        number = gradient_number(tree)
+    def _subscript(self, expr: Subscript) -> Value:
+        number = gradient_number(expr)
         if number is not None:
-            return Value(f"grad{number}", "array")
-        inner = self.plain(tree.value)
-        if isinstance(tree.slice, ast.Slice):
+            return Value(Name(f"grad{number}"), "array")
+        inner = self.plain(expr.value)
+        if isinstance(expr.index, Slice):
             raise Unsupported
-        return Value(f"{inner.text}[{self.plain(tree.slice).text}]", "int")
+        return Value(Subscript(inner, self.plain(expr.index)), "int")
 
-    def _method(
-        self, inner: ast.expr, method: str, arguments: list[ast.expr], keywords: list[ast.keyword]
-    ) -> Value:
-        if isinstance(inner, ast.Name) and inner.id in self.metadata:
+    def _method(self, inner: Expr, method: str, call: Call) -> Value:
+        size = method == "numel" and not call.arguments
+        if isinstance(inner, Name) and inner.id in self.metadata:
             self.elementwise = False
-            if method == "numel" and not arguments:
-                return Value(f"prod(node._{inner.id}_shape)", "int")
+            if size:
+                return Value(Call(Name("prod"), (dotted(f"node._{inner.id}_shape"),)), "int")
             raise Unsupported
         value = self.value(inner)
         if not value.is_array:
             raise Unsupported
-        if method == "numel" and not arguments:
+        if size:
             self.elementwise = False
-            return Value(f"{value.text}.size", "int")
-        return self.apply(method, [value, *(self.value(a) for a in arguments)], self._keywords(keywords))
+            return Value(Attribute(value.expr, "size"), "int")
+        given = [value, *(self.value(a) for a in call.arguments)]
+        return self.apply(method, given, self._keywords(call.keywords))
 
     # -- operators -------------------------------------------------------------------------
 
-    def joint(self, tree: ast.expr, count: int) -> Value:
+    def joint(self, expr: Expr, count: int) -> Value:
         """The call of an operator that gives the gradients of ``count`` inputs at once."""
-        match tree:
-            case ast.Call(ast.Name(function), arguments, keywords):
+        match expr:
+            case Call(Name(function), arguments, keywords):
                 given = [self.value(a) for a in arguments]
                 return self.apply(function, given, self._keywords(keywords), count)
         raise Unsupported
@@ -391,10 +404,9 @@ class _Translation:
         for i, a in enumerate(arguments):
             value = given[i] if i < len(given) else keywords.get(a.name)
             if value is None:
-                text = default(a)
-                if text is None:
+                if a.default is None:
                     return None
-                bound[a.name] = Value(text, str(a.type))
+                bound[a.name] = Value(constant(default_value(a)), str(a.type))
                 continue
             fitted = self._fit(operator, a, value)
             if fitted is None:
@@ -409,7 +421,7 @@ class _Translation:
         if type_.startswith("ScalarType"):
             return value if value.kind == "array dtype" else None
         if argument.is_tensor:
-            if value.text == "None" and type_.endswith("?"):
+            if value.expr == _NONE and type_.endswith("?"):
                 return value
             scalar = "pointwise" in operator.tags and value.kind in ("Scalar", "int", "float", "bool")
             return value if value.is_array or scalar else None
@@ -419,10 +431,14 @@ class _Translation:
             return value
         plain = type_.rstrip("?")
         if plain.endswith("]"):
-            if value.kind.rstrip("?").endswith("]") or value.text == "None":
+            if value.kind.rstrip("?").endswith("]") or value.expr == _NONE:
                 return value
             single = isinstance(argument.type, ListType) or "[" in plain
-            return Value(f"({value.text},)", plain) if single and value.kind in ("int", "Scalar") else None
+            return (
+                Value(Elements("tuple", (value.expr,)), plain)
+                if single and value.kind in ("int", "Scalar")
+                else None
+            )
         return None if value.kind.endswith("]") else value
 
     def _kernel(self, operator: Operator, bound: Mapping[str, Value]) -> Value:
@@ -431,30 +447,31 @@ class _Translation:
         assert kernel is not None
         self.elementwise = self.elementwise and elementwise(operator)
         if kernel.function is not None:
-            texts = ", ".join(_whole(bound[a.name]) for a in operator.schema.arguments)
+            given = tuple([_whole(bound[a.name]) for a in operator.schema.arguments])
             many = str(operator.schema.returns[0].type) == "Tensor[]"
-            return Value(f"{specialiser._function(kernel.function)}({texts})", "array[]" if many else "array")
-        counts: dict[str, int] = {}
-        for n in ast.walk(kernel.formula.tree):
-            if isinstance(n, ast.Name):
-                counts[n.id] = counts.get(n.id, 0) + 1
-        names: dict[str, str] = {}
+            call = Call(specialiser._function(kernel.function), given)
+            return Value(call, "array[]" if many else "array")
+        counts = count_names([kernel.formula.tree])
+        names: dict[str, Expr] = {}
         for name, value in bound.items():
-            atomic = value.text.isidentifier() or not value.is_array
-            text = value.text if "pointwise" in operator.tags else _whole(value)
-            names[name] = text if atomic or counts.get(name, 0) < 2 else self._temporary(text)
+            atomic = isinstance(value.expr, Name) or not value.is_array
+            expr = value.expr if "pointwise" in operator.tags else _whole(value)
+            names[name] = expr if atomic or counts.get(name, 0) < 2 else self._temporary(expr)
         names.update({n: specialiser._function(q) for n, q in kernel.calls.items()})
-        return Value(f"({substitute(kernel.formula, names)})", "array")
+        return Value(replaced(kernel.formula.tree, names), "array")
 
-    def _temporary(self, text: str) -> str:
+    def _temporary(self, expr: Expr) -> Expr:
         name = f"t{self.temporaries}"
         self.temporaries += 1
-        self.statements.append((name, ast.parse(text, mode="eval").body))
-        return name
+        self.statements.append((name, expr))
+        return Name(name)
 
 
-def _whole(value: Value) -> str:
+_NONE = Constant(None)
+
+
+def _whole(value: Value) -> Expr:
     """A kernel's argument: NumPy makes scalars of what it computes from 0-d arrays."""
-    if value.is_array and not value.text.isidentifier():
-        return f"_asarray({value.text})"
-    return value.text
+    if value.is_array and not isinstance(value.expr, Name):
+        return Call(Name("_asarray"), (value.expr,))
+    return value.expr

@@ -7,9 +7,9 @@ that was just computed: in the memory of such a one, if it is large, the operato
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Set
 
+from .ir import Attribute, Call, Conditional, Constant, Expr, Keyword, Name, Slice, Subscript
 from .model import Primitive
 from .ufuncs import Ufuncs, is_power
 
@@ -21,23 +21,19 @@ class ArrayResults:
         self.ufuncs = Ufuncs(primitives)
         self.used: set[str] = set()
 
-    def rewritten(self, text: str) -> str | None:
-        """The text of an expression that gives the same as an array; None where it is not known to."""
-        found = self._rewritten(ast.parse(text, mode="eval").body)
-        return None if found is None else ast.unparse(found)
-
-    def _rewritten(self, tree: ast.expr) -> ast.expr | None:
-        if isinstance(tree, ast.IfExp):
-            ways = self._rewritten(tree.body), self._rewritten(tree.orelse)
-            return None if None in ways else ast.IfExp(tree.test, *ways)  # type: ignore[arg-type]
-        found = self.ufuncs.last(tree)
-        if found is None or not found[0].out or is_power(tree):
+    def rewritten(self, expr: Expr) -> Expr | None:
+        """An expression that gives the same as an array; None where it is not known to."""
+        if isinstance(expr, Conditional):
+            then, otherwise = self.rewritten(expr.then), self.rewritten(expr.otherwise)
+            return None if then is None or otherwise is None else Conditional(expr.condition, then, otherwise)
+        found = self.ufuncs.last(expr)
+        if found is None or not found[0].out or is_power(expr):
             return None
         primitive, operands = found
-        if not isinstance(tree, ast.Call) and not all(map(_stands, operands)):
+        if not isinstance(expr, Call) and not all(map(_stands, operands)):
             return None
         self.used.add(primitive.name)
-        return ast.Call(ast.Name(local(primitive.name)), operands, [ast.keyword("out", ast.Constant(...))])
+        return Call(Name(local(primitive.name)), operands, (Keyword("out", Constant(...)),))
 
 
 def local(name: str) -> str:
@@ -50,13 +46,13 @@ def assignments(used: Set[str]) -> list[str]:
     return [f"{local(name)} = xp.{name}" for name in sorted(used)]
 
 
-def _stands(tree: ast.expr) -> bool:
+def _stands(expr: Expr) -> bool:
     """Whether an operand is something that is there, not something that is computed."""
-    match tree:
-        case ast.Name() | ast.Constant():
+    match expr:
+        case Name() | Constant():
             return True
-        case ast.Attribute(value, _):
+        case Attribute(value):
             return _stands(value)
-        case ast.Subscript(value, index):
-            return _stands(value) and not isinstance(index, ast.Slice)
+        case Subscript(value, index):
+            return _stands(value) and not isinstance(index, Slice)
     return False

@@ -6,7 +6,6 @@ What an entry does not say follows from its tags.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +16,8 @@ from .formula import parse_formula
 from .kernels import module_path
 from .model import Argument, Batching, Formula, Located, Schema, Variant
 from .names import TensorVocabulary, check_names
-from .nodes import Rewriter, copy_of
+from .nodes import Rewriter
+from .python_writer import write
 from .specialise import alias
 
 _WORDS = ("pointwise", "broadcast", "reduction", "leading", "loss")
@@ -271,7 +271,7 @@ class BatchingWriter:
         given = {a.name for a in variant.operator.schema.arguments}
         functions = {name: text for name, text in self.functions.items() if name not in given}
         rewriter = Rewriter(helpers, functions, {})
-        text = ast.unparse(rewriter.visit(copy_of(formula.tree)))
+        text = write(rewriter.rewritten(formula.tree))
         for module in rewriter.used_helpers:
             self.modules[alias(module)] = module_path("tengen.formulas", module)
         count = sum(f.operator == str(variant.name) for f in self.made)

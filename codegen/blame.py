@@ -11,8 +11,10 @@ from pathlib import Path
 from .diagnostics import Report
 from .expand import parse_located_schema
 from .fields import words
-from .formula import result_names
+from .formula import length_of, place_of, result_names
+from .ir import Elements
 from .model import Declarations, Derivative, Entry, Formula, Kernel, Located, Operator, Place
+from .python_reader import read_module
 from .read import mechanism_of, read_entries
 
 
@@ -90,7 +92,7 @@ class Blame:
         path = self.runtime / package / f"{module.replace('.', '/')}.py"
         if ":" in qualified or not path.is_file():
             return
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in read_module(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef) and node.name == function:
                 file = path.relative_to(self.runtime.parent).as_posix()
                 yield Place(file, node.lineno, 1), f"{function} is written here"
@@ -212,9 +214,7 @@ def scalar(located: Located) -> Spot:
 def part_of(formula: Formula, names: tuple[str, ...], name: str) -> Spot:
     """Of a formula that is a tuple of gradients the one for this argument; else all of it."""
     tree = formula.tree
-    if isinstance(tree, ast.Tuple) and len(tree.elts) == len(names) and name in names:
-        node = tree.elts[names.index(name)]
-        place = formula.source.at(node.col_offset)
-        end = (node.end_col_offset or 0) - node.col_offset
-        return Spot(place, end)
+    if isinstance(tree, Elements) and len(tree.elements) == len(names) and name in names:
+        part = tree.elements[names.index(name)]
+        return Spot(place_of(formula, part), length_of(formula, part))
     return whole(formula)

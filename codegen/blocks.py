@@ -7,13 +7,25 @@ pass through memory more than once, or when they cost more to compute than to mo
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from .expression import SYMBOLS
+from .ir import (
+    BINARY,
+    Attribute,
+    Call,
+    Conditional,
+    Constant,
+    Expr,
+    Keyword,
+    Lambda,
+    Name,
+    Operation,
+    Parameter,
+    names_in,
+)
 from .model import Operator, Primitive
-from .optimise import OUT, has_array, operands, scratched
+from .optimise import OUT, has_array, scratched
 
 #: The tags that say that each element of the results comes from the elements at the same place.
 ELEMENTWISE = frozenset({"pointwise", "elementwise"})
@@ -39,37 +51,34 @@ class Weigher:
                 kept.append(p.name)
         return frozenset(kept)
 
-    def worth(self, tree: ast.expr, arrays: Collection[str]) -> bool:
+    def worth(self, expr: Expr, arrays: Collection[str]) -> bool:
         """Whether the expression, in which these names are arrays, is worth being computed in blocks."""
-        return self.passes(tree, arrays) >= WORTH
+        return self.passes(expr, arrays) >= WORTH
 
-    def passes(self, tree: ast.expr, arrays: Collection[str]) -> int:
+    def passes(self, expr: Expr, arrays: Collection[str]) -> int:
         """The passes; of a choice those of the shorter way. What takes long to compute counts for two."""
-        match tree:
-            case ast.IfExp(_, body, orelse):
-                return min(self.passes(body, arrays), self.passes(orelse, arrays))
-            case ast.Call(function, arguments, keywords):
-                if not has_array(tree, arrays):
-                    return 0
-                parts = [*arguments, *[k.value for k in keywords]]
-                return self._of(function) + sum([self.passes(a, arrays) for a in parts])
-            case ast.BinOp() | ast.UnaryOp() | ast.Compare() if has_array(tree, arrays):
-                own = 2 if isinstance(tree, ast.BinOp) and self._symbol(tree.op) else 1
-                return own + sum([self.passes(a, arrays) for a in operands(tree)])
-        return sum([self.passes(a, arrays) for a in operands(tree)])
+        if isinstance(expr, Conditional):
+            return min(self.passes(expr.then, arrays), self.passes(expr.otherwise, arrays))
+        parts = sum([self.passes(part, arrays) for part in expr.parts])
+        if not has_array(expr, arrays):
+            return 0
+        match expr:
+            case Call(function):
+                return self._of(function) + parts
+            case Operation(symbol):
+                return (2 if symbol in BINARY and self._costly(symbol) else 1) + parts
+        return parts
 
-    def _of(self, function: ast.expr) -> int:
+    def _of(self, function: Expr) -> int:
         """The passes of a function: of one that is no primitive it is not known, and several are likely."""
         match function:
-            case ast.Attribute(ast.Name("xp"), name) if name in self.primitives:
+            case Attribute(Name("xp"), name) if name in self.primitives:
                 return 2 if self.primitives[name].costly else 1
         return WORTH
 
-    def _symbol(self, op: ast.operator) -> bool:
+    def _costly(self, symbol: str) -> bool:
         """Whether an operator of Python takes long to compute."""
-        return any(
-            [p.costly and p.symbol and SYMBOLS[p.symbol] is type(op) for p in self.primitives.values()]
-        )
+        return any([p.costly and p.symbol == symbol for p in self.primitives.values()])
 
 
 def elementwise(operator: Operator) -> bool:
@@ -78,32 +87,31 @@ def elementwise(operator: Operator) -> bool:
 
 
 def function_of(
-    parameters: Sequence[str], tree: ast.expr, arrays: Collection[str], primitives: Mapping[str, Primitive]
-) -> tuple[str, int | None]:
-    """The text of a function that computes the tree, and how many scratch arrays it takes.
+    parameters: Sequence[str], expr: Expr, arrays: Collection[str], primitives: Mapping[str, Primitive]
+) -> tuple[Expr, int | None]:
+    """A function that computes the expression, and how many scratch arrays it takes.
 
     None instead of a number: it does not write into what it is given.
 
     What one function computes of exactly these parameters is that function: ``xp.exp``.
     """
-    computed, scratch = scratched(tree, arrays, primitives)
+    computed, scratch = scratched(expr, arrays, primitives)
     count: int | None = len(scratch)
-    if any([isinstance(n, ast.Name) and n.id == OUT for n in ast.walk(computed)]):
+    if OUT in names_in(computed):
         parameters = [*parameters, OUT, *scratch]
     else:
-        computed, count = tree, None
-    match computed:
-        case ast.Call(function, arguments, keywords):
-            given = [ast.unparse(a) for a in (*arguments, *[k.value for k in keywords])]
-            if given == list(parameters):
-                return ast.unparse(function), count
-    return f"lambda {', '.join(parameters)}: {ast.unparse(computed)}", count
+        computed, count = expr, None
+    if isinstance(computed, Call):
+        given = [*computed.arguments, *[k.value for k in computed.keywords]]
+        if given == [Name(p) for p in parameters]:
+            return computed.function, count
+    return Lambda(tuple([Parameter(p) for p in parameters]), computed), count
 
 
 def call_of(
-    runner: str, function: str, given: Sequence[str], into: str = "", scratch: int | None = None
-) -> str:
+    runner: Expr, function: Expr, given: Sequence[Expr], into: str = "", scratch: int | None = None
+) -> Expr:
     """The call that runs a function on blocks of operands."""
-    keywords = [f"into={into}"] if into else []
-    keywords += [] if scratch is None else [f"scratch={scratch}"]
-    return f"{runner}({', '.join([function, *given, *keywords])})"
+    keywords = [Keyword("into", Name(into))] if into else []
+    keywords += [] if scratch is None else [Keyword("scratch", Constant(scratch))]
+    return Call(runner, (function, *given), tuple(keywords))

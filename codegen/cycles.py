@@ -6,16 +6,16 @@ condition. Where these calls lead back to it, a call of it never ends.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection, Iterator, Mapping
 
 from .diagnostics import Report
 from .formula import length_of, place_of
+from .ir import Attribute, Call, Comprehension, Conditional, Expr, Lambda, Logical, Name
 from .model import Formula, Operator, OperatorName
 from .names import call_problem, schema_arity
 
 #: By operator, the call that leads from it to another.
-_Calls = dict[OperatorName, dict[OperatorName, tuple[Formula, ast.Call]]]
+_Calls = dict[OperatorName, dict[OperatorName, tuple[Formula, Call]]]
 
 
 def check_cycles(
@@ -61,31 +61,31 @@ def _formulas(operator: Operator) -> Iterator[tuple[Formula, Collection[str]]]:
         yield batching.formula, batching.helpers
 
 
-def _certain_calls(tree: ast.expr) -> Iterator[tuple[ast.Call, str, bool]]:
+def _certain_calls(tree: Expr) -> Iterator[tuple[Call, str, bool]]:
     """The calls by name that happen in every case, and whether each is of a method."""
-    waiting: list[ast.AST] = [tree]
+    waiting: list[Expr] = [tree]
     while waiting:
         node = waiting.pop()
         match node:
-            case ast.IfExp(test=test):
-                waiting.append(test)
+            case Conditional(condition):
+                waiting.append(condition)
                 continue
-            case ast.BoolOp(values=[first, *_]):
+            case Logical(_, (first, *_)):
                 waiting.append(first)
                 continue
-            case ast.Lambda():
+            case Lambda():
                 continue
-            case ast.ListComp(generators=[first, *_]) | ast.GeneratorExp(generators=[first, *_]):
-                waiting.append(first.iter)  # the list may be empty
+            case Comprehension(_, _, (clause, *_)):
+                waiting.append(clause.iterable)  # the list may be empty
                 continue
-            case ast.Call(func=ast.Name(id=name)):
+            case Call(Name(name)):
                 yield node, name, False
-            case ast.Call(func=ast.Attribute(attr=name)):
+            case Call(Attribute(_, name)):
                 yield node, name, True
-        waiting += ast.iter_child_nodes(node)
+        waiting += node.parts
 
 
-def _target(overloads: list[Operator] | tuple[()], call: ast.Call, bound: bool) -> Operator | None:
+def _target(overloads: list[Operator] | tuple[()], call: Call, bound: bool) -> Operator | None:
     """The one overload that a call can mean; None where it may mean several."""
     ways = [(o, schema_arity(o.schema)) for o in overloads]
     fitting = [o for o, way in ways if call_problem(o.name.function, (way,), call, bound) is None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -16,7 +15,6 @@ from .formula import (
     METADATA,
     ORIGINAL_SELF,
     as_text,
-    children,
     length_of,
     metadata_use,
     parse_formula,
@@ -24,8 +22,9 @@ from .formula import (
     result_names,
     result_numbers,
 )
+from .ir import Attribute, Call, Constant, Elements, Expr, Name, Subscript, scoped_parts, walk
 from .keys import DERIVATIVE_KEYS
-from .model import Derivative, Entry, Formula, Located, Operator, OperatorName, Place, Schema, walk
+from .model import Derivative, Entry, Formula, Located, Operator, OperatorName, Place, Schema
 from .names import Problem, TensorVocabulary, check_names
 from .schema import SchemaError, parse_name
 
@@ -246,8 +245,8 @@ class DerivativeChecker:
         else:
             # "Q, R: f(...)" returns the tangents of both.
             for number, (name, _) in enumerate(names):
-                part = ast.Subscript(formula.tree, ast.Constant(number), ast.Load())
-                body.jvps[name] = Formula(formula.source, ast.copy_location(part, formula.tree))
+                part = Subscript(formula.tree, Constant(number), span=formula.tree.span)
+                body.jvps[name] = Formula(formula.source, part)
 
     def differentiability(self, located: Located, operator: Operator) -> tuple[bool, ...] | None:
         flags = []
@@ -350,14 +349,12 @@ class _FormulaCheck:
         self.named = {
             f"grad_{n}": i for n, i in self.numbers.items() if n not in ("result",) or len(self.numbers) > 1
         }
-        self.spellings: dict[str, tuple[Formula, ast.AST]] = {}
+        self.spellings: dict[str, tuple[Formula, Expr]] = {}
         self.original = {ORIGINAL_SELF} if operator.name.inplace else set()
 
-    def error(
-        self, formula: Formula, node: ast.AST, message: str, expected: str = "", help: str = ""
-    ) -> None:
+    def error(self, formula: Formula, expr: Expr, message: str, expected: str = "", help: str = "") -> None:
         self.report.error(
-            place_of(formula, node), message, length=length_of(formula, node), expected=expected, help=help
+            place_of(formula, expr), message, length=length_of(formula, expr), expected=expected, help=help
         )
 
     # -- gradients
@@ -365,20 +362,20 @@ class _FormulaCheck:
     def gradient(self, names: tuple[str, ...], formula: Formula) -> None:
         """A formula of one gradient, or of several jointly."""
         tree = formula.tree
-        if isinstance(tree, ast.Name) and tree.id in AUTOMATIC:
+        if isinstance(tree, Name) and tree.id in AUTOMATIC:
             self.error(formula, tree, f"{tree.id} is a formula of results, not of arguments", "an expression")
             return
-        if isinstance(tree, ast.Tuple):
+        if isinstance(tree, Elements) and tree.kind == "tuple":
             if len(names) == 1 and not self.arguments[names[0]].is_tensor_list:
                 self.error(
                     formula,
                     tree,
                     "a tuple where one gradient is expected",
                     "no comma",
-                    help="is there a trailing comma?" if len(tree.elts) == 1 else "",
+                    help="is there a trailing comma?" if len(tree.elements) == 1 else "",
                 )
-            elif len(names) > 1 and len(tree.elts) != len(names):
-                count = len(tree.elts)
+            elif len(names) > 1 and len(tree.elements) != len(names):
+                count = len(tree.elements)
                 message = f"{count} gradient{'s' if count != 1 else ''} for {len(names)} arguments"
                 self.error(formula, tree, message, f"{len(names)} expressions, or a call")
         values = {*self.arguments, *self.numbers, *_GIVEN, *self.named, *self.original}
@@ -409,40 +406,42 @@ class _FormulaCheck:
         if not formula.names() & set(wanted) and not _is_zero(formula.tree):
             self.error(formula, formula.tree, message, f"{expected}, or zeros_like(...)")
 
-    def spelling(self, formula: Formula, node: ast.AST, count: int) -> None:
+    def spelling(self, formula: Formula, node: Expr, count: int) -> None:
         """Notes how a node refers to the gradients of results, and checks the number in ``grads[i]``."""
-        if isinstance(node, ast.Name) and node.id not in self.arguments:
+        if isinstance(node, Name) and node.id not in self.arguments:
             if node.id in ("grad", "grads"):
                 self.spellings.setdefault(node.id, (formula, node))
             elif node.id in self.named:
                 self.spellings.setdefault("grad_NAME", (formula, node))
                 self.has_gradient(formula, node, self.named[node.id])
-        if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
-            return
-        if isinstance(node.value, ast.Name) and isinstance(node.slice.value, int):
-            name, number = node.value.id, node.slice.value
-            if name == "grads":
-                total = len(self.operator.schema.returns)
-                lists = any(str(r.type) == "Tensor[]" for r in self.operator.schema.returns)
-                if not lists and not 0 <= number < total:
-                    plural = "s" if total != 1 else ""
-                    self.error(
-                        formula,
-                        node,
-                        f"grads[{number}], but {self.operator.name} returns {total} result{plural}",
-                        f"grads[0]{f' to grads[{total - 1}]' if total > 1 else ''}",
-                    )
-                else:
-                    self.has_gradient(formula, node, number)
-            elif name == "grad_input_mask" and not 0 <= number < count:
+        match node:
+            case Subscript(Name(name), Constant(int(number))):
+                self.number(formula, node, name, number, count)
+
+    def number(self, formula: Formula, node: Expr, name: str, number: int, count: int) -> None:
+        """``grads[i]`` and ``grad_input_mask[i]`` are of a result and of an input that there is."""
+        if name == "grads":
+            total = len(self.operator.schema.returns)
+            lists = any(str(r.type) == "Tensor[]" for r in self.operator.schema.returns)
+            if not lists and not 0 <= number < total:
+                plural = "s" if total != 1 else ""
                 self.error(
                     formula,
                     node,
-                    f"grad_input_mask has {count} value{'s' if count != 1 else ''} here",
-                    "the number of one of the key's arguments",
+                    f"grads[{number}], but {self.operator.name} returns {total} result{plural}",
+                    f"grads[0]{f' to grads[{total - 1}]' if total > 1 else ''}",
                 )
+            else:
+                self.has_gradient(formula, node, number)
+        elif name == "grad_input_mask" and not 0 <= number < count:
+            self.error(
+                formula,
+                node,
+                f"grad_input_mask has {count} value{'s' if count != 1 else ''} here",
+                "the number of one of the key's arguments",
+            )
 
-    def has_gradient(self, formula: Formula, node: ast.AST, number: int) -> None:
+    def has_gradient(self, formula: Formula, node: Expr, number: int) -> None:
         flags = self.body.flags
         if flags is not None and number < len(flags) and not flags[number]:
             self.error(
@@ -469,10 +468,11 @@ class _FormulaCheck:
     def special(self, formula: Formula) -> None:
         """The arguments of not_implemented and wrap_opt_if."""
         for node in walk(formula.tree) if "not_impl" in formula.text or "wrap_opt" in formula.text else ():
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            if not isinstance(node, Call) or not isinstance(node.function, Name):
                 continue
-            if node.func.id == "not_implemented":
-                good = len(node.args) == 1 and not node.keywords and isinstance(node.args[0], ast.Constant)
+            given = node.arguments
+            if node.function.id == "not_implemented":
+                good = len(given) == 1 and not node.keywords and isinstance(given[0], Constant)
                 if not good or node is not formula.tree:
                     self.error(
                         formula,
@@ -480,14 +480,14 @@ class _FormulaCheck:
                         "not_implemented stands alone and takes the operator's name",
                         'not_implemented("NAME")',
                     )
-            elif node.func.id == "wrap_opt_if":
-                first = node.args[0] if node.args else None
+            elif node.function.id == "wrap_opt_if":
+                first = given[0] if given else None
                 tensor = (
-                    isinstance(first, ast.Name)
+                    isinstance(first, Name)
                     and first.id in self.arguments
                     and self.arguments[first.id].is_tensor
                 )
-                if len(node.args) != 2 or node.keywords or not tensor:
+                if len(given) != 2 or node.keywords or not tensor:
                     self.error(
                         formula,
                         node,
@@ -500,7 +500,7 @@ class _FormulaCheck:
     def jvp(self, formula: Formula) -> None:
         """The formula of a result's tangent."""
         tree = formula.tree
-        if isinstance(tree, ast.Name) and tree.id in AUTOMATIC:
+        if isinstance(tree, Name) and tree.id in AUTOMATIC:
             count = len(self.body.differentiable)
             if tree.id == "auto_element_wise" and count != 1:
                 self.error(
@@ -510,7 +510,7 @@ class _FormulaCheck:
                     "a formula with NAME_t and NAME_p, or auto_linear",
                 )
             return
-        if isinstance(tree, ast.Name) and tree.id.startswith("auto_"):
+        if isinstance(tree, Name) and tree.id.startswith("auto_"):
             self.error(
                 formula,
                 tree,
@@ -537,22 +537,23 @@ class _FormulaCheck:
             )
 
     def bare(
-        self, formula: Formula, node: ast.AST, bound: frozenset[str], differentiable: Collection[str]
+        self, formula: Formula, node: Expr, bound: frozenset[str], differentiable: Collection[str]
     ) -> None:
         """A tensor with a tangent is not used by its plain name, save for its metadata."""
         if metadata_use(node) is not None:
             return
-        tangent = isinstance(node, ast.Name) and node.id in differentiable and node.id not in bound
-        if isinstance(node, ast.Name) and tangent and self.arguments[node.id].is_tensor:
+        tangent = isinstance(node, Name) and node.id in differentiable and node.id not in bound
+        if isinstance(node, Name) and tangent and self.arguments[node.id].is_tensor:
             name = node.id
             expected = f"{name}_p for its value, {name}_t for its tangent"
             self.error(formula, node, f'"{name}" has a tangent here', expected)
-        for child, inner in children(node, bound):
-            self.bare(formula, child, inner, differentiable)
+        for part, inner in scoped_parts(node, bound):
+            self.bare(formula, part, inner, differentiable)
 
 
-def _is_zero(tree: ast.expr) -> bool:
+def _is_zero(tree: Expr) -> bool:
     """Whether it is ``zeros_like(...)``, or makes zeros in another way."""
-    function = tree.func if isinstance(tree, ast.Call) else None
-    name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
-    return str(name).startswith(("zeros", "new_zeros"))
+    match tree:
+        case Call(Name(name) | Attribute(_, name)):
+            return name.startswith(("zeros", "new_zeros"))
+    return False

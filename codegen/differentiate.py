@@ -8,12 +8,13 @@ need are computed once.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .expression import Graph, Known, Node, Underivable, postorder
+from .ir import Call, Expr, Name, walk
 from .model import Declarations, Derivative, Formula, Kernel, Located, Operator, Primitive, Shared
+from .python_writer import write
 
 _OPERANDS = ("x", "y", "z")
 _EXPLICIT = "CompositeExplicitAutograd"
@@ -286,9 +287,9 @@ class Plan:
         formulas = {name: self._formula(self._root(root, named)) for name, root in roots.items()}
         return formulas, tuple(shared)
 
-    def _root(self, node: Node, named: Mapping[Node, str]) -> ast.expr:
+    def _root(self, node: Node, named: Mapping[Node, str]) -> Expr:
         if node is self.graph.zero:
-            return ast.parse("zeros_like(grad)", mode="eval").body
+            return Call(Name("zeros_like"), (Name("grad"),))
         return self.graph.write(node, named)
 
     def _repeated(self, roots: Iterable[Node]) -> set[Node]:
@@ -303,12 +304,11 @@ class Plan:
             n for n, count in uses.items() if count > 1 and n.parts and n is not self._result and n.tensor
         }
 
-    def _formula(self, tree: ast.expr) -> Formula:
+    def _formula(self, tree: Expr) -> Formula:
         source = self.kernel.formula.source
         hidden = {a.name for a in self.operator.schema.arguments}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in hidden:
-                name = node.func.id
-                raise Underivable(f'it calls the function {name}, and "{name}" is an argument here')
-        text = ast.unparse(ast.fix_missing_locations(tree))
-        return Formula(Located(text, source.place, source.key), ast.parse(text, mode="eval").body)
+        for node in walk(tree):
+            match node:
+                case Call(Name(name)) if name in hidden:
+                    raise Underivable(f'it calls the function {name}, and "{name}" is an argument here')
+        return Formula(Located(write(tree), source.place, source.key), tree)

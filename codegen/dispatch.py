@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .diagnostics import Report, one_of, suggestion
 from .fields import length_of_scalar
 from .formula import as_text, parse_formula
+from .ir import Attribute, Call, Name
 from .kernels import Arity, Function, FunctionIndex
 from .model import Argument, Formula, Kernel, Located, Schema
 from .names import (
@@ -88,9 +88,9 @@ class KernelVocabulary(Vocabulary):
         expected = "an argument, xp, or a function of the backend's kernels"
         return Problem(f'unknown name "{name}" in the kernel', expected, close)
 
-    def attribute(self, node: ast.Attribute, call: ast.Call | None) -> Problem | None:
-        name, known = node.attr, self.primitives
-        if not isinstance(node.value, ast.Name) or node.value.id != "xp":
+    def attribute(self, expr: Attribute, call: Call | None) -> Problem | None:
+        name, known = expr.name, self.primitives
+        if expr.value != Name("xp"):
             if self.pointwise and name not in _POINTWISE_ATTRIBUTES:
                 return Problem(
                     f'a pointwise kernel may not use ".{name}"', one_of(sorted(_POINTWISE_ATTRIBUTES))
@@ -125,7 +125,7 @@ class KernelChecker:
         source = as_text(value)
         if is_library_function(source.value):
             name = source.value.partition(":")[2]
-            return Kernel(Formula(source, ast.Name(name, ast.Load())), source.value)
+            return Kernel(Formula(source, Name(name)), source.value)
         formula = parse_formula(value, self.report, "kernel")
         if formula is None:
             return None
@@ -133,7 +133,7 @@ class KernelChecker:
         index = self.sources.composite if composite else self.sources.native
         modules = None if composite else self.modules[key]
         given = tuple(a.name for a in schema.arguments) if composite else kernel_arguments(schema, factory)
-        if isinstance(formula.tree, ast.Name) and formula.tree.id not in given:
+        if isinstance(formula.tree, Name) and formula.tree.id not in given:
             return self.function(formula, key, index, modules, given)
         if composite:
             vocabulary: Vocabulary = TensorVocabulary("composite", given, self.sources.operators, index)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .diagnostics import one_of, suggestion
 from .fields import kind_of, length_of_scalar
 from .formula import result_names
 from .model import Expected, Located, Nested, Sample, Schema
+from .python_reader import read_value
 
 if TYPE_CHECKING:
     from .samples import SampleChecker
-
-_NAMES = {"nan": math.nan, "inf": math.inf}
 
 
 def expected_values(checker: SampleChecker, schema: Schema, located: Located | None) -> tuple[Expected, ...]:
@@ -50,7 +47,7 @@ def _one(checker: SampleChecker, schema: Schema, sample: Sample, located: Locate
             )
             continue
         try:
-            values[name] = _numbers(ast.parse(str(item.value), mode="eval").body)
+            values[name] = _numbers(read_value(str(item.value)))
         except (SyntaxError, ValueError):
             checker.report.error(
                 item.place,
@@ -66,17 +63,10 @@ def _one(checker: SampleChecker, schema: Schema, sample: Sample, located: Locate
     return Expected(sample, of(list(results)), of(arguments), tangents)
 
 
-def _numbers(node: ast.expr) -> Nested:
+def _numbers(value: Any) -> Nested:
     """Nested lists of numbers. Raises ValueError for what is none."""
-    match node:
-        case ast.List():
-            return tuple(_numbers(n) for n in node.elts)
-        case ast.Constant(value=bool() | int() | float() as value):
-            return float(value)
-        case ast.Name(id="nan" | "inf" as name):
-            return _NAMES[name]
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            number = _numbers(operand)
-            if isinstance(number, float):
-                return -number
-    raise ValueError(ast.unparse(node))
+    if isinstance(value, list):
+        return tuple(map(_numbers, value))
+    if isinstance(value, int | float):
+        return float(value)
+    raise ValueError(f"{value!r} is no number")

@@ -6,7 +6,6 @@ and it is written again as a tree of operators over Tensors.
 
 from __future__ import annotations
 
-import ast
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,30 +13,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from .ir import Attribute, Call, Conditional, Constant, Expr, Name, Operation, names_in
 from .model import Formula, Primitive
+from .python_writer import write
 
-#: Python's operators, by the symbol that a primitive may have.
-SYMBOLS: Mapping[str, type[ast.operator | ast.unaryop | ast.cmpop]] = {
-    "+": ast.Add,
-    "-": ast.Sub,
-    "*": ast.Mult,
-    "/": ast.Div,
-    "**": ast.Pow,
-    "%": ast.Mod,
-    "//": ast.FloorDiv,
-    "&": ast.BitAnd,
-    "|": ast.BitOr,
-    "^": ast.BitXor,
-    "-x": ast.USub,
-    "+x": ast.UAdd,
-    "~x": ast.Invert,
-    "==": ast.Eq,
-    "!=": ast.NotEq,
-    "<": ast.Lt,
-    "<=": ast.LtE,
-    ">": ast.Gt,
-    ">=": ast.GtE,
-}
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -98,7 +77,7 @@ class Graph:
         #: Pointwise operators that are no primitives, by function.
         self.operators = operators
         self.by_operator = {p.operator: p.name for p in primitives.values() if p.operator is not None}
-        self.by_symbol = {SYMBOLS[p.symbol]: p.name for p in primitives.values() if p.symbol is not None}
+        self.by_symbol = {p.symbol: p.name for p in primitives.values() if p.symbol is not None}
         self._made: dict[Any, Node] = {}
         self.zero, self.one = self.number(0), self.number(1)
 
@@ -297,7 +276,7 @@ class Graph:
             chosen = [self.apply("where", part, a, b) for part in condition.parts]
             return self.choice(condition.value, *chosen)
         if not condition.tensor:
-            return self.choice(ast.unparse(self.write(condition, {})), a, b)
+            return self.choice(self.write(condition, {}), a, b)
         return None
 
     def _logical_and(self, a: Node, b: Node) -> Node | None:
@@ -314,9 +293,9 @@ class Graph:
             return None
         if b.is_number:
             return self.number(decisive) if bool(b.value) is decisive else a
-        text = ast.unparse(self.write(b, {}))
+        condition = self.write(b, {})
         outcomes = (a, self.number(decisive))
-        return self.choice(text, *(outcomes[::-1] if decisive else outcomes))
+        return self.choice(condition, *(outcomes[::-1] if decisive else outcomes))
 
     def _compared(self, name: str, parts: Sequence[Node]) -> Node | None:
         """What a comparison of numbers says."""
@@ -338,7 +317,7 @@ class Graph:
         condition, a, b = node.parts
         return self.apply("where", condition, change(a), change(b))
 
-    def choice(self, condition: str, a: Node, b: Node) -> Node:
+    def choice(self, condition: Expr, a: Node, b: Node) -> Node:
         """``a if condition else b``, where the condition is about plain values."""
         return a if a is b else self._node("choice", (a, b), condition)
 
@@ -361,49 +340,43 @@ class Graph:
 
     # -- reading -----------------------------------------------------------------------------
 
-    def read(self, tree: ast.expr, names: Mapping[str, Node]) -> Node:
+    def read(self, tree: Expr, names: Mapping[str, Node]) -> Node:
         """The value of an expression over ``names``. Raises Underivable for what is no primitive."""
         match tree:
-            case ast.Constant(value) if isinstance(value, int | float | complex):
+            case Constant(int() | float() | complex() as value):
                 return self.number(value)
-            case ast.Name(name) if name in names:
+            case Name(name) if name in names:
                 return names[name]
-            case ast.BinOp(left, op, right) if type(op) in self.by_symbol:
-                return self._known(self.by_symbol[type(op)], [left, right], names)
-            case ast.UnaryOp(op, operand) if type(op) in self.by_symbol:
-                return self._known(self.by_symbol[type(op)], [operand], names)
-            case ast.Compare(left, [op], [right]) if type(op) in self.by_symbol:
-                return self._known(self.by_symbol[type(op)], [left, right], names)
-            case ast.IfExp(test, body, orelse):
-                if any(
-                    isinstance(n, ast.Name) and n.id in names and names[n.id].tensor for n in ast.walk(test)
-                ):
+            case Operation(symbol, operands) if symbol in self.by_symbol:
+                return self._known(self.by_symbol[symbol], operands, names)
+            case Conditional(condition, then, otherwise):
+                if any(name in names and names[name].tensor for name in names_in(condition)):
                     raise Underivable("it chooses by the values of a tensor")
-                return self.choice(ast.unparse(test), self.read(body, names), self.read(orelse, names))
-            case ast.Attribute(ast.Name("xp"), constant) if constant in _CONSTANTS:
+                return self.choice(condition, self.read(then, names), self.read(otherwise, names))
+            case Attribute(Name("xp"), constant) if constant in _CONSTANTS:
                 return self.number(_CONSTANTS[constant])
-            case ast.Call(ast.Attribute(ast.Name("xp"), name), arguments, []) if name in self.primitives:
+            case Call(Attribute(Name("xp"), name), arguments, ()) if name in self.primitives:
                 return self._known(name, arguments, names)
-            case ast.Call(ast.Name(name), arguments, []) if self._primitive(name) is not None:
+            case Call(Name(name), arguments, ()) if self._primitive(name) is not None:
                 return self._known(str(self._primitive(name)), arguments, names)
-            case ast.Call(ast.Attribute(inner, name), arguments, []) if self._primitive(name) is not None:
+            case Call(Attribute(inner, name), arguments, ()) if self._primitive(name) is not None:
                 return self._known(str(self._primitive(name)), [inner, *arguments], names)
-            case ast.Call(ast.Name(name), arguments, []) if name in self.operators:
+            case Call(Name(name), arguments, ()) if name in self.operators:
                 return self._called(name, arguments, names)
-            case ast.Call(ast.Attribute(inner, name), arguments, []) if name in self.operators:
+            case Call(Attribute(inner, name), arguments, ()) if name in self.operators:
                 return self._called(name, [inner, *arguments], names)
-        raise Underivable(f'"{ast.unparse(tree)}" is no expression of primitives')
+        raise Underivable(f'"{write(tree)}" is no expression of primitives')
 
     def _primitive(self, name: str) -> str | None:
         return name if name in self.primitives else self.by_operator.get(name)
 
-    def _called(self, name: str, arguments: Sequence[ast.expr], names: Mapping[str, Node]) -> Node:
+    def _called(self, name: str, arguments: Sequence[Expr], names: Mapping[str, Node]) -> Node:
         parts = tuple([self.read(a, names) for a in arguments])
         if len(parts) != len(self.operators[name].arguments):
             raise Underivable(f"{name} is called without some of its arguments")
         return self._node("call", parts, name)
 
-    def _known(self, name: str, arguments: Iterable[ast.expr], names: Mapping[str, Node]) -> Node:
+    def _known(self, name: str, arguments: Iterable[Expr], names: Mapping[str, Node]) -> Node:
         parts = [self.read(a, names) for a in arguments]
         if len(parts) != self.primitives[name].arguments:
             raise Underivable(f"{name} takes {self.primitives[name].arguments} operands")
@@ -411,50 +384,41 @@ class Graph:
 
     # -- writing -----------------------------------------------------------------------------
 
-    def write(self, node: Node, named: Mapping[Node, str]) -> ast.expr:
-        """The tree over Tensors; what is ``named`` stands there by its name."""
+    def write(self, node: Node, named: Mapping[Node, str]) -> Expr:
+        """The expression over Tensors; what is ``named`` stands there by its name."""
         if node in named:
-            return ast.Name(named[node], ast.Load())
+            return Name(named[node])
         match node.kind:
             case "number" if isinstance(node.value, int | float) and node.value < 0:
-                return ast.UnaryOp(ast.USub(), ast.Constant(-node.value))
+                return Operation("-x", (Constant(-node.value),))
             case "number":
-                return ast.Constant(node.value)
+                return Constant(node.value)
             case "name":
-                return ast.Name(node.value, ast.Load())
-        parts = [self.write(p, named) for p in node.parts]
+                return Name(node.value)
+        parts = tuple([self.write(p, named) for p in node.parts])
         if node.kind == "choice":
-            return ast.IfExp(ast.parse(node.value, mode="eval").body, *parts)
+            return Conditional(node.value, *parts)
         if node.kind == "call":
-            return ast.Call(
-                ast.Name(node.value, ast.Load()), self._as_tensors(node.value, node.parts, parts), []
-            )
+            return Call(Name(node.value), self._as_tensors(node.value, node.parts, parts))
         if node.kind not in self.primitives:
             raise Underivable(f"there is no primitive {node.kind}")
         primitive = self.primitives[node.kind]
         if primitive.symbol is not None:
-            symbol: Any = SYMBOLS[primitive.symbol]
-            if issubclass(symbol, ast.unaryop):
-                return ast.UnaryOp(symbol(), parts[0])
-            if issubclass(symbol, ast.cmpop):
-                return ast.Compare(parts[0], [symbol()], [parts[1]])
-            return ast.BinOp(parts[0], symbol(), parts[1])
+            return Operation(primitive.symbol, parts)
         function = primitive.operator if node.tensor else primitive.helper and primitive.helper.split(".")[-1]
         if function is None:
             raise Underivable(f"{node.kind} is no function of {'Tensors' if node.tensor else 'numbers'}")
-        if node.tensor:
-            parts = self._as_tensors(function, node.parts, parts)
-        return ast.Call(ast.Name(function, ast.Load()), parts, [])
+        return Call(Name(function), self._as_tensors(function, node.parts, parts) if node.tensor else parts)
 
-    def _as_tensors(self, function: str, parts: Sequence[Node], trees: list[ast.expr]) -> list[ast.expr]:
+    def _as_tensors(self, function: str, parts: Sequence[Node], exprs: Sequence[Expr]) -> tuple[Expr, ...]:
         """The operands with numbers made tensors where the operator takes nothing else."""
-        like = next(tree for part, tree in zip(parts, trees, strict=True) if part.tensor)
-        return [
-            tree
+        like = next(expr for part, expr in zip(parts, exprs, strict=True) if part.tensor)
+        return tuple([
+            expr
             if part.tensor or i in self.numbers.get(function, ())
-            else ast.Call(ast.Name("full_like", ast.Load()), [like, tree], [])
-            for i, (part, tree) in enumerate(zip(parts, trees, strict=True))
-        ]
+            else Call(Name("full_like"), (like, expr))
+            for i, (part, expr) in enumerate(zip(parts, exprs, strict=True))
+        ])  # fmt: skip
 
 
 def postorder(roots: Iterable[Node]) -> list[Node]:

@@ -6,12 +6,14 @@ here.  Nothing is evaluated; names are resolved by ``check``.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .diagnostics import Report
+from .ir import Attribute, Call, Clause, Comprehension, Constant, Expr, Name, Subscript, scoped_parts
 from .model import Formula, Located, Operator, Place, Return
+from .python_reader import read_expression
+from .python_writer import write
 
 # In a formula of an in-place operator: self before the write.
 ORIGINAL_SELF = "original_self"
@@ -32,10 +34,6 @@ METADATA = {
     "stride": "stride",
     "storage_offset": "storage_offset",
 }
-
-
-#: The expressions that may stand in each other; those of tengen go to about ten.
-MAX_DEPTH = 64
 
 
 def as_text(value: Located) -> Located:
@@ -67,7 +65,7 @@ def parse_formula(value: Located, report: Report, what: str = "formula") -> Form
         report.error(value.key or value.place, message, expected="an expression")
         return None
     try:
-        tree = parse_expression(source.value)
+        tree = read_expression(source.value)
     except SyntaxError as error:
         offset = max(0, (error.offset or 1) - 1)
         place = source.at(min(offset, len(source.value)))
@@ -78,27 +76,6 @@ def parse_formula(value: Located, report: Report, what: str = "formula") -> Form
     return Formula(source, tree)
 
 
-def parse_expression(text: str) -> ast.expr:
-    """The tree of an expression. Raises SyntaxError, also where it is nested too deeply."""
-    try:
-        tree = ast.parse(text, mode="eval").body
-    except (RecursionError, MemoryError, ValueError):  # of ValueError: a character that no source can have
-        tree = None
-    if tree is None or _too_deep(tree):
-        raise SyntaxError(f"it is nested too deeply, more than {MAX_DEPTH} expressions in each other")
-    return tree
-
-
-def _too_deep(tree: ast.AST) -> bool:
-    """Whether more expressions stand in each other than the stages, which call themselves, are made for."""
-    level = [tree]
-    for _ in range(MAX_DEPTH):
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-        if not level:
-            return False
-    return True
-
-
 def _flow_help(value: Located, report: Report) -> str:
     """A hint for an expression that YAML cut at a comma because it stands in ``{ }``."""
     line = report.sources.get(value.place.file, [""] * value.place.line)[value.place.line - 1]
@@ -106,20 +83,14 @@ def _flow_help(value: Located, report: Report) -> str:
     return "inside of { } a comma ends a value: quote the expression" if cut else ""
 
 
-def place_of(formula: Formula, node: ast.AST) -> Place:
-    """Where a node of the formula's tree stands in the declaration file."""
-    return formula.source.at(_offset(formula.text, getattr(node, "col_offset", 0)))
+def place_of(formula: Formula, part: Expr) -> Place:
+    """Where a part of the formula's tree stands in the declaration file."""
+    return formula.source.at(part.span[0])
 
 
-def length_of(formula: Formula, node: ast.AST) -> int:
-    """How many characters of the formula's text a node takes."""
-    start, end = getattr(node, "col_offset", 0), getattr(node, "end_col_offset", None)
-    return 1 if end is None else max(1, _offset(formula.text, end) - _offset(formula.text, start))
-
-
-def _offset(text: str, column: int) -> int:
-    """``ast`` counts bytes of UTF-8; places count characters."""
-    return column if text.isascii() else len(text.encode()[:column].decode())
+def length_of(formula: Formula, part: Expr) -> int:
+    """How many characters of the formula's text a part takes."""
+    return max(1, part.span[1] - part.span[0])
 
 
 def result_names(returns: tuple[Return, ...]) -> tuple[str, ...]:
@@ -166,30 +137,21 @@ class Saved:
     retain_variables: bool = False
 
 
-def metadata_use(node: ast.AST) -> tuple[str, str] | None:
+def metadata_use(expr: Expr) -> tuple[str, str] | None:
     """``("self", "shape")`` for ``self.shape``, ``self.numel()`` and the like.
 
     For a list of tensors the form is ``[t.shape for t in tensors]``, which gives the metadata
-    of each.  None for any other node.
+    of each.  None for any other expression.
     """
-    if isinstance(node, ast.ListComp | ast.GeneratorExp) and len(node.generators) == 1:
-        generator = node.generators[0]
-        element = metadata_use(node.elt)
-        if (
-            element is not None
-            and isinstance(generator.target, ast.Name)
-            and isinstance(generator.iter, ast.Name)
-            and not generator.ifs
-            and element[0] == generator.target.id
-        ):
-            return generator.iter.id, element[1]
-        return None
-    called = isinstance(node, ast.Call) and not node.args and not node.keywords
-    attribute = node.func if isinstance(node, ast.Call) and called else node
-    if not isinstance(attribute, ast.Attribute) or not isinstance(attribute.value, ast.Name):
-        return None
-    known = METADATA_METHODS if called else METADATA_ATTRIBUTES
-    return (attribute.value.id, attribute.attr) if attribute.attr in known else None
+    match expr:
+        case Attribute(Name(tensor), attribute) if attribute in METADATA_ATTRIBUTES:
+            return tensor, attribute
+        case Call(Attribute(Name(tensor), method), (), ()) if method in METADATA_METHODS:
+            return tensor, method
+        case Comprehension(_, element, (Clause(Name(each), Name(tensors), ()),)):
+            use = metadata_use(element)
+            return (tensors, use[1]) if use is not None and use[0] == each else None
+    return None
 
 
 def saved(formula: Formula | Iterable[Formula], operator: Operator) -> Saved:
@@ -215,27 +177,25 @@ class _Uses:
         self.gradients: set[int] = set()
         self.flags: set[str] = set()
 
-    def visit(self, node: ast.AST, bound: frozenset[str]) -> None:
-        use = metadata_use(node)
+    def visit(self, expr: Expr, bound: frozenset[str]) -> None:
+        use = metadata_use(expr)
         if use is not None and use[0] not in bound and self.is_tensor(use[0]):
             self.metadata.add(use)
             return
-        if isinstance(node, ast.Name):
-            if node.id not in bound:
-                self.name(node.id)
-            return
-        if _is_wrap_opt_if(node):
-            assert isinstance(node, ast.Call)
-            tensor, condition = node.args
-            assert isinstance(tensor, ast.Name)
-            self.conditions.setdefault(tensor.id, set()).add(ast.unparse(condition))
-            return
-        number = gradient_number(node)
+        match expr:
+            case Name(name):
+                if name not in bound:
+                    self.name(name)
+                return
+            case Call(Name("wrap_opt_if"), (Name(tensor), condition)):
+                self.conditions.setdefault(tensor, set()).add(write(condition))
+                return
+        number = gradient_number(expr)
         if number is not None:
             self.gradients.add(number)
             return
-        for child, inner in children(node, bound):
-            self.visit(child, inner)
+        for part, inner in scoped_parts(expr, bound):
+            self.visit(part, inner)
 
     def is_tensor(self, name: str) -> bool:
         argument = self.arguments.get(name)
@@ -283,81 +243,9 @@ class _Uses:
         )
 
 
-def gradient_number(node: ast.AST) -> int | None:
+def gradient_number(expr: Expr) -> int | None:
     """``i`` for ``grads[i]``."""
-    match node:
-        case ast.Subscript(value=ast.Name(id="grads"), slice=ast.Constant(value=int(number))):
+    match expr:
+        case Subscript(Name("grads"), Constant(int(number))):
             return number
     return None
-
-
-def _is_wrap_opt_if(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "wrap_opt_if"
-        and len(node.args) == 2
-        and isinstance(node.args[0], ast.Name)
-    )
-
-
-def free_names(tree: ast.AST) -> Iterable[ast.Name]:
-    """The names of an expression that no comprehension or lambda of it binds."""
-    waiting: list[tuple[ast.AST, frozenset[str]]] = [(tree, frozenset())]
-    while waiting:
-        node, bound = waiting.pop()
-        if isinstance(node, ast.Name):
-            if node.id not in bound:
-                yield node
-        else:
-            waiting += children(node, bound)
-
-
-_PARTS = (ast.expr, ast.keyword, ast.comprehension)
-
-
-def bound_by(node: ast.AST) -> frozenset[str]:
-    """The names that a comprehension or a lambda binds."""
-    if isinstance(node, ast.Lambda):
-        return frozenset(a.arg for a in parameters_of(node))
-    targets = [g.target for g in getattr(node, "generators", ())]
-    return frozenset(n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name))
-
-
-def parameters_of(node: ast.Lambda) -> list[ast.arg]:
-    """The parameters of a lambda, of every kind."""
-    given = node.args
-    every = (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg)
-    return [a for a in every if a is not None]
-
-
-def children(node: ast.AST, bound: frozenset[str]) -> Iterable[tuple[ast.AST, frozenset[str]]]:
-    """The parts of a node, each with the names that are bound inside of it by the node.
-
-    Comprehensions and lambdas bind names; they hide arguments of the same name.
-    """
-    if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
-        inner = bound
-        for generator in node.generators:
-            yield generator.iter, inner
-            inner = inner | {n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)}
-            for test in generator.ifs:
-                yield test, inner
-        for element in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
-            yield element, inner
-        return
-    if isinstance(node, ast.Lambda):
-        yield node.body, bound | bound_by(node)
-        for value in (*node.args.defaults, *node.args.kw_defaults):
-            if value is not None:
-                yield value, bound
-        return
-    # As ast.iter_child_nodes, without the operators and contexts, which say nothing here.
-    for name in node._fields:
-        value = getattr(node, name)
-        if isinstance(value, list):
-            for item in value:
-                if isinstance(item, _PARTS):
-                    yield item, bound
-        elif isinstance(value, _PARTS):
-            yield value, bound

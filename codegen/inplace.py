@@ -8,13 +8,14 @@ does not fit, or fails, is left to the general form, which says what is wrong.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from .annotations import parameter_name
 from .derive import result_kind
+from .ir import Attribute, Call, Conditional, Expr, Keyword, Name
 from .model import Formula, Method, Operator, Primitive, ScalarType, Variant
+from .python_writer import write
 from .specialise import FLAT, Specialiser, signature
 from .ufuncs import Ufuncs
 
@@ -48,10 +49,7 @@ class InplaceWriter:
         same = kernel.function is None and result_kind(base) == "same"
         written = self._written(kernel.formula.tree) if same else None
         if written is not None:
-            text = ast.unparse(written)
-            tree = ast.parse(text, mode="eval").body
-            source = replace(kernel.formula.source, value=text)
-            kernel = replace(kernel, formula=Formula(source, tree))
+            kernel = replace(kernel, formula=Formula(kernel.formula.source, written))
         locals_, call = self.specialiser.computation(base, kernel)
         names = ", ".join(parameter_name(a.name) for a in variant.operator.schema.arguments)
         return Method(
@@ -60,24 +58,23 @@ class InplaceWriter:
             signature=signature(variant.operator),
             returns="Tensor",
             form="write" if written is not None else "store",
-            call=call,
-            locals=tuple(locals_),
+            call=write(call),
+            locals=tuple([(name, write(value)) for name, value in locals_]),
             condition=condition,
             sharing=tuple(_sharing(variant.operator)),
             returned=f"super().{variant.name.method}({names})",
         )
 
-    def _written(self, tree: ast.expr) -> ast.expr | None:
+    def _written(self, expr: Expr) -> Expr | None:
         """The expression with its last operation writing into ``self``; None where that cannot be."""
-        if isinstance(tree, ast.IfExp):
-            parts = self._written(tree.body), self._written(tree.orelse)
-            return None if None in parts else ast.IfExp(tree.test, *parts)  # type: ignore[arg-type]
-        found = self.ufuncs.last(tree)
+        if isinstance(expr, Conditional):
+            then, otherwise = self._written(expr.then), self._written(expr.otherwise)
+            return None if then is None or otherwise is None else Conditional(expr.condition, then, otherwise)
+        found = self.ufuncs.last(expr)
         if found is None or not found[0].out:
             return None
         primitive, operands = found
-        function = ast.Attribute(ast.Name("xp"), primitive.name)
-        return ast.Call(function, operands, [ast.keyword("out", ast.Name("self"))])
+        return Call(Attribute(Name("xp"), primitive.name), operands, (Keyword("out", Name("self")),))
 
 
 def _sharing(operator: Operator) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .python_reader import read_module
+
 # A function or a variable that is defined at the outermost level of a module.
 _DEFINITION = re.compile(r"^(?:def +([A-Za-z]\w*) *(?=\()|([A-Za-z]\w*) *(?::[^=\n]+)?=(?!=))", re.M)
 
@@ -94,7 +96,7 @@ class Function:
 
     def _parsed(self) -> Arity | None:
         try:
-            tree = ast.parse(self.source[: _header_end(self.source)] + " ...")
+            tree = read_module(self.source[: _header_end(self.source)] + " ...")
         except SyntaxError:
             return None
         definition = tree.body[0]

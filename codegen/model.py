@@ -9,10 +9,11 @@ files.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from .ir import Call, Expr, names_in
 
 # --------------------------------------------------------------------------------------
 # read: where things are written
@@ -227,36 +228,19 @@ class Schema:
 class Formula:
     """An expression of the declaration language, parsed as Python.
 
-    ``source`` gives the text and, through ``source.at(offset)``, the place of every node:
-    ``tree`` is ``ast.parse(text, mode="eval").body`` with names still unresolved.
+    ``source`` gives the text and, through ``source.at(offset)``, the place of every part of the
+    ``tree``, whose names are still unresolved.
     """
 
     source: Located
-    tree: ast.expr
+    tree: Expr
 
     @property
     def text(self) -> str:
         return str(self.source.value)
 
     def names(self) -> frozenset[str]:
-        return frozenset(n.id for n in walk(self.tree) if isinstance(n, ast.Name))
-
-
-def walk(tree: ast.AST) -> Iterator[ast.AST]:
-    """As ``ast.walk``, without the operators and contexts, of which there are more than of all else."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for name in node._fields:
-            value = getattr(node, name)
-            if isinstance(value, list):
-                waiting += [item for item in value if isinstance(item, _PARTS)]
-            elif isinstance(value, _PARTS):
-                waiting.append(value)
-
-
-_PARTS = (ast.expr, ast.keyword, ast.comprehension)
+        return names_in(self.tree)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +283,7 @@ class Sample:
     """
 
     source: Located
-    call: ast.Call
+    call: Call
     raises: str | None = None
     dtypes: frozenset[str] | None = None
 

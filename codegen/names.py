@@ -7,12 +7,24 @@ values and functions there are; one subclass each for arrays, for Tensors and fo
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from .diagnostics import Report, suggestion
-from .formula import children, length_of, parameters_of, place_of
+from .formula import length_of, place_of
+from .ir import (
+    Assigned,
+    Attribute,
+    Call,
+    Comprehension,
+    Expr,
+    Foreign,
+    Lambda,
+    Name,
+    Starred,
+    scoped_parts,
+    walk,
+)
 from .kernels import Arity, FunctionIndex
 from .model import Formula, Schema
 from .reserved import is_called
@@ -28,17 +40,8 @@ TENSOR_BUILTINS = BUILTINS - {"abs", "all", "any", "max", "min", "round", "sum"}
 # Functions of the formula language itself; ``check`` looks at their arguments.
 SPECIAL_FUNCTIONS = frozenset({"not_implemented", "wrap_opt_if"})
 
-# What an expression may consist of: no assignment, no await, no yield, no f-string.
-_ALLOWED = frozenset({
-    ast.keyword, ast.comprehension, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Lambda, ast.Compare,
-    ast.Call, ast.Constant, ast.Attribute, ast.Subscript, ast.Starred, ast.Name, ast.List, ast.Tuple,
-    ast.Dict, ast.Slice, ast.ListComp, ast.GeneratorExp,
-})  # fmt: skip
-
-
 # What the author of an expression would call the parts that it may not have.
 _FORBIDDEN = {
-    "NamedExpr": "an assignment",
     "JoinedStr": "an f-string",
     "Set": "a set",
     "SetComp": "a set",
@@ -86,7 +89,7 @@ class Vocabulary:
             return "it hides what the expression is given by this name"
         return f'generated code uses the name "{name}" itself' if is_called(name) else ""
 
-    def attribute(self, node: ast.Attribute, call: ast.Call | None) -> Problem | None:
+    def attribute(self, expr: Attribute, call: Call | None) -> Problem | None:
         """What is wrong with an attribute; ``call`` is the call of it, if it is called."""
         return None
 
@@ -94,10 +97,7 @@ class Vocabulary:
 def check_names(formula: Formula, vocabulary: Vocabulary, report: Report) -> None:
     """Reports every name and call in the formula that the vocabulary does not know."""
     # Names of assignments, which are reported, are not reported again as unknown.
-    walrus = (
-        [n for n in ast.walk(formula.tree) if isinstance(n, ast.NamedExpr)] if ":=" in formula.text else []
-    )
-    assigned = {n.target.id for n in walrus}
+    assigned = {e.name for e in walk(formula.tree) if isinstance(e, Assigned)} if ":=" in formula.text else ()
     _Walk(formula, vocabulary, report).visit(formula.tree, frozenset(assigned))
 
 
@@ -105,97 +105,98 @@ class _Walk:
     def __init__(self, formula: Formula, vocabulary: Vocabulary, report: Report) -> None:
         self.formula, self.vocabulary, self.report = formula, vocabulary, report
 
-    def error(self, node: ast.AST, problem: Problem) -> None:
-        place, length = place_of(self.formula, node), length_of(self.formula, node)
+    def error(self, expr: Expr, problem: Problem) -> None:
+        place, length = place_of(self.formula, expr), length_of(self.formula, expr)
         self.report.error(place, problem.message, length=length, expected=problem.expected, help=problem.help)
 
-    def visit(self, node: ast.AST, bound: frozenset[str]) -> None:
-        if type(node) not in _ALLOWED:
-            kind = _FORBIDDEN.get(type(node).__name__, type(node).__name__)
+    def visit(self, expr: Expr, bound: frozenset[str]) -> None:
+        if isinstance(expr, Foreign | Assigned):
+            kind = "an assignment" if isinstance(expr, Assigned) else _FORBIDDEN.get(expr.kind, expr.kind)
             message = f"{kind} is no part of a {self.vocabulary.what}"
-            self.error(node, Problem(message, "an expression of names, calls and operators"))
+            self.error(expr, Problem(message, "an expression of names, calls and operators"))
             return
-        if isinstance(node, ast.Name):
-            self.name(node, bound)
+        if isinstance(expr, Name):
+            self.name(expr, bound)
             return
-        if isinstance(node, ast.Attribute):
-            self.attribute(node, None)
-        if isinstance(node, ast.Call):
-            self.call(node, bound)
+        if isinstance(expr, Attribute):
+            self.attribute(expr, None)
+        if isinstance(expr, Call):
+            self.call(expr, bound)
             return
-        self.visit_parts(node, bound)
+        self.visit_parts(expr, bound)
 
-    def visit_parts(self, node: ast.AST, bound: frozenset[str]) -> None:
-        for name, at in _binds(node):
+    def visit_parts(self, expr: Expr, bound: frozenset[str]) -> None:
+        for name, at in _binds(expr):
             problem = self.vocabulary.binding(name)
             if problem:
                 message = f'"{name}" cannot be the name of a variable here'
                 self.error(at, Problem(message, "a name that means nothing else", problem))
-        for child, inner in children(node, bound):
-            self.visit(child, inner)
+        for part, inner in scoped_parts(expr, bound):
+            self.visit(part, inner)
 
-    def name(self, node: ast.Name, bound: frozenset[str], operand: bool = True) -> None:
-        name, vocabulary = node.id, self.vocabulary
+    def name(self, expr: Name, bound: frozenset[str], operand: bool = True) -> None:
+        name, vocabulary = expr.id, self.vocabulary
         known = name in bound or name in vocabulary.values or name in BUILTINS
         if not known and vocabulary.function(name) is None:
-            self.error(node, vocabulary.unknown(name))
+            self.error(expr, vocabulary.unknown(name))
         elif operand and name not in bound and name not in vocabulary.values:
             problem = vocabulary.value(name)
             if problem is not None:
-                self.error(node, problem)
+                self.error(expr, problem)
 
-    def call(self, node: ast.Call, bound: frozenset[str]) -> None:
-        function = node.func
-        if isinstance(function, ast.Name):
+    def call(self, call: Call, bound: frozenset[str]) -> None:
+        function = call.function
+        if isinstance(function, Name):
             self.name(function, bound, operand=False)
             if function.id not in bound and function.id not in self.vocabulary.values:
                 ways = self.vocabulary.function(function.id)
-                problem = None if ways is None else call_problem(function.id, ways, node)
+                problem = None if ways is None else call_problem(function.id, ways, call)
                 if problem is not None:
-                    self.error(node, problem)
+                    self.error(call, problem)
             elif function.id not in bound:
                 message = f'"{function.id}" is an argument here, and cannot be called'
                 self.error(function, Problem(message, "a function of another name"))
-        elif isinstance(function, ast.Attribute):
-            self.attribute(function, node)
+        elif isinstance(function, Attribute):
+            self.attribute(function, call)
             self.visit_parts(function, bound)
         else:
             self.visit(function, bound)
-        for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
-            if isinstance(argument, ast.Name):
+        for argument in (*call.arguments, *(keyword.value for keyword in call.keywords)):
+            if isinstance(argument, Name):
                 self.name(argument, bound, operand=False)  # a function may be handed on
             else:
                 self.visit(argument, bound)
 
-    def attribute(self, node: ast.Attribute, call: ast.Call | None) -> None:
-        problem = self.vocabulary.attribute(node, call)
+    def attribute(self, expr: Attribute, call: Call | None) -> None:
+        problem = self.vocabulary.attribute(expr, call)
         if problem is None:
             return
-        # The caret stands below the attribute's name, which ends where the node ends.
-        start = place_of(self.formula, node).shifted(length_of(self.formula, node) - len(node.attr))
-        length = len(node.attr)
+        # The caret stands below the attribute's name, which ends where the expression ends.
+        length = len(expr.name)
+        start = place_of(self.formula, expr).shifted(length_of(self.formula, expr) - length)
         self.report.error(start, problem.message, length=length, expected=problem.expected, help=problem.help)
 
 
-def _binds(node: ast.AST) -> Iterable[tuple[str, ast.AST]]:
-    """The names that a node binds inside of itself, each with what stands for it."""
-    if isinstance(node, ast.Lambda):
-        return [(a.arg, a) for a in parameters_of(node)]
-    targets = [g.target for g in getattr(node, "generators", ())]
-    return [(n.id, n) for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
+def _binds(expr: Expr) -> Iterable[tuple[str, Expr]]:
+    """The names that an expression binds inside of itself, each with what stands for it."""
+    if isinstance(expr, Lambda):
+        return [(p.name, p) for p in expr.parameters]
+    if isinstance(expr, Comprehension):
+        return [(n.id, n) for c in expr.clauses for n in walk(c.target) if isinstance(n, Name)]
+    return []
 
 
 def call_problem(
-    name: str, ways: Sequence[Arity | None], call: ast.Call, bound_first: bool = False
+    name: str, ways: Sequence[Arity | None], call: Call, bound_first: bool = False
 ) -> Problem | None:
     """Why a call fits none of the ways to call a function; None when it fits one, or may.
 
     ``bound_first`` counts the tensor before the dot of a method call as the first argument.
     """
-    if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+    if any(isinstance(a, Starred) for a in call.arguments) or any(k.name is None for k in call.keywords):
         return None
-    given = len(call.args) + bound_first
-    keywords = tuple(k.arg for k in call.keywords if k.arg is not None)
+    given = len(call.arguments) + bound_first
+    keywords = tuple(k.name for k in call.keywords if k.name is not None)
     problems = [None if way is None else way.problem(given, keywords) for way in ways]
     if None in problems or not problems:
         return None
@@ -250,9 +251,9 @@ class OperatorTable:
             self._arities[name] = list(ways)
         return self._arities.get(name)
 
-    def attribute(self, node: ast.Attribute, call: ast.Call | None) -> Problem | None:
+    def attribute(self, expr: Attribute, call: Call | None) -> Problem | None:
         """What is wrong with ``tensor.NAME`` or ``tensor.NAME(...)``."""
-        name = node.attr
+        name = expr.name
         if name in self.attributes or (name.startswith("__") and name.endswith("__")):
             return None
         if name in self.methods:
@@ -302,5 +303,5 @@ class TensorVocabulary(Vocabulary):
     def functions(self) -> Iterable[str]:
         return {*self.helpers.names(), *self.operators.functions, *SPECIAL_FUNCTIONS}
 
-    def attribute(self, node: ast.Attribute, call: ast.Call | None) -> Problem | None:
-        return self.operators.attribute(node, call)
+    def attribute(self, expr: Attribute, call: Call | None) -> Problem | None:
+        return self.operators.attribute(expr, call)

@@ -7,17 +7,32 @@ formulas by ``array_nodes``.
 
 from __future__ import annotations
 
-import ast
 import functools
 from collections.abc import Iterable, Mapping
 
 from .annotations import parameter_name
-from .formula import ORIGINAL_SELF, bound_by, gradient_number, metadata_use, result_numbers, saved
+from .formula import ORIGINAL_SELF, gradient_number, metadata_use, result_numbers, saved
+from .ir import (
+    Attribute,
+    Call,
+    Comprehension,
+    Constant,
+    Expr,
+    Name,
+    Operation,
+    bound_by,
+    breadth_first,
+    dotted,
+    mapped,
+    replaced,
+)
 from .kernels import module_path
 from .model import Argument, Branch, Gradient, JvpFunction, JvpSpec, NodeClass, NodeSpec, Operator, Saved
 from .names import TENSOR_BUILTINS
+from .python_reader import read_expression
+from .python_writer import write
 from .specialise import alias
-from .tangents import Conjugates, real, shared_calls, terms
+from .tangents import Conjugates, conj, real, shared_calls, terms
 
 #: Metadata of a tensor, from what the Node keeps of it.
 _REBUILT = {
@@ -59,7 +74,7 @@ def condition_of(node: NodeSpec, positions: Iterable[int]) -> str:
     return " or ".join(parts)
 
 
-class Rewriter(ast.NodeTransformer):
+class Rewriter:
     """Rewrites a formula's names; what it meets is noted for the imports."""
 
     def __init__(
@@ -70,55 +85,36 @@ class Rewriter(ast.NodeTransformer):
         self.metadata = metadata  # names saved only as metadata -> their slot's stem
         self.known: set[str] = set()
         self.used_helpers: set[str] = set()
-        self.bound: frozenset[str] = frozenset()  # by the comprehensions and lambdas around
 
-    def visit(self, node: ast.AST) -> ast.AST:
-        use = metadata_use(node)
+    def rewritten(self, expr: Expr, bound: frozenset[str] = frozenset()) -> Expr:
+        """The expression; ``bound`` are the names of the comprehensions and lambdas around it."""
+        use = metadata_use(expr)
         if use is not None and use[0] in self.metadata:
-            many = isinstance(node, ast.ListComp | ast.GeneratorExp)
-            texts = _REBUILT_EACH if many else _REBUILT
-            return ast.parse(texts[use[1]].format(self.metadata[use[0]]), mode="eval").body
-        before = self.bound
-        self.bound |= bound_by(node)
-        visited: ast.AST = super().visit(node)
-        self.bound = before
-        return visited
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        if isinstance(node.func, ast.Name) and node.func.id == "wrap_opt_if":
-            kept = self.visit(node.args[0])  # None where it was not kept
-            assert isinstance(kept, ast.expr)
-            return kept
-        self.generic_visit(node)
-        return node
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        number = gradient_number(node)
+            texts = _REBUILT_EACH if isinstance(expr, Comprehension) else _REBUILT
+            return read_expression(texts[use[1]].format(self.metadata[use[0]]))
+        number = gradient_number(expr)
         if number is not None:
-            return ast.Name(f"grad{number}")
-        self.generic_visit(node)
-        return node
+            return Name(f"grad{number}")
+        match expr:
+            case Call(Name("wrap_opt_if"), (tensor, _)):  # None where it was not kept
+                return self.rewritten(tensor, bound)
+            case Name(name):
+                return expr if name in bound else self.name(expr)
+        inner = bound | bound_by(expr)
+        return mapped(expr, lambda part: self.rewritten(part, inner))
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id in self.bound:
-            return node
-        name = "self" if node.id == ORIGINAL_SELF else node.id
+    def name(self, expr: Name) -> Expr:
+        """What generated code has for a name that the formula does not bind itself."""
+        name = "self" if expr.id == ORIGINAL_SELF else expr.id
         if name in self.known:
-            return ast.Name(parameter_name(name))
+            return Name(parameter_name(name))
         if name in self.helpers:
             module, _, function = self.helpers[name].rpartition(".")
             self.used_helpers.add(module)
-            return ast.parse(f"{alias(module)}.{function}", mode="eval").body
+            return Attribute(Name(alias(module)), function)
         if name in TENSOR_BUILTINS:  # not the declared function of that name
-            return node
-        if name in self.functions:
-            return ast.parse(self.functions[name], mode="eval").body
-        return node
-
-
-def copy_of(tree: ast.expr) -> ast.expr:
-    """A tree that may be changed."""
-    return ast.parse(ast.unparse(tree), mode="eval").body
+            return expr
+        return dotted(self.functions[name]) if name in self.functions else expr
 
 
 class NodeWriter:
@@ -161,13 +157,13 @@ class NodeWriter:
         kept = saved(gradient.formula, spec.operator)
         rewriter = Rewriter(spec.helpers, self.functions, {n: f"node._{n}" for n, _ in kept.metadata})
         prepare = list(self._unpack(spec, gradient, rewriter))
-        tree = rewriter.visit(copy_of(gradient.formula.tree))
+        tree = rewriter.rewritten(gradient.formula.tree)
         self._import(rewriter.used_helpers)
         return Branch(
             condition=condition_of(spec, gradient.inputs),
             prepare=tuple(prepare),
             targets=gradient.target or ", ".join(f"g{i}" for i in gradient.inputs),
-            formula=ast.unparse(tree),
+            formula=write(tree),
         )
 
     def _import(self, modules: Iterable[str]) -> None:
@@ -206,7 +202,7 @@ class NodeWriter:
         parameters = [parameter_name(a.name) for a in arguments]
         parameters += [f"{a.name}_t" for a in inputs] + results
         zeros = tuple((f"{a.name}_t", parameter_name(a.name)) for a in inputs)
-        trees: list[ast.expr | None] = [None] * len(results)
+        trees: list[Expr | None] = [None] * len(results)
         if spec.kind == "formula":
             for i, formula in spec.formulas:
                 trees[i] = self._tangent(spec, formula.tree, inputs)
@@ -215,7 +211,7 @@ class NodeWriter:
         else:
             assert node is not None
             trees = [self._element_wise(spec, node)]
-        shared = [(s.name, ast.unparse(self._tangent(spec, s.formula.tree, inputs))) for s in spec.shared]
+        shared = [(s.name, write(self._tangent(spec, s.formula.tree, inputs))) for s in spec.shared]
         calls, formulas = shared_calls(trees, "_tangents")
         tangents = [tangent for tangent, _ in zeros]
         single = trees[0] if len(trees) == 1 and not shared else None
@@ -230,7 +226,7 @@ class NodeWriter:
             terms=() if sum_ is None else sum_[0],
         )
 
-    def _tangent(self, spec: JvpSpec, tree: ast.expr, inputs: tuple[Argument, ...]) -> ast.expr:
+    def _tangent(self, spec: JvpSpec, tree: Expr, inputs: tuple[Argument, ...]) -> Expr:
         """The formula of a result, of the names that the function has."""
         rewriter = Rewriter(spec.helpers, self.functions, {})
         primals = {f"{a.name}_p": parameter_name(a.name) for a in spec.operator.schema.arguments}
@@ -242,31 +238,30 @@ class NodeWriter:
         rewriter.known |= (
             {a.name for a in spec.operator.schema.arguments} | {f"{a.name}_t" for a in inputs} | set(order)
         )
-        tree = _Renaming(primals | aliases).visit(copy_of(tree))
+        tree = replaced(tree, {name: Name(other) for name, other in (primals | aliases).items()})
         if is_real(spec.operator):
             tree = real(tree)
-        found = rewriter.visit(tree)
+        found = rewriter.rewritten(tree)
         self._import(rewriter.used_helpers)
-        assert isinstance(found, ast.expr)
         return found
 
-    def _linear(self, spec: JvpSpec, inputs: tuple[Argument, ...]) -> ast.expr:
+    def _linear(self, spec: JvpSpec, inputs: tuple[Argument, ...]) -> Expr:
         """A linear operator, applied to its tangents."""
         linear = {a.name for a in inputs}
         given = [
-            f"{a.name}_t" if a.name in linear else parameter_name(a.name)
+            Name(f"{a.name}_t" if a.name in linear else parameter_name(a.name))
             for a in spec.operator.schema.arguments
         ]
-        return ast.parse(f'operator("{spec.operator.name}")({", ".join(given)})', mode="eval").body
+        return Call(Call(Name("operator"), (Constant(str(spec.operator.name)),)), tuple(given))
 
-    def _element_wise(self, spec: JvpSpec, node: NodeSpec) -> ast.expr:
+    def _element_wise(self, spec: JvpSpec, node: NodeSpec) -> Expr:
         """The tangent of an elementwise operator, by the formulas of its gradients."""
         operator = spec.operator
         plain = [a for a in operator.schema.arguments if not a.is_tensor_like]
         numbers = frozenset(a.name for a in plain if str(a.type).startswith("Scalar"))
         reals = frozenset(a.name for a in plain) - numbers
         conjugates = Conjugates(numbers, reals, self.functions.keys() - node.helpers.keys())
-        parts: list[ast.expr] = []
+        parts: list[Expr] = []
         for gradient in node.gradients:
             name = node.inputs[gradient.inputs[0]].name
             rewriter = Rewriter(node.helpers, self.functions, {})
@@ -274,14 +269,12 @@ class NodeWriter:
                 result_numbers(operator.schema.returns)
             )
             # The formula is linear in grad: conj(f(conj(t))) multiplies by the derivative itself.
-            tree = _Renaming({"grad": f"{name}_t.conj()"}).visit(copy_of(gradient.formula.tree))
+            tree = replaced(gradient.formula.tree, {"grad": conj(Name(f"{name}_t"))})
             rewriter.known |= {f"{name}_t"}
             tree = real(tree) if is_real(operator) else conjugates.of(tree)
-            part = rewriter.visit(copy_of(tree))
-            assert isinstance(part, ast.expr)
-            parts.append(part)
+            parts.append(rewriter.rewritten(tree))
             self._import(rewriter.used_helpers)
-        return functools.reduce(lambda a, b: ast.BinOp(a, ast.Add(), b), parts)
+        return functools.reduce(lambda a, b: Operation("+", (a, b)), parts)
 
 
 #: What the sum of a forward-mode formula's terms is called.
@@ -292,15 +285,6 @@ def is_real(operator: Operator) -> bool:
     """Whether it is never computed of complex numbers."""
     known = list(operator.dtypes.values())
     return bool(known) and not any(name.startswith("Complex") for names in known for name in names)
-
-
-class _Renaming(ast.NodeTransformer):
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self.names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        text = self.names.get(node.id)
-        return node if text is None else ast.parse(text, mode="eval").body
 
 
 def results_in_order(operator: Operator) -> list[str]:
@@ -336,9 +320,7 @@ def slots_of(saved: Saved) -> tuple[str, ...]:
     return (saved.slot, f"{saved.slot}_version") if saved.what in ("tensor", "tensors") else (saved.slot,)
 
 
-def gradient_statements(
-    spec: NodeSpec, tree: ast.expr, rewriter: Rewriter, materialize: str
-) -> Iterable[str]:
+def gradient_statements(spec: NodeSpec, tree: Expr, rewriter: Rewriter, materialize: str) -> Iterable[str]:
     """Names for the incoming gradients that a formula uses, zeros where they are undefined."""
     rewriter.known |= {"grad", "grads"}
     if not takes_tuple(spec.operator):
@@ -346,10 +328,10 @@ def gradient_statements(
     arguments = {a.name for a in spec.operator.schema.arguments}
     by_name = {f"grad_{n}": i for n, i in result_numbers(spec.operator.schema.returns).items()}
     wanted: dict[str, int] = {}
-    for n in ast.walk(tree):
-        if isinstance(n, ast.Name) and n.id == "grad":
+    for n in breadth_first(tree):
+        if n == Name("grad"):
             wanted["grad"] = spec.outputs[0] if spec.outputs else 0
-        elif isinstance(n, ast.Name) and n.id in by_name and n.id not in arguments:
+        elif isinstance(n, Name) and n.id in by_name and n.id not in arguments:
             wanted[n.id] = by_name[n.id]
         elif (number := gradient_number(n)) is not None:
             wanted[f"grad{number}"] = number

@@ -7,17 +7,32 @@ out is a Rule as ``symbolic`` gives one.
 
 from __future__ import annotations
 
-import ast
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from .expression import SYMBOLS
-from .formula import free_names
+from .ir import (
+    BINARY,
+    UNARY,
+    Attribute,
+    Call,
+    Conditional,
+    Constant,
+    Expr,
+    Keyword,
+    Lambda,
+    Logical,
+    Name,
+    Operation,
+    Parameter,
+    free_names,
+    replaced,
+    walk,
+)
 from .kernels import ABSOLUTE, Function, FunctionIndex
-from .model import Formula, Kernel, Primitive, Rule, Schema, walk
+from .model import Formula, Kernel, Primitive, Rule, Schema
 from .names import BUILTINS
 from .onnx_language import ONNX
+from .python_writer import write
 
 #: The function of symbolics that has the steps of a function computed in the dtype that the operator's are.
 WIDENED = "widened"
@@ -42,16 +57,15 @@ def derived_symbolic(
     if kernel.function is not None:
         if ":" in kernel.function:
             raise NoForm(f"the function {kernel.function} is none of tengen's")
-        names: list[ast.expr] = [ast.Name(a.name, ast.Load()) for a in schema.arguments]
-        tree = ast.Call(ast.Name(kernel.formula.text, ast.Load()), names, [])
+        tree = Call(Name(kernel.formula.text), tuple([Name(a.name) for a in schema.arguments]))
         kernel = replace(kernel, calls={kernel.formula.text: kernel.function})
     writer = _Writer(schema, kernel, opmath, primitives, index)
-    made = ast.fix_missing_locations(writer.chosen(tree))
+    made = writer.chosen(tree)
     arguments = {a.name for a in schema.arguments}
     hidden = next((name for name in sorted({*writer.calls, ONNX}) if name in arguments), None)
     if hidden is not None:
         raise NoForm(f'its argument "{hidden}" hides what symbolics call by that name')
-    source = replace(kernel.formula.source, value=ast.unparse(made), starts=())
+    source = replace(kernel.formula.source, value=write(made), starts=())
     return Rule(Formula(source, made), None, writer.calls, derived=True)
 
 
@@ -68,110 +82,102 @@ class _Writer:
     ) -> None:
         self.kernel, self.opmath, self.primitives, self.index = kernel, opmath, primitives, index
         self.tensors = [a.name for a in schema.arguments if a.is_tensor_like]
-        self.by_symbol = {SYMBOLS[p.symbol]: p.name for p in primitives.values() if p.symbol is not None}
+        self.by_symbol = {p.symbol: p.name for p in primitives.values() if p.symbol is not None}
         #: The functions of symbolics that are called, with where they are.
         self.calls: dict[str, str] = {}
         #: How many operators of ONNX round what has been written since this was 0.
         self.steps = 0
 
-    def chosen(self, tree: ast.expr) -> ast.expr:
+    def chosen(self, expr: Expr) -> Expr:
         """A whole kernel, or one that numbers choose."""
-        if isinstance(tree, ast.IfExp) and self.plain(tree.test):
-            return ast.IfExp(self.value(tree.test), self.chosen(tree.body), self.chosen(tree.orelse))
+        if isinstance(expr, Conditional) and self.plain(expr.condition):
+            return Conditional(
+                self.value(expr.condition), self.chosen(expr.then), self.chosen(expr.otherwise)
+            )
         self.steps = 0
-        made = self.value(tree)
+        made = self.value(expr)
         return self.widened(made) if self.opmath and self.steps > 1 else made
 
-    def widened(self, made: ast.expr) -> ast.expr:
+    def widened(self, made: Expr) -> Expr:
         """The same with float16 and bfloat16 computed in float32, and rounded once."""
         used = {n.id for n in free_names(made)}
         names = [name for name in self.tensors if name in used]
-        parameters = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
-        function = ast.Call(self.called(WIDENED, None), [ast.Lambda(parameters, made)], [])
-        return ast.Call(function, [ast.Name(n, ast.Load()) for n in names], [])
+        function = Lambda(tuple([Parameter(n) for n in names]), made)
+        return Call(Call(self.called(WIDENED, None), (function,)), tuple([Name(n) for n in names]))
 
-    def plain(self, tree: ast.expr) -> bool:
+    def plain(self, expr: Expr) -> bool:
         """Whether it is about Python's values alone, or whether a tensor is None."""
-        match tree:
-            case ast.Compare(ast.Name(), [ast.Is() | ast.IsNot()], [ast.Constant(None)]):
+        match expr:
+            case Operation("is" | "is not", (Name(), Constant(None))):
                 return True
-            case ast.BoolOp(_, values):
-                return all(self.plain(v) for v in values)
-        return not any(name.id in self.tensors for name in free_names(tree))
+            case Logical(_, operands):
+                return all(map(self.plain, operands))
+        return not any(name.id in self.tensors for name in free_names(expr))
 
-    def value(self, tree: ast.expr) -> ast.expr:
+    def value(self, expr: Expr) -> Expr:
         """A part of the kernel. Raises NoForm for what cannot be written."""
-        if self.plain(tree):
-            return self.unchanged(tree)
-        match tree:
-            case ast.Name():
-                return tree
-            case ast.BinOp(left, op, right) if type(op) in self.by_symbol:
-                return self.primitive(self.by_symbol[type(op)], [left, right])
-            case ast.UnaryOp(op, operand) if type(op) in self.by_symbol:
-                return self.primitive(self.by_symbol[type(op)], [operand])
-            case ast.Compare(left, [op], [right]) if type(op) in self.by_symbol:
-                return self.primitive(self.by_symbol[type(op)], [left, right])
-            case ast.IfExp(test, body, orelse):
-                if not self.plain(test):
+        if self.plain(expr):
+            return self.unchanged(expr)
+        match expr:
+            case Name():
+                return expr
+            case Operation(symbol, operands) if symbol in self.by_symbol:
+                return self.primitive(self.by_symbol[symbol], operands)
+            case Conditional(condition, then, otherwise):
+                if not self.plain(condition):
                     raise NoForm("it chooses by the values of a tensor")
-                return ast.IfExp(self.value(test), self.value(body), self.value(orelse))
-            case ast.Call(ast.Attribute(ast.Name("xp"), name), operands, []) if name in self.primitives:
+                return Conditional(self.value(condition), self.value(then), self.value(otherwise))
+            case Call(Attribute(Name("xp"), name), operands, ()) if name in self.primitives:
                 return self.primitive(name, operands)
-            case ast.Call(ast.Name(name), operands, keywords) if name in self.kernel.calls:
+            case Call(Name(name), operands, keywords) if name in self.kernel.calls:
                 return self.function(name, operands, keywords)
-            case ast.Call(ast.Name(name), operands, []) if name in self.primitives:  # Python's own, as abs
+            case Call(Name(name), operands, ()) if name in self.primitives:  # Python's own, as abs
                 return self.primitive(name, operands)
-        raise NoForm(f'"{ast.unparse(tree)}" is no expression of primitives')
+        raise NoForm(f'"{write(expr)}" is no expression of primitives')
 
-    def unchanged(self, tree: ast.expr) -> ast.expr:
+    def unchanged(self, expr: Expr) -> Expr:
         """What Python computes when the model is written."""
-        for node in walk(tree):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Name)
-                and node.func.id not in BUILTINS
-            ):
-                raise NoForm(f"{node.func.id} is called without a tensor")
-        return tree
+        for part in walk(expr):
+            match part:
+                case Call(Name(name)) if name not in BUILTINS:
+                    raise NoForm(f"{name} is called without a tensor")
+        return expr
 
-    def primitive(self, name: str, operands: Sequence[ast.expr]) -> ast.expr:
+    def primitive(self, name: str, operands: Sequence[Expr]) -> Expr:
         """A primitive of operands, by its ONNX form."""
         form = self.primitives[name].onnx
         if form is None:
             raise NoForm(f"the primitive {name} has no ONNX form")
-        values = [self.value(operand) for operand in operands]
+        values = tuple([self.value(operand) for operand in operands])
         self.calls |= form.calls
         if form.function is not None:
             self.steps += 1
             function = form.function.rpartition(".")[2]
             self.calls[function] = form.function
-            return ast.Call(ast.Name(function, ast.Load()), values, [])
-        tree = copy.deepcopy(form.formula.tree)
-        self.steps += sum(_rounds(node) for node in walk(tree))
-        placed: ast.expr = _Placed(dict(zip("xyz", values, strict=False))).visit(tree)
-        return placed
+            return Call(Name(function), values)
+        self.steps += sum(map(_rounds, walk(form.formula.tree)))
+        return replaced(form.formula.tree, dict(zip("xyz", values, strict=False)))
 
-    def function(self, name: str, operands: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> ast.expr:
+    def function(self, name: str, operands: Sequence[Expr], keywords: Sequence[Keyword]) -> Expr:
         """A function of kernels, by its namesake of symbolics."""
         function = self.called(name, self.kernel.calls[name])
         found = self._namesakes(name, self.kernel.calls[name])[0]
         arity = found.arity()
-        given = tuple(k.arg for k in keywords if k.arg is not None)
+        given = tuple(k.name for k in keywords if k.name is not None)
         problem = None if arity is None else arity.problem(len(operands), given)
         if problem is not None:
             raise NoForm(f"the function {name} of symbolics {problem}")
         self.steps += found.module != CASTS
-        values = [self.value(operand) for operand in operands]
-        return ast.Call(function, values, [ast.keyword(k.arg, self.value(k.value)) for k in keywords])
+        values = tuple([self.value(operand) for operand in operands])
+        return Call(function, values, tuple([Keyword(k.name, self.value(k.value)) for k in keywords]))
 
-    def called(self, name: str, kernel: str | None) -> ast.expr:
+    def called(self, name: str, kernel: str | None) -> Expr:
         """A function of symbolics, noted as called."""
         found = self._namesakes(name, kernel)
         if not found:
             raise NoForm(f"no function {name} of runtime/onnx/symbolics writes the kernels' {name}")
         self.calls[name] = found[0].qualified
-        return ast.Name(name, ast.Load())
+        return Name(name)
 
     def _namesakes(self, name: str, kernel: str | None) -> list[Function]:
         """The functions of that name: tengen's for a kernel of tengen, a library's for one of a library."""
@@ -180,17 +186,11 @@ class _Writer:
         return [f for f in found if f.module.startswith(ABSOLUTE) == of_library]
 
 
-def _rounds(node: ast.AST) -> bool:
-    """Whether a node of an ONNX form is an operator of ONNX."""
-    called = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == ONNX
-    return called or isinstance(node, ast.BinOp | ast.UnaryOp)
-
-
-class _Placed(ast.NodeTransformer):
-    """Puts values in the places of operands."""
-
-    def __init__(self, values: Mapping[str, ast.expr]) -> None:
-        self.values = values
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self.values.get(node.id, node)
+def _rounds(expr: Expr) -> bool:
+    """Whether a part of an ONNX form is an operator of ONNX."""
+    match expr:
+        case Attribute(Name(module)):
+            return module == ONNX
+        case Operation(symbol):
+            return symbol in BINARY or symbol in UNARY
+    return False

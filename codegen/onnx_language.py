@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from .diagnostics import Report, suggestion
 from .fields import length_of_scalar
 from .formula import length_of, place_of
+from .ir import Attribute, Call, Name, walk
 from .kernels import Arity, FunctionIndex
-from .model import Formula, Rule, walk
+from .model import Formula, Rule
 from .names import BUILTINS, Problem, Vocabulary, check_names
 
 #: ONNX's operators, as ``onnx.Mul``.
@@ -45,9 +45,9 @@ class SymbolicVocabulary(Vocabulary):
         expected = f"an argument, {ONNX}.Operator, or a function of runtime/onnx/symbolics"
         return Problem(f'unknown name "{name}" in the {self.what}', expected, close)
 
-    def attribute(self, node: ast.Attribute, call: ast.Call | None) -> Problem | None:
-        name = node.attr
-        if isinstance(node.value, ast.Name) and node.value.id == ONNX:
+    def attribute(self, expr: Attribute, call: Call | None) -> Problem | None:
+        name = expr.name
+        if expr.value == Name(ONNX):
             if not _OPERATOR.match(name):
                 help = f'did you mean "{ONNX}.{name.title().replace("_", "")}"?'
                 return Problem(f'"{name}" names no operator of ONNX', "a name as Softmax or ReduceSum", help)
@@ -67,7 +67,7 @@ def rule_of(
 
     ``more`` are what an expression may name beside these, and a function may take behind them.
     """
-    if isinstance(formula.tree, ast.Name) and formula.tree.id not in names:
+    if isinstance(formula.tree, Name) and formula.tree.id not in names:
         return _function(formula, names, index, report, what, more)
     check_names(formula, SymbolicVocabulary(what, {*names, *more}, index), report)
     called = sorted(formula.names() - {*names, *more, ONNX})
@@ -111,7 +111,7 @@ def onnx_form(formula: Formula, operands: Sequence[str], index: FunctionIndex, r
     rule = rule_of(formula, operands, index, report, "ONNX form")
     if rule is None or rule.function is not None:
         return rule
-    nodes = [n for n in walk(formula.tree) if isinstance(n, ast.Name) and n.id in operands]
+    nodes = [n for n in walk(formula.tree) if isinstance(n, Name) and n.id in operands]
     for operand, count in Counter({o: 0 for o in operands} | Counter(n.id for n in nodes)).items():
         if count != 1:
             at = next((n for n in reversed(nodes) if n.id == operand), formula.tree)

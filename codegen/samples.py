@@ -6,7 +6,6 @@ that shape, or a helper makes a special one.
 
 from __future__ import annotations
 
-import ast
 import builtins
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -15,10 +14,13 @@ from dataclasses import replace
 from .diagnostics import Report, one_of, suggestion
 from .dispatch import Sources, is_option
 from .fields import kind_of, known_word, length_of_scalar, words
-from .formula import as_text, parse_expression, parse_formula, result_names
+from .formula import as_text, parse_formula, result_names
+from .ir import BINARY, Call, Constant, Elements, Expr, Name, Operation, Starred, walk
 from .kernels import Arity
 from .model import Argument, Formula, ListType, Located, OptionalType, Place, Sample, Schema, Type
 from .names import Problem, Vocabulary, call_problem, check_names
+from .python_reader import read_expression
+from .python_writer import write
 
 # The functions that make special tensors in samples, and what they take.
 SAMPLE_HELPERS: Mapping[str, Arity] = {
@@ -127,10 +129,10 @@ class SampleChecker:
             return None
         return as_text(located)
 
-    def call(self, source: Located) -> ast.Call | None:
+    def call(self, source: Located) -> Call | None:
         try:
-            call = parse_expression(f"f({source.value})")
-            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            call = read_expression(f"f({source.value})")
+            if not isinstance(call, Call) or not isinstance(call.function, Name):
                 raise SyntaxError("a bracket closes nothing")
         except SyntaxError as error:
             offset = max(0, (error.offset or 1) - 3)
@@ -143,17 +145,17 @@ class SampleChecker:
                 expected='"[3, 4], dim=1", for instance',
             )
             return None
-        for node in ast.walk(call) if "(" in source.value else ():
-            if isinstance(node, ast.Call) and node is not call and isinstance(node.func, ast.Name):
-                self.helper(source, node, node.func.id)
+        for node in walk(call) if "(" in source.value else ():
+            if isinstance(node, Call) and node is not call and isinstance(node.function, Name):
+                self.helper(source, node, node.function.id)
         return call
 
-    def at(self, source: Located, node: ast.AST) -> tuple[Place, int]:
-        """The place and the length of a node of ``f(SAMPLE)``."""
-        start = getattr(node, "col_offset", 2) - 2
-        return source.at(start), max(1, getattr(node, "end_col_offset", start + 3) - 2 - start)
+    def at(self, source: Located, part: Expr) -> tuple[Place, int]:
+        """The place and the length of a part of ``f(SAMPLE)``."""
+        start, end = part.span
+        return source.at(start - len("f(")), max(1, end - start)
 
-    def helper(self, source: Located, node: ast.Call, name: str) -> None:
+    def helper(self, source: Located, node: Call, name: str) -> None:
         place, length = self.at(source, node)
         if name in ("float", "complex"):
             return
@@ -171,36 +173,36 @@ class SampleChecker:
 
     # -- whether a call fits the schema
 
-    def bind(self, schema: Schema, source: Located, call: ast.Call) -> None:
+    def bind(self, schema: Schema, source: Located, call: Call) -> None:
         positional = schema.positional
-        given: dict[str, ast.expr] = {}
-        for argument, node in zip(positional, call.args, strict=False):
+        given: dict[str, Expr] = {}
+        for argument, node in zip(positional, call.arguments, strict=False):
             given[argument.name] = node
-        if len(call.args) > len(positional):
-            place, length = self.at(source, call.args[len(positional)])
+        if len(call.arguments) > len(positional):
+            place, length = self.at(source, call.arguments[len(positional)])
             self.report.error(
                 place,
                 f"{schema.name} takes {len(positional)} positional arguments, the sample gives"
-                f" {len(call.args)}",
+                f" {len(call.arguments)}",
                 length=length,
                 expected=str(schema),
             )
         by_name = {a.name: a for a in schema.arguments}
         for keyword in call.keywords:
-            if keyword.arg is None:
+            if keyword.name is None:
                 continue
-            if keyword.arg not in by_name or keyword.arg in given:
+            if keyword.name not in by_name or keyword.name in given:
                 place, _ = self.at(source, keyword)
-                what = "twice the argument" if keyword.arg in given else "an unknown argument"
+                what = "twice the argument" if keyword.name in given else "an unknown argument"
                 self.report.error(
                     place,
-                    f'the sample gives {what} "{keyword.arg}"',
-                    length=len(keyword.arg),
+                    f'the sample gives {what} "{keyword.name}"',
+                    length=len(keyword.name),
                     expected=one_of(by_name),
-                    help=suggestion(keyword.arg, by_name),
+                    help=suggestion(keyword.name, by_name),
                 )
                 continue
-            given[keyword.arg] = keyword.value
+            given[keyword.name] = keyword.value
         for argument in schema.arguments:
             if argument.name in given:
                 self.value(source, argument, given[argument.name])
@@ -212,41 +214,41 @@ class SampleChecker:
                     expected=str(schema),
                 )
 
-    def value(self, source: Located, argument: Argument, node: ast.expr) -> None:
+    def value(self, source: Located, argument: Argument, node: Expr) -> None:
         if not self.fits(node, argument.type):
             place, length = self.at(source, node)
             self.report.error(
                 place,
-                f'the sample gives {ast.unparse(node)} for "{argument.name}", which is a {argument.type}',
+                f'the sample gives {write(node)} for "{argument.name}", which is a {argument.type}',
                 length=length,
                 expected=_example(argument.type),
             )
 
-    def fits(self, node: ast.expr, kind: Type) -> bool:
+    def fits(self, node: Expr, kind: Type) -> bool:
         if isinstance(kind, OptionalType):
             return _is_none(node) or self.fits(node, kind.element)
         if isinstance(kind, ListType):
-            if isinstance(node, ast.Tuple | ast.List):
-                return all(isinstance(n, ast.Starred) or self.fits(n, kind.element) for n in node.elts)
+            if isinstance(node, Elements):
+                return all(isinstance(n, Starred) or self.fits(n, kind.element) for n in node.elements)
             return kind.size is not None and self.fits(node, kind.element)
         name = kind.name
         if name == "Tensor":
-            if isinstance(node, ast.List):
-                return all(_is_number(n, int) for n in node.elts)
-            return isinstance(node, ast.Call)
+            if isinstance(node, Elements) and node.kind == "list":
+                return all(_is_number(n, int) for n in node.elements)
+            return isinstance(node, Call)
         if name in ("int", "SymInt"):
             return _is_number(node, int)
         if name == "float":
             return _is_number(node, int, float)
         if name == "bool":
-            return isinstance(node, ast.Constant) and isinstance(node.value, bool)
+            return isinstance(node, Constant) and isinstance(node.value, bool)
         if name == "Scalar":
             return _is_number(node, int, float, complex, bool)
         if name == "str":
-            return isinstance(node, ast.Constant) and isinstance(node.value, str)
+            return isinstance(node, Constant) and isinstance(node.value, str)
         if name == "ScalarType":
-            return isinstance(node, ast.Name) and node.id in self.dtypes
-        return not isinstance(node, ast.List | ast.Tuple)
+            return isinstance(node, Name) and node.id in self.dtypes
+        return not isinstance(node, Elements)
 
     # -- the other keys
 
@@ -338,21 +340,21 @@ class _References(Vocabulary):
         return replace(super().unknown(name), expected=expected)
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+def _is_none(node: Expr) -> bool:
+    return isinstance(node, Constant) and node.value is None
 
 
-def _is_number(node: ast.expr, *classes: type) -> bool:
+def _is_number(node: Expr, *classes: type) -> bool:
     """Whether a node is a number of one of the classes, perhaps with a sign or as ``1+2j``."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        return _is_number(node.operand, *classes)
-    if isinstance(node, ast.BinOp) and complex in classes:
-        return _is_number(node.left, *classes) and _is_number(node.right, *classes)
-    if isinstance(node, ast.Name):
+    if isinstance(node, Operation) and (
+        node.symbol in ("-x", "+x") or (complex in classes and node.symbol in BINARY)
+    ):
+        return all(_is_number(operand, *classes) for operand in node.operands)
+    if isinstance(node, Name):
         return node.id in ("inf", "nan") and float in classes
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id in ("float", "complex") and float in classes
-    if not isinstance(node, ast.Constant):
+    if isinstance(node, Call):
+        return node.function in (Name("float"), Name("complex")) and float in classes
+    if not isinstance(node, Constant):
         return False
     return type(node.value) in classes
 

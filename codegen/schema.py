@@ -16,11 +16,11 @@ The grammar is PyTorch's schema language::
 
 from __future__ import annotations
 
-import ast
 import re
 
 from .diagnostics import one_of, suggestion
 from .model import Alias, Argument, BaseType, ListType, OperatorName, OptionalType, Return, Schema, Type
+from .python_reader import read_value
 
 BASE_TYPES = (
     "Tensor",
@@ -305,7 +305,7 @@ def fits(text: str, kind: Type) -> bool:
     if len(text) > _LONGEST_NUMBER and _NUMBER.fullmatch(text):
         return False
     if text[0] in "\"'":
-        return name == "str" and isinstance(ast.literal_eval(text), str)
+        return name == "str" and isinstance(read_value(text), str)
     if name in ("bool", "SymBool"):
         return text in ("True", "False")
     if name == "float":

@@ -6,7 +6,6 @@ has it at all, so that is what they are made by; ``hoist`` then finds the sister
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,12 +14,27 @@ from .annotations import annotation, parameter_name, return_annotation
 from .array_results import ArrayResults
 from .blocks import Weigher, call_of, elementwise, function_of
 from .derive import Derived, result_kind
-from .formula import free_names
+from .ir import (
+    Attribute,
+    Call,
+    Clause,
+    Comprehension,
+    Conditional,
+    Constant,
+    Elements,
+    Expr,
+    Keyword,
+    Name,
+    Operation,
+    Starred,
+    count_names,
+    dotted,
+    replaced,
+)
 from .kernels import ABSOLUTE, FunctionIndex, module_path
 from .model import (
     Argument,
     Backend,
-    Formula,
     Kernel,
     Method,
     NodeSpec,
@@ -36,6 +50,8 @@ from .model import (
     Variant,
 )
 from .numbers import with_kept_numbers
+from .optimise import Named
+from .python_writer import write
 from .result_layouts import relaid
 
 COMPOSITES = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
@@ -50,20 +66,6 @@ _PROMOTING = {("int_to_float", "bool"), ("int_to_float", "integral"), ("bool_to_
 def alias(module: str) -> str:
     """The name under which generated code imports a module: ``nn.conv`` -> ``_nn_conv``."""
     return "_" + module.removeprefix(ABSOLUTE).replace(".", "_").replace(":", "__")
-
-
-def substitute(formula: Formula, names: Mapping[str, str]) -> str:
-    """The formula's text with names replaced by what stands for them in generated code."""
-    text = formula.text
-    if not text.isascii():  # ast counts bytes
-        tree, text = formula.tree, ast.unparse(formula.tree)
-        tree = ast.parse(text, mode="eval").body
-    else:
-        tree = formula.tree
-    found = [n for n in free_names(tree) if names.get(n.id, n.id) != n.id]
-    for n in sorted(found, key=lambda n: n.col_offset, reverse=True):
-        text = text[: n.col_offset] + names[n.id] + text[n.end_col_offset :]
-    return text
 
 
 def plain_arguments(operator: Operator) -> tuple[Argument, ...]:
@@ -213,16 +215,17 @@ class Specialiser:
         if variant.kind != "view" and variant.exposed and self._has_layouts(kernel, operator):
             results = self._relaid(operator, kernel, results)
         if not variant.exposed:
-            call = f"T.backend.lib.broadcast_to({call}, self._array.shape)"
+            shape = Attribute(_ARRAY_OF_SELF, "shape")
+            call = Call(dotted("T.backend.lib.broadcast_to"), (call, shape))
         return Method(
             name=operator.name.method,
             operator=str(operator.name),
             signature=signature(operator),
             returns=return_annotation(operator.schema.returns, self.structures.get(str(operator.name))),
             form="kernel",
-            call=arrays or call,
+            call=write(arrays or call),
             gives_arrays=arrays is not None,
-            locals=tuple(locals_),
+            locals=tuple([(name, write(value)) for name, value in locals_]),
             small=small,
             blocked=blocked,
             tensors="".join(f", {parameter_name(a.name)}" for a in operator.schema.arguments if a.is_tensor),
@@ -234,101 +237,98 @@ class Specialiser:
             doc=operator.doc,
         )
 
-    def computation(self, operator: Operator, kernel: Kernel) -> tuple[list[tuple[str, str]], str]:
+    def computation(self, operator: Operator, kernel: Kernel) -> tuple[list[Named], Expr]:
         """What ``kernel`` computes in the place of the operator's own, and the local names it needs."""
         return self._call(operator, kernel, upcast=False)
 
-    def _call(self, operator: Operator, kernel: Kernel, upcast: bool) -> tuple[list[tuple[str, str]], str]:
+    def _call(self, operator: Operator, kernel: Kernel, upcast: bool) -> tuple[list[Named], Expr]:
         """The expression that computes, and the local names it needs."""
         arguments = plain_arguments(operator)
         if kernel is not operator.kernels.get(self.backend.name) and "pointwise" in self.backend.capabilities:
             return [], self._pointwise(operator)
         arrays = {a.name: _array(a, upcast) for a in arguments}
+        dtype = Attribute(Name("T"), "dtype")
         if kernel.function is not None:
-            texts = [arrays[a.name] for a in arguments]
-            if operator.factory is not None:
-                texts.append("T.dtype")
-            return [], f"{self._function(kernel.function)}({', '.join(texts)})"
-        counts: dict[str, int] = {}
-        for n in ast.walk(kernel.formula.tree):
-            if isinstance(n, ast.Name):
-                counts[n.id] = counts.get(n.id, 0) + 1
-        locals_: list[tuple[str, str]] = []
-        names: dict[str, str] = {}
+            given = [arrays[a.name] for a in arguments]
+            given += [] if operator.factory is None else [dtype]
+            return [], Call(self._function(kernel.function), tuple(given))
+        counts = count_names([kernel.formula.tree])
+        locals_: list[Named] = []
+        names: dict[str, Expr] = {}
         for a in arguments:
-            text = arrays[a.name]
-            if (
-                counts.get(a.name, 0) > 1
-                and text != a.name
-                and (upcast or a.is_tensor_like or "dtype" in text)
-            ):
-                names[a.name] = f"_{a.name}"
-                locals_.append((f"_{a.name}", text))
-            else:
-                names[a.name] = f"({text})" if " if " in text else text
+            value = arrays[a.name]
+            names[a.name] = value
+            if counts.get(a.name, 0) > 1 and (a.is_tensor_like or _is_dtype(a)):
+                names[a.name] = Name(f"_{a.name}")
+                locals_.append((f"_{a.name}", value))
         if operator.factory is not None:
-            names["dtype"] = "T.dtype"
+            names["dtype"] = dtype
         names.update({n: self._function(qualified) for n, qualified in kernel.calls.items()})
-        text = substitute(kernel.formula, names)
+        call = replaced(kernel.formula.tree, names)
         if self.arrays and not upcast:
             numbers = {a.name for a in arguments if str(a.type) == "Scalar" and a.name in operator.promoted}
             ours = _of_type(operator, names)
-            text = with_kept_numbers(text, ours, numbers, "T.numbers", self.closed)
-        return locals_, text
+            call = with_kept_numbers(call, ours, numbers, _NUMBERS, self.closed)
+        return locals_, call
 
     def _blocked(self, operator: Operator, kernel: Kernel, upcast: bool) -> tuple[str, str]:
         """When a kernel is called plainly, and else; nothing if blocks are never worth it."""
         arrays = [a for a in operator.schema.arguments if str(a.type) == "Tensor"]
-        if "blocks" not in self.backend.capabilities or not arrays or not elementwise(operator):
+        runner = self.blocks()
+        if runner is None or not arrays or not elementwise(operator):
             return "", ""
         names = {parameter_name(a.name) for a in operator.schema.arguments if a.is_tensor}
         if kernel.function is None and not self.weigher.worth(kernel.formula.tree, names):
             return "", ""
         arguments = plain_arguments(operator)
+        function, scratch = None, None
         if kernel.function is not None:
-            function, scratch = self._function(kernel.function), None
+            function = self._function(kernel.function)
         else:
-            calls = {n: self._function(qualified) for n, qualified in kernel.calls.items()}
+            known = {n: self._function(qualified) for n, qualified in kernel.calls.items()}
             parameters = {a.name: parameter_name(a.name) for a in arguments}
-            tree = ast.parse(substitute(kernel.formula, parameters | calls), mode="eval").body
+            known |= {name: Name(parameter) for name, parameter in parameters.items()}
+            tree = replaced(kernel.formula.tree, known)
             function, scratch = function_of(list(parameters.values()), tree, names, self.weigher.primitives)
         small = " and ".join(f"{parameter_name(a.name)}._array.size < LARGE" for a in arrays)
-        return small, call_of(self.blocks(), function, [_array(a, upcast) for a in arguments], "", scratch)
+        return small, write(call_of(runner, function, [_array(a, upcast) for a in arguments], "", scratch))
 
-    def blocks(self) -> str:
-        """The text that names what calls functions on blocks of their operands; empty where nothing does."""
+    def blocks(self) -> Expr | None:
+        """What calls functions on blocks of their operands; None where nothing does."""
         name = self.backend.capabilities.get("blocks")
-        return self._function(self.native.find(str(name), self._modules)[0].qualified) if name else ""
+        return self._function(self.native.find(str(name), self._modules)[0].qualified) if name else None
 
-    def kernel_named(self, name: str) -> str | None:
-        """The text that names the kernel function of a name, if there is one."""
+    def kernel_named(self, name: str) -> Expr | None:
+        """The kernel function of a name, if there is one."""
         found = self.native.find(name, self._modules)
         return self._function(found[0].qualified) if len(found) == 1 else None
 
-    def _pointwise(self, operator: Operator) -> str:
+    def _pointwise(self, operator: Operator) -> Expr:
         """A backend that computes nothing elementwise needs only to know the operands."""
         function = self.native.find(str(self.backend.capabilities["pointwise"]), self._modules)[0]
-        tensors = [
-            f"{parameter_name(a.name)}._array" for a in operator.schema.arguments if str(a.type) == "Tensor"
-        ]
-        optional = [
-            f"*(() if {n} is None else ({n}._array,))"
-            for a in operator.schema.arguments
-            if str(a.type) == "Tensor?" and (n := parameter_name(a.name))
-        ]
-        kind = _RESULT_TYPES.get(result_kind(operator), "T")
-        return f"{self._function(function.qualified)}({', '.join([*tensors, *optional])}, dtype={kind}.dtype)"
+        given: list[Expr] = [_array(a, False) for a in operator.schema.arguments if str(a.type) == "Tensor"]
+        for a in operator.schema.arguments:
+            if str(a.type) == "Tensor?":
+                name = Name(parameter_name(a.name))
+                there = Elements("tuple", (Attribute(name, "_array"),))
+                given.append(Starred(Conditional(_is_none(name), Elements("tuple", ()), there)))
+        type_ = _RESULT_TYPES.get(result_kind(operator), "T")
+        return Call(
+            self._function(function.qualified),
+            tuple(given),
+            (Keyword("dtype", dotted(f"{type_}.dtype")),),
+        )
 
-    def _function(self, qualified: str) -> str:
-        """The text that names a kernel function, its module noted for import."""
+    def _function(self, qualified: str) -> Expr:
+        """A kernel function, its module noted for import."""
         if ":" in qualified:
             module, _, name = qualified.partition(":")
             short = alias(f"{module}.{name}")
             self.libraries[short] = (module, name)
-            return short
+            return Name(short)
         module, _, name = qualified.rpartition(".")
         self.modules[alias(module)] = module_path("tengen.native", module)
-        return f"{alias(module)}.{name}"
+        return Attribute(Name(alias(module)), name)
 
     # -- results ---------------------------------------------------------------------------
 
@@ -406,38 +406,47 @@ def signature(operator: Operator) -> str:
     return ", ".join(f"{parameter_name(a.name)}: {annotation(a.type)}" for a in plain_arguments(operator))
 
 
-def _array(argument: Argument, upcast: bool) -> str:
+_NUMBERS = dotted("T.numbers")
+_ARRAY_OF_SELF = dotted("self._array")
+
+
+def _is_none(expr: Expr) -> Expr:
+    return Operation("is", (expr, Constant(None)))
+
+
+def _is_dtype(argument: Argument) -> bool:
+    return str(argument.type) in ("ScalarType", "ScalarType?")
+
+
+def _array(argument: Argument, upcast: bool) -> Expr:
     """The array, or the plain value, that a kernel gets for an argument."""
-    name = parameter_name(argument.name)
-    match str(argument.type):
-        case "Tensor":
-            return _upcast(name) if upcast else f"{name}._array"
-        case "Tensor?":
-            return f"None if {name} is None else {_upcast(name) if upcast else f'{name}._array'}"
-        case "ScalarType":
-            return f"{name}.array_dtype"
-        case "ScalarType?":
-            return f"None if {name} is None else {name}.array_dtype"
-    if argument.is_tensor_list:
-        item = _upcast("t") if upcast else "t._array"
-        return (
-            f"[None if t is None else {item} for t in {name}]"
-            if "?" in str(argument.type)
-            else f"[{item} for t in {name}]"
-        )
-    return name
+    given = Name(parameter_name(argument.name))
+    optional = "?" in str(argument.type)
+    if _is_dtype(argument):
+        value: Expr = Attribute(given, "array_dtype")
+    elif argument.is_tensor:
+        value = _operand(given, upcast)
+    elif argument.is_tensor_list:
+        each = Name("t")
+        item = _operand(each, upcast)
+        item = Conditional(_is_none(each), Constant(None), item) if optional else item
+        return Comprehension("list", item, (Clause(each, given),))
+    else:
+        return given
+    return Conditional(_is_none(given), Constant(None), value) if optional else value
 
 
-def _of_type(operator: Operator, names: Mapping[str, str]) -> frozenset[str]:
-    """The texts of the arrays that are of the Type."""
+def _operand(tensor: Expr, upcast: bool) -> Expr:
+    """The array of a tensor; a reduced one in the type computed in, where other types stay as they are."""
+    array = Attribute(tensor, "_array")
+    return Call(Name("upcast"), (array,)) if upcast else array
+
+
+def _of_type(operator: Operator, names: Mapping[str, Expr]) -> frozenset[Expr]:
+    """The arrays that are of the Type."""
     agree = {a.name for a in operator.schema.arguments if str(a.type) == "Tensor"}
     agree &= {"self", *operator.promoted, *operator.same_dtype}
     return frozenset(names[name] for name in agree)
-
-
-def _upcast(name: str) -> str:
-    """A reduced operand in the type computed in; operands of other types stay as they are."""
-    return f"upcast({name}._array)"
 
 
 def _requires_grad(argument: Argument) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .diagnostics import Report
-from .expression import SYMBOLS
 from .fields import check_keys, known_word, length_of_scalar, require_keys, words
 from .formula import parse_formula, place_of
+from .ir import Call, Name, walk
 from .kernels import ABSOLUTE, FunctionIndex
 from .keys import Key
 from .library import Library
-from .model import Backend, Formula, Located, Place, Primitive, Rule, ScalarType, walk
+from .model import Backend, Formula, Located, Place, Primitive, Rule, ScalarType
 from .onnx_language import onnx_form
 from .read import read_text, read_yaml
 
@@ -197,6 +196,12 @@ def _onnx(located: Located | None, count: int, symbolics: FunctionIndex, report:
     return None if formula is None else onnx_form(formula, _OPERANDS[:count], symbolics, report)
 
 
+#: The operators of Python's that a primitive may be written by.
+SYMBOLS = (
+    "+", "-", "*", "/", "**", "%", "//", "&", "|", "^", "-x", "+x", "~x", "==", "!=", "<", "<=", ">", ">=",
+)  # fmt: skip
+
+
 def known_symbol(located: Located | None, report: Report) -> bool:
     """Whether a symbol is given, and one of Python's; another is reported."""
     return located is not None and known_word(str(located.value), located.place, SYMBOLS, "symbol", report)
@@ -207,9 +212,9 @@ def _check_operands(formula: Formula | None, count: int, report: Report) -> None
     if formula is None:
         return
     known = (*_OPERANDS[:count], "result")
-    called = {id(n.func) for n in walk(formula.tree) if isinstance(n, ast.Call)}
+    called = {id(n.function) for n in walk(formula.tree) if isinstance(n, Call)}
     for node in walk(formula.tree):
-        if isinstance(node, ast.Name) and id(node) not in called:
+        if isinstance(node, Name) and id(node) not in called:
             known_word(node.id, place_of(formula, node), known, "operand", report)
 
 

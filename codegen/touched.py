@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from .diagnostics import Report
+from .ir import Attribute, Call, Expr, Name, walk
 from .model import Declarations, Derivative, Located, Operator
 from .read import mechanism_of, read_entries
 from .revision import NotFound, git
@@ -221,11 +222,9 @@ def _callers(declared: Declarations, found: Touched) -> None:
             found.add(name, f"calls {function}")
 
 
-def called_names(tree: ast.AST) -> Iterable[str]:
+def called_names(expr: Expr) -> Iterable[str]:
     """The functions and methods that an expression calls."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            if isinstance(node.func, ast.Name):
-                yield node.func.id
-            elif isinstance(node.func, ast.Attribute):
-                yield node.func.attr
+    for part in walk(expr):
+        match part:
+            case Call(Name(name) | Attribute(_, name)):
+                yield name

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .python_reader import read_module
+
 
 def changed_names(before: str, now: str) -> set[str]:
     """The names that a module defines or imports otherwise than before."""
@@ -28,7 +30,7 @@ def _dumped(text: str) -> dict[str, str]:
 def definitions(text: str) -> dict[str, ast.stmt]:
     """The statements of a module that define or import names, by name; of an import of several, its part."""
     found: dict[str, ast.stmt] = {}
-    for node in ast.parse(text).body:
+    for node in read_module(text).body:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 found[node.name] = node

@@ -11,10 +11,12 @@ from dataclasses import replace
 
 from .annotations import default, parameter_name, return_annotation
 from .derive import Derived, result_kind
+from .ir import Attribute, Call, Expr, Name, dotted, replaced
 from .kernels import ABSOLUTE, module_path
 from .model import Kernel, Method, Operator, Variant
 from .names import TENSOR_BUILTINS
-from .specialise import alias, edges, plain_arguments, refused, signature, substitute
+from .python_writer import write
+from .specialise import alias, edges, plain_arguments, refused, signature
 
 
 class VariantWriter:
@@ -134,22 +136,21 @@ class VariantWriter:
     def _call(self, operator: Operator, kernel: Kernel) -> str:
         arguments = operator.schema.arguments
         if kernel.function is not None:
-            return (
-                f"{self._function(kernel.function)}({', '.join(parameter_name(a.name) for a in arguments)})"
-            )
-        names = {a.name: parameter_name(a.name) for a in arguments}
+            given = tuple([Name(parameter_name(a.name)) for a in arguments])
+            return write(Call(self._function(kernel.function), given))
+        names: dict[str, Expr] = {a.name: Name(parameter_name(a.name)) for a in arguments}
         for n in kernel.formula.names() - set(names):
             if n in kernel.calls:
                 names[n] = self._function(kernel.calls[n])
             elif n not in TENSOR_BUILTINS and n in self.functions:
-                names[n] = self.functions[n]
-        return substitute(kernel.formula, names)
+                names[n] = dotted(self.functions[n])
+        return write(replaced(kernel.formula.tree, names))
 
-    def _function(self, qualified: str) -> str:
+    def _function(self, qualified: str) -> Expr:
         module, _, name = qualified.rpartition(".")
         short = alias(module if module.startswith(ABSOLUTE) else f"composite.{module}")
         self.modules[short] = module_path("tengen.composite", module)
-        return f"{short}.{name}"
+        return Attribute(Name(short), name)
 
     def _recorder(self, operator: Operator) -> str:
         """What records an explicit composite as one Node, or None."""

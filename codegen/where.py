@@ -14,6 +14,7 @@ from pathlib import Path
 
 from .derive import Derived
 from .model import Place
+from .python_reader import read_module
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ def definitions(path: Path, root: Path) -> list[Definition]:
     """Everything that a generated file defines, outer before inner."""
     if path.suffix not in (".py", ".pyi"):
         return []
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = read_module(path.read_text(encoding="utf-8"))
     return list(_definitions(tree, path.relative_to(root).as_posix(), ""))
 
 

@@ -7,7 +7,6 @@ are checked with the entry in place, and nothing is written when there is a mist
 from __future__ import annotations
 
 import argparse
-import ast
 import shutil
 import sys
 import tempfile
@@ -20,8 +19,10 @@ import yaml
 from tengen.codegen.commands.format import in_order
 from tengen.codegen.diagnostics import DeclarationErrors, Diagnostic
 from tengen.codegen.dispatch import COMPOSITES
+from tengen.codegen.ir import Attribute, Call, Expr, Name, Operation, walk
 from tengen.codegen.layout import EntryText, FileText, Item, Section, read_layout
-from tengen.codegen.model import Declarations, Operator, Place, Schema, walk
+from tengen.codegen.model import Declarations, Operator, Place, Schema
+from tengen.codegen.python_reader import read_expression
 from tengen.codegen.read import mechanism_of
 from tengen.codegen.schema import SchemaError, parse_schema
 from tengen.codegen.workspace import Workspace, add_workspace
@@ -112,18 +113,18 @@ def entry_fields(
 def is_pointwise(kernel: str, declared: Declarations) -> bool:
     """Whether a kernel is an expression of pointwise primitives alone."""
     try:
-        tree = ast.parse(kernel, mode="eval").body
+        tree = read_expression(kernel)
     except SyntaxError:
         return False
-    called = [n for n in walk(tree) if isinstance(n, ast.Call)]
-    if isinstance(tree, ast.Name) or any(not _of_namespace(n.func, declared) for n in called):
+    called = [n for n in walk(tree) if isinstance(n, Call)]
+    if isinstance(tree, Name) or any(not _of_namespace(n.function, declared) for n in called):
         return False
-    return any(isinstance(n, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Call) for n in walk(tree))
+    return any(isinstance(n, Operation | Call) for n in walk(tree))
 
 
-def _of_namespace(function: ast.expr, declared: Declarations) -> bool:
+def _of_namespace(function: Expr, declared: Declarations) -> bool:
     match function:
-        case ast.Attribute(ast.Name("xp"), name):
+        case Attribute(Name("xp"), name):
             return name in declared.primitives
     return False
 

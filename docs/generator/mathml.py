@@ -6,29 +6,49 @@ what is no formula at all (a comprehension, a string) stands there as code.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
+from tengen.codegen.ir import (
+    BINARY,
+    COMPARISONS,
+    UNARY,
+    Attribute,
+    Call,
+    Chain,
+    Conditional,
+    Constant,
+    Elements,
+    Expr,
+    Keyword,
+    Logical,
+    Name,
+    Operation,
+    Slice,
+    Starred,
+    Subscript,
+)
+from tengen.codegen.python_writer import write as as_code
+
 # How tightly a piece of a formula holds together: it needs parentheses inside of something tighter.
 CHOICE, OR, AND, NOT, RELATION, SUM, PRODUCT, POWER, ATOM = range(9)
 
-_BINARY: Mapping[type[ast.operator], tuple[str, int]] = {
-    ast.Add: ("+", SUM),
-    ast.Sub: ("−", SUM),
-    ast.Mult: ("⋅", PRODUCT),
-    ast.MatMult: ("@", PRODUCT),
-    ast.Mod: ("mod", PRODUCT),
-    ast.BitAnd: ("∧", AND),
-    ast.BitOr: ("∨", OR),
-    ast.BitXor: ("⊕", OR),
-    ast.LShift: ("≪", PRODUCT),
-    ast.RShift: ("≫", PRODUCT),
+_BINARY: Mapping[str, tuple[str, int]] = {
+    "+": ("+", SUM),
+    "-": ("−", SUM),
+    "*": ("⋅", PRODUCT),
+    "@": ("@", PRODUCT),
+    "%": ("mod", PRODUCT),
+    "&": ("∧", AND),
+    "|": ("∨", OR),
+    "^": ("⊕", OR),
+    "<<": ("≪", PRODUCT),
+    ">>": ("≫", PRODUCT),
 }
-_RELATIONS: Mapping[type[ast.cmpop], str] = {
-    ast.Eq: "=", ast.NotEq: "≠", ast.Lt: "<", ast.LtE: "≤", ast.Gt: ">", ast.GtE: "≥",
-    ast.In: "∈", ast.NotIn: "∉", ast.Is: "is", ast.IsNot: "is not",
+_RELATIONS: Mapping[str, str] = {
+    "==": "=", "!=": "≠", "<": "<", "<=": "≤", ">": ">", ">=": "≥",
+    "in": "∈", "not in": "∉", "is": "is", "is not": "is not",
 }  # fmt: skip
 _RELATION_CALLS = {"eq": "=", "ne": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
 _SYMBOLS = {"pi": "π", "inf": "∞", "grad": "g", "grads": "g"}
@@ -48,7 +68,7 @@ _TRANSPARENT = frozenset({"contiguous", "clone", "detach"})
 class MathWriter:
     """Writes formulas; ``text`` is the source of the one at hand, for what stays code."""
 
-    def formula(self, tree: ast.expr, left: Sequence[str] = ()) -> str:
+    def formula(self, tree: Expr, left: Sequence[str] = ()) -> str:
         """A displayed formula: ``left`` = the tree's value."""
         names = [self._name(n) if not n.startswith("<") else n for n in left]
         shown = "<mo>,</mo>".join(names)
@@ -57,45 +77,44 @@ class MathWriter:
         equals = f"{shown}<mo>=</mo>" if names else ""
         return f'<math display="block"><mrow>{equals}{self.write(tree)}</mrow></math>'
 
-    def write(self, tree: ast.expr, within: int = CHOICE) -> str:
+    def write(self, tree: Expr, within: int = CHOICE) -> str:
         """A piece of a formula, in parentheses if it holds together less tightly than what it is in."""
         text, strength = self._write(tree)
         return f"<mrow><mo>(</mo>{text}<mo>)</mo></mrow>" if strength < within else text
 
-    def _write(self, tree: ast.expr) -> tuple[str, int]:
+    def _write(self, tree: Expr) -> tuple[str, int]:
         match tree:
-            case ast.Name(name):
+            case Name(name):
                 return self._name(name), ATOM
-            case ast.Constant(value):
+            case Constant(value):
                 return self._constant(value)
-            case ast.BinOp():
-                return self._binary(tree)
-            case ast.UnaryOp(op, operand):
-                return self._unary(op, operand)
-            case ast.Compare(first, ops, rest):
-                pieces = [self.write(first, SUM)]
-                for relation, right in zip(ops, rest, strict=True):
-                    pieces += [_operator(_RELATIONS[type(relation)]), self.write(right, SUM)]
-                return _row(*pieces), RELATION
-            case ast.BoolOp(op, values):
-                sign, strength = ("∧", AND) if isinstance(op, ast.And) else ("∨", OR)
-                return _row(_operator(sign).join(self.write(v, strength + 1) for v in values)), strength
-            case ast.IfExp(test, body, orelse):
-                return self._cases(test, body, orelse), ATOM
-            case ast.Attribute(value, attribute):
+            case Operation(symbol, (left, right)) if symbol in BINARY:
+                return self._binary(left, symbol, right)
+            case Operation(symbol, (operand,)) if symbol in UNARY:
+                return self._unary(symbol, operand)
+            case Operation(symbol, operands) if symbol in COMPARISONS:
+                return self._relations((symbol,), operands)
+            case Chain(symbols, operands):
+                return self._relations(symbols, operands)
+            case Logical(symbol, operands):
+                sign, strength = ("∧", AND) if symbol == "and" else ("∨", OR)
+                return _row(_operator(sign).join(self.write(o, strength + 1) for o in operands)), strength
+            case Conditional():
+                return self._cases(tree), ATOM
+            case Attribute(value, attribute):
                 return self._attribute(value, attribute)
-            case ast.Call():
+            case Call():
                 return self._call(tree)
-            case ast.Subscript(value, index):
-                inner = index.elts if isinstance(index, ast.Tuple) else [index]
+            case Subscript(value, index):
+                inner = index.elements if isinstance(index, Elements) and index.kind == "tuple" else [index]
                 places = _operator(",").join(map(self._index, inner))
                 return f"<msub>{self.write(value, ATOM)}{_row(places)}</msub>", ATOM
-            case ast.Tuple(elements) | ast.List(elements):
-                marks = "()" if isinstance(tree, ast.Tuple) else "[]"
+            case Elements(kind, elements):
+                marks = "()" if kind == "tuple" else "[]"
                 return _row(_operator(marks[0]), self._list(elements), _operator(marks[1])), ATOM
-            case ast.Starred(value):
+            case Starred(value):
                 return self._write(value)
-        return _code(ast.unparse(tree)), ATOM
+        return _code(as_code(tree)), ATOM
 
     # -- names and numbers
 
@@ -117,49 +136,54 @@ class MathWriter:
             return f"<mrow><mn>{value.imag:g}</mn><mi>i</mi></mrow>", ATOM
         return _code(repr(value)), ATOM
 
-    def _index(self, tree: ast.expr) -> str:
-        return _code(ast.unparse(tree)) if isinstance(tree, ast.Slice) else self.write(tree)
+    def _index(self, tree: Expr) -> str:
+        return _code(as_code(tree)) if isinstance(tree, Slice) else self.write(tree)
 
     # -- operators
 
-    def _binary(self, tree: ast.BinOp) -> tuple[str, int]:
-        left, op, right = tree.left, tree.op, tree.right
-        if isinstance(op, ast.Div):
+    def _relations(self, symbols: Sequence[str], operands: Sequence[Expr]) -> tuple[str, int]:
+        pieces = [self.write(operands[0], SUM)]
+        for symbol, right in zip(symbols, operands[1:], strict=True):
+            pieces += [_operator(_RELATIONS[symbol]), self.write(right, SUM)]
+        return _row(*pieces), RELATION
+
+    def _binary(self, left: Expr, symbol: str, right: Expr) -> tuple[str, int]:
+        if symbol == "/":
             return f"<mfrac>{_one(self.write(left))}{_one(self.write(right))}</mfrac>", POWER
-        if isinstance(op, ast.FloorDiv):
+        if symbol == "//":
             fraction = f"<mfrac>{_one(self.write(left))}{_one(self.write(right))}</mfrac>"
             return _row(_operator("⌊"), fraction, _operator("⌋")), ATOM
-        if isinstance(op, ast.Pow):
+        if symbol == "**":
             return self._power(left, right)
-        sign, strength = _BINARY[type(op)]
+        sign, strength = _BINARY[symbol]
         # a - (b - c), but a + b + c and a * b * c
-        chained = isinstance(op, ast.Add | ast.Mult | ast.BitAnd | ast.BitOr)
+        chained = symbol in ("+", "*", "&", "|")
         second = self.write(right, strength if chained else strength + 1)
         if _begins_negative(right) and not second.startswith("<mrow><mo>(</mo>"):
             second = _row(_operator("("), second, _operator(")"))
         return _row(self.write(left, strength), _operator(sign), second), strength
 
-    def _power(self, base: ast.expr, exponent: ast.expr) -> tuple[str, int]:
-        if isinstance(exponent, ast.Constant) and exponent.value == 0.5:
+    def _power(self, base: Expr, exponent: Expr) -> tuple[str, int]:
+        if exponent == Constant(0.5):
             return f"<msqrt>{self.write(base)}</msqrt>", ATOM
         # A fraction or another power as the base is in parentheses: they would not be told apart.
         return f"<msup>{_one(self.write(base, ATOM))}{_one(self.write(exponent))}</msup>", POWER
 
-    def _unary(self, op: ast.unaryop, operand: ast.expr) -> tuple[str, int]:
-        if isinstance(op, ast.USub):
+    def _unary(self, symbol: str, operand: Expr) -> tuple[str, int]:
+        if symbol == "-x":
             return _row(_operator("−"), self.write(operand, PRODUCT)), PRODUCT
-        if isinstance(op, ast.UAdd):
+        if symbol == "+x":
             return self._write(operand)
         return _row(_operator("¬"), self.write(operand, POWER)), NOT
 
-    def _cases(self, test: ast.expr, body: ast.expr, orelse: ast.expr) -> str:
-        rows = [(body, test)]
-        while isinstance(orelse, ast.IfExp):
-            rows.append((orelse.body, orelse.test))
-            orelse = orelse.orelse
-        return self._case_table(rows, orelse)
+    def _cases(self, tree: Expr) -> str:
+        rows = []
+        while isinstance(tree, Conditional):
+            rows.append((tree.then, tree.condition))
+            tree = tree.otherwise
+        return self._case_table(rows, tree)
 
-    def _case_table(self, rows: Sequence[tuple[ast.expr, ast.expr]], otherwise: ast.expr) -> str:
+    def _case_table(self, rows: Sequence[tuple[Expr, Expr]], otherwise: Expr) -> str:
         lines = [
             f"<mtr><mtd>{self.write(value)}</mtd><mtd><mtext>if&nbsp;</mtext>{self.write(test)}</mtd></mtr>"
             for value, test in rows
@@ -170,8 +194,8 @@ class MathWriter:
 
     # -- attributes and calls
 
-    def _attribute(self, value: ast.expr, name: str) -> tuple[str, int]:
-        if isinstance(value, ast.Name) and value.id in ("math", "xp", "np") and name in _SYMBOLS:
+    def _attribute(self, value: Expr, name: str) -> tuple[str, int]:
+        if isinstance(value, Name) and value.id in ("math", "xp", "np") and name in _SYMBOLS:
             return f"<mi>{_SYMBOLS[name]}</mi>", ATOM
         if name in ("T", "mT", "H", "mH"):
             sign = "⊤" if name.endswith("T") else "H"
@@ -180,17 +204,17 @@ class MathWriter:
             return self._applied(name, [value], [])
         return _row(self.write(value, ATOM), _operator("."), f"<mtext>{escape(name)}</mtext>"), ATOM
 
-    def _call(self, tree: ast.Call) -> tuple[str, int]:
-        arguments = list(tree.args)
-        match tree.func:
-            case ast.Name(name):
+    def _call(self, tree: Call) -> tuple[str, int]:
+        arguments = list(tree.arguments)
+        match tree.function:
+            case Name(name):
                 pass
-            case ast.Attribute(ast.Name("xp" | "math" | "F"), name):
+            case Attribute(Name("xp" | "math" | "F"), name):
                 pass
-            case ast.Attribute(value, name):
+            case Attribute(value, name):
                 arguments.insert(0, value)
             case _:
-                return _code(ast.unparse(tree)), ATOM
+                return _code(as_code(tree)), ATOM
         special = _SPECIAL.get((name, len(arguments)))
         if special is not None and not tree.keywords:
             return special(self, arguments)
@@ -201,13 +225,11 @@ class MathWriter:
             return self._write(arguments[0])
         return self._applied(name, arguments, tree.keywords)
 
-    def _applied(
-        self, name: str, arguments: Sequence[ast.expr], keywords: Sequence[ast.keyword]
-    ) -> tuple[str, int]:
+    def _applied(self, name: str, arguments: Sequence[Expr], keywords: Sequence[Keyword]) -> tuple[str, int]:
         """``sin(x)``, upright."""
         given = [self._list(arguments)] if arguments else []
         for keyword in keywords:
-            word = f"<mtext>{escape(keyword.arg or '**')}</mtext>"
+            word = f"<mtext>{escape(keyword.name or '**')}</mtext>"
             given.append(_row(word, _operator("="), self.write(keyword.value)))
         inner = _operator(",").join(given)
         shown = escape(_NAMES.get(name, name))
@@ -216,96 +238,96 @@ class MathWriter:
             ATOM,
         )
 
-    def _list(self, elements: Sequence[ast.expr]) -> str:
+    def _list(self, elements: Sequence[Expr]) -> str:
         return _operator(",").join(self.write(e) for e in elements)
 
 
-Special = Callable[[MathWriter, list[ast.expr]], tuple[str, int]]
+Special = Callable[[MathWriter, list[Expr]], tuple[str, int]]
 
 
-def _over(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
+def _over(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
     return f"<mrow class='conjugate'>{writer.write(arguments[0])}</mrow>", ATOM
 
 
-def _root(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
+def _root(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
     return f"<msqrt>{writer.write(arguments[0])}</msqrt>", ATOM
 
 
-def _inverse_root(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
+def _inverse_root(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
     return f"<mfrac><mn>1</mn><msqrt>{writer.write(arguments[0])}</msqrt></mfrac>", POWER
 
 
-def _reciprocal(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
+def _reciprocal(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
     return f"<mfrac><mn>1</mn>{_one(writer.write(arguments[0]))}</mfrac>", POWER
 
 
-def _squared(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
+def _squared(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
     return f"<msup>{_one(writer.write(arguments[0], ATOM))}<mn>2</mn></msup>", POWER
 
 
-def _powered(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
+def _powered(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
     return writer._power(*arguments)
 
 
 def _exponential(base: str) -> Special:
-    def write(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
+    def write(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
         return f"<msup>{base}{_one(writer.write(arguments[0]))}</msup>", POWER
 
     return write
 
 
 def _between(left: str, right: str) -> Special:
-    def write(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
+    def write(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
         return _row(_operator(left), writer.write(arguments[0]), _operator(right)), ATOM
 
     return write
 
 
 def _raised(sign: str) -> Special:
-    def write(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
+    def write(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
         return f"<msup>{_one(writer.write(arguments[0], ATOM))}<mi>{sign}</mi></msup>", POWER
 
     return write
 
 
-def _where(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
+def _where(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
     test, body, otherwise = arguments
     rows = [(body, test)]
-    while isinstance(otherwise, ast.Call) and _called(otherwise) == "where" and len(otherwise.args) == 3:
-        rows.append((otherwise.args[1], otherwise.args[0]))
-        otherwise = otherwise.args[2]
+    while isinstance(otherwise, Call) and _called(otherwise) == "where" and len(otherwise.arguments) == 3:
+        inner, then, otherwise = otherwise.arguments
+        rows.append((then, inner))
     return writer._case_table(rows, otherwise), ATOM
 
 
-def _masked(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
+def _masked(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
     value, mask, filled = arguments
     return writer._case_table([(filled, mask)], value), ATOM
 
 
 def _joined(sign: str, strength: int) -> Special:
-    def write(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
+    def write(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
         return _row(_operator(sign).join(writer.write(a, strength) for a in arguments)), strength
 
     return write
 
 
-def _negated(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
-    return writer._unary(ast.USub(), arguments[0])
+def _negated(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
+    return writer._unary("-x", arguments[0])
 
 
-def _not(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
-    return writer._unary(ast.Not(), arguments[0])
+def _not(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
+    return writer._unary("not x", arguments[0])
 
 
-def _divided(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
-    return writer._write(ast.BinOp(arguments[0], ast.Div(), arguments[1]))
+def _divided(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
+    return writer._binary(arguments[0], "/", arguments[1])
 
 
-def _nothing(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
+def _nothing(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
     return "<mn>0</mn>", ATOM
 
 
-def _ones(writer: MathWriter, arguments: list[ast.expr]) -> tuple[str, int]:
+def _ones(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
     return "<mn>1</mn>", ATOM
 
 
@@ -346,15 +368,18 @@ _SPECIAL: Mapping[tuple[str, int], Special] = {
 }
 
 
-def _begins_negative(tree: ast.expr) -> bool:
+def _begins_negative(tree: Expr) -> bool:
     """Whether the text of a piece begins with a sign."""
-    while isinstance(tree, ast.BinOp) and not isinstance(tree.op, ast.Div | ast.FloorDiv | ast.Pow):
-        tree = tree.left
-    return isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub)
+    while isinstance(tree, Operation) and tree.symbol in _BINARY:
+        tree = tree.operands[0]
+    return isinstance(tree, Operation) and tree.symbol == "-x"
 
 
-def _called(call: ast.Call) -> str:
-    return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+def _called(call: Call) -> str:
+    match call.function:
+        case Name(name) | Attribute(_, name):
+            return name
+    return ""
 
 
 def _identifier(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from tengen.codegen.annotations import default, parameter_name, return_annotatio
 from tengen.codegen.bindings import Group, exported_name, groups
 from tengen.codegen.derive import result_kind
 from tengen.codegen.gen import declarations_dir
+from tengen.codegen.ir import Expr
 from tengen.codegen.model import Batching, JvpSpec, NodeSpec, Operator, Place, Saved, Variant
 from tengen.codegen.rows import structures
 
@@ -355,7 +355,7 @@ def _tangents(jvp: JvpSpec) -> Iterable[FormulaText]:
         yield FormulaText(_math([f"{name}_t"], formula.tree, formula.text), formula.text)
 
 
-def _math(left: list[str], tree: ast.expr, source: str) -> str:
+def _math(left: list[str], tree: Expr, source: str) -> str:
     written = MathWriter().formula(tree, left)
     return f'<div class="formula" title="{escape(source, quote=True)}">{written}</div>'
 

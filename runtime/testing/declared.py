@@ -6,7 +6,6 @@ added by an edit of YAML without a line of Python.
 
 from __future__ import annotations
 
-import ast
 import functools
 import gc
 import os
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import tengen
+from tengen.codegen import ir
 from tengen.codegen.annotations import default_value
 from tengen.codegen.derive import Derived, derive, result_kind
 from tengen.codegen.diagnostics import DeclarationErrors
@@ -35,6 +35,7 @@ from tengen.codegen.model import (
     Sample,
     Variant,
 )
+from tengen.codegen.python_reader import read_expression
 from tengen.codegen.touched import called_names
 from tengen.generated.backends import BACKENDS
 from tengen.operator import operator as find_operator
@@ -274,8 +275,8 @@ def good_samples(operator: Operator) -> list[Sample]:
 
 
 def _sample(text: str, operator: Operator) -> Sample:
-    call = ast.parse(f"f({text})", mode="eval").body
-    assert isinstance(call, ast.Call)
+    call = read_expression(f"f({text})")
+    assert isinstance(call, ir.Call)
     return Sample(Located(text, operator.place), call)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import math
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import tengen
+from tengen.codegen import ir
 from tengen.codegen.model import Formula, Operator
 from tengen.testing import declared
 from tengen.testing.samples import Call
@@ -84,7 +84,7 @@ def is_a_gradient(name: str) -> bool:
 
 def nothing_but(formula: Formula, function: str) -> bool:
     """Whether a formula is a call of a function with what the formula is given, as it is."""
-    tree = formula.tree.body if isinstance(formula.tree, ast.Expression) else formula.tree
-    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name) or tree.func.id != function:
-        return False
-    return all(isinstance(a, ast.Name) for a in [*tree.args, *(k.value for k in tree.keywords)])
+    match formula.tree:
+        case ir.Call(ir.Name(name), arguments, keywords) if name == function:
+            return all(isinstance(a, ir.Name) for a in [*arguments, *(k.value for k in keywords)])
+    return False

@@ -6,7 +6,6 @@ operator's name, the sample's text and the argument, and is converted to the dty
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 import zlib
@@ -17,8 +16,11 @@ from typing import Any
 import numpy as np
 
 import tengen
+from tengen.codegen import ir
 from tengen.codegen.annotations import default_value
+from tengen.codegen.ir import Constant, Elements, Expr, Name
 from tengen.codegen.model import Argument, Operator, Sample, ScalarType
+from tengen.codegen.python_writer import write
 from tengen.scalar_type import dtype, named
 
 Array = np.ndarray[Any, Any]
@@ -217,10 +219,10 @@ class CallMaker:
     def call(self, operator: Operator, sample: Sample) -> Call:
         """The sample's inputs; what it does not give has its default."""
         arguments = operator.schema.arguments
-        given: dict[str, ast.expr] = {}
-        for argument, node in zip(operator.schema.positional, sample.call.args, strict=False):
+        given: dict[str, Expr] = {}
+        for argument, node in zip(operator.schema.positional, sample.call.arguments, strict=False):
             given[argument.name] = node
-        given.update({str(k.arg): k.value for k in sample.call.keywords})
+        given.update({str(k.name): k.value for k in sample.call.keywords})
         text = str(sample.source.value)
         values = []
         for position, a in enumerate(arguments):
@@ -232,24 +234,24 @@ class CallMaker:
         only = None if sample.dtypes is None else frozenset(self.dtypes[n] for n in sample.dtypes)
         return Call(operator, text, tuple(values), only)
 
-    def _value(self, operator: Operator, argument: Argument, node: ast.expr, seed: int) -> Any:
+    def _value(self, operator: Operator, argument: Argument, node: Expr, seed: int) -> Any:
         interval = _interval(operator.domain.get(argument.name))
         if argument.is_tensor_list:
-            assert isinstance(node, ast.List | ast.Tuple)
-            return [self._tensor(n, interval, seed + 7919 * (i + 1)) for i, n in enumerate(node.elts)]
+            assert isinstance(node, Elements)
+            return [self._tensor(n, interval, seed + 7919 * (i + 1)) for i, n in enumerate(node.elements)]
         if argument.is_tensor:
             return self._tensor(node, interval, seed)
         return _listed(argument, plain(argument, self._evaluate(node)))
 
-    def _tensor(self, node: ast.expr, interval: tuple[float, float], seed: int) -> Any:
-        if isinstance(node, ast.Constant) and node.value is None:
+    def _tensor(self, node: Expr, interval: tuple[float, float], seed: int) -> Any:
+        if node == Constant(None):
             return None
-        if isinstance(node, ast.List):
+        if isinstance(node, Elements):
             return Random(tuple(self._evaluate(node)), *interval, seed)
-        assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        given = [self._evaluate(a) for a in node.args]
+        assert isinstance(node, ir.Call) and isinstance(node.function, Name)
+        given = [self._evaluate(a) for a in node.arguments]
         rng = np.random.default_rng(seed)
-        match node.func.id:
+        match node.function.id:
             case "ints":
                 return Fixed(rng.integers(given[1], given[2], tuple(given[0])))
             case "bools":
@@ -259,14 +261,13 @@ class CallMaker:
             case "posdef" | "distinct" | "detached" as form:
                 return replace(Random(tuple(given[0]), *interval, seed), form=form)
             case "values":
-                keywords = {k.arg: self._evaluate(k.value) for k in node.keywords}
+                keywords = {k.name: self._evaluate(k.value) for k in node.keywords}
                 array = np.array(given[0], dtype=getattr(keywords.get("dtype"), "array_dtype", None))
                 return Fixed(array, follows=array.dtype.kind in "fc" and not keywords)
-        raise AssertionError(f"unknown sample helper {node.func.id}")
+        raise AssertionError(f"unknown sample helper {node.function.id}")
 
-    def _evaluate(self, node: ast.expr) -> Any:
-        code = compile(ast.Expression(ast.fix_missing_locations(node)), "<sample>", "eval")
-        return eval(code, {"__builtins__": {}}, self.names)
+    def _evaluate(self, node: Expr) -> Any:
+        return eval(write(node), {"__builtins__": {}}, self.names)
 
 
 def plain(argument: Argument, value: Any) -> Any:

@@ -6,14 +6,22 @@ import pytest
 
 from tengen.codegen.array_results import ArrayResults, assignments
 from tengen.codegen.gen import declarations_dir, runtime_dir
+from tengen.codegen.ir import Name
 from tengen.codegen.load import load
 from tengen.codegen.model import Primitive
 from tengen.codegen.numbers import with_kept_numbers
+from tengen.codegen.python_reader import read_expression
+from tengen.codegen.python_writer import write
 
 
 @pytest.fixture(scope="module")
 def primitives() -> dict[str, Primitive]:
     return dict(load(declarations_dir(), runtime_dir()).primitives)
+
+
+def rewritten(results: ArrayResults, text: str) -> str | None:
+    found = results.rewritten(read_expression(text))
+    return None if found is None else write(found)
 
 
 @pytest.mark.parametrize(
@@ -33,13 +41,13 @@ def primitives() -> dict[str, Primitive]:
     ],
 )
 def test_texts(primitives: dict[str, Primitive], text: str, expected: str | None) -> None:
-    assert ArrayResults(primitives).rewritten(text) == expected
+    assert rewritten(ArrayResults(primitives), text) == expected
 
 
 def test_what_is_used(primitives: dict[str, Primitive]) -> None:
     results = ArrayResults(primitives)
-    results.rewritten("a * b")
-    results.rewritten("xp.exp(a)")
+    rewritten(results, "a * b")
+    rewritten(results, "xp.exp(a)")
     assert assignments(results.used) == ["_xp_exp = xp.exp", "_xp_multiply = xp.multiply"]
 
 
@@ -63,4 +71,5 @@ def test_what_is_used(primitives: dict[str, Primitive]) -> None:
     ],
 )
 def test_numbers(text: str, expected: str) -> None:
-    assert with_kept_numbers(text, {"a"}, {"n"}, "N", {"exp", "maximum"}) == expected
+    found = with_kept_numbers(read_expression(text), {Name("a")}, {"n"}, Name("N"), {"exp", "maximum"})
+    assert write(found) == expected

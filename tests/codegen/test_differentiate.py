@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import shutil
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from tengen.codegen.expression import Underivable
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.load import load
 from tengen.codegen.model import Declarations, Derivative, Formula, Kernel, Located, Operator, Place
+from tengen.codegen.python_reader import read_expression
 from tengen.codegen.schema import parse_schema
 
 
@@ -23,7 +23,7 @@ def declared() -> Declarations:
 
 
 def formula(text: str) -> Formula:
-    return Formula(Located(text, Place("test.yaml", 1, 1)), ast.parse(text, mode="eval").body)
+    return Formula(Located(text, Place("test.yaml", 1, 1)), read_expression(text))
 
 
 def derivative(

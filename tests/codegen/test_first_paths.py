@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 
 import pytest
@@ -12,6 +11,8 @@ from tengen import interception
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.inplace import InplaceWriter
 from tengen.codegen.load import load
+from tengen.codegen.python_reader import read_expression
+from tengen.codegen.python_writer import write
 from tengen.codegen.ufuncs import Ufuncs
 
 
@@ -64,8 +65,8 @@ def test_keywords_mean_the_same_on_both_paths() -> None:
 def written(text: str) -> str | None:
     writer = InplaceWriter.__new__(InplaceWriter)
     writer.ufuncs = Ufuncs(load(declarations_dir(), runtime_dir()).primitives)
-    found = writer._written(ast.parse(text, mode="eval").body)
-    return None if found is None else ast.unparse(found)
+    found = writer._written(read_expression(text))
+    return None if found is None else write(found)
 
 
 @pytest.mark.parametrize(

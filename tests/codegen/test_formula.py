@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-
 import pytest
 
 from tengen.codegen.diagnostics import Report
 from tengen.codegen.formula import Saved, as_text, length_of, parse_formula, place_of, saved
+from tengen.codegen.ir import Name, walk
 from tengen.codegen.model import Formula, Located, Operator, Place
 from tengen.codegen.read import read_yaml
 from tengen.codegen.schema import parse_schema
@@ -67,7 +66,7 @@ def test_places_inside_of_folded_text() -> None:
     assert root is not None
     made = parse_formula(root.value["a"], Report())
     assert made is not None
-    name = next(n for n in ast.walk(made.tree) if getattr(n, "id", "") == "slef")
+    name = next(n for n in walk(made.tree) if n == Name("slef"))
     assert str(place_of(made, name)) == "f.yaml:3:5" and length_of(made, name) == 4
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-
 import pytest
 
 from tengen.codegen.gen import declarations_dir, runtime_dir
+from tengen.codegen.ir import Name, walk
 from tengen.codegen.library import index
 from tengen.codegen.load import load
 from tengen.codegen.model import Declarations, Formula, Kernel, Located, Place
 from tengen.codegen.onnx_forms import NoForm, derived_symbolic
+from tengen.codegen.python_reader import read_expression
 from tengen.codegen.schema import parse_schema
 
 NATIVE = {"scaled": "pointwise.scaled", "power": "pointwise.power", "polygamma": "special.polygamma"}
@@ -24,13 +24,13 @@ def declared() -> Declarations:
 def symbolic(declared: Declarations, arguments: str, kernel: str, opmath: bool = True, **calls: str) -> str:
     """What is written of a kernel."""
     located = Located(kernel, Place("test.yaml", 1, 1))
-    formula = Formula(located, ast.parse(kernel, mode="eval").body)
+    formula = Formula(located, read_expression(kernel))
     names = formula.names()
     made = Kernel(formula, None, {n: f for n, f in {**NATIVE, **calls}.items() if n in names})
     functions = index(runtime_dir(), "onnx", None, "symbolics*.py")
     schema = parse_schema(f"f({arguments}) -> Tensor")
     rule = derived_symbolic(schema, {"CPU": made}, opmath, declared.primitives, functions)
-    assert set(rule.calls) <= {n.id for n in ast.walk(rule.formula.tree) if isinstance(n, ast.Name)}
+    assert set(rule.calls) <= {n.id for n in walk(rule.formula.tree) if isinstance(n, Name)}
     return rule.formula.text
 
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import ast
-
 import numpy as np
 import pytest
 
 from tengen.codegen.blocks import Weigher, call_of, function_of
 from tengen.codegen.gen import declarations_dir, runtime_dir
+from tengen.codegen.ir import Expr, Name
 from tengen.codegen.load import load
 from tengen.codegen.optimise import inlined, scratched, shared
+from tengen.codegen.python_reader import read_expression
+from tengen.codegen.python_writer import write
 
 ARRAYS = frozenset({"a", "b", "c", "grad", "result"})
 PRIMITIVES = load(declarations_dir(), runtime_dir()).primitives
 
 
-def tree(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
+def tree(text: str) -> Expr:
+    return read_expression(text)
 
 
 # -- what is computed once ---------------------------------------------------------------------
@@ -46,15 +47,15 @@ def tree(text: str) -> ast.expr:
 )
 def test_shared(given: str, names: list[str], values: list[str]) -> None:
     named, found = shared([tree(text) for text in given.split(" ; ")], ARRAYS)
-    assert [f"{name} = {ast.unparse(value)}" for name, value in named] == names
-    assert [ast.unparse(value) for value in found] == values
+    assert [f"{name} = {write(value)}" for name, value in named] == names
+    assert [write(value) for value in found] == values
 
 
 def test_inlined_is_the_inverse() -> None:
     text = "xp.exp(a * b) + xp.exp(a * b) * (a * b)"
     named, (value,) = shared([tree(text)], ARRAYS)
     assert len(named) == 2
-    assert ast.unparse(inlined(named, value)) == text
+    assert write(inlined(named, value)) == text
 
 
 # -- memory that is given ------------------------------------------------------------------------
@@ -102,7 +103,7 @@ def test_inlined_is_the_inverse() -> None:
 )
 def test_scratched(given: str, expected: str, scratch: int) -> None:
     found, names = scratched(tree(given), ARRAYS, PRIMITIVES)
-    assert ast.unparse(found) == expected
+    assert write(found) == expected
     assert names == [f"s{i}" for i in range(scratch)]
 
 
@@ -116,7 +117,7 @@ def test_scratched_text_computes_the_same(text: str) -> None:
     a, b, c = rng.uniform(0.5, 2, (3, 7))
     given = {"xp": np, "a": a, "b": b, "c": c}
     expected = eval(text, given)
-    code = compile(ast.unparse(found), "<test>", "eval")
+    code = compile(write(found), "<test>", "eval")
     without = eval(code, given | dict.fromkeys(["out", *names]))
     assert np.array_equal(without, expected)
     memory = {name: np.full(7, np.nan) for name in names}
@@ -163,4 +164,5 @@ def test_what_is_worth_blocks(text: str, worth: bool) -> None:
 )
 def test_calls_in_blocks(parameters: list[str], text: str, expected: str) -> None:
     function, scratch = function_of(parameters, tree(text), ARRAYS, PRIMITIVES)
-    assert call_of("run", function, parameters, "", scratch) == expected
+    call = call_of(Name("run"), function, [Name(p) for p in parameters], "", scratch)
+    assert write(call) == expected

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-
 import pytest
 
+from tengen.codegen.ir import Expr
+from tengen.codegen.python_reader import read_expression
+from tengen.codegen.python_writer import write
 from tengen.codegen.tangents import Conjugates, real, shared_calls, terms
 
 
-def tree(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
+def tree(text: str) -> Expr:
+    return read_expression(text)
 
 
 CONJUGATES = Conjugates(frozenset({"alpha"}), frozenset({"dim"}), {"exp", "where"})
@@ -35,11 +36,11 @@ CONJUGATES = Conjugates(frozenset({"alpha"}), frozenset({"dim"}), {"exp", "where
     ],
 )
 def test_conjugates(formula: str, expected: str) -> None:
-    assert ast.unparse(CONJUGATES.of(tree(formula))) == expected
+    assert write(CONJUGATES.of(tree(formula))) == expected
 
 
 def test_what_is_never_complex_has_none() -> None:
-    assert ast.unparse(real(tree("f(t.conj(), x.conj().conj()).conj() + x.conj_physical()"))) == (
+    assert write(real(tree("f(t.conj(), x.conj().conj()).conj() + x.conj_physical()"))) == (
         "f(t, x) + x.conj_physical()"
     )
 
