@@ -6,13 +6,13 @@ in place, the Node of every derivative with what it saves, and the forward-mode 
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from .differentiate import differentiate
 from .formula import METADATA, result_numbers, saved
+from .ir import Attribute, Call, Name
 from .model import (
     Alias,
     Argument,
@@ -30,6 +30,7 @@ from .model import (
     Schema,
     Variant,
 )
+from .python_writer import write
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +166,12 @@ def _inplace_alias(operator: Operator, name: OperatorName, in_place: Collection[
     """``greater_``, where ``greater`` is ``self.gt(other)``: ``self.gt_(other)``; None for others."""
     kernel = operator.kernels.get("CompositeImplicitAutograd")
     match None if kernel is None or kernel.function is not None else kernel.formula.tree:
-        case ast.Call(ast.Attribute(ast.Name(first), method), arguments, keywords) if (
+        case Call(Attribute(Name(first), method), arguments, keywords) if (
             first == operator.schema.arguments[0].name and f"{method}_" in in_place
         ):
             assert kernel is not None
-            call = ast.Call(ast.Attribute(ast.Name(first), f"{method}_"), arguments, keywords)
-            text = ast.unparse(call)
-            formula = Formula(replace(kernel.formula.source, value=text), ast.parse(text, mode="eval").body)
+            call = Call(Attribute(Name(first), f"{method}_"), arguments, keywords)
+            formula = Formula(replace(kernel.formula.source, value=write(call)), call)
             written = replace(kernel, formula=formula)
         case _:
             return None
