@@ -15,6 +15,7 @@ from types import FunctionType, TracebackType
 from typing import Any, Final, TypeVar
 
 from tengen.interception import active
+from tengen.thread_state import carried
 
 _F = TypeVar("_F")
 #: CO_VARARGS and CO_VARKEYWORDS: importing inspect for them would take longer than all of this.
@@ -35,7 +36,7 @@ class _State(threading.local):
     outside: int | None = None
 
 
-state = _State()
+state = carried(_State())
 
 #: The class of plain tensors; handed over by ``tengen.bindings``.
 _plain: Any = None

@@ -8,8 +8,9 @@ empty. Whatever enters this list sees every call of an operator, newest first.
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
+
+from tengen.thread_state import here
 
 if TYPE_CHECKING:
     from tengen.autograd.linear import LinearMap
@@ -80,7 +81,7 @@ class Layer:
 
     def enter(self) -> None:
         """Begin to see the operators of this thread; not so if an interrupt comes in between."""
-        self.thread = get_ident()
+        self.thread = here.ident
         position = len(active)
         while not self.observer and position and getattr(active[position - 1], "observer", False):
             position -= 1
@@ -130,7 +131,7 @@ class Layer:
 
 def layers() -> tuple[Interceptor, ...]:
     """The interceptors of this thread, the newest last: a snapshot, for the list is of all threads."""
-    thread = get_ident()
+    thread = here.ident
     return tuple([found for found in active if getattr(found, "thread", thread) == thread])
 
 

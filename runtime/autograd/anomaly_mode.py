@@ -15,6 +15,7 @@ from tengen.autograd.saved_variable_hooks import new_nodes
 from tengen.interception import active
 from tengen.program_frames import program_frames
 from tengen.tensor_base import TensorBase
+from tengen.thread_state import carried
 
 
 class _Running(threading.local):
@@ -23,7 +24,7 @@ class _Running(threading.local):
     node: Node | None = None
 
 
-_running = _Running()
+_running = carried(_Running())
 
 
 def is_anomaly_enabled() -> bool:
@@ -44,14 +45,6 @@ def _switch(enabled: bool, check_nan: bool) -> None:
         active.remove(_intercept)
 
 
-def _restore(previous: tuple[bool, bool]) -> None:
-    try:
-        _switch(*previous)
-    except BaseException:  # an interrupt before it has
-        _switch(*previous)
-        raise
-
-
 class set_detect_anomaly:  # the user's spelling
     """Switch anomaly mode on or off: at once when called, undone at the end when used with ``with``."""
 
@@ -64,7 +57,11 @@ class set_detect_anomaly:  # the user's spelling
         pass
 
     def __exit__(self, *_: object) -> None:
-        _restore(self.previous)
+        try:
+            _switch(*self.previous)
+        except BaseException:  # an interrupt before it has
+            _switch(*self.previous)
+            raise
 
 
 class detect_anomaly:  # the user's spelling
@@ -92,7 +89,11 @@ class detect_anomaly:  # the user's spelling
             raise
 
     def __exit__(self, *_: object) -> None:
-        _restore(self.previous)
+        try:
+            _switch(*self.previous)
+        except BaseException:  # an interrupt before it has
+            _switch(*self.previous)
+            raise
 
 
 # -- the forward pass --------------------------------------------------------------------

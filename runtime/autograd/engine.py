@@ -29,6 +29,7 @@ from tengen.declared_at import note_derivative
 from tengen.function_dispatch import enter_engine
 from tengen.function_dispatch import state as overrides
 from tengen.interception import Layer, active, gradients_are_seen
+from tengen.thread_state import call_elsewhere, stack_is_deep
 
 
 def execute(
@@ -45,13 +46,16 @@ def execute(
     ``accumulate`` is False, the gradients arriving at these edges are returned instead, as
     Tensors, None where nothing arrived.
     """
+    outer = current.task
+    if outer is not None and stack_is_deep():  # a pass within a pass
+        return call_elsewhere(partial(execute, roots, grads, keep_graph, create_graph, inputs, accumulate))
     over_tensors = create_graph or (bool(active) and gradients_are_seen())
     over_tensors = over_tensors or any([getattr(g, "wraps", False) for g in grads])
     values = tuple(grads) if over_tensors else tuple([g._array for g in grads])
     root = GraphRoot(tuple(roots), values)
     del values
     task = GraphTask(root, keep_graph, over_tensors, inputs, accumulate)
-    before, outer, overriding = grad_mode.enabled, current.task, enter_engine()
+    before, overriding = grad_mode.enabled, enter_engine()
     grad_mode.enabled = create_graph and not grad_mode.inference
     current.task = task
     try:

@@ -34,6 +34,7 @@ from tengen.autograd.saved_variable import alias
 from tengen.autograd.view import as_view, differentiable
 from tengen.interception import Layer, active, layers
 from tengen.tensor_base import TensorBase
+from tengen.thread_state import carried
 
 if TYPE_CHECKING:
     from tengen.autograd.linear import LinearMap
@@ -61,7 +62,7 @@ class ForwardMode(threading.local):
         return self.enabled and not grad_mode.inference
 
 
-forward_mode = ForwardMode()
+forward_mode = carried(ForwardMode())
 
 
 def levels() -> list[ForwardLevel]:

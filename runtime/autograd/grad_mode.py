@@ -12,6 +12,8 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, TypeVar
 
+from tengen.thread_state import carried
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _CO_GENERATOR = 0x20  # inspect.CO_GENERATOR
@@ -35,7 +37,7 @@ class GradMode(threading.local):
 
 
 #: The one instance. Generated code holds it and reads ``grad_mode.enabled``.
-grad_mode = GradMode()
+grad_mode = carried(GradMode())
 
 
 def is_grad_enabled() -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from tengen.autograd.edge import Edge
 from tengen.autograd.node import LEAF_SEQUENCE_NR, Node
 from tengen.interception import Layer, active, observers
+from tengen.thread_state import carried
 
 
 class CurrentTask(threading.local):
@@ -17,7 +18,7 @@ class CurrentTask(threading.local):
     task: GraphTask | None = None
 
 
-current = CurrentTask()
+current = carried(CurrentTask())
 
 
 class Capture:

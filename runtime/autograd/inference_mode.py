@@ -15,6 +15,7 @@ from typing import Any
 
 from tengen.autograd.grad_mode import ContextDecorator, grad_mode
 from tengen.tensor_base import TensorBase
+from tengen.thread_state import here
 
 _SAVED = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
@@ -47,9 +48,9 @@ class Use:
         with self.lock:
             if grad_mode.depth:
                 self.ever = True
-                self.threads.add(threading.get_ident())
+                self.threads.add(here.ident)
             else:
-                self.threads.discard(threading.get_ident())
+                self.threads.discard(here.ident)
             inside = bool(self.threads)
             if inside is not self.told:
                 self.tell(inside)

@@ -18,6 +18,7 @@ from tengen.autograd.profiler_memory import MemoryLog, Owners
 from tengen.interception import Layer
 from tengen.program_frames import program_frames
 from tengen.tensor_base import TensorBase
+from tengen.thread_state import carried, here
 
 #: What an event is of, as PyTorch numbers it (RecordScope).
 FUNCTION, BACKWARD_FUNCTION, USER_SCOPE = 0, 1, 7
@@ -44,7 +45,7 @@ class _Thread(threading.local):
         self.name = threading.current_thread().name
 
 
-_thread = _Thread()
+_thread = carried(_Thread())
 
 
 class Record:
@@ -198,7 +199,7 @@ class AllThreadsRecorder(Recorder):
 
     @property
     def thread(self) -> int:
-        return threading.get_ident()
+        return here.ident
 
     @thread.setter
     def thread(self, value: int) -> None:

@@ -18,6 +18,7 @@ from tengen.autograd.saved_variable import FREED, PackedBase, alias
 from tengen.function_dispatch import users_level
 from tengen.interception import active
 from tengen.tensor_base import TensorBase
+from tengen.thread_state import carried, here
 
 
 class HookPair(NamedTuple):
@@ -34,7 +35,7 @@ class HookState(threading.local):
     disabled: str | None = None
 
 
-state = HookState()
+state = carried(HookState())
 
 
 class Packed(PackedBase):
@@ -263,9 +264,9 @@ def _watch() -> None:
     """Let operators be seen here as long as there are hooks in some thread; once more changes nothing."""
     with _lock:
         if state.stack:
-            _watched.add(threading.get_ident())
+            _watched.add(here.ident)
         else:
-            _watched.discard(threading.get_ident())
+            _watched.discard(here.ident)
         if not _watched and _intercept in active:
             active.remove(_intercept)
         elif _watched and _intercept not in active:

@@ -20,6 +20,7 @@ from tengen.onnx.errors import OnnxExporterError, Unsupported
 from tengen.onnx.sizes import Axis, dynamic, plain, terms_of
 from tengen.scalar_type import bool_, from_array_dtype, int64
 from tengen.scalar_type import dtype as DType
+from tengen.thread_state import carried
 
 
 class Ref:
@@ -91,7 +92,7 @@ class Onnx:
 #: What symbolics are written with.
 onnx = Onnx()
 
-_local = threading.local()
+_local = carried(threading.local())
 
 
 def current() -> Builder:

@@ -22,6 +22,7 @@ from tengen.autograd.saved_variable_hooks import state as hooks
 from tengen.func import grad, hessian, jacrev, jvp, vmap
 from tengen.function_dispatch import state as overrides
 from tengen.interception import active
+from tengen.thread_state import call_elsewhere
 from tengen.utils.checkpoint import checkpoint
 
 use = importlib.import_module("tengen.autograd.inference_mode").use
@@ -153,6 +154,7 @@ PROGRAMS: dict[str, Callable[[tg.Tensor], Any]] = {
     "jvp": lambda x: jvp(lambda a: (a * a).sum(), (x.detach(),), (x.detach(),))[1],
     "jacrev": lambda x: jacrev(lambda a: a * a)(x.detach()[0]),
     "hessian": lambda x: hessian(lambda a: (a * a * a).sum())(x.detach()[0, :2]),
+    "another thread": lambda x: call_elsewhere(lambda: twice(x)),
     "trace": lambda x: tg.jit.trace(lambda a: a * a + 1, (x.detach(),))(x.detach()),
 }
 

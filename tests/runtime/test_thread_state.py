@@ -1,0 +1,218 @@
+"""Calls in another thread that are made as if in the caller's: what is there, what comes back, how they end."""
+
+from __future__ import annotations
+
+import contextvars
+import gc
+import importlib
+import pkgutil
+import signal
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tengen as tg
+from tengen import thread_state
+from tengen.autograd import forward_ad
+from tengen.autograd.graph import disable_saved_tensors_hooks, saved_tensors_hooks
+from tengen.autograd.graph_task import current
+from tengen.autograd.profiler import profile, record_function
+from tengen.autograd.saved_variable_hooks import state as hooks
+from tengen.func import grad, vmap
+from tengen.function_dispatch import at_level
+from tengen.function_dispatch import state as overrides
+from tengen.interception import active, layers
+from tengen.thread_state import call_elsewhere
+
+
+def test_all_state_of_a_thread_goes_along() -> None:
+    for found in pkgutil.walk_packages(tg.__path__, "tengen."):
+        if not found.name.startswith(("tengen.codegen", "tengen.__main__")):
+            importlib.import_module(found.name)
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("tengen")]
+    states = {
+        id(value): f"{module.__name__}.{name}"
+        for module in modules
+        for name, value in list(vars(module).items())
+        if isinstance(value, threading.local)
+    }
+    own = {"tengen.optim.blocks._scratch", "tengen.native.parallel._here"}  # of kernels, which call nobody
+    assert own <= set(states.values())
+    assert {i for i, name in states.items() if name not in own} == {id(s) for s in thread_state._carried}, states
+
+
+class Seen(tg.overrides.TengenFunctionMode):
+    def __tengen_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+#: Each context, and a function that tells whether it is entered.
+STATES: dict[str, tuple[Callable[[], AbstractContextManager[Any]], Callable[[], Any]]] = {
+    "no_grad": (tg.no_grad, tg.is_grad_enabled),
+    "inference mode": (tg.inference_mode, lambda: (tg.is_inference_mode_enabled(), tg.ones(1).is_inference())),
+    "multithreading": (
+        lambda: tg.autograd.set_multithreading_enabled(False),
+        tg.autograd.is_multithreading_enabled,
+    ),
+    "hooks of saved tensors": (lambda: saved_tensors_hooks(lambda t: t, lambda t: t), lambda: hooks.stack),
+    "no such hooks": (lambda: disable_saved_tensors_hooks("none"), lambda: hooks.disabled),
+    "a dual level": (
+        forward_ad.dual_level,
+        lambda: (
+            layers(),
+            len(layers()) and forward_ad.unpack_dual(forward_ad.make_dual(tg.ones(1), tg.ones(1)) * 2)[1],
+        ),
+    ),
+    "a profiler": (profile, layers),
+    "overrides": (lambda: at_level(2), lambda: overrides.level),
+    "modes": (Seen, lambda: overrides.modes),
+    "numpy's errors": (lambda: np.errstate(over="ignore"), np.geterr),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_state_is_the_callers(name: str) -> None:
+    enter, look = STATES[name]
+    thread = threading.get_ident()
+    outside = repr(look())
+    with enter():
+        inside = repr(look())
+        assert inside != outside
+        found = call_elsewhere(lambda: (repr(look()), threading.get_ident() != thread))
+        assert found == (inside, True)
+        assert repr(look()) == inside
+    assert repr(look()) == repr(call_elsewhere(look)) == outside
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_what_is_entered_and_left_there_leaves_nothing(name: str) -> None:
+    enter, look = STATES[name]
+    before = repr(look()), len(active)
+
+    def call() -> str:
+        with enter():
+            return repr(look())
+
+    with enter():
+        inside = repr(look())
+    assert call_elsewhere(call)[:20] == inside[:20]
+    assert (repr(look()), len(active)) == before
+    with enter():
+        held = repr(look()), len(active)
+        with suppress(RuntimeError):  # some do not nest
+            call_elsewhere(call)
+        assert (repr(look()), len(active)) == held
+    assert (repr(look()), len(active)) == before
+
+
+def test_what_is_changed_there_is_the_callers() -> None:
+    variable = contextvars.ContextVar("variable", default=0)
+    variable.set(1)
+
+    def call() -> int:
+        before = variable.get()
+        variable.set(2)
+        tg.set_grad_enabled(False)
+        return before
+
+    try:
+        assert call_elsewhere(call) == 1
+        assert (variable.get(), tg.is_grad_enabled()) == (2, False)
+    finally:
+        tg.set_grad_enabled(True)
+
+
+def test_transforms_go_on() -> None:
+    x = tg.tensor([1.0, 2.0, 3.0])
+
+    def cube(a: tg.Tensor) -> tg.Tensor:
+        return call_elsewhere(lambda: a**3).sum()
+
+    assert tg.equal(grad(cube)(x), 3 * x**2)
+    assert tg.equal(vmap(grad(cube))(x), 3 * x**2)
+    assert tg.equal(tg.func.jvp(cube, (x,), (tg.ones(3),))[1], (3 * x**2).sum())
+
+
+def test_a_profile_is_one_threads() -> None:
+    x = tg.ones(2)
+    with profile() as p, record_function("outer"):
+        call_elsewhere(x.exp)
+    (outer,) = [event for event in p.function_events if event.name == "outer"]
+    assert [event.name for event in outer.cpu_children] == ["tengen::exp"]
+
+
+def test_errors_arrive_and_keep_nothing() -> None:
+    class Kept:
+        pass
+
+    kept = Kept()
+    ref = weakref.ref(kept)
+
+    def fail(kept: Kept) -> None:
+        raise KeyError("there")
+
+    gc.disable()
+    try:
+        try:
+            call_elsewhere(lambda: fail(kept))
+        except KeyError as error:
+            found = str(error)
+        assert found == "'there'"
+        assert tg.is_grad_enabled()
+        del kept
+        assert ref() is None
+    finally:
+        gc.enable()
+
+
+def test_results_are_not_kept() -> None:
+    class Result:
+        pass
+
+    ref = weakref.ref(call_elsewhere(Result))
+    assert ref() is None
+
+
+def test_without_threads_the_call_is_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    assert call_elsewhere(threading.get_ident) == threading.get_ident()
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals of threads")
+@pytest.mark.parametrize("depth", [1, 3])
+def test_an_interrupt_ends_the_call(depth: int) -> None:
+    """Ctrl-C comes to the main thread, which waits; the call that it waits for ends with it."""
+    main = threading.main_thread().ident
+    assert main == threading.get_ident()
+    ended: list[str] = []
+
+    def call(left: int) -> None:
+        if left:
+            return call_elsewhere(lambda: call(left - 1))
+        try:
+            signal.pthread_kill(main, signal.SIGINT)
+            end = time.monotonic() + 60
+            while time.monotonic() < end:
+                time.sleep(0.001)
+            ended.append("never interrupted")
+        except KeyboardInterrupt:
+            ended.append("interrupted")
+            raise
+
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        call(depth)
+    assert ended == ["interrupted"]
+    assert threading.active_count() <= before + depth  # they end, if they have not yet
+    assert not thread_state._Errand.waiting
+    assert current.task is None
