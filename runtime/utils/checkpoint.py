@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 from tengen.autograd import Function, backward
 from tengen.autograd.edge import gradient_edge
 from tengen.autograd.grad_mode import enable_grad, is_grad_enabled
-from tengen.autograd.graph_task import GraphTask, current
+from tengen.autograd.graph_task import current
 from tengen.autograd.saved_variable import alias, unpack_tensor
 from tengen.autograd.saved_variable_hooks import Packed, saved_tensors_hooks, state
 from tengen.random import fork_rng, get_rng_state, set_rng_state
 from tengen.tensor_base import TensorBase
+from tengen.thread_state import carried
 from tengen.utils.checkpoint_debug import OperatorLog, explained
 from tengen.utils.selective_checkpoint import (
     CheckpointPolicy,
@@ -28,10 +30,13 @@ __all__ = [
     "CheckpointError",
     "CheckpointFunction",
     "CheckpointPolicy",
+    "GraphExecGroup",
     "SelectiveCheckpointContext",
+    "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
     "create_selective_checkpoint_contexts",
+    "detach_variable",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
@@ -103,9 +108,10 @@ def checkpoint(
 
     ``context_fn`` gives a context for each of the two runs, as ``create_selective_checkpoint_contexts``
     does, which keeps some results; with ``debug`` the error of runs that differ lists the operators of
-    both. Raises ValueError for options that do not go together, and in the backward pass
-    CheckpointError when the runs differ, RuntimeError when the reentrant kind is differentiated
-    by ``autograd.grad``, or for given ``inputs``.
+    both. Raises ValueError for options that do not go together, RuntimeError when the first context
+    suppresses an error, and in the backward pass CheckpointError when the runs differ, or for a value
+    that is asked for a second time, as ``ctx.saved_tensors`` asks; RuntimeError when the reentrant kind is
+    differentiated by ``autograd.grad``, or for given ``inputs``.
     """
     if use_reentrant is None:
         warnings.warn(
@@ -116,16 +122,16 @@ def checkpoint(
             stacklevel=2,
         )
         use_reentrant = True
-    if determinism_check not in ("default", "none"):
-        raise ValueError(
-            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
-        )
     if use_reentrant:
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
         if context_fn is not noop_context_fn or debug:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
+        )
     logs: tuple[OperatorLog, OperatorLog] | None = None
     if debug if _debug is None else _debug:
         if context_fn is not noop_context_fn:
@@ -134,12 +140,51 @@ def checkpoint(
     forward, again = logs or context_fn()
     rng = get_rng_state() if preserve_rng_state else None
     if not is_grad_enabled():
-        with forward:
-            return function(*args, **kwargs)
+        return function(*args, **kwargs)
     stops = early_stop if _early_stop is None else _early_stop
     frame = _Frame(function, args, kwargs, again, rng, stops, determinism_check == "default", logs)
     with saved_tensors_hooks(frame.pack, frame.unpack), forward:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+        frame.complete = True
+    if not frame.complete:
+        raise RuntimeError(
+            "tengen.utils.checkpoint: the forward context provided by context_fn suppressed an exception "
+            "raised during the checkpointed forward. This is not supported because checkpoint cannot return "
+            "a value for a failed forward."
+        )
+    return result
+
+
+class GraphExecGroup:
+    """Inside, several backward passes compute a checkpoint of the other kind anew once, not each of them.
+
+    What two of them both need is an error, CheckpointError, even with ``retain_graph``. ``with
+    GraphExecGroup(): ...``; RuntimeError for one within another.
+    """
+
+    def __enter__(self) -> GraphExecGroup:
+        if _entered.group is not None:
+            raise RuntimeError(
+                f"GraphExecGroup contexts cannot be nested. Already inside group {_entered.group}"
+            )
+        _entered.group = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _entered.group = None
+
+    @classmethod
+    def _get_current_group(cls) -> GraphExecGroup | None:
+        return _entered.group
+
+
+class _Entered(threading.local):
+    """The GraphExecGroup that a thread is in."""
+
+    group: GraphExecGroup | None = None
+
+
+_entered = carried(_Entered())
 
 
 # -- without a backward pass of its own -----------------------------------------------------
@@ -193,8 +238,12 @@ class _Frame:
         #: What was saved in the first run, in order: who stands for it, and what it was like.
         self.holders: list[weakref.ref[_Holder]] = []
         self.metadata: list[tuple[Any, ...]] = []
-        #: What each backward pass has found again.
-        self.found: weakref.WeakKeyDictionary[GraphTask, weakref.WeakKeyDictionary[_Holder, Any]] = (
+        #: Whether the first run has ended; a backward pass within it knows a part of what it saves.
+        self.complete = False
+        #: Whether such a pass has seen more: then the counts say nothing.
+        self.counted = True
+        #: What each backward pass, or group of them, has found again, and not used yet.
+        self.found: weakref.WeakKeyDictionary[Any, weakref.WeakKeyDictionary[_Holder, Any]] = (
             weakref.WeakKeyDictionary()
         )
 
@@ -206,19 +255,21 @@ class _Frame:
         return holder
 
     def unpack(self, holder: _Holder) -> Any:
-        """The tensor that a holder stands for, computed again once in each backward pass."""
-        task = current.task
-        values = None if task is None else self.found.get(task)
-        if values is None or holder not in values:
-            try:
+        """The tensor that a holder stands for, computed again once in each backward pass, and given once."""
+        try:
+            key = _entered.group or current.task
+            values = None if key is None else self.found.get(key)
+            if values is None:
                 values = self._recompute()
-            except CheckpointError as error:
-                if self.logs is None:
-                    raise
-                raise CheckpointError(explained(error, *self.logs)) from None
-            if task is not None:
-                self.found[task] = values
-        return values[holder]
+                if key is not None:
+                    self.found[key] = values
+            if holder not in values:
+                raise CheckpointError(_GIVEN.format(_OVERLAP if _entered.group else ""))
+            return values.pop(holder)
+        except CheckpointError as error:
+            if self.logs is None:
+                raise
+            raise CheckpointError(explained(error, *self.logs)) from None
 
     def _recompute(self) -> weakref.WeakKeyDictionary[_Holder, Any]:
         values: weakref.WeakKeyDictionary[_Holder, Any] = weakref.WeakKeyDictionary()
@@ -227,7 +278,10 @@ class _Frame:
         def pack(tensor: Any) -> Any:
             kept = tensor.detach()
             index = len(metadata)
-            if index == len(self.holders):
+            if index >= len(self.holders):
+                if not self.complete:
+                    self.counted = False
+                    return kept
                 raise CheckpointError(
                     "tengen.utils.checkpoint: trying to save more tensors during recomputation than during "
                     "the original forward pass."
@@ -252,6 +306,8 @@ class _Frame:
 
     def _check(self, found: list[tuple[Any, ...]]) -> None:
         """Raise CheckpointError when the second run did not save what the first did."""
+        if not self.counted:
+            return
         if len(found) != len(self.metadata):
             raise CheckpointError(
                 "tengen.utils.checkpoint: A different number of tensors was saved during the original "
@@ -263,14 +319,24 @@ class _Frame:
         wrong = [
             f"tensor at position {i}:\nsaved metadata: {_described(old)}\n"
             f"recomputed metadata: {_described(new)}"
-            for i, (old, new) in enumerate(zip(self.metadata, found, strict=True))
-            if old != new
+            for i, (old, new, holder) in enumerate(zip(self.metadata, found, self.holders, strict=True))
+            if old != new and holder() is not None  # else a pass within the first run has had it
         ]
         if wrong:
             raise CheckpointError(
                 "tengen.utils.checkpoint: Recomputed values for the following tensors have different "
                 "metadata than during the forward pass.\n" + "\n".join(wrong)
             )
+
+
+_GIVEN = (
+    "tengen.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. {}If "
+    "you are calling ctx.saved_tensors in backward, make sure to do so only once."
+)
+_OVERLAP = (
+    "Performing two backward calls that overlap (i.e. require the same saved activation in order to compute "
+    "gradients) is not allowed while under the tengen.utils.checkpoint.GraphExecGroup context. "
+)
 
 
 def _same(value: Any) -> Any:
@@ -289,19 +355,41 @@ def _described(metadata: tuple[Any, ...]) -> dict[str, Any]:
 # -- with a backward pass of its own ----------------------------------------------------------
 
 
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values of a tuple, of Tensors leaves that require gradients if the Tensors do.
+
+    RuntimeError for what is no tuple.
+    """
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
+        )
+    found = []
+    for value in inputs:
+        made = value
+        if isinstance(value, TensorBase):
+            made = value.detach()  # type: ignore[attr-defined]  # of Tensor
+            made.requires_grad = value._requires_grad
+        found.append(made)
+    return tuple(found)
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warn when none of the Tensors among ``inputs`` requires gradients."""
+    if not any(t._requires_grad for t in inputs if isinstance(t, TensorBase)):
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=2
+        )
+
+
 class CheckpointFunction(Function):
     """The reentrant kind: ``backward`` runs the function again, recorded, and then backwards."""
 
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         """``function(*args)``; warns when no argument requires gradients."""
+        check_backward_validity(args)
         tensors = [a for a in args if isinstance(a, TensorBase)]
-        if not any(t._requires_grad for t in tensors):
-            warnings.warn(
-                "None of the inputs have requires_grad=True. Gradients will be None",
-                UserWarning,
-                stacklevel=3,
-            )
         ctx.function = function
         ctx.rng = get_rng_state() if preserve_rng_state else None
         ctx.others = [None if isinstance(a, TensorBase) else a for a in args]
@@ -319,9 +407,8 @@ class CheckpointFunction(Function):
                 "use_reentrant=False, or call .backward() without passing the `inputs` argument."
             )
         args: list[Any] = list(ctx.others)
-        for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
-            args[place] = tensor.detach()
-            args[place].requires_grad = tensor.requires_grad
+        for place, tensor in zip(ctx.places, detach_variable(ctx.saved_tensors), strict=True):
+            args[place] = tensor
         with fork_rng(enabled=ctx.rng is not None), enable_grad():
             if ctx.rng is not None:
                 set_rng_state(ctx.rng)

@@ -14,7 +14,7 @@ import tengen as tg
 
 
 def nested(m: Any, innermost: Callable[[], Any] = lambda: None) -> Any:
-    """A Function whose backward makes and runs a graph of its own, ``left`` times; then ``innermost`` is called."""
+    """A Function whose backward makes and runs a graph, ``left`` times, then calls ``innermost``."""
 
     class Nested(m.autograd.Function):  # type: ignore[misc,name-defined]  # of either library
         @staticmethod

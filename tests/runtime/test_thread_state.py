@@ -1,4 +1,4 @@
-"""Calls in another thread that are made as if in the caller's: what is there, what comes back, how they end."""
+"""Calls in another thread, made as if in the caller's: what is there, what comes back, how they end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def test_all_state_of_a_thread_goes_along() -> None:
     }
     own = {"tengen.optim.blocks._scratch", "tengen.native.parallel._here"}  # of kernels, which call nobody
     assert own <= set(states.values())
-    assert {i for i, name in states.items() if name not in own} == {id(s) for s in thread_state._carried}, states
+    assert {i for i, name in states.items() if name not in own} == {id(s) for s in thread_state._carried}, (
+        states
+    )
 
 
 class Seen(tg.overrides.TengenFunctionMode):
@@ -56,7 +58,10 @@ class Seen(tg.overrides.TengenFunctionMode):
 #: Each context, and a function that tells whether it is entered.
 STATES: dict[str, tuple[Callable[[], AbstractContextManager[Any]], Callable[[], Any]]] = {
     "no_grad": (tg.no_grad, tg.is_grad_enabled),
-    "inference mode": (tg.inference_mode, lambda: (tg.is_inference_mode_enabled(), tg.ones(1).is_inference())),
+    "inference mode": (
+        tg.inference_mode,
+        lambda: (tg.is_inference_mode_enabled(), tg.ones(1).is_inference()),
+    ),
     "multithreading": (
         lambda: tg.autograd.set_multithreading_enabled(False),
         tg.autograd.is_multithreading_enabled,
