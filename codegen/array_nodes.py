@@ -36,7 +36,15 @@ from .ir import (
 )
 from .kernels import ABSOLUTE, module_path
 from .model import Argument, Branch, Gradient, ListType, NodeClass, NodeSpec, Operator, Primitive
-from .nodes import Rewriter, condition_of, edge_of, gradient_statements, results_used, takes_tuple
+from .nodes import (
+    Rewriter,
+    condition_of,
+    edge_of,
+    gradient_statements,
+    results_used,
+    takes_tuple,
+    unpacked_once,
+)
 from .numbers import with_kept_numbers
 from .optimise import Named, inlined, shared
 from .python_reader import read_expression
@@ -87,9 +95,10 @@ class ArrayWriter:
     def node(self, spec: NodeSpec) -> NodeClass | None:
         """The class with ``apply`` over arrays; None when a formula cannot be translated."""
         try:
-            branches = tuple(self._branch(spec, i) for i in range(len(spec.gradients)))
+            found = [self._branch(spec, i) for i in range(len(spec.gradients))]
         except Unsupported:
             return None
+        common, branches = unpacked_once(spec, found)
         names = [f"g{i}" for i in range(len(spec.inputs))]
         returned = ", ".join(
             f"*spread({g}, {edge_of(spec, i)})" if spec.inputs[i].is_tensor_list else g
@@ -101,6 +110,7 @@ class ArrayWriter:
             slots=(),
             parameter="grads" if takes_tuple(spec.operator) else "grad",
             gradients=tuple(names),
+            common=common,
             branches=branches,
             returned=f"({returned}{',' if len(names) == 1 else ''})",
         )
@@ -176,10 +186,9 @@ class ArrayWriter:
         for name in (*kept.tensors, *kept.values):
             slot, local = f"node._{name}", parameter_name(name)
             if str(arguments[name].type) == "Tensor":
-                yield f"storage = {slot}._storage"
                 yield (
-                    f"{local} = {slot}._array if storage is None or storage.version == {slot}_version "
-                    f"else modified({slot}, {slot}_version, node)"
+                    f"{local} = {slot}._array if (storage := {slot}._storage) is None "
+                    f"or storage.version == {slot}_version else modified({slot}, {slot}_version, node)"
                 )
             elif arguments[name].is_tensor_list:
                 yield f"{local} = unpack_arrays({slot}, {slot}_version, node)"

@@ -577,6 +577,7 @@ class NodeClass:
     slots: tuple[str, ...]
     parameter: str  # "grad" or "grads"
     gradients: tuple[str, ...]  # the names set to None first
+    common: tuple[tuple[str, tuple[str, ...]], ...]  # conditions, and what several branches would unpack
     branches: tuple[Branch, ...]
     returned: str
     released: tuple[str, ...] = ()  # the slots whose use after backward is an error

@@ -8,7 +8,8 @@ formulas by ``array_nodes``.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from .annotations import parameter_name
 from .formula import ORIGINAL_SELF, gradient_number, metadata_use, result_numbers, saved
@@ -74,6 +75,27 @@ def condition_of(node: NodeSpec, positions: Iterable[int]) -> str:
     return " or ".join(parts)
 
 
+def unpacked_once(
+    node: NodeSpec, branches: Sequence[Branch]
+) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], tuple[Branch, ...]]:
+    """What several branches unpack, by the condition that one of them runs; and the branches without that.
+
+    A hook that unpacks is called once for each saved value, as in PyTorch.
+    """
+    users: dict[str, list[int]] = {}
+    for number, branch in enumerate(branches):
+        for statement in branch.prepare:
+            users.setdefault(statement, []).append(number)
+    common: dict[str, tuple[str, ...]] = {}
+    for statement, numbers in users.items():
+        if len(numbers) > 1:
+            positions = sorted({i for n in numbers for i in node.gradients[n].inputs})
+            condition = condition_of(node, positions) if len(positions) < len(node.inputs) else ""
+            common[condition] = (*common.get(condition, ()), statement)
+    left = [replace(b, prepare=tuple(s for s in b.prepare if len(users[s]) == 1)) for b in branches]
+    return tuple(common.items()), tuple(left)
+
+
 class Rewriter:
     """Rewrites a formula's names; what it meets is noted for the imports."""
 
@@ -128,7 +150,7 @@ class NodeWriter:
 
     def node(self, spec: NodeSpec) -> NodeClass:
         """The class that applies the formulas to Tensors."""
-        branches = tuple(self._branch(spec, g) for g in spec.gradients)
+        common, branches = unpacked_once(spec, [self._branch(spec, g) for g in spec.gradients])
         slots = [s for saved in spec.saved for s in slots_of(saved)]
         slots += ["num_inputs"] if number_of_gradients(spec.operator) is None else []
         results = any(s.what == "result" for s in spec.saved)
@@ -144,6 +166,7 @@ class NodeWriter:
             slots=tuple(sorted(slots)),
             parameter="grads" if takes_tuple(spec.operator) else "grad",
             gradients=tuple(names),
+            common=common,
             branches=branches,
             returned=f"({returned}{',' if len(names) == 1 else ''})",
             released=released,

@@ -439,7 +439,8 @@ def checkpoint_sequential(
 ) -> Any:
     """Apply ``functions`` one after the other, in ``segments`` checkpoints; the last is run as it is.
 
-    ``functions`` may be a module of layers. Raises ValueError for other keyword arguments.
+    ``functions`` may be a module of layers. Raises ValueError for other keyword arguments, and for more
+    segments than functions.
     """
     if use_reentrant is None:
         warnings.warn(
@@ -454,6 +455,10 @@ def checkpoint_sequential(
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
     steps = list(functions.children() if hasattr(functions, "children") else functions)
     size = len(steps) // segments
+    if size == 0:
+        raise ValueError(
+            f"checkpoint_sequential(): {segments} segments cannot be made of {len(steps)} functions"
+        )
     start = 0
     for _ in range(segments - 1):
         run = _chain(steps[start : start + size])

@@ -35,7 +35,7 @@ Policy = Callable[..., CheckpointPolicy | bool]
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told: whether it is the second run. ``op_output`` is not known to it."""
+    """What a policy is told: the operator's result. It is asked in the first run only."""
 
     __slots__ = ("is_recompute", "op_output")
 
@@ -49,14 +49,16 @@ def create_selective_checkpoint_contexts(
 ) -> tuple[Layer, Layer]:
     """The two contexts of a checkpoint (its ``context_fn``) that keeps the results of some operators.
 
-    A policy is called as ``policy(context, operator, *arguments)`` for every operator that is not
-    made of others, nor a view, nor in place; ``operator.name`` is its full name, ``"mul.Tensor"``. It
-    returns a ``CheckpointPolicy``, or whether to save. A list has what is saved: full names,
-    names of functions (``"mul"``: all of its overloads), or functions themselves (``tengen.mul``).
+    A policy is called as ``policy(context, operator, *arguments)`` after every operator that is not
+    made of others, nor a view, nor in place; ``operator.name`` is its full name, ``"mul.Tensor"``, and
+    ``context.op_output`` its result. It returns a ``CheckpointPolicy``, or whether to save. A list has
+    what is saved: full names, names of functions (``"mul"``: all of its overloads), or functions
+    themselves (``tengen.mul``).
 
     Raises TypeError for a policy that is neither, ValueError for an element that is no operator;
     in the backward pass RuntimeError when a kept result was written to, unless
-    ``allow_cache_entry_mutation``, and for a second one.
+    ``allow_cache_entry_mutation``, in a second one that needs a kept result, and for an operator that the
+    first run has not called, or not so often.
     """
     if isinstance(policy_fn_or_list, (list, tuple, set, frozenset)):
         policy = _policy_of([_name_of(item) for item in policy_fn_or_list])
@@ -64,7 +66,7 @@ def create_selective_checkpoint_contexts(
         policy = policy_fn_or_list
     else:
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
-    kept: dict[str, list[_Kept | None]] = {}
+    kept: dict[str, list[_Kept | str]] = {}
     return _Keeping(policy, kept), _Finding(kept, allow_cache_entry_mutation)
 
 
@@ -94,6 +96,10 @@ def _policy_of(names: Sequence[str]) -> Policy:
     return policy
 
 
+#: What stands for a result that is computed again, and for one that was given.
+_RECOMPUTE, _CONSUMED = "recompute", "consumed"
+
+
 class _Kept(NamedTuple):
     """The results of one operator, and all else that the second run needs of it."""
 
@@ -120,57 +126,59 @@ class _Layer(Layer):
 class _Keeping(_Layer):
     """The first run: keeps what the policy says."""
 
-    def __init__(self, policy: Policy, kept: dict[str, list[_Kept | None]]) -> None:
+    def __init__(self, policy: Policy, kept: dict[str, list[_Kept | str]]) -> None:
         self.policy, self.kept = policy, kept
 
     def run(self, op: Operator, arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> Any:
-        context = SelectiveCheckpointContext(is_recompute=False)
-        wanted = self.policy(context, op, *arguments)
+        before = get_rng_state()
+        result, saved = _observed(arguments, proceed)
+        wanted = self.policy(SelectiveCheckpointContext(is_recompute=False, op_output=result), op, *arguments)
         if isinstance(wanted, CheckpointPolicy):
             wanted = wanted not in _RECOMPUTED
-        kept: _Kept | None = None
-        if wanted:
-            result, kept = _observed(arguments, proceed)
-        else:
-            result = proceed(*arguments)
-        self.kept.setdefault(op.name, []).append(kept)
+        kept = _kept(result, arguments, saved, before) if wanted else None
+        self.kept.setdefault(op.name, []).append(_RECOMPUTE if kept is None else kept)
         return result
 
 
 class _Finding(_Layer):
     """The second run: gives what was kept in the place of what is computed."""
 
-    def __init__(self, kept: dict[str, list[_Kept | None]], mutation: bool) -> None:
+    def __init__(self, kept: dict[str, list[_Kept | str]], mutation: bool) -> None:
         self.kept, self.mutation = kept, mutation
+        #: How often each operator was called.
+        self.calls: dict[str, int] = {}
+
+    def enter(self) -> None:
+        self.calls.clear()
+        super().enter()
 
     def run(self, op: Operator, arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> Any:
-        entries = self.kept.get(op.name)
-        if entries is None:
+        entries = self.kept.get(op.name, [])
+        number = self.calls.get(op.name, 0)
+        self.calls[op.name] = number + 1
+        if number >= len(entries):
             raise RuntimeError(
-                f"{op.name} encountered during the recomputation, but not found among what the original "
-                "forward under selective activation checkpoint has run."
+                f"{op.name} encountered for the {number + 1}th time during the recomputation, but not found "
+                "among what the original forward under selective activation checkpoint has run."
             )
-        if not entries:
+        kept = entries[number]
+        if kept == _CONSUMED:
             raise RuntimeError(
                 "Trying to backward an extra time. You are only allowed to backward once on any region "
                 "computed under selective activation checkpoint."
             )
-        kept = entries.pop(0)
-        if kept is None:
+        if isinstance(kept, str):
             return proceed(*arguments)
+        entries[number] = _CONSUMED
         if not self.mutation and _versions(_tensors(kept.result)) != kept.versions:
             raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
         return _replayed(kept, arguments)
 
 
-def _observed(arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> tuple[Any, _Kept | None]:
-    """Run an operator, and note what it returns and what its Node saves.
-
-    What is saved and is neither an argument nor a result, as an operand that was cast, cannot be
-    found again without a computation: then there is nothing to be kept.
-    """
+def _observed(arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> tuple[Any, list[Any]]:
+    """Run an operator; what it returns, and the arrays that its Node saves."""
     arrays: list[Any] = []
-    hooks, before = state.stack, get_rng_state()
+    hooks = state.stack
     if hooks:
         top = hooks[-1]
 
@@ -183,21 +191,30 @@ def _observed(arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> tuple[
         result = proceed(*arguments)
     finally:
         state.stack = hooks
+    return result, arrays
+
+
+def _kept(result: Any, arguments: tuple[Any, ...], arrays: Sequence[Any], before: Any) -> _Kept | None:
+    """What is kept of an operator that returned ``result`` and whose Node saved ``arrays``.
+
+    What is saved and is neither an argument nor a result, as an operand that was cast, cannot be
+    found again without a computation: then there is nothing to be kept. ``before`` is the state that the
+    generator had.
+    """
     results = _tensors(result)
     places = [_place(array, arguments, results) for array in arrays]
     if None in places or any(out is a for out in results for a in arguments):
-        return result, None
+        return None
     after = get_rng_state()
     changed = after.tolist() != before.tolist()
     plain = _map(result, lambda t: t.detach())
-    kept = _Kept(
+    return _Kept(
         plain,
         _versions(_tensors(plain)),
         tuple(t._requires_grad for t in results),
         tuple(p for p in places if p is not None),
         after if changed else None,
     )
-    return result, kept
 
 
 def _replayed(kept: _Kept, arguments: tuple[Any, ...]) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -253,3 +254,153 @@ def test_what_was_computed_again_is_freed() -> None:
         assert [ref() for ref in kept] == [None, None]
     finally:
         gc.enable()
+
+
+# -- backward passes within, values that are given once, groups -----------------------------------
+
+
+def with_grad_inside(m: Any, x: Any, retain: bool) -> Any:
+    """A function that differentiates what it has saved, and goes on."""
+    y = x.sin()
+    z = y.cos().sum()
+    (g,) = m.autograd.grad(z, x, create_graph=retain)
+    return x.cos() * g
+
+
+@pytest.mark.parametrize("retain", [True, False])
+@pytest.mark.parametrize("early", [True, False])
+def test_grad_within(m: Any, c: Any, early: bool, retain: bool) -> None:
+    x = leaf(m, 0.5, 1.5)
+    (expected,) = m.autograd.grad(with_grad_inside(m, x, retain).sum(), x)
+    run = Counted(lambda x: with_grad_inside(m, x, retain))
+    c.checkpoint(run, x, use_reentrant=False, early_stop=early).sum().backward()
+    assert m.allclose(x.grad, expected)
+    assert run.calls == 3
+
+
+def test_runs_that_differ_while_the_first_goes_on(m: Any, c: Any) -> None:
+    sizes = iter([2, 3, 3])
+
+    def run(x: Any) -> Any:
+        y = m.ones(next(sizes)) * x
+        (g,) = m.autograd.grad((y * y).sum(), x)
+        return x.exp() * g
+
+    with pytest.raises(c.CheckpointError, match="different metadata"):
+        c.checkpoint(run, leaf(m, 1.0), use_reentrant=False)
+
+
+def exp_that_asks_twice(m: Any) -> Any:
+    """A Function whose backward asks for what it has saved twice."""
+
+    class Exp(m.autograd.Function):  # type: ignore[misc,name-defined]  # of either library
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = x.exp()
+            ctx.save_for_backward(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            assert len(ctx.saved_tensors) == 2
+            return g * ctx.saved_tensors[1]
+
+    return Exp.apply
+
+
+@pytest.mark.parametrize("debug", [True, False])
+def test_a_value_is_given_once(m: Any, c: Any, debug: bool) -> None:
+    x = leaf(m, 1.0)
+    exp = exp_that_asks_twice(m)
+    y = c.checkpoint(lambda x: exp(x * 1), x, use_reentrant=False, debug=debug)
+    with pytest.raises(c.CheckpointError, match=r"already unpacked once|while unpacking"):
+        y.sum().backward()
+    y = exp(x * 1)
+    y.sum().backward()
+    assert m.equal(x.grad, y.detach())
+
+
+def test_outside_of_passes_values_are_given_each_time(m: Any, c: Any) -> None:
+    x = leaf(m, 1.0)
+    y = c.checkpoint(lambda x: x.exp(), x, use_reentrant=False)
+    assert m.equal(y.grad_fn._saved_result, y)
+    assert m.equal(y.grad_fn._saved_result, y)
+    y.sum().backward()
+    assert m.equal(x.grad, y.detach())
+
+
+def test_groups_of_passes(m: Any, c: Any) -> None:
+    run = Counted(lambda x: (x.sin(), x.cos()))
+    x = leaf(m, 0.5)
+    a, b = c.checkpoint(run, x, use_reentrant=False, early_stop=False)
+    with c.GraphExecGroup() as group:
+        assert c.GraphExecGroup._get_current_group() is group
+        a.sum().backward()
+        b.sum().backward()
+        with pytest.raises(RuntimeError, match="contexts cannot be nested"), c.GraphExecGroup():
+            pass
+    assert run.calls == 2
+    assert m.allclose(x.grad, x.cos() - x.sin())
+    a, b = c.checkpoint(run, x, use_reentrant=False, early_stop=False)
+    a.sum().backward()
+    b.sum().backward()
+    assert run.calls == 5
+
+
+def test_passes_of_a_group_must_not_overlap(m: Any, c: Any) -> None:
+    a = c.checkpoint(lambda x: x.exp(), leaf(m, 0.5), use_reentrant=False)
+    with c.GraphExecGroup():
+        a.sum().backward(retain_graph=True)
+        with pytest.raises(c.CheckpointError, match="two backward calls that overlap"):
+            a.sum().backward()
+    assert c.GraphExecGroup._get_current_group() is None
+
+
+def test_a_context_that_suppresses_an_error(m: Any, c: Any) -> None:
+    def fail(x: Any) -> Any:
+        raise KeyError("mine")
+
+    def contexts() -> Any:
+        return contextlib.suppress(KeyError), contextlib.nullcontext()
+
+    with pytest.raises(RuntimeError, match="suppressed an exception"):
+        c.checkpoint(fail, leaf(m, 1.0), use_reentrant=False, context_fn=contexts)
+
+
+def test_contexts_are_entered_where_something_is_recorded(m: Any, c: Any) -> None:
+    entered: list[str] = []
+
+    @contextlib.contextmanager
+    def context(name: str) -> Iterator[None]:
+        entered.append(name)
+        yield
+
+    def contexts() -> Any:
+        return context("first"), context("second")
+
+    x = leaf(m, 1.0)
+    c.checkpoint(lambda x: x.exp(), x, use_reentrant=False, context_fn=contexts).sum().backward()
+    assert entered == ["first", "second"]
+    with m.no_grad():
+        c.checkpoint(lambda x: x.exp(), x, use_reentrant=False, context_fn=contexts)
+    assert entered == ["first", "second"]
+
+
+def test_helpers(m: Any, c: Any) -> None:
+    x = leaf(m, 1.0) * 2
+    plain = m.ones(1)
+    found = c.detach_variable((x, 3, plain))
+    assert [getattr(t, "requires_grad", t) for t in found] == [True, 3, False]
+    assert found[0].is_leaf
+    with pytest.raises(RuntimeError, match="Only tuple of tensors is supported"):
+        c.detach_variable([x])
+    with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
+        c.check_backward_validity([plain, 3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        c.check_backward_validity([plain, x])
+
+
+def test_sequences_of_too_many_segments(m: Any, c: Any) -> None:
+    with pytest.raises(ValueError, match=r"must not be zero|segments"):
+        c.checkpoint_sequential([lambda x: x], 2, leaf(m, 1.0), use_reentrant=False)

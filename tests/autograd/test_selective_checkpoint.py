@@ -145,6 +145,36 @@ def test_one_backward_pass_only(m: Any) -> None:
         y.backward()
 
 
+def test_a_policy_sees_results_and_is_asked_once(m: Any) -> None:
+    seen: list[Any] = []
+    policies = importlib.import_module(f"{m.__name__}.utils.checkpoint").CheckpointPolicy
+
+    def policy(context: Any, op: Any, *arguments: Any, **options: Any) -> Any:
+        seen.append((context.is_recompute, context.op_output.tolist()))
+        return policies.PREFER_RECOMPUTE
+
+    x = leaf(m)
+    y = selective(m, policy)(lambda a: (a.sin() * 2).exp(), x)
+    y.sum().backward(retain_graph=True)
+    assert seen[0] == (False, x.sin().tolist())
+    assert seen[-1] == (False, y.tolist())
+    assert len(seen) == 3
+    y.sum().backward()  # nothing was kept, so nothing was used up
+    assert m.allclose(x.grad, 4 * x.cos() * y)
+
+
+def test_a_run_with_more_operators(m: Any) -> None:
+    calls: list[int] = []
+
+    def program(a: Any) -> Any:
+        calls.append(1)
+        return (a.sin().sin() if len(calls) > 1 else a.sin()).exp().cos()
+
+    y = selective(m, ["sin"])(program, leaf(m))
+    with pytest.raises(RuntimeError, match="not found"):
+        y.sum().backward()
+
+
 def test_nothing_stays_active_after_an_error() -> None:
     def program(a: Any) -> Any:
         raise ValueError("inside")
