@@ -314,9 +314,8 @@ def _check_differentiated(tensor: Any) -> None:
 def _edge(tensor: Any) -> Edge:
     if isinstance(tensor, GradientEdge):
         return tensor.node, tensor.output_nr
-    edge = gradient_edge(tensor)
-    assert edge is not None  # it requires gradients
-    return edge
+    # A view that only follows its base has none: no gradient comes to it.
+    return gradient_edge(tensor) or (Node(), 0)
 
 
 def _zeros_like(target: Any, requires_grad: bool) -> Any:

@@ -131,10 +131,12 @@ def copy_like(lib: Any, grad: Any, like: Any) -> Any:
     return copied
 
 
-def new_accumulator(leaf: Any) -> AccumulateGrad:
-    """The accumulator of a leaf, made if there is no live one."""
+def new_accumulator(leaf: Any) -> AccumulateGrad | None:
+    """The accumulator of a leaf, made if there is no live one; None of a view that only follows its base."""
     with _making:  # two threads must not make two: hooks are added to the one that is known
         meta: AutogradMeta = leaf._meta or meta_of(leaf)
+        if meta.follows:
+            return None
         accumulator = meta.live_accumulator()
         if accumulator is None:
             accumulator = meta.accumulator = AccumulateGrad(leaf, meta)

@@ -21,6 +21,7 @@ class AutogradMeta:
     __slots__ = (
         "accumulator",
         "creation",
+        "follows",
         "forward_grad",
         "grad",
         "leaf_extra",
@@ -41,6 +42,8 @@ class AutogradMeta:
         self.name: str | None = None
         self.retains_grad = False
         self.creation = PLAIN_VIEW
+        #: Of a view without a history: it requires gradients only as its base does, and gets none.
+        self.follows = False
         #: The tangents of forward mode.
         self.forward_grad: ForwardGrad | None = None
 

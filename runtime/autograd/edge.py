@@ -25,8 +25,8 @@ def gradient_edge(tensor: Any) -> Edge | None:
     accumulator = None if meta is None else meta.accumulator
     if accumulator.__class__ is AccumulateGrad:
         return (accumulator, 0, tensor)
-    accumulator = new_accumulator(tensor)
-    return (accumulator, 0, accumulator.variable)
+    made = new_accumulator(tensor)
+    return None if made is None else (made, 0, made.variable)
 
 
 def gradient_edges(tensors: Iterable[Any]) -> tuple[Edge | None, ...]:

@@ -11,7 +11,7 @@ from tengen.autograd.autograd_meta import AutogradMeta, meta_of
 from tengen.autograd.edge import Edge
 from tengen.autograd.grad_mode import grad_mode, inside_transform
 from tengen.autograd.hooks import NodeExtra, RemovableHandle, add_hook, add_to, extra_of
-from tengen.autograd.view import StaleView, differentiable
+from tengen.autograd.view import StaleView, differentiable, follow_base
 from tengen.interception import active, tell_handed
 from tengen.storage import Storage, storage_of
 from tengen.tensor_base import TensorBase
@@ -46,6 +46,8 @@ class AutogradProperties(TensorBase):
     def requires_grad(self) -> bool:
         """Whether gradients are computed for this tensor. Settable for leaves only.
 
+        The views of a leaf that were made before it was set require gradients as the leaf does.
+
         Setting it raises RuntimeError for a tensor that was computed, and for dtypes that are
         neither floating point nor complex.
         """
@@ -70,6 +72,8 @@ class AutogradProperties(TensorBase):
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
             )
         self._requires_grad = value
+        if self._storage is not None and self._storage.views:
+            follow_base(self)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set ``requires_grad``, and return the tensor.
@@ -256,9 +260,11 @@ class AutogradProperties(TensorBase):
             # A Node that saved this result must still see writes into it.
             views: Any = storage_of(self).views
             if views is not None:
-                views.detached = True
+                views.waiting = True
         self._edge = None
         self._requires_grad = False
+        if self._storage is not None and self._storage.views:
+            follow_base(self)
         if self._meta is not None:
             self._meta.retains_grad = False
             self._meta.forward_grad = None

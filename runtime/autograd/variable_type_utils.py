@@ -24,10 +24,10 @@ from tengen.autograd.linear import (
 from tengen.autograd.memory_overlap import FREE, NOTHING, check_no_internal_overlap, check_overlap
 from tengen.autograd.node import NotImplementedNode, UndefinedGrad
 from tengen.autograd.view import (
-    cut_views,
     differentiable,
     lose_history,
     modified_message,
+    renew_views,
     rewrite_views,
     set_history,
 )
@@ -112,8 +112,8 @@ def _run_inplace(
         if edge is not None:
             rebase(tensor, edge, own_edge)
             edge[0].result_stored(edge[1], storage)
-        elif storage.views is not None and storage.views.detached:
-            cut_views(tensor)
+        elif storage.views is not None and storage.views.waiting:
+            renew_views(tensor)
     except BaseException as error:
         if edge is not None and not isinstance(error, Exception):  # an interrupt
             lose_history(tensor, op_name, edge)
@@ -258,8 +258,8 @@ def writes_freely(tensor: Any) -> bool:
 def written(tensor: Any) -> Any:
     """``tensor``, after the write that ``begin_write`` has counted."""
     views = tensor._storage.views
-    if views is not None and views.detached:
-        cut_views(tensor)
+    if views is not None and views.waiting:
+        renew_views(tensor)
     return tensor
 
 

@@ -14,6 +14,7 @@ from tengen.autograd.autograd_meta import (
     PLAIN_VIEW,
     meta_of,
 )
+from tengen.autograd.edge import gradient_edge
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.hooks import extra_of
 from tengen.autograd.linear import AsStridedBackward0, Pair, Scatter, Window, window_of
@@ -36,12 +37,12 @@ def bind(tensor: Any) -> None:
 class ViewList(list[weakref.ref[Any]]):
     """Weak references to the live views of a Storage; dead ones are swept out now and then."""
 
-    __slots__ = ("detached", "limit")
+    __slots__ = ("limit", "waiting")
 
     def __init__(self) -> None:
         self.limit = 16
-        #: Whether the base was detached in place, so that its views have a history of their own.
-        self.detached = False
+        #: Whether views have another history than their base, until something is written.
+        self.waiting = False
 
     def sweep(self) -> None:
         """Forget the views that are gone. Amortised over the views made, this costs little."""
@@ -148,17 +149,51 @@ def lose_history(tensor: Any, op_name: str, edge: Any) -> None:
             set_history(lost, (LostHistory(message, edges, lost._array.shape, lost._type), 0))
 
 
-def cut_views(tensor: Any) -> None:
-    """Take its history from each view whose base, detached in place before, was now written to."""
+def follow_base(tensor: Any) -> None:
+    """Let the views of a tensor, or the view that it is, require gradients as the base does.
+
+    This is for views that have no history, and were not made under no_grad; those that require gradients
+    themselves stay as they are.
+    """
     base = tensor if tensor._base is None else tensor._base
-    if base._requires_grad:
-        return
+    views = base._storage.views
+    for ref in tuple(views):
+        view = ref()
+        if view is None or view._base is not base or view._edge is not None:
+            continue
+        own = view._requires_grad and (view is tensor or view._meta is None or not view._meta.follows)
+        follows = not own and base._requires_grad and _may_follow(view)
+        if follows or view._meta is not None:
+            meta_of(view).follows = follows
+        view._requires_grad = own or follows
+        views.waiting = views.waiting or follows
+
+
+def _may_follow(view: Any) -> bool:
+    creation = PLAIN_VIEW if view._meta is None else view._meta.creation
+    return creation not in (NO_GRAD_VIEW, INFERENCE_VIEW) and differentiable(view._type)
+
+
+def renew_views(tensor: Any) -> None:
+    """Give the views that wait for it the history of their base, as there was a write to its memory.
+
+    That is none where the base was detached in place. Where it is a leaf that came to require gradients
+    after the view was made, it leads to the leaf.
+    """
+    base = tensor if tensor._base is None else tensor._base
     for ref in tuple(base._storage.views):
         view = ref()
-        if view is not None and view._base is base and view._edge is not None:
-            view._edge = None
-            view._requires_grad = False
-    base._storage.views.detached = False
+        if view is None or view._base is not base:
+            continue
+        if not base._requires_grad:
+            if view._edge is not None:
+                view._edge = None
+                view._requires_grad = False
+        elif view._meta is not None and view._meta.follows and view._edge is None:
+            place = Pair(window_of(base), window_of(view))
+            edge = gradient_edge(base)
+            set_history(view, (AsStridedBackward0(Scatter(place), edge, view._array.shape, view._type), 0))
+    base._storage.views.waiting = False
 
 
 class StaleView(Error):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tengen.autograd.ownership import is_locals_only
-from tengen.autograd.view import cut_views
+from tengen.autograd.view import renew_views
 from tengen.function_dispatch import without_overrides
 from tengen.optim.blocks import BLOCK, Array, Kernel, run
 from tengen.storage import storage_of
@@ -209,8 +209,8 @@ class Plan:
         for tensor, storage in self.written:
             storage.version += 1
             views = storage.views
-            if views is not None and views.detached:
-                cut_views(tensor)
+            if views is not None and views.waiting:
+                renew_views(tensor)
         for found in self.passes:
             found.run(make, advance, grads)
 
