@@ -90,8 +90,11 @@ def deepcopy_tensor(tensor: Any, memo: dict[int, Any]) -> Any:
     memo[id(tensor)] = made
     if function is rebuild_subclass:
         made.__dict__.update(copy.deepcopy(attributes, memo))
-    if tensor._meta is not None and tensor.grad is not None:
-        made.grad = copy.deepcopy(tensor.grad, memo)
+    if tensor._meta is not None:
+        if tensor._meta.grad_type is not None:
+            made.grad_dtype = tensor.grad_dtype
+        if tensor.grad is not None:
+            made.grad = copy.deepcopy(tensor.grad, memo)
     return made
 
 

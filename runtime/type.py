@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from math import copysign
-from typing import Any
+from typing import Any, ClassVar
 
 from tengen.errors import unsupported
 from tengen.legacy_type_dispatch import Backend, get_type
@@ -84,6 +84,9 @@ class Type:
         "weak",
     )
 
+    #: Whether it stands for any, as only ``AnyDtype`` does.
+    any_dtype: ClassVar[bool] = False
+
     def __init__(self, backend: Backend, scalar_type: dtype, recording: bool) -> None:
         self.backend = backend
         self.scalar_type = scalar_type
@@ -127,6 +130,10 @@ class Type:
         if array.dtype is self.dtype:
             return self
         return self.of(from_array_dtype(array.dtype))
+
+    def accepted(self, array: Any) -> Type:
+        """The Type of which a gradient must be where one of this Type is awaited."""
+        return self
 
     def recorded(self, recording: bool) -> Type:
         """This Type's twin that records, or does not."""

@@ -105,7 +105,7 @@ def test_autograd_names_no_operator() -> None:
     """What it computes with tangents by operators is in two modules beside it; strides are numbers."""
     core = ("autograd", "func", "interception", "program_frames", "promotion", "size", "storage", "tensor")
     core += ("tensor_base", "declared_at", "forward_operators", "function_dispatch", "legacy_type_dispatch")
-    core += ("native.layout", "tangents", "thread_state")
+    core += ("native.layout", "scalar_type", "tangents", "thread_state")
     assert not offenders("runtime/autograd", tuple(f"tengen.{name}" for name in core), ("tengen",))
 
 

@@ -13,6 +13,7 @@ from tengen.autograd.linear import Copy, add_tensors, apply_linear
 from tengen.autograd.node import LEAF_SEQUENCE_NR, Node
 from tengen.autograd.ownership import is_callers_only
 from tengen.native.layout import is_dense
+from tengen.promotion import promote_types
 from tengen.storage import begin_write
 
 _making = threading.Lock()
@@ -35,7 +36,7 @@ class AccumulateGrad(Node):
         self.next_edges = ()
         self.sequence_nr = LEAF_SEQUENCE_NR
         self.shape = variable._array.shape
-        self.type = variable._type
+        self.type = meta.grad_type or variable._type
         self.extra = None if meta.leaf_extra is None else meta.leaf_extra.shared()
         self.leaf = _ref(variable)
         self.pinned = None
@@ -77,8 +78,9 @@ class AccumulateGrad(Node):
                 lib.add_(total._array, grad)
             else:  # a gradient of another type, which its owner allowed, or an inference tensor
                 check_write(total)
+                wide = _common_dtype(total, grad)
                 begin_write(total)
-                lib.copyto(total._array, lib.add(lib.cast(total._array, grad.dtype), grad))
+                lib.copyto(total._array, lib.add(lib.cast(total._array, wide), lib.cast(grad, wide)))
         if self.extra is not None and self.extra.post_accumulate:
             run_post_accumulate(self.extra.post_accumulate, variable)
         return ()
@@ -106,6 +108,12 @@ class AccumulateGrad(Node):
         if self.extra is not None and self.extra.post_accumulate:
             run_post_accumulate(self.extra.post_accumulate, self.variable)
         return ()
+
+
+def _common_dtype(total: Any, grad: Any) -> Any:
+    """The array dtype in which an array is added to a gradient of another scalar type."""
+    kind = total._type
+    return promote_types(kind.scalar_type, kind.of_array(grad).scalar_type).array_dtype
 
 
 def fits(lib: Any, grad: Any, like: Any) -> bool:

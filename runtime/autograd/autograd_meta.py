@@ -24,6 +24,7 @@ class AutogradMeta:
         "follows",
         "forward_grad",
         "grad",
+        "grad_type",
         "leaf_extra",
         "lock",
         "name",
@@ -33,6 +34,8 @@ class AutogradMeta:
     def __init__(self) -> None:
         #: The accumulated gradient of a leaf, or of a tensor that retains it.
         self.grad: Any = None
+        #: The Type of a leaf's gradient, where that was said; None: the leaf's.
+        self.grad_type: Any = None
         #: The AccumulateGrad of a leaf; weakly where that holds the leaf, or is another handle's.
         self.accumulator: AccumulateGrad | weakref.ref[AccumulateGrad] | None = None
         #: Held while something is added to a leaf's ``grad``; made with its first accumulator.
@@ -56,7 +59,7 @@ class AutogradMeta:
         """Tell the accumulator that its leaf has another shape or Type from now on."""
         accumulator = self.live_accumulator()
         if accumulator is not None:
-            accumulator.shape, accumulator.type = shape, type
+            accumulator.shape, accumulator.type = shape, self.grad_type or type
 
 
 def meta_of(tensor: Any) -> AutogradMeta:

@@ -37,6 +37,7 @@ def fit_array(value: Any, shape: Shape, type: Any, source: Node, index: int) -> 
             raise _misfit(value.shape, shape, source, index)
         value = type.backend.lib.sum_to(value, shape)
     if value.dtype is not type.dtype:
+        type = type.accepted(value)
         value = type.backend.lib.cast(value, type.dtype)
     return value
 
@@ -49,7 +50,8 @@ def fit_tensor(value: Any, shape: Shape, type: Any, source: Node, index: int) ->
             raise _misfit(found, shape, source, index)
         value = apply_linear(SumTo(value._type, found, shape), value)
     if value._array.dtype is not type.dtype:
-        value = apply_linear(Cast(value._type, type), value)
+        kind = type.accepted(value._array)
+        value = value if kind is value._type else apply_linear(Cast(value._type, kind), value)
     return value
 
 
@@ -65,7 +67,7 @@ def broadcasts_to(shape: Shape, target: Shape) -> bool:
 def as_array(value: Any, type: Any) -> Any:
     """``value`` as a proper array: a 0-d gradient may be a scalar of the array library."""
     if value.shape == ():
-        return type.backend.lib.full((), value, type.dtype)
+        return type.backend.lib.full((), value, type.of_array(value).dtype)
     return value
 
 

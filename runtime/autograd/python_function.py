@@ -244,6 +244,8 @@ class PyNode(Node):
             raise RuntimeError(
                 f"{what} - expected device {kind.backend.device} but got {gradient._type.backend.device}"
             )
+        if kind.any_dtype:
+            return
         found, wanted = gradient._type.scalar_type, kind.scalar_type
         if not found.is_floating_point and found.is_complex is not wanted.is_complex:
             raise RuntimeError(f"{what} - expected dtype {wanted}, or one like it, but got {found}")

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tengen.autograd.autograd_meta import AutogradMeta, meta_of
 from tengen.autograd.edge import Edge
+from tengen.autograd.grad_dtype import check_grad_dtype, grad_dtype_of, set_grad_dtype
 from tengen.autograd.grad_mode import grad_mode, inside_transform
 from tengen.autograd.hooks import NodeExtra, RemovableHandle, add_hook, add_to, extra_of
 from tengen.autograd.view import StaleView, differentiable, follow_base
 from tengen.interception import active, tell_handed
+from tengen.scalar_type import dtype
 from tengen.storage import Storage, storage_of
 from tengen.tensor_base import TensorBase
 
@@ -106,7 +108,7 @@ class AutogradProperties(TensorBase):
         """The gradient that backward passes have accumulated, or None.
 
         Only leaves get one, and tensors for which ``retain_grad()`` was called. What is assigned
-        must be None or have this tensor's shape, dtype and device.
+        must be None or have this tensor's shape and device, and its ``grad_dtype``.
         """
         meta = self._meta
         found: Tensor | None = None if meta is None else meta.grad
@@ -141,17 +143,26 @@ class AutogradProperties(TensorBase):
                 f"device type '{here.backend.device}'. Please ensure that the gradient and the tensor are on "
                 "the same device"
             )
-        if here.scalar_type is not there.scalar_type:
-            raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{there.scalar_type}' to a tensor with dtype "
-                f"'{here.scalar_type}'. Please ensure that the gradient and the tensor have the same dtype"
-            )
+        check_grad_dtype(self, value)
         if value._array.shape != self._array.shape:
             raise RuntimeError(
                 f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of size "
                 f"'{list(self._array.shape)}'. Please ensure that the gradient and the tensor are the same "
                 "size"
             )
+
+    @property
+    def grad_dtype(self) -> dtype | None:
+        """The dtype that ``grad`` has, into which gradients are cast: by default this tensor's.
+
+        It may be set, also to None: then they keep the dtype that they arrive in, and any may be assigned.
+        Raises RuntimeError for a tensor that is no leaf, and where ``grad`` has another dtype already.
+        """
+        return grad_dtype_of(self)
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: dtype | None) -> None:
+        set_grad_dtype(self, value)
 
     @property
     def grad_fn(self) -> Node | None:

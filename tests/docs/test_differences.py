@@ -130,6 +130,18 @@ x = m.ones(2, requires_grad=True).clone()
 a, b = x.unbind()
 x.mul_(2)
 """
+GRAD_DTYPE = """
+import copy
+x = m.ones(2, requires_grad=True)
+x.grad_dtype = m.float64
+x.grad = m.full((2,), 2.0, dtype=m.float64)
+"""
+ANY_DTYPE = """
+x = m.ones(2, requires_grad=True)
+x.grad_dtype = None
+x.double().sum().backward()
+x.grad.dtype is m.float64
+"""
 LOGICAL_NOT = """
 x = m.ones(2, requires_grad=True)
 y = x * 1
@@ -365,6 +377,8 @@ CLAIMS = [
     Claim("Logical operators in place", LOGICAL_NOT, [0.0, 0.0], [1.0, 1.0]),
     Claim("What may be written to before a backward pass", KRON, RuntimeError, [2.0, 2.0]),
     Claim("Saved tensors detached in place", DETACHED, [8.0, 8.0], RuntimeError),
+    Claim("Dtypes of gradients", GRAD_DTYPE + "copy.deepcopy(x).grad.tolist()", [2.0, 2.0], RuntimeError),
+    Claim("Dtypes of gradients", ANY_DTYPE, True, False),
     Claim("Backward twice", TWICE, [0.0, 2.0, 2.0], RuntimeError),
     *(
         Claim("Derivatives at single points", GRADIENT + program, here, there)
