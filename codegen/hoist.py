@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from .model import Method
+from .methods import AbsentMethod, Method
 
 
 @dataclass(slots=True)
@@ -20,9 +20,6 @@ class ClassNode:
     name: str
     children: list[ClassNode] = field(default_factory=list)
     methods: dict[str, Method] = field(default_factory=dict)
-
-
-ABSENT = "absent"
 
 
 def hoist(node: ClassNode) -> None:
@@ -36,7 +33,7 @@ def hoist(node: ClassNode) -> None:
     for name in names:
         texts = Counter(child.methods[name] for child in node.children if name in child.methods)
         method, count = texts.most_common(1)[0]
-        if method.form == ABSENT or count < 2:
+        if isinstance(method, AbsentMethod) or count < 2:
             continue
         node.methods[name] = method
         for child in node.children:
@@ -44,12 +41,7 @@ def hoist(node: ClassNode) -> None:
             if own == method:
                 del child.methods[name]
             elif own is None:
-                child.methods[name] = absent(method)
-
-
-def absent(method: Method) -> Method:
-    """What stands where a class does not have a method that its mother has."""
-    return replace(method, form=ABSENT, call="", locals=(), results=(), record=None, doc="")
+                child.methods[name] = AbsentMethod(name)
 
 
 def tree(root: str, branches: Mapping[str, Mapping[str, dict[str, Method]]]) -> ClassNode:

@@ -14,7 +14,8 @@ from dataclasses import replace
 from .annotations import parameter_name
 from .derive import result_kind
 from .ir import Attribute, Call, Conditional, Expr, Keyword, Name
-from .model import Formula, Method, Operator, Primitive, ScalarType, Variant
+from .methods import StoreMethod, WriteMethod
+from .model import Formula, Operator, Primitive, ScalarType, Variant
 from .python_writer import write
 from .specialise import FLAT, Specialiser, signature
 from .ufuncs import Ufuncs
@@ -28,7 +29,7 @@ class InplaceWriter:
         self.ufuncs = Ufuncs(primitives)
         self.by_name = {str(v.name): v.operator for v in specialiser.derived.variants}
 
-    def method(self, variant: Variant, scalar: ScalarType) -> Method | None:
+    def method(self, variant: Variant, scalar: ScalarType) -> StoreMethod | None:
         """The method of the class of a scalar type; None where only the general form will do."""
         if (
             not self.specialiser.arrays
@@ -52,17 +53,17 @@ class InplaceWriter:
             kernel = replace(kernel, formula=Formula(kernel.formula.source, written))
         locals_, call = self.specialiser.computation(base, kernel)
         names = ", ".join(parameter_name(a.name) for a in variant.operator.schema.arguments)
-        return Method(
+        made = StoreMethod if written is None else WriteMethod
+        return made(
             name=variant.name.method,
             operator=str(variant.name),
             signature=signature(variant.operator),
             returns="Tensor",
-            form="write" if written is not None else "store",
             call=write(call),
             locals=tuple([(name, write(value)) for name, value in locals_]),
             condition=condition,
             sharing=tuple(_sharing(variant.operator)),
-            returned=f"super().{variant.name.method}({names})",
+            general=f"super().{variant.name.method}({names})",
         )
 
     def _written(self, expr: Expr) -> Expr | None:

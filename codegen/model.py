@@ -550,7 +550,7 @@ class JvpSpec:
 
 
 # --------------------------------------------------------------------------------------
-# specialise and hoist: classes of Nodes, methods of Types
+# specialise: classes of Nodes (methods.py has those of Types)
 
 
 @dataclass(frozen=True, slots=True)
@@ -607,99 +607,6 @@ class JvpFunction:
     doc: str
     shared: tuple[tuple[str, str], ...] = ()  # names and what is assigned to them before
     terms: tuple[Term, ...] = ()  # of a sum by tangents that may be None, of which the formula is made
-
-
-@dataclass(frozen=True, slots=True)
-class Relaid:
-    """When a result may have another layout than PyTorch's, and the call that gives it that."""
-
-    condition: str
-    call: str
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """How one result of a kernel becomes a Tensor."""
-
-    variable: str
-    type: str  # an expression for its Type
-    cast: str | None = None  # the array dtype a reduced result is rounded to
-    kind: str = "tensor"  # "tensor" | "list" | "view" | "views"
-    optional: bool = False  # None where the operator's output_mask does not ask for it
-    relaid: Relaid | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Save:
-    """A statement of the recording method: ``node.slot = expression``."""
-
-    slot: str
-    expression: str
-    otherwise: str = "None"
-
-
-@dataclass(frozen=True, slots=True)
-class SaveGroup:
-    """What is saved under one condition; where it does not hold, ``otherwise`` is."""
-
-    condition: str | None
-    saves: tuple[Save, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """The recording part of a method."""
-
-    node: str  # the class, with its module
-    condition: str  # whether any differentiable input requires grad
-    edges: str  # the expression of next_edges
-    saves: tuple[SaveGroup, ...]
-    outputs: tuple[int, ...]
-    saves_results: bool
-    constants: tuple[int, ...]  # the saved results that have no gradient
-    #: Where an argument says the dtype of the result: what becomes of one without gradients, "error" for an
-    #: error, "nothing" for no history; else "".
-    undifferentiable: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """One method of a Type class. Equal methods of sister classes are hoisted."""
-
-    name: str
-    operator: str  # its full name, for errors
-    signature: str  # "self: Tensor, other: Tensor"
-    returns: str
-    #: "kernel" | "record" | "fallback" | "composite" | "explicit" | "promote" | "inplace" | "out", or, of
-    #: in-place variants that are more than their functional operator and a copy, "write" | "store"
-    form: str
-    call: str  # the expression that computes
-    locals: tuple[tuple[str, str], ...] = ()
-    tensors: str = ""  # the tensor arguments, for error texts
-    results: tuple[Result, ...] = ()
-    returned: str = ""  # the expression returned
-    record: Record | None = None
-    refused: tuple[tuple[str, str], ...] = ()  # arguments that may not require grad: name, condition
-    arguments: str = ""  # the tuple of them, where the results' Type depends on the thread's mode
-    inputs: str = ""  # of a "fallback": whose gradients it cannot compute
-    condition: str = ""  # of a "fallback": whether any of them is wanted
-    sharing: tuple[
-        tuple[str, str], ...
-    ] = ()  # of a "write" or "store": operands, and whether they share memory
-    small: str = ""  # of a "kernel": the condition for ``call``; else ``blocked`` is what computes
-    blocked: str = ""
-    gives_arrays: bool = False  # of a "kernel": whether ``call`` gives an array also where NumPy has scalars
-    doc: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TypeClass:
-    """A class of the Type hierarchy after hoisting."""
-
-    name: str
-    bases: tuple[str, ...]
-    methods: tuple[Method, ...]
-    doc: str
 
 
 # --------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from .docs import reference
 from .json_schema import schemas
 from .kernels import FunctionIndex
 from .library import Library, index
-from .model import Declarations, Method, OutputFile, TypeClass
+from .methods import AbsentMethod, Method, TypeClass
+from .model import Declarations, OutputFile
 from .nodes import SUM, NodeWriter
 from .page import Press, import_lines, lazy_modules
 from .rows import operator_row, promotion_table, scalar_type_rows, structure_fields, structures, variable
@@ -203,9 +204,9 @@ class Renderer:
 
     def _type_default(self) -> OutputFile:
         writer = VariantWriter(self.derived, self.structures, self.functions)
-        found = {m.name: m for v in self.scope.of_type_default for m in writer.methods(v)}
+        found: dict[str, Method] = {m.name: m for v in self.scope.of_type_default for m in writer.methods(v)}
         for name in (v.name for v in self.scope.variants):
-            found.setdefault(name.method, Method(name.method, str(name), "", "", "absent", ""))
+            found.setdefault(name.method, AbsentMethod(name.method))
         methods = [found[name] for name in sorted(found)]
         doc = "What no backend computes itself: composites, in-place and out variants."
         return self.press.page(
@@ -231,7 +232,6 @@ class Renderer:
             libraries=[],
             assignments=[],
             classes=[TypeClass("TypeDefault", self.scope.root, tuple(methods), doc)],
-            scalars=False,
         )
 
     def _backend(self, name: str) -> list[OutputFile]:

@@ -13,7 +13,8 @@ from .annotations import parameter_name
 from .blocks import elementwise
 from .diagnostics import Report, one_of, suggestion
 from .fields import length_of_scalar
-from .model import Kernel, Located, Operator, Relaid, ResultLayout, Schema
+from .methods import Relaid
+from .model import Kernel, Located, Operator, ResultLayout, Schema
 
 #: The layouts that need no argument, and those that are made from that of arguments.
 PLAIN = ("contiguous", "column_major")

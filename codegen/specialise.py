@@ -32,19 +32,28 @@ from .ir import (
     replaced,
 )
 from .kernels import ABSOLUTE, FunctionIndex, module_path
+from .methods import (
+    CallMethod,
+    Cast,
+    FallbackMethod,
+    KernelMethod,
+    Method,
+    Record,
+    RecordMethod,
+    Result,
+    ResultKind,
+    Save,
+    SaveGroup,
+    Undifferentiable,
+)
 from .model import (
     Argument,
     Backend,
     Kernel,
-    Method,
     NodeSpec,
     Operator,
     OperatorName,
     Primitive,
-    Record,
-    Result,
-    Save,
-    SaveGroup,
     ScalarType,
     Schema,
     Variant,
@@ -135,28 +144,19 @@ class Specialiser:
         if node is None and str(operator.name) not in self.derived.missing:
             return None
         names = ", ".join(parameter_name(a.name) for a in plain_arguments(operator))
-        method = Method(
-            name=operator.name.method,
-            operator=str(operator.name),
-            signature=signature(operator),
-            returns=return_annotation(operator.schema.returns, self.structures.get(str(operator.name))),
-            form="fallback",
-            call=f"super().{operator.name.method}({names})",
-        )
+        call = f"super().{operator.name.method}({names})"
         if node is None:
             inputs = [a for a in operator.schema.arguments if a.is_tensor_like]
             condition = " or ".join(_requires_grad(a) for a in inputs)
-            return replace(method, inputs=edges(inputs), condition=condition)
-        results, returned = self._results(variant, False)
-        record = self._record(operator, node, array_form=False, flat=False)
-        return replace(
-            method, form="record", results=results, returned=returned, record=record, refused=refused(node)
-        )
+            return FallbackMethod(*self._header(operator), call, edges(inputs), condition)
+        record = self._record(operator, node, self._results(variant, False), array_form=False, fresh=False)
+        return RecordMethod(*self._header(operator), call, record, refused(node))
 
-    def absent(self, variant: Variant) -> Method:
-        """What the backend's class has when most scalar types lack the operator."""
-        name = variant.name
-        return Method(name.method, str(name), "", "", "absent", "")
+    def _header(self, operator: Operator) -> tuple[str, str, str, str]:
+        """The name of a method, its operator's, the parameters and what it returns."""
+        name = str(operator.name)
+        returns = return_annotation(operator.schema.returns, self.structures.get(name))
+        return operator.name.method, name, signature(operator), returns
 
     def kernel(self, operator: Operator) -> Kernel | None:
         """What this backend runs for the operator."""
@@ -190,20 +190,13 @@ class Specialiser:
             self._computed[key] = self._computing(variant, upcast, node if recording else None)
         return self._computed[key]
 
-    def _promoting(self, operator: Operator) -> Method:
+    def _promoting(self, operator: Operator) -> CallMethod:
         names = ", ".join(parameter_name(a.name) for a in operator.schema.arguments)
-        return Method(
-            name=operator.name.method,
-            operator=str(operator.name),
-            signature=signature(operator),
-            returns=return_annotation(operator.schema.returns, self.structures.get(str(operator.name))),
-            form="promote",
-            call=f'operator("{operator.name}")({names})',
-        )
+        return CallMethod(*self._header(operator), f'operator("{operator.name}")({names})')
 
     # -- the computation -------------------------------------------------------------------
 
-    def _computing(self, variant: Variant, upcast: bool, node: NodeSpec | None) -> Method:
+    def _computing(self, variant: Variant, upcast: bool, node: NodeSpec | None) -> KernelMethod:
         operator = variant.operator
         kernel = self.kernel(operator)
         assert kernel is not None
@@ -211,30 +204,28 @@ class Specialiser:
         small, blocked = self._blocked(operator, kernel, upcast) if variant.exposed else ("", "")
         rewrite = self.arrays and variant.exposed and not upcast
         arrays = self.array_results.rewritten(call) if rewrite else None
-        results, returned = self._results(variant, upcast)
+        results = self._results(variant, upcast)
         if variant.kind != "view" and variant.exposed and self._has_layouts(kernel, operator):
             results = self._relaid(operator, kernel, results)
         if not variant.exposed:
             shape = Attribute(_ARRAY_OF_SELF, "shape")
             call = Call(dotted("T.backend.lib.broadcast_to"), (call, shape))
-        return Method(
-            name=operator.name.method,
-            operator=str(operator.name),
-            signature=signature(operator),
-            returns=return_annotation(operator.schema.returns, self.structures.get(str(operator.name))),
-            form="kernel",
+        record = None
+        if node is not None:
+            record = self._record(operator, node, results, node.name in self.array_nodes, fresh=True)
+        return KernelMethod(
+            *self._header(operator),
             call=write(arrays or call),
-            gives_arrays=arrays is not None,
-            locals=tuple([(name, write(value)) for name, value in locals_]),
-            small=small,
-            blocked=blocked,
-            tensors="".join(f", {parameter_name(a.name)}" for a in operator.schema.arguments if a.is_tensor),
             results=results,
-            returned=returned,
-            record=self._record(operator, node, node.name in self.array_nodes) if node is not None else None,
+            returned=self._returned(operator, operator.schema),
+            locals=tuple([(name, write(value)) for name, value in locals_]),
+            tensors="".join(f", {parameter_name(a.name)}" for a in operator.schema.arguments if a.is_tensor),
+            record=record,
             refused=() if node is None else refused(node),
             arguments="" if variant.kind == "view" or operator.factory is not None else _tuple(operator),
-            doc=operator.doc,
+            small=small,
+            blocked=blocked,
+            may_be_scalars=arrays is None and "array_class" in self.backend.capabilities,
         )
 
     def computation(self, operator: Operator, kernel: Kernel) -> tuple[list[Named], Expr]:
@@ -332,24 +323,19 @@ class Specialiser:
 
     # -- results ---------------------------------------------------------------------------
 
-    def _results(self, variant: Variant, upcast: bool) -> tuple[tuple[Result, ...], str]:
+    def _results(self, variant: Variant, upcast: bool) -> tuple[Result, ...]:
         operator = variant.operator
-        schema = operator.schema
-        kind = result_kind(operator)
-        view = variant.kind == "view"
-        masked = any(a.name == "output_mask" for a in schema.arguments)
-        results: list[Result] = []
-        for i, r in enumerate(schema.returns):
-            variable = "r" if len(schema.returns) == 1 else f"r{i}"
-            many = str(r.type) == "Tensor[]"
-            shape = ("views" if many else "view") if view else ("list" if many else "tensor")
-            cast = None
-            if upcast:
-                cast = "always" if kind in ("same", "real") else "maybe" if kind == "dynamic" else None
-                if cast == "maybe" and any(str(a.type) == "ScalarType?" for a in plain_arguments(operator)):
-                    cast = "undirected"
-            results.append(Result(variable, _RESULT_TYPES.get(kind, ""), cast, shape, masked))
-        return tuple(results), self._returned(operator, schema)
+        returns = operator.schema.returns
+        type_ = _RESULT_TYPES.get(result_kind(operator), "")
+        masked = any(a.name == "output_mask" for a in operator.schema.arguments)
+        cast = _cast(operator) if upcast else None
+        found: list[Result] = []
+        for i, r in enumerate(returns):
+            number = "" if len(returns) == 1 else str(i)
+            kind = _KINDS[variant.kind == "view", str(r.type) == "Tensor[]"]
+            of_kind = cast if kind is ResultKind.TENSOR else None
+            found.append(Result(f"r{number}", f"out{number}", type_, kind, of_kind, masked))
+        return tuple(found)
 
     def _has_layouts(self, kernel: Kernel, operator: Operator) -> bool:
         """Whether it is known what strides are here, and not all of it is done by what stands for kernels."""
@@ -360,7 +346,7 @@ class Specialiser:
     def _relaid(self, operator: Operator, kernel: Kernel, results: Sequence[Result]) -> tuple[Result, ...]:
         return tuple(
             replace(r, relaid=relaid(operator, kernel, i, r.variable, self.arrays))
-            if r.kind == "tensor"
+            if r.kind is ResultKind.TENSOR
             else r
             for i, r in enumerate(results)
         )
@@ -375,25 +361,49 @@ class Specialiser:
 
     # -- recording -------------------------------------------------------------------------
 
-    def _record(self, operator: Operator, node: NodeSpec, array_form: bool, flat: bool = True) -> Record:
+    def _record(
+        self, operator: Operator, node: NodeSpec, results: tuple[Result, ...], array_form: bool, fresh: bool
+    ) -> Record:
         return Record(
             node=f"{'_array_nodes' if array_form else node.module}.{node.name}",
             condition=" or ".join(_requires_grad(a) for a in node.inputs),
             edges=edges(node.inputs),
-            saves=tuple(_saves(operator, node, flat)),
+            results=results,
+            saves=tuple(_saves(operator, node, fresh)),
             outputs=node.outputs,
             saves_results=any(s.what == "result" for s in node.saved),
             constants=node.constants,
+            fresh=fresh,
             undifferentiable=_undifferentiable(operator, node),
         )
 
 
-def _undifferentiable(operator: Operator, node: NodeSpec) -> str:
-    """What becomes of a result whose dtype, which an argument says, has no gradients; "" if none can be."""
+#: By whether the operator gives views, and whether the result is a list.
+_KINDS = {
+    (False, False): ResultKind.TENSOR,
+    (False, True): ResultKind.LIST,
+    (True, False): ResultKind.VIEW,
+    (True, True): ResultKind.VIEWS,
+}
+
+
+def _cast(operator: Operator) -> Cast | None:
+    """When the results of an operator that is computed in another type are rounded to the Type's."""
+    kind = result_kind(operator)
+    if kind in ("same", "real"):
+        return Cast.ALWAYS
+    if kind != "dynamic":
+        return None
+    directed = any(str(a.type) == "ScalarType?" for a in plain_arguments(operator))
+    return Cast.UNDIRECTED if directed else Cast.IF_COMPUTED_IN
+
+
+def _undifferentiable(operator: Operator, node: NodeSpec) -> Undifferentiable | None:
+    """What becomes of a result whose dtype, which an argument says, has no gradients; None if none can be."""
     if not any(str(a.type) == "ScalarType?" for a in operator.schema.arguments):
-        return ""
+        return None
     copies = all(g.formula.text == "grad" for g in node.gradients)
-    return "nothing" if copies else "error"
+    return Undifferentiable.NO_HISTORY if copies else Undifferentiable.ERROR
 
 
 def _tuple(operator: Operator) -> str:

@@ -10,7 +10,8 @@ from .derive import Derived
 from .hoist import ClassNode, hoist, tree
 from .inplace import InplaceWriter
 from .kernels import FunctionIndex
-from .model import Backend, Declarations, Method, NodeClass, OutputFile, ScalarType, TypeClass
+from .methods import AbsentMethod, Method, TypeClass
+from .model import Backend, Declarations, NodeClass, OutputFile, ScalarType
 from .page import Press, import_lines, lazy_module, lazy_modules
 from .scope import Scope
 from .specialise import Specialiser
@@ -72,7 +73,6 @@ class BackendFiles:
             libraries=sorted(self.specialiser.libraries.items()),
             assignments=assignments(self.specialiser.array_results.used),
             classes=list(_classes(top, None, recording)),
-            scalars="array_class" in self.backend.capabilities,
         )
 
     def _class_tree(self, recording: bool) -> ClassNode:
@@ -89,7 +89,7 @@ class BackendFiles:
         top = tree(f"{prefix}Type", branches)
         hoist(top)
         for v in self.specialiser.variants:
-            general = self.specialiser.recorder(v) if recording else self.specialiser.absent(v)
+            general = self.specialiser.recorder(v) if recording else AbsentMethod(v.name.method)
             if general is not None:
                 top.methods.setdefault(general.name, general)
         return top

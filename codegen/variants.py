@@ -13,7 +13,8 @@ from .annotations import default, parameter_name, return_annotation
 from .derive import Derived, result_kind
 from .ir import Attribute, Call, Expr, Name, dotted, replaced
 from .kernels import ABSOLUTE, module_path
-from .model import Kernel, Method, Operator, Variant
+from .methods import CallMethod
+from .model import Kernel, Operator, Variant
 from .names import TENSOR_BUILTINS
 from .python_writer import write
 from .specialise import alias, edges, plain_arguments, refused, signature
@@ -29,7 +30,7 @@ class VariantWriter:
         self.modules: dict[str, str] = {}
         self.by_name = {str(v.name): v.operator for v in derived.variants}
 
-    def methods(self, variant: Variant) -> Iterable[Method]:
+    def methods(self, variant: Variant) -> Iterable[CallMethod]:
         """The variant's method in TypeDefault, if it belongs there."""
         match variant.kind:
             case "inplace":
@@ -37,27 +38,21 @@ class VariantWriter:
             case "out":
                 yield self._out(variant)
             case "composite":
-                yield self._composite(
-                    variant, variant.operator.kernels["CompositeImplicitAutograd"], "composite"
-                )
+                yield self._implicit(variant)
             case "functional" | "view" if "CompositeExplicitAutograd" in variant.operator.kernels:
-                yield self._composite(
-                    variant, variant.operator.kernels["CompositeExplicitAutograd"], "explicit"
-                )
+                yield self._explicit(variant)
 
-    def _method(self, variant: Variant, form: str, call: str, extra: str = "") -> Method:
+    def _method(self, variant: Variant, call: str, extra: str = "") -> CallMethod:
         operator = variant.operator
-        return Method(
+        return CallMethod(
             name=variant.name.method,
             operator=str(variant.name),
             signature=signature(operator) + extra,
             returns=return_annotation(operator.schema.returns, self.structures.get(str(variant.name))),
-            form=form,
             call=call,
-            doc=operator.doc,
         )
 
-    def _inplace(self, variant: Variant) -> Method:
+    def _inplace(self, variant: Variant) -> CallMethod:
         base = self.by_name[str(variant.base)]
         names = [parameter_name(a.name) for a in variant.operator.schema.arguments]
         if base.out == "computed":
@@ -79,7 +74,7 @@ class VariantWriter:
         given = f'"{variant.name.called}", {names[0]}, {functional}, ({rest}), {saves_self}'
         constant = ", constant=True" if own is None and result_kind(base) in ("bool", "int64") else ""
         call = f"run_inplace({given}{_exact_in_place(base)}{_overlap(variant.operator)}{constant})"
-        return self._method(variant, "inplace", call)
+        return self._method(variant, call)
 
     def _recorded(self, operator: Operator, functional: str) -> str:
         """The functional operator, recorded as the in-place one's Node: its result has a derivative there."""
@@ -87,7 +82,7 @@ class VariantWriter:
         written = f"({functional})({names}).to(T.scalar_type)"
         return f"lambda {names}: record_composite(lambda: {written}, {self._recorder(operator)})"
 
-    def _out(self, variant: Variant) -> Method:
+    def _out(self, variant: Variant) -> CallMethod:
         base = self.by_name[str(variant.base)]
         many = len(base.schema.returns) > 1
         given: list[str] = []
@@ -113,18 +108,21 @@ class VariantWriter:
         )
         call += "" if many else "[0]"
         extra = ", out: Sequence[Tensor]" if many else ", out: Tensor"
-        method = self._method(variant, "out", call, extra)
+        method = self._method(variant, call, extra)
         return method if method.signature[0] != "," else _without_comma(method)
 
-    def _composite(self, variant: Variant, kernel: Kernel, form: str) -> Method:
+    def _implicit(self, variant: Variant) -> CallMethod:
+        """A composite whose derivative is that of its parts."""
         operator = variant.operator
-        call = self._call(operator, kernel)
+        call = self._call(operator, operator.kernels["CompositeImplicitAutograd"])
         structure = self.structures.get(str(operator.name))
-        if structure is not None and form == "composite":
-            call = f"{structure}({call})"
-        method = self._method(variant, form, call)
-        if form != "explicit":
-            return method
+        return self._method(variant, call if structure is None else f"{structure}({call})")
+
+    def _explicit(self, variant: Variant) -> CallMethod:
+        """A composite that has a derivative of its own, and is recorded as one Node."""
+        operator = variant.operator
+        call = self._call(operator, operator.kernels["CompositeExplicitAutograd"])
+        method = self._method(variant, call)
         if str(operator.name) in self.derived.missing:
             inputs = edges(a for a in operator.schema.arguments if a.is_tensor_like)
             call = f'run_not_implemented("{operator.name}", lambda: {call}, lambda: {inputs})'
@@ -198,5 +196,5 @@ def _overlap(operator: Operator) -> str:
     return f", overlap={rules}".replace("'", '"') if rules else ""
 
 
-def _without_comma(method: Method) -> Method:
+def _without_comma(method: CallMethod) -> CallMethod:
     return replace(method, signature=method.signature.removeprefix(", "))

@@ -1,0 +1,352 @@
+"""The model: methods of Type classes. Equal methods of sister classes are hoisted.
+
+There is a class for each kind of method, with what that kind has; ``templates/types.py.jinja`` has a macro
+for each. Results and records know the statements that generated code has for them, so that templates decide
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+
+class ResultKind(Enum):
+    """What a kernel gives for a result, and a method returns."""
+
+    TENSOR = "tensor"
+    LIST = "list"
+    VIEW = "view"
+    VIEWS = "views"
+
+
+class Cast(Enum):
+    """When the result of a reduced type, which is computed in another, is rounded to that type."""
+
+    ALWAYS = "always"
+    IF_COMPUTED_IN = "if it is of the type computed in"
+    UNDIRECTED = "the same, unless an argument says its dtype"
+
+
+class Undifferentiable(Enum):
+    """What becomes of a result whose dtype, which an argument says, has no gradients."""
+
+    ERROR = "error"
+    NO_HISTORY = "no history"
+
+
+@dataclass(frozen=True, slots=True)
+class Relaid:
+    """When a result may have another layout than PyTorch's, and the call that gives it that."""
+
+    condition: str
+    call: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How one result of a kernel, the array ``variable``, becomes the Tensor ``out``."""
+
+    variable: str
+    out: str
+    type: str  # an expression for its Type; empty: the method's own, or that of the array
+    kind: ResultKind = ResultKind.TENSOR
+    cast: Cast | None = None
+    optional: bool = False  # None where the operator's output_mask does not ask for it
+    relaid: Relaid | None = None
+
+    def __post_init__(self) -> None:
+        assert self.kind is ResultKind.TENSOR or not (self.cast or self.relaid), self
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is one Tensor, not a list."""
+        return self.kind in (ResultKind.TENSOR, ResultKind.VIEW)
+
+    def statements(self, may_be_scalar: bool) -> Iterator[str]:
+        """The statements that make the Tensor; an array may be a scalar of the array library's."""
+        if self.optional:
+            yield f"if {self.variable} is None:"
+            yield f"    {self.out} = None"
+            yield "else:"
+        pad = "    " if self.optional else ""
+        yield from (pad + line for line in self._made(may_be_scalar))
+
+    def _made(self, may_be_scalar: bool) -> Iterator[str]:
+        r, out = self.variable, self.out
+        type_ = self.type or f"T if {r}.dtype is T.dtype else T.of_array({r})"
+        match self.kind:
+            case ResultKind.VIEW:
+                yield f"{out} = as_view(self, {r}, {type_})"
+                return
+            case ResultKind.VIEWS:
+                yield f"{out} = tuple([as_view(self, r_, T, True) for r_ in {r}])"
+                return
+            case ResultKind.LIST:
+                yield f"{out} = tuple([T.of_array(r_).wrap(r_) for r_ in {r}])"
+                return
+        if may_be_scalar:
+            yield f"if {r}.__class__ is not _array:"
+            yield f"    {r} = _asarray({r})"
+        match self.cast:
+            case Cast.ALWAYS:
+                yield f"{r} = {r}.astype(T.dtype)"
+            case Cast.IF_COMPUTED_IN:
+                yield f"{r} = downcast({r}, T.dtype)"
+            case Cast.UNDIRECTED:
+                yield "if dtype is None:"
+                yield f"    {r} = downcast({r}, T.dtype)"
+        if self.relaid is not None:
+            yield f"if {self.relaid.condition}:"
+            yield f"    {r} = {self.relaid.call}"
+        yield f"{out} = _new(Tensor)"
+        yield f"{out}._array = {r}"
+        yield f"{out}._type = {type_}"
+        yield f"{out}._storage = {out}._base = {out}._meta = None"
+
+    def attached(self, edge: str) -> Iterator[str]:
+        """The statements that give the Tensor its gradient edge, or None."""
+        pad = "    " if self.optional else ""
+        if self.optional:
+            yield f"if {self.out} is not None:"
+        yield f"{pad}{self.out}._edge = {edge}"
+        yield f"{pad}{self.out}._requires_grad = {edge != 'None'}"
+
+    def of_each(self, attribute: str) -> str:
+        """The expression of an attribute of the Tensor, None where that is."""
+        return f"{'None if ' + self.out + ' is None else ' if self.optional else ''}{self.out}.{attribute}"
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """A statement of the recording method: ``node.slot = expression``."""
+
+    slot: str
+    expression: str
+    otherwise: str = "None"
+
+
+@dataclass(frozen=True, slots=True)
+class SaveGroup:
+    """What is saved under one condition; where it does not hold, ``otherwise`` is."""
+
+    condition: str | None
+    saves: tuple[Save, ...]
+
+    def statements(self) -> Iterator[str]:
+        """The statements that save."""
+        if self.condition is None:
+            yield from (f"node.{s.slot} = {s.expression}" for s in self.saves)
+            return
+        yield f"if {self.condition}:"
+        yield from (f"    node.{s.slot} = {s.expression}" for s in self.saves)
+        yield "else:"
+        yield from (f"    node.{s.slot} = {s.otherwise}" for s in self.saves)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The recording part of a method."""
+
+    node: str  # the class, with its module
+    condition: str  # whether any differentiable input requires grad
+    edges: str  # the expression of next_edges
+    results: tuple[Result, ...]
+    saves: tuple[SaveGroup, ...]
+    outputs: tuple[int, ...]  # the numbers of the differentiable results
+    saves_results: bool
+    constants: tuple[int, ...]  # the saved results that have no gradient
+    #: Whether the results are new: made by this method, which gives them no edge where it records nothing.
+    fresh: bool
+    undifferentiable: Undifferentiable | None = None
+
+    def __post_init__(self) -> None:
+        assert self.results, self
+
+    @property
+    def further(self) -> str:
+        """What the condition asks besides."""
+        return (
+            " and differentiable(out._type)" if self.undifferentiable is Undifferentiable.NO_HISTORY else ""
+        )
+
+    @property
+    def refuses_dtypes(self) -> bool:
+        """Whether a result of a dtype without gradients is an error."""
+        return self.undifferentiable is Undifferentiable.ERROR
+
+    def described(self) -> Iterator[str]:
+        """The statements that say what gradients the Node gets."""
+        first = self.results[0]
+        if len(self.results) > 1:
+            yield f"node.shape = ({', '.join(r.of_each('_array.shape') for r in self.results)})"
+            yield f"node.type = ({', '.join(r.of_each('_type') for r in self.results)})"
+        elif first.is_one:
+            yield f"node.shape = {first.variable if self.fresh else first.out + '._array'}.shape"
+            yield f"node.type = {first.out}._type"
+        else:
+            yield f"node.num_inputs = len({first.out})"
+            yield f"node.shape = tuple([o._array.shape for o in {first.out}])"
+            yield f"node.type = tuple([o._type for o in {first.out}])"
+
+    def saved(self) -> Iterator[str]:
+        """The statements that fill the Node's slots."""
+        if self.saves_results:
+            yield "node.result_versions = None"
+        for group in self.saves:
+            yield from group.statements()
+
+    def attached(self) -> Iterator[str]:
+        """The statements that give the results their edges."""
+        first = self.results[0]
+        if len(self.results) == 1 and not first.is_one:
+            yield f"for i, o in enumerate({first.out}):"
+            yield "    o._edge = (node, i)"
+            yield "    o._requires_grad = True"
+            return
+        for number, result in enumerate(self.results):
+            recorded = len(self.results) == 1 or number in self.outputs
+            yield from result.attached(f"(node, {number})" if recorded else "None")
+        if self.constants:
+            of = [f"{n}: ((storage_of({self.results[n].out}), 0),)" for n in self.constants]
+            yield f"node.result_versions = {{{', '.join(of)}}}"
+
+    def detached(self) -> Iterator[str]:
+        """The statements for results that are new and without history; views and lists have them already."""
+        if self.fresh and (len(self.results) > 1 or self.results[0].kind is ResultKind.TENSOR):
+            for result in self.results:
+                yield from result.attached("None")
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentMethod:
+    """What stands where a class does not have a method that its mother has."""
+
+    macro: ClassVar[str] = "absent"
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DefinedMethod:
+    """What the methods have in common."""
+
+    macro: ClassVar[str] = ""
+
+    name: str
+    operator: str  # its full name, for errors
+    signature: str  # "self: Tensor, other: Tensor"
+    returns: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallMethod(DefinedMethod):
+    """Returns what one call gives: composites, promotions, the general form of in-place and out variants."""
+
+    macro: ClassVar[str] = "call"
+
+    call: str
+    refused: tuple[tuple[str, str], ...] = ()  # arguments that may not require grad: name, condition
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackMethod(DefinedMethod):
+    """Calls the plain method; the gradients of ``inputs``, if any is wanted, are an error later."""
+
+    macro: ClassVar[str] = "fallback"
+
+    call: str
+    inputs: str
+    condition: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordMethod(DefinedMethod):
+    """Calls the plain method and records it."""
+
+    macro: ClassVar[str] = "record"
+
+    call: str
+    record: Record
+    refused: tuple[tuple[str, str], ...]
+
+    @property
+    def targets(self) -> str:
+        """What the call is assigned to."""
+        outs = [r.out for r in self.record.results]
+        return outs[0] if len(outs) == 1 else f"{', '.join(outs)} = outs"
+
+    @property
+    def returned(self) -> str:
+        return self.record.results[0].out if len(self.record.results) == 1 else "outs"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelMethod(DefinedMethod):
+    """Calls a kernel, makes Tensors of what it gives and, where the Type records, the Node."""
+
+    macro: ClassVar[str] = "kernel"
+
+    call: str  # the expression that computes
+    results: tuple[Result, ...]
+    returned: str  # the expression returned
+    locals: tuple[tuple[str, str], ...] = ()
+    tensors: str = ""  # the tensor arguments, for error texts
+    record: Record | None = None
+    refused: tuple[tuple[str, str], ...] = ()
+    arguments: str = ""  # the tuple of them, where the results' Type depends on the thread's mode
+    small: str = ""  # the condition for ``call``; else ``blocked`` is what computes
+    blocked: str = ""
+    may_be_scalars: bool = False  # whether ``call`` may give scalars of the array library's
+
+    def __post_init__(self) -> None:
+        assert bool(self.small) == bool(self.blocked), self
+
+    @property
+    def variables(self) -> str:
+        """What the kernel's results are assigned to."""
+        return ", ".join(r.variable for r in self.results)
+
+    def wrapped(self) -> Iterator[str]:
+        """The statements that make Tensors; without a Node they have no edges."""
+        for result in self.results:
+            yield from result.statements(self.may_be_scalars)
+        if self.record is None:
+            for result in self.results:
+                if result.kind is ResultKind.TENSOR:
+                    yield from result.attached("None")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreMethod(DefinedMethod):
+    """An in-place variant that copies what its kernel gives into ``self``; else it goes the general way."""
+
+    macro: ClassVar[str] = "store"
+
+    call: str
+    condition: str  # whether no argument needs a conversion or a gradient
+    general: str  # the call of the general form
+    locals: tuple[tuple[str, str], ...]
+    sharing: tuple[tuple[str, str], ...]  # operands, and the tests that they share memory that is written
+
+
+@dataclass(frozen=True, slots=True)
+class WriteMethod(StoreMethod):
+    """The same whose kernel writes into ``self`` as it computes."""
+
+    macro: ClassVar[str] = "write"
+
+
+Method = AbsentMethod | CallMethod | FallbackMethod | RecordMethod | KernelMethod | StoreMethod
+
+
+@dataclass(frozen=True, slots=True)
+class TypeClass:
+    """A class of the Type hierarchy after hoisting."""
+
+    name: str
+    bases: tuple[str, ...]
+    methods: tuple[Method, ...]
+    doc: str

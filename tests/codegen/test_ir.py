@@ -1,0 +1,170 @@
+"""The IR of expressions: text to IR and back, equality, names, and what rewrites do."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tengen.codegen.gen import declarations_dir, runtime_dir
+from tengen.codegen.ir import (
+    Expr,
+    Foreign,
+    Name,
+    bound_by,
+    constant,
+    dotted,
+    free_names,
+    mapped,
+    names_in,
+    replaced,
+    rewritten,
+    walk,
+)
+from tengen.codegen.load import load
+from tengen.codegen.model import Formula
+from tengen.codegen.python_reader import MAX_DEPTH, read_expression, read_value
+from tengen.codegen.python_writer import write
+
+TEXTS = [
+    "grad * other.conj()",
+    "a if b < c else f(x, *y, k=1, **z)",
+    "[t.shape for t in ts if t.ndim for u in t]",
+    "sum((f(x) for x in xs))",
+    "lambda a, b=2, *c, d=3, e, **f: a + b",
+    "x[1:2, ::3, ...]",
+    "-x ** 2 % ~y // 3 @ z",
+    "(-x) ** 2",
+    "a - (b - c)",
+    "0 <= i < n and (not p or q is not None)",
+    "{'a': 1, 'b': (2,)}",
+    "(y := x) + y",
+    "1e-05 + 2j + True",
+]
+
+
+def formulas() -> list[Formula]:
+    """All expressions that tengen's declarations write."""
+    declared = load(declarations_dir(), runtime_dir())
+    found = [k.formula for o in declared.operators for k in o.kernels.values()]
+    found += [f for d in declared.derivatives for f in (*d.gradients.values(), *d.jvps.values())]
+    found += [o.reference for o in declared.operators if o.reference is not None]
+    return found
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_reads_back(text: str) -> None:
+    expr = read_expression(text)
+    assert write(expr) == text
+    assert read_expression(write(expr)) == expr
+
+
+def test_all_declared_expressions_read_back() -> None:
+    found = formulas()
+    assert len(found) > 1000
+    for formula in found:
+        assert read_expression(write(formula.tree)) == formula.tree, formula.text
+
+
+def test_nothing_is_lost() -> None:
+    """The IR says what Python's own tree says."""
+    for formula in formulas():
+        try:
+            tree = ast.parse(formula.text, mode="eval").body
+        except SyntaxError:  # the name of a function of a library, as scipy.special:erf
+            continue
+        if write(formula.tree) != formula.text:
+            assert ast.dump(ast.parse(write(formula.tree), mode="eval").body) == ast.dump(tree)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_spans_are_places_in_the_text(text: str) -> None:
+    for part in walk(read_expression(text)):
+        start, end = part.span
+        assert 0 <= start < end <= len(text)
+        if isinstance(part, Name):
+            assert text[start:end] == part.id
+
+
+def test_spans_count_characters() -> None:
+    assert [n.span for n in walk(read_expression("f('é', x)")) if n == Name("x")] == [(7, 8)]
+
+
+def test_equal_is_written_alike() -> None:
+    assert read_expression("x+f( y )") == read_expression("x + f(y)")
+    assert len({read_expression("x+1"), read_expression("x + 1"), read_expression("1 + x")}) == 2
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [("1", "1.0"), ("1", "True"), ("0.0", "-0.0"), ("'1'", "1"), ("-x", "~x")]
+)
+def test_other_values_are_not_equal(a: str, b: str) -> None:
+    assert read_expression(a) != read_expression(b)
+
+
+def test_what_the_language_has_not_is_named() -> None:
+    assert read_expression("{x for x in y}") == Foreign("SetComp")
+    assert read_expression("f'{x}'") == Foreign("JoinedStr")
+
+
+def test_nesting_has_a_limit() -> None:
+    read_expression("-" * (MAX_DEPTH - 2) + "x")
+    with pytest.raises(SyntaxError, match="nested too deeply"):
+        read_expression("-" * (MAX_DEPTH + 1) + "x")
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "expected"),
+    [
+        ("a + b", {"a": "x * y"}, "x * y + b"),
+        ("a * b", {"a": "x + y"}, "(x + y) * b"),
+        ("f(a, k=a).a", {"a": "x[0]"}, "f(x[0], k=x[0]).a"),
+        ("[a for a in b]", {"a": "x", "b": "y"}, "[a for a in y]"),
+        ("(lambda a: a + b)(a)", {"a": "x", "b": "y"}, "(lambda a: a + y)(x)"),
+        ("a", {"a": "b", "b": "c"}, "b"),  # at once, not one after the other
+    ],
+)
+def test_replaced(text: str, values: dict[str, str], expected: str) -> None:
+    given = {name: read_expression(value) for name, value in values.items()}
+    assert write(replaced(read_expression(text), given)) == expected
+
+
+def test_what_does_not_change_stays_the_same_object() -> None:
+    expr = read_expression("f(a, [b for b in c]) + d")
+    assert replaced(expr, {"x": Name("y")}) is expr
+    assert mapped(expr, lambda part: part) is expr
+
+
+def test_rewritten_from_the_inside_out() -> None:
+    seen: list[str] = []
+
+    def note(part: Expr) -> Expr:
+        seen.append(write(part))
+        return part
+
+    rewritten(read_expression("f(a + b)"), note)
+    assert seen == ["f", "a", "b", "a + b", "f(a + b)"]
+
+
+def test_names() -> None:
+    expr = read_expression("[f(a, x) for x in xs] + (lambda y: y * b)(c)")
+    assert names_in(expr) == {"f", "a", "x", "xs", "y", "b", "c"}
+    assert {n.id for n in free_names(expr)} == {"f", "a", "xs", "b", "c"}
+    assert bound_by(read_expression("[x for x, (y, z) in xs]")) == {"x", "y", "z"}
+
+
+def test_made_expressions_are_those_that_are_read() -> None:
+    assert dotted("a.b.c") == read_expression("a.b.c")
+    for value in (1, -1.5, "s", None, True, (1, -2), [0.5, ()]):
+        assert constant(value) == read_expression(repr(value))
+
+
+@pytest.mark.parametrize("text", ["-1", "[1, 2.5, [inf]]", "(1, -inf)", "1 - 2j", "'s'", "None", "True"])
+def test_values(text: str) -> None:
+    assert read_value(text) == eval(text, {"inf": float("inf")})
+
+
+@pytest.mark.parametrize("text", ["f(1)", "x", "1 + 2", "not True", "-'s'", "1 +"])
+def test_what_is_no_value(text: str) -> None:
+    with pytest.raises((ValueError, SyntaxError)):
+        read_value(text)

@@ -1,0 +1,109 @@
+"""What methods of Types are made of: results and records, and the statements that they become."""
+
+from __future__ import annotations
+
+import pytest
+
+from tengen.codegen import methods
+from tengen.codegen.gen import templates_dir
+from tengen.codegen.methods import (
+    Cast,
+    KernelMethod,
+    Record,
+    Relaid,
+    Result,
+    ResultKind,
+    Save,
+    SaveGroup,
+    Undifferentiable,
+)
+
+ONE = Result("r", "out", "T")
+TWO = (Result("r0", "out0", "T"), Result("r1", "out1", "T.int64_type", optional=True))
+
+
+def record(*results: Result, **more: object) -> Record:
+    given: dict[str, object] = {"outputs": (0,), "saves_results": False, "constants": (), "fresh": True}
+    return Record("_nodes.N", "x._requires_grad", "(x._edge,)", results, (), **(given | more))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("result", "first"),
+    [
+        (ONE, ["out = _new(Tensor)"]),
+        (Result("r", "out", "T", cast=Cast.ALWAYS), ["r = r.astype(T.dtype)"]),
+        (Result("r", "out", "", cast=Cast.IF_COMPUTED_IN), ["r = downcast(r, T.dtype)"]),
+        (
+            Result("r", "out", "", cast=Cast.UNDIRECTED),
+            ["if dtype is None:", "    r = downcast(r, T.dtype)"],
+        ),
+        (Result("r", "out", "T", relaid=Relaid("r.ndim", "like(r)")), ["if r.ndim:", "    r = like(r)"]),
+        (TWO[1], ["if r1 is None:", "    out1 = None", "else:", "    out1 = _new(Tensor)"]),
+        (Result("r", "out", "T", ResultKind.VIEW), ["out = as_view(self, r, T)"]),
+    ],
+)
+def test_results(result: Result, first: list[str]) -> None:
+    assert list(result.statements(may_be_scalar=False))[: len(first)] == first
+
+
+def test_scalars_are_made_arrays() -> None:
+    assert list(ONE.statements(may_be_scalar=True))[:2] == [
+        "if r.__class__ is not _array:",
+        "    r = _asarray(r)",
+    ]
+
+
+def test_views_are_neither_cast_nor_laid_out_anew() -> None:
+    with pytest.raises(AssertionError):
+        Result("r", "out", "T", ResultKind.VIEW, Cast.ALWAYS)
+
+
+def test_a_record_of_one_result() -> None:
+    made = record(ONE, undifferentiable=Undifferentiable.NO_HISTORY)
+    assert list(made.described()) == ["node.shape = r.shape", "node.type = out._type"]
+    assert list(made.attached()) == ["out._edge = (node, 0)", "out._requires_grad = True"]
+    assert list(made.detached()) == ["out._edge = None", "out._requires_grad = False"]
+    assert made.further and not made.refuses_dtypes
+    assert not list(record(ONE, fresh=False).detached())
+
+
+def test_a_record_of_several_results() -> None:
+    made = record(*TWO, constants=(1,), saves_results=True)
+    assert next(iter(made.described())) == (
+        "node.shape = (out0._array.shape, None if out1 is None else out1._array.shape)"
+    )
+    assert list(made.attached()) == [
+        "out0._edge = (node, 0)",
+        "out0._requires_grad = True",
+        "if out1 is not None:",
+        "    out1._edge = None",
+        "    out1._requires_grad = False",
+        "node.result_versions = {1: ((storage_of(out1), 0),)}",
+    ]
+
+
+def test_what_is_saved_under_a_condition() -> None:
+    group = SaveGroup("edges[0] is not None", (Save("_x", "x"), Save("_x_version", "v", "0")))
+    assert list(group.statements()) == [
+        "if edges[0] is not None:",
+        "    node._x = x",
+        "    node._x_version = v",
+        "else:",
+        "    node._x = None",
+        "    node._x_version = 0",
+    ]
+
+
+def test_blocks_have_a_size_from_which_they_are() -> None:
+    with pytest.raises(AssertionError):
+        KernelMethod("f", "f", "", "Tensor", "k()", (ONE,), "out", small="x.size < LARGE")
+
+
+def test_each_kind_of_method_has_its_macro() -> None:
+    """And each macro for a method is one's."""
+    text = (templates_dir() / "types.py.jinja").read_text()
+    kinds = [k for k in vars(methods).values() if isinstance(k, type) and getattr(k, "macro", "")]
+    names = {k.macro for k in kinds}
+    assert len(names) == len(kinds)
+    listed = text.partition("{% set macros = {")[2].partition("}")[0]
+    assert {part.partition('"')[2].partition('"')[0] for part in listed.split(",")} == names
