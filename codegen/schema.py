@@ -80,12 +80,12 @@ class SchemaError(Exception):
 
 def parse_schema(text: str) -> Schema:
     """The schema that ``text`` writes; raises SchemaError."""
-    return _Parser(text).schema()
+    return SchemaParser(text).schema()
 
 
 def parse_name(text: str) -> OperatorName:
     """``add_.Tensor`` as a name; raises SchemaError."""
-    parser = _Parser(text)
+    parser = SchemaParser(text)
     name = parser.operator_name()
     if parser.at != len(text):
         raise SchemaError(
@@ -94,7 +94,12 @@ def parse_name(text: str) -> OperatorName:
     return name
 
 
-class _Parser:
+class SchemaParser:
+    """Reads one signature. Schemas that users write at run time are read by a class derived from this."""
+
+    #: What an alias annotation is, without its parentheses.
+    alias_pattern = _ALIAS
+
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
@@ -232,7 +237,7 @@ class _Parser:
         start = self.at
         end = self.text.find(")", start)
         inside = self.text[start + 1 : end] if end >= 0 else self.text[start + 1 :]
-        match = _ALIAS.match(inside)
+        match = self.alias_pattern.match(inside)
         if match is None or end < 0:
             raise SchemaError(
                 f'"({inside})" is not an alias annotation', start, len(inside) + 2, "(a), (a!) or (a -> *)"
@@ -280,7 +285,7 @@ class _Parser:
                 raise SchemaError('this "[" is never closed', start, len(self.text) - start, '"]"')
             self.at = end + 1
         text = self.text[start : self.at]
-        if not fits(text, kind):
+        if not self.fits(text, kind):
             raise SchemaError(
                 f"the default {text} is not of the type {kind}",
                 start,
@@ -289,6 +294,10 @@ class _Parser:
                 _default_help(text, kind),
             )
         return text
+
+    def fits(self, text: str, kind: Type) -> bool:
+        """Whether a default's text is a value of the type."""
+        return fits(text, kind)
 
 
 def fits(text: str, kind: Type) -> bool:

@@ -27,6 +27,7 @@ _SUBMODULES = frozenset(
     {
         "func",
         "jit",
+        "library",
         "linalg",
         "nn",
         "onnx",
@@ -41,7 +42,7 @@ _SUBMODULES = frozenset(
 )
 
 #: Functions of submodules that have a name here too.
-_LAZY = {"vmap": "func"}
+_LAZY = {"Tag": "library", "vmap": "func"}
 
 
 def _attribute(name: str) -> _typing.Any:

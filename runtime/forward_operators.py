@@ -81,6 +81,8 @@ def run(level: ForwardLevel, operator: Operator, arguments: Arguments, proceed: 
             f"Trying to use forward AD with {operator.function}_out that does not support it because it is "
             "an out= function"
         )
+    if operator.kind == "mutating":
+        raise not_implemented(operator)
     if operator.kind == "composite":
         return _composite(level, operator, arguments, tangents, proceed)
     rule = rule_of(operator)

@@ -135,6 +135,31 @@ def layers() -> tuple[Interceptor, ...]:
     return tuple([found for found in active if getattr(found, "thread", thread) == thread])
 
 
+class unseen:
+    """``with unseen():`` what this thread calls is seen by observers alone: the kernel of an operator runs.
+
+    The layers are of no thread meanwhile. Those that are entered inside see what is called there.
+    """
+
+    __slots__ = ("hidden",)
+
+    def __enter__(self) -> None:
+        self.hidden = [f for f in layers() if isinstance(f, Layer) and not f.observer]
+        for found in self.hidden:
+            found.thread = 0
+
+    def __exit__(self, *error: object) -> None:
+        try:
+            self._restore()
+        except BaseException:  # an interrupt before all were there again
+            self._restore()
+            raise
+
+    def _restore(self) -> None:
+        for found in self.hidden:
+            found.thread = get_ident()
+
+
 def gradients_are_seen() -> bool:
     """Whether an interceptor of this thread has something to say to the engine's gradients."""
     return any([getattr(found, "gradients", False) for found in layers()])

@@ -1,4 +1,6 @@
-"""Libraries: packages outside of tengen that have operators of their own.
+"""Operators of others: libraries, packages that declare them, and what a program defines while it runs.
+
+The second is PyTorch's ``torch.library``, ``custom_op`` and what belongs to it: see tengen.custom_operators.
 
 What ``tengen gen`` makes for one is the same as for tengen itself, less what tengen has: rows of tables,
 and classes that hold the methods of its operators. Loading a library adds the rows, and gives each Type
@@ -20,14 +22,68 @@ from tengen.generated.backends import BACKENDS
 from tengen.legacy_type_dispatch import extend_types
 
 if TYPE_CHECKING:
+    from tengen.custom_operators.checks import opcheck as opcheck
+    from tengen.custom_operators.definition import CustomOpDef as CustomOpDef
+    from tengen.custom_operators.definition import custom_op as custom_op
+    from tengen.custom_operators.fake import get_ctx as get_ctx
+    from tengen.custom_operators.inference import infer_schema as infer_schema
+    from tengen.custom_operators.libraries import Library as Library
+    from tengen.custom_operators.libraries import define as define
+    from tengen.custom_operators.libraries import impl as impl
+    from tengen.custom_operators.operator import fallthrough_kernel as fallthrough_kernel
+    from tengen.custom_operators.registration import get_kernel as get_kernel
+    from tengen.custom_operators.registration import impl_abstract as impl_abstract
+    from tengen.custom_operators.registration import register_autocast as register_autocast
+    from tengen.custom_operators.registration import register_autograd as register_autograd
+    from tengen.custom_operators.registration import register_fake as register_fake
+    from tengen.custom_operators.registration import register_kernel as register_kernel
+    from tengen.custom_operators.registration import register_torch_dispatch as register_torch_dispatch
+    from tengen.custom_operators.registration import register_vmap as register_vmap
+    from tengen.custom_operators.tags import Tag as Tag
     from tengen.type import Type
 
+#: Operators that are defined while a program runs: their modules are imported when they are first used.
+_LAZY = {
+    "CustomOpDef": "definition",
+    "Library": "libraries",
+    "Tag": "tags",
+    "custom_op": "definition",
+    "define": "libraries",
+    "fallthrough_kernel": "operator",
+    "get_ctx": "fake",
+    "get_kernel": "registration",
+    "impl": "libraries",
+    "impl_abstract": "registration",
+    "infer_schema": "inference",
+    "opcheck": "checks",
+    "register_autocast": "registration",
+    "register_autograd": "registration",
+    "register_fake": "registration",
+    "register_kernel": "registration",
+    "register_torch_dispatch": "registration",
+    "register_vmap": "registration",
+}
+
 _lock = threading.RLock()
-_loaded: dict[str, Library] = {}
+_loaded: dict[str, LoadedLibrary] = {}
+#: The modules of operators by name, of libraries and of what programs define.
+_namespaces: dict[str, Operators] = {}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'tengen.library' has no attribute {name!r}")
+    found = getattr(import_module(f"tengen.custom_operators.{_LAZY[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
+class LoadedLibrary:
     """A library that is loaded."""
 
     name: str
@@ -79,15 +135,32 @@ def load(package: str) -> ModuleType:
         known = _loaded.get(manifest.NAME)
         if known is not None and known.package == package:
             return known.operators
-        made = Library(manifest.NAME, package, generated, manifest, Operators(f"tengen.ops.{manifest.NAME}"))
+        made = LoadedLibrary(manifest.NAME, package, generated, manifest, namespace(manifest.NAME))
         _check_clashes(made)
         _add(made)
         return made.operators
 
 
-def loaded() -> dict[str, Library]:
+def loaded() -> dict[str, LoadedLibrary]:
     """The libraries that are loaded, by name."""
     return dict(_loaded)
+
+
+def namespace(name: str) -> Operators:
+    """The module ``tengen.ops.NAME``, made if there is none yet."""
+    found = _namespaces.get(name)
+    if found is None:
+        found = _namespaces[name] = Operators(f"tengen.ops.{name}")
+    return found
+
+
+def namespaces() -> dict[str, Operators]:
+    """The modules of operators that have some, by name."""
+    return {name: module for name, module in _namespaces.items() if name in _loaded or _has_operators(module)}
+
+
+def _has_operators(module: Operators) -> bool:
+    return any([not name.startswith("__") for name in vars(module)])
 
 
 def _check_version(package: str, manifest: Any) -> None:
@@ -102,7 +175,7 @@ def _check_version(package: str, manifest: Any) -> None:
         )
 
 
-def _check_clashes(made: Library) -> None:
+def _check_clashes(made: LoadedLibrary) -> None:
     """RuntimeError, naming both, where a loaded library or tengen declares the same."""
     known = _loaded.get(made.name)
     if known is not None:
@@ -123,7 +196,7 @@ def _check_clashes(made: Library) -> None:
                 raise RuntimeError(f"{owner} and the library {made.name} both declare the backend {same!r}")
 
 
-def _backends(made: Library) -> dict[str, dict[str, Any]]:
+def _backends(made: LoadedLibrary) -> dict[str, dict[str, Any]]:
     if not made.manifest.BACKENDS:
         return {}
     rows: dict[str, dict[str, Any]] = import_module(f"{made.generated}.backends").BACKENDS
@@ -135,7 +208,7 @@ def _owner_of_backend(name: str) -> str:
     return "tengen" if owner is None else f"the library {owner}"
 
 
-def _add(made: Library) -> None:
+def _add(made: LoadedLibrary) -> None:
     functions: Any = import_module(f"{made.generated}.functions")
     rows = _backends(made)
     without = frozenset() if rows else frozenset({"backends"})

@@ -7,7 +7,9 @@ different types, keyword forms, several overloads, out variants, active intercep
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from tengen.arguments import (
@@ -27,6 +29,7 @@ from tengen.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_lev
 from tengen.generated.operators import BY_METHOD, OPERATORS, OVERLOADS
 from tengen.interception import Interceptor, active, layers, tell_handed
 from tengen.legacy_type_dispatch import type_of
+from tengen.library_tables import add_row, remove_row
 from tengen.native.creation import as_number
 from tengen.promotion import common_dtype
 from tengen.scalar_type import bool_, default_complex, dtype, get_default_dtype, int64
@@ -64,6 +67,9 @@ class Operator:
         "zero_dim",
     )
 
+    #: Whether what it is made of stays as it is; what a program defines may be given another kernel or rule.
+    fixed = True
+
     def __init__(self, name: str, row: tuple[Any, ...]) -> None:
         self.name = name
         self.function = name.partition(".")[0]
@@ -85,7 +91,8 @@ class Operator:
             self.out,
             self.numbers,
             self.refuse,
-            #: "functional", "view", "inplace", "out", or "composite": made of others, without a derivative.
+            #: "functional", "view", "inplace", "out", or "composite": made of others, without a derivative;
+            #: "mutating" where a program has defined it, and it writes to some of its arguments.
             self.kind,
             #: Of an in-place or out variant: the full name of the functional operator.
             self.base,
@@ -101,6 +108,13 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<tengen operator {self.schema}>"
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """The positions of the arguments that it writes to."""
+        if self.kind == "out":
+            return (len(self.parameters) - 1,)
+        return _written_by_schema(self.schema, tuple([p.name for p in self.parameters]))
 
     def __call__(self, *arguments: Any) -> Any:
         """Run on arguments that are complete and in the schema's order."""
@@ -276,6 +290,12 @@ class Operator:
         return self._common_type(sized)
 
 
+@cache
+def _written_by_schema(schema: str, names: tuple[str, ...]) -> tuple[int, ...]:
+    arguments = schema.partition(" -> ")[0]
+    return tuple([names.index(name) for name in re.findall(r"\(\w+!\)\S* (\w+)", arguments) if name in names])
+
+
 def cast_alias(tensor: Tensor, kind: Type) -> Tensor:
     """``tensor`` in the Type ``kind``, with the same gradient edge.
 
@@ -335,6 +355,32 @@ def operator(name: str) -> Operator:
     if found is None:
         found = _made[name] = Operator(name, OPERATORS[name])
     return found
+
+
+def add_operator(made: Operator, row: tuple[Any, ...]) -> None:
+    """Make an operator known that a program has defined, behind the other overloads of its function."""
+    names = [*(n for n in OVERLOADS.get(made.function, ()) if n != made.name), made.name]
+    add_row("operators", "OPERATORS", made.name, row)
+    add_row("operators", "OVERLOADS", made.function, tuple(names))
+    _made[made.name] = made
+    _forget_overloads(made.function)
+
+
+def remove_operator(name: str) -> None:
+    """Forget an operator that ``add_operator`` has added."""
+    made = _made.pop(name)
+    names = tuple([n for n in OVERLOADS[made.function] if n != name])
+    remove_row("operators", "OPERATORS", name)
+    if names:
+        add_row("operators", "OVERLOADS", made.function, names)
+    else:
+        remove_row("operators", "OVERLOADS", made.function)
+    _forget_overloads(made.function)
+
+
+def _forget_overloads(function: str) -> None:
+    for out in (False, True):
+        _overloads.pop((function, out), None)
 
 
 def by_method(method: str) -> Operator | None:

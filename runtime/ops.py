@@ -1,18 +1,21 @@
-"""``tengen.ops.NAME``: the operators of the library called NAME, which importing its package loads."""
+"""``tengen.ops.NAME``: the operators of the library called NAME, which importing its package loads.
+
+Those that a program defines with ``tengen.library`` are here, too.
+"""
 
 from __future__ import annotations
 
 from types import ModuleType
 
-from tengen.library import loaded
+from tengen.library import loaded, namespaces
 
 __all__: list[str] = []
 
 
 def __getattr__(name: str) -> ModuleType:
-    found = loaded().get(name)
+    found = namespaces().get(name)
     if found is not None:
-        return found.operators
+        return found
     if name.startswith("__"):
         raise AttributeError(f"module 'tengen.ops' has no attribute {name!r}")
     known = ", ".join(sorted(loaded())) or "none"
@@ -22,4 +25,4 @@ def __getattr__(name: str) -> ModuleType:
 
 
 def __dir__() -> list[str]:
-    return sorted(loaded())
+    return sorted(namespaces())

@@ -114,8 +114,14 @@ def test_generated_code_does_without_the_generator() -> None:
 
 
 def test_the_runtime_does_without_the_generator() -> None:
-    """But for what tests operators by their declarations: it is no part of what users run."""
+    """But for what tests operators by their declarations, which is no part of what users run; and schemas.
+
+    Those that users write at run time are in the language of the declarations, which has one parser.
+    """
     found = offenders("runtime", (), ("tengen.codegen", "tengen.templates", "yaml", "jinja2"))
+    grammar = "runtime/custom_operators/schemas.py imports tengen.codegen."
+    allowed = (f"{grammar}model", f"{grammar}schema.")
+    found = [f for f in found if not f.startswith(allowed)]
     assert not [f for f in found if not f.startswith("runtime/testing/")]
 
 

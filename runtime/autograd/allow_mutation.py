@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import re
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from tengen.autograd.saved_variable import alias
@@ -77,7 +75,7 @@ class AllowMutation(Layer):
 
     def __call__(self, operator: Any, arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> Any:
         """Run the operator, after what it will write to was copied where that is saved."""
-        for position in _written(operator):
+        for position in operator.written:
             self._preserve(arguments[position])
         return proceed(*arguments)
 
@@ -99,16 +97,3 @@ def _address(tensor: Any) -> int:
     lib = tensor._type.backend.lib
     address: int = lib.data_ptr(lib.root(tensor._array))
     return address
-
-
-def _written(operator: Any) -> Iterable[int]:
-    """The positions of the arguments that an operator writes to."""
-    if operator.kind == "out":
-        return (len(operator.parameters) - 1,)
-    return _written_by_schema(operator.schema, tuple([p.name for p in operator.parameters]))
-
-
-@functools.cache
-def _written_by_schema(schema: str, names: tuple[str, ...]) -> tuple[int, ...]:
-    arguments = schema.partition(" -> ")[0]
-    return tuple([names.index(name) for name in re.findall(r"\(\w!\)\S* (\w+)", arguments) if name in names])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tengen.autograd.anomaly_mode import remember
 from tengen.autograd.custom_function import wrap_outputs
@@ -19,6 +19,8 @@ from tengen.tensor_base import TensorBase
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
+#: The flag of functions that take loose arguments by position.
+_VARARGS: Final = 0x04
 _LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
     "function with static forward method."
@@ -170,6 +172,8 @@ def _bound(
     forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], defaults: bool
 ) -> tuple[Any, ...]:
     """The arguments by position; a ``forward`` without ``ctx`` is also given its ``defaults``."""
+    if not kwargs and defaults and _is_complete(forward, len(args)):
+        return args
     import inspect  # slow to import
 
     signature = inspect.signature(forward)
@@ -177,6 +181,19 @@ def _bound(
     if defaults:
         bound.apply_defaults()
     return bound.args if defaults else bound.args[1:]
+
+
+def _is_complete(forward: Any, given: int) -> bool:
+    """Whether that many arguments by position are all that a function takes."""
+    code = getattr(forward, "__code__", None)
+    if (
+        code is None
+        or hasattr(forward, "__self__")
+        or hasattr(forward, "__wrapped__")
+        or code.co_kwonlyargcount
+    ):
+        return False
+    return given == code.co_argcount or (given > code.co_argcount and bool(code.co_flags & _VARARGS))
 
 
 def _of_examples(args: Any) -> bool:

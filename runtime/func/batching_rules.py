@@ -62,7 +62,9 @@ def rule_of(operator: Operator) -> Rule | None:
     try:
         return _rules[operator.name]
     except KeyError:
-        found = _rules[operator.name] = _find(operator)
+        found = _find(operator)
+        if operator.fixed:
+            _rules[operator.name] = found
         return found
 
 

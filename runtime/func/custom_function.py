@@ -38,17 +38,27 @@ def apply_batched(function: type[Function], args: tuple[Any, ...]) -> Any:
             results, out_dims = _generated(function, level, values, in_dims)
         else:
             given = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *values)
-            if not isinstance(given, tuple) or len(given) != 2:
-                raise RuntimeError(
-                    f"The {function.__name__}.vmap staticmethod must return a tuple of two elements: the "
-                    f"output and its out_dims. Got {_described(given)}."
-                )
-            results, out_dims = given
+            results, out_dims = two_returned(given, f"The {function.__name__}.vmap staticmethod")
+    return with_examples(results, out_dims, level, f"The {function.__name__}.vmap staticmethod")
+
+
+def two_returned(given: Any, rule: str) -> Any:
+    """The results and their dimensions, as a rule of the user's returned them; RuntimeError for all else."""
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise RuntimeError(
+            f"{rule} must return a tuple of two elements: the output and its out_dims. Got "
+            f"{_described(given)}."
+        )
+    return given
+
+
+def with_examples(results: Any, out_dims: Any, level: VmapLevel, rule: str) -> Any:
+    """The results with their dimensions of examples, as tensors of the level."""
     leaves, spec = tree_flatten(results)
     dims = _broadcast_to_and_flatten(out_dims, spec)
     if dims is None:
         raise RuntimeError(
-            f"The {function.__name__}.vmap staticmethod returned an incompatible (output, out_dims) tuple. "
+            f"{rule} returned an incompatible (output, out_dims) tuple. "
             f"Expected out_dims={out_dims} to be compatible with the structure of `output`. out_dims has "
             f"structure {tree_flatten(out_dims)[1]} but output has structure {spec}."
         )

@@ -43,7 +43,7 @@ def functionalized(
 
 def _targets(node: Node) -> list[Value]:
     """What a node writes to."""
-    return list(values_in(node.arguments[-1] if node.operator.out else node.arguments[0]))
+    return list(values_in([node.arguments[i] for i in node.operator.written]))
 
 
 def _hides(node: Node, written: set[object]) -> bool:
@@ -219,10 +219,9 @@ class _Run:
 def _functional(node: Node, arguments: tuple[Any, ...]) -> Operator:
     """The operator that computes what the node writes; RuntimeError where there is none."""
     base = node.operator.base
-    assert base is not None
     if base in OPERATORS:
         return find_operator(base)
-    for name in OVERLOADS.get(base, ()):  # an in-place operator may name the function alone: transpose_
+    for name in OVERLOADS.get(base or "", ()):  # an in-place operator may name the function alone: transpose_
         found = find_operator(name)
         try:
             bind_arguments(found.parameters, arguments, {})

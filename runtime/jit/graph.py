@@ -199,7 +199,7 @@ def walk(nodes: Iterable[Node]) -> Iterator[Node]:
 
 def writes(node: Node) -> bool:
     """Whether the node itself, not what is in its body, changes one of its arguments."""
-    return node.operator.base is not None and node.body is None
+    return (node.operator.base is not None or node.operator.kind == "mutating") and node.body is None
 
 
 class _Renaming:

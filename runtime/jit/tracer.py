@@ -152,7 +152,7 @@ class Tracer(Layer):
         else:
             result = proceed(*arguments)
         node.random = _random_state(arguments) != before
-        if self._tensors(result):
+        if self._tensors(result) or operator.kind == "mutating":
             varies = node.random or any(v.varies for v in node.inputs)
             node.result = self._results(result, varies, node)
             self.frames[-1].nodes.append(node)

@@ -1,0 +1,42 @@
+"""How ``vmap`` runs an operator that a program defines: by the rule that was registered for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tengen.func.batched import is_of
+from tengen.func.batching_arguments import Arguments
+from tengen.func.batching_rules import Rule
+from tengen.func.custom_function import VmapInfo, two_returned, with_examples
+from tengen.utils.pytree import tree_map
+
+if TYPE_CHECKING:
+    from tengen.func.level import VmapLevel
+    from tengen.operator import Operator
+
+
+class RegisteredRule(Rule):
+    """Calls what ``register_vmap`` was given; without that an operator is refused which writes or gives
+    views.
+    """
+
+    __slots__ = ()
+
+    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+        from tengen.custom_operators.operator import CustomOperator
+
+        assert isinstance(operator, CustomOperator)  # whose row this is
+        rule = operator.vmap_rule
+        if rule is None:
+            raise RuntimeError(
+                f"Batching rule not implemented for {operator.name}; the fallback path doesn't work on "
+                "out= or view ops."
+            )
+        args, keywords = operator.divided(arguments)
+        values = [tree_map(lambda a: a._value if is_of(a, level) else a, value) for value in args]
+        in_dims = tuple([tree_map(lambda a: a._bdim if is_of(a, level) else None, value) for value in args])
+        with level.working():
+            given = rule(VmapInfo(level.size, level.randomness), in_dims, *values, **keywords)
+        text = f"The vmap rule of {operator.name}"
+        results, out_dims = two_returned(given, text)
+        return with_examples(results, out_dims, level, text)

@@ -1,0 +1,37 @@
+"""Fake functions: what an operator's results look like, computed on tensors without data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+#: What asks for the context of the fake function that runs; None where none runs.
+_asking: Callable[[], Any] | None = None
+
+
+def get_ctx() -> Any:
+    """In a fake function RuntimeError, for sizes that follow from elements need symbols; else None."""
+    return None if _asking is None else _asking()
+
+
+def fake_kernel(function: Callable[..., Any], name: str, source: str = "") -> Callable[..., Any]:
+    """A fake function as the kernel of the backend whose tensors have no elements."""
+
+    def refuse() -> Any:
+        place = f" ({source})" if source else ""
+        raise RuntimeError(
+            f"{name}{place}: You're trying to run this operator with meta Tensors, but this operator may "
+            "return an output Tensor with data-dependent shape. Meta Tensors don't support operators with "
+            "outputs that have data-dependent shapes. If your operator does not return an output with "
+            "data-dependent shape, make sure the fake function does not call tengen.library.get_ctx()."
+        )
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        global _asking
+        before, _asking = _asking, refuse
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _asking = before
+
+    return kernel

@@ -1,0 +1,335 @@
+"""CustomOperator: an operator whose kernels, derivative and batching rule a program registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tengen.autograd.grad_mode import grad_mode
+from tengen.custom_operators.keys import AUTOGRAD, EXPLICIT, IMPLICIT
+from tengen.device import DEVICES, as_device, default_device
+from tengen.generated.backends import BACKENDS
+from tengen.interception import active, unseen
+from tengen.library_tables import add_row, remove_row
+from tengen.operator import Operator, add_operator, remove_operator
+from tengen.storage import storage_of
+from tengen.tensor_base import TensorBase
+
+if TYPE_CHECKING:
+    from tengen.custom_operators.gradients import Formula
+    from tengen.custom_operators.schemas import FunctionSchema
+
+
+def fallthrough_kernel() -> None:
+    """What ``Library.impl`` is given so that nothing is done for a key; it is never called."""
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernel:
+    """A function that was registered for a key of an operator."""
+
+    function: Callable[..., Any]
+    key: str
+    with_keyset: bool
+    source: str
+
+
+#: For all operators that have no kernel of their own for a key: ``Library("_", "IMPL").fallback``.
+fallbacks: dict[str, Kernel] = {}
+
+
+class CustomOperator(Operator):
+    """An operator that a program has defined: called as the declared ones, with kernels of its own."""
+
+    __slots__ = (
+        "_below",
+        "_own_autograd",
+        "check_result",
+        "counts_writes",
+        "definition",
+        "formula",
+        "inside",
+        "is_plain",
+        "kernels",
+        "lists",
+        "overload",
+        "positional",
+        "signature",
+        "tags",
+        "vmap_rule",
+    )
+
+    fixed = False
+
+    def __init__(self, signature: FunctionSchema, tags: tuple[Any, ...] = ()) -> None:
+        self.signature = signature
+        self.tags = tags
+        arguments = signature.arguments
+        parameters = tuple(
+            [(a.name, a.type, not a.has_default, a.default_value, a.kwarg_only) for a in arguments]
+        )
+        plain = tuple([(*row[:3], None, row[4]) for row in parameters])  # dtypes are named there, not held
+        tensors = tuple([i for i, a in enumerate(arguments) if a.holds_tensors])
+        kind = "mutating" if signature.is_mutable else "view" if signature.is_view else "functional"
+        # As generated/operators.py has them: no promotion, no factory, no numbers for tensors, no base.
+        unused = (None, 0, False, False, None)
+        row = (str(signature), "", plain, None, (), (), (), None, tensors, *unused, kind, None, False)
+        super().__init__(signature.full_name, row)
+        for parameter, given in zip(self.parameters, parameters, strict=True):
+            parameter.default = given[3]
+            parameter.variadic = False  # loose ints and tensors are for functions that the project declares
+        #: How many arguments may be given by position.
+        self.positional = sum([not a.kwarg_only for a in arguments])
+        #: The arguments that kernels are given as lists.
+        self.lists = [i for i, a in enumerate(arguments) if a.type.rstrip("?").endswith("]")]
+        #: Whether kernels are given the arguments as they are.
+        returned = signature.returns
+        self.is_plain = not self.lists and self.positional == len(arguments)
+        self.is_plain = self.is_plain and not any([r.type.endswith("]") for r in returned])
+        #: Whether a call counts as a write to these, whatever the kernel does.
+        self.counts_writes = False
+        #: The registered functions by key, the newest last.
+        self.kernels: dict[str, list[Kernel]] = {}
+        self.formula: Formula | None = None
+        self.vmap_rule: Callable[..., Any] | None = None
+        #: Looks at what a kernel returned for the arguments.
+        self.check_result: Callable[[CustomOperator, Sequence[Any], Any, Kernel], None] | None = None
+        #: What ``custom_op`` has made, if that has made it.
+        self.definition: Any = None
+        #: What users call.
+        self.overload: Any = None
+        #: The threads in which its own Autograd kernel runs.
+        self.inside: set[int] = set()
+        self._below: dict[str, Kernel] = {}
+        self._own_autograd: dict[str, Kernel | None] = {}
+        add_operator(self, row)
+        self.changed()
+
+    # -- registering
+
+    def add_kernel(self, kernel: Kernel) -> None:
+        """Register a function for its key, before what was registered."""
+        self.kernels.setdefault(kernel.key, []).append(kernel)
+        self.changed()
+
+    def remove_kernel(self, kernel: Kernel) -> None:
+        """Take a function back; what was registered before it counts again."""
+        found = self.kernels.get(kernel.key, [])
+        if kernel in found:
+            found.remove(kernel)
+            if not found:
+                del self.kernels[kernel.key]
+            self.changed()
+
+    def remove(self) -> None:
+        """Forget the operator."""
+        remove_row("batching", "RULES", self.name)
+        remove_operator(self.name)
+
+    def changed(self) -> None:
+        """Something was registered: decide anew what calls do."""
+        self._below.clear()
+        self._own_autograd.clear()
+        backends = [key for key in self.kernels if key == EXPLICIT or key in BACKENDS]
+        self.decomposes = IMPLICIT in self.kernels and not backends and self.formula is None
+        if self.decomposes:
+            self.kind = "composite"
+        elif self.kind == "composite":
+            self.kind = "mutating" if self.written else "view" if self.signature.is_view else "functional"
+        if self.vmap_rule is not None or (not self.decomposes and self.kind != "functional"):
+            from tengen.custom_operators.batching import RegisteredRule
+
+            add_row("batching", "RULES", self.name, RegisteredRule())
+        else:
+            remove_row("batching", "RULES", self.name)
+
+    # -- calling
+
+    def proceed(self, *arguments: Any) -> Any:
+        """The rest of the path below the interceptors: autograd, then the kernel."""
+        tensors = self._tensors(arguments)
+        backend = self.backend(tensors, arguments)
+        try:
+            own = self._own_autograd[backend]
+        except KeyError:
+            own = self._own_autograd[backend] = self._autograd_kernel(backend)
+        if own is not None:
+            if own.function is fallthrough_kernel:
+                return self.below(backend, arguments)
+            from tengen.custom_operators.gradients import run_own
+
+            return run_own(self, own, backend, arguments)
+        if self.decomposes:
+            return self.finished(self.run(self._kernel(backend), arguments))
+        if not grad_mode.enabled or not any([t._requires_grad for t in tensors]):
+            return self.below(backend, arguments)
+        if self.formula is not None:
+            return self.formula.record(backend, arguments)
+        from tengen.custom_operators.gradients import record_without
+
+        return record_without(self, backend, tensors, arguments)
+
+    def below(self, backend: str, arguments: Sequence[Any]) -> Any:
+        """Run the kernel of a backend, which no layer looks into, and check what it returns."""
+        if self.counts_writes:
+            self._count_writes(arguments)
+        kernel = self._below.get(backend) or self._kernel(backend)
+        if active:
+            with unseen():
+                result = self.run(kernel, arguments)
+        else:
+            result = self.run(kernel, arguments)
+        result = self.finished(result)
+        if self.check_result is not None:
+            self.check_result(self, arguments, result, kernel)
+        return result
+
+    def run(self, kernel: Kernel, arguments: Sequence[Any]) -> Any:
+        """Call a registered function as it wants to be called."""
+        if self.is_plain and not kernel.with_keyset:
+            return kernel.function(*arguments)
+        args, keywords = self.divided(arguments)
+        if kernel.with_keyset:
+            return kernel.function(frozenset({kernel.key}), *args, **keywords)
+        return kernel.function(*args, **keywords)
+
+    def divided(self, arguments: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments by position and those by name, as users' functions are given them."""
+        given = list(arguments)
+        for i in self.lists:
+            if given[i] is not None:
+                given[i] = list(given[i])
+        count = self.positional
+        if count == len(given):
+            return given, {}
+        names = [p.name for p in self.parameters[count:]]
+        return given[:count], dict(zip(names, given[count:], strict=True))
+
+    def _count_writes(self, arguments: Sequence[Any]) -> None:
+        for i in self.written:
+            value = arguments[i]
+            for tensor in value if value.__class__ in (list, tuple) else (value,):
+                if tensor is not None and tensor._type.recording:  # inference tensors do not count
+                    storage_of(tensor).version += 1
+
+    # -- which kernel
+
+    def backend(self, tensors: Sequence[Any], arguments: Sequence[Any]) -> str:
+        """The name of the backend whose kernel is meant; empty where no argument says it."""
+        name = ""
+        kind: Any = None
+        for tensor in tensors:
+            if tensor._type is kind:
+                continue
+            kind = tensor._type
+            found: str = kind.backend.name
+            if found != name and (not name or name == DEVICES[default_device.type]):
+                name = found
+        if name:
+            return name
+        at = next((i for i, p in enumerate(self.parameters) if p.type.startswith("Device")), None)
+        given = None if at is None else arguments[at]
+        return "" if given is None else DEVICES[as_device(given).type]
+
+    def newest(self, key: str) -> Kernel | None:
+        """What was registered for a key, if anything was."""
+        found = self.kernels.get(key)
+        if found and found[-1].function is not fallthrough_kernel:
+            return found[-1]
+        return None
+
+    def _autograd_kernel(self, backend: str) -> Kernel | None:
+        keys = (AUTOGRAD + backend, AUTOGRAD)
+        found = [self.kernels[key][-1] for key in keys if key in self.kernels]
+        if not found and self.formula is None and not self.decomposes:
+            found = [fallbacks[key] for key in keys if key in fallbacks]
+        return found[0] if found else None
+
+    def kernel_for(self, backend: str) -> Kernel | None:
+        """What is run for a backend, below autograd; None where there is nothing."""
+        found = [self.newest(key) for key in (backend, EXPLICIT, IMPLICIT)]
+        return next((k for k in (*found, fallbacks.get(backend)) if k is not None), None)
+
+    def _kernel(self, backend: str) -> Kernel:
+        found = self.kernel_for(backend)
+        if found is None:
+            raise self._missing(backend)
+        if found is fallbacks.get(backend):
+            function = found.function
+            found = Kernel(lambda *a, **k: function(self.overload, *a, **k), backend, False, found.source)
+        self._below[backend] = found
+        return found
+
+    def _missing(self, backend: str) -> NotImplementedError:
+        if not backend:
+            return NotImplementedError(
+                "There were no tensor arguments to this function (e.g., you passed an empty list of "
+                f"Tensors), but no fallback function is registered for schema {self.name}. Register one "
+                "for all devices."
+            )
+        if not BACKENDS[backend]["data"]:
+            return NotImplementedError(
+                f"{self.name}: attempted to run this operator with {backend} tensors, but there was no "
+                f"fake impl or {backend} kernel registered. tengen.library.register_fake registers one."
+            )
+        known = ", ".join(self.kernels) or "none"
+        return NotImplementedError(
+            f"Could not run '{self.name}' with arguments from the '{backend}' backend. '{self.name}' is only "
+            f"available for these backends: [{known}]."
+        )
+
+    # -- results
+
+    def finished(self, result: Any) -> Any:
+        """What a kernel returned, as the schema has it; RuntimeError or TypeError for something else."""
+        returns = self.signature.returns
+        if self.signature.is_tuple:
+            if result.__class__ is not tuple and result.__class__ is not list:
+                raise TypeError(
+                    f"{self.name}: Object of type '{type(result).__name__}' is not an instance of "
+                    f"'sequence', and the schema has {len(returns)} results: {self.signature}"
+                )
+            if len(result) != len(returns):
+                raise RuntimeError(
+                    f"{self.name}: the kernel returned {len(result)} results, and the schema has "
+                    f"{len(returns)}: {self.signature}"
+                )
+            return tuple([self._one(r, a.type) for r, a in zip(result, returns, strict=True)])
+        if returns:
+            return self._one(result, returns[0].type)
+        if result is not None:
+            raise RuntimeError(
+                f"Expected the kernel of {self.name} to return None but it returned something else instead."
+            )
+        return None
+
+    def _one(self, result: Any, kind: str) -> Any:
+        if isinstance(result, TensorBase):
+            fits = kind.startswith("Tensor") and not kind.endswith("]")
+        elif kind.endswith("]") and isinstance(result, (list, tuple)):
+            element = kind[:-1].rpartition("[")[0]
+            return [self._one(r, element) for r in result]
+        else:
+            fits = result is None if kind.startswith("Tensor") else _is_number(result, kind)
+        if not fits:
+            raise RuntimeError(
+                f"{self.name}: Unable to cast {result!r} to {kind}, which the kernel has to return"
+            )
+        return result
+
+
+def _is_number(value: Any, kind: str) -> bool:
+    """Whether a result is of a type that is none of tensors."""
+    if kind.endswith("?"):
+        return value is None or _is_number(value, kind[:-1])
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind in ("int", "SymInt"):
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind == "float":
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind == "Scalar":
+        return isinstance(value, (bool, int, float, complex))
+    return True

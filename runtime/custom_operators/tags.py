@@ -1,0 +1,44 @@
+"""Tag: what is said of an operator beside its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+
+class Tag(Enum):
+    """PyTorch's tags. ``inplace`` and ``out`` decide what an operator returns; the others are kept."""
+
+    core = 0
+    cudagraph_unsafe = 1
+    data_dependent_output = 2
+    dynamic_output_shape = 3
+    flexible_layout = 4
+    generated = 5
+    inplace = 6
+    inplace_view = 7
+    maybe_aliasing_or_mutating = 8
+    needs_contiguous_strides = 9
+    needs_exact_strides = 10
+    needs_fixed_stride_order = 11
+    nondeterministic_bitwise = 12
+    nondeterministic_seeded = 13
+    out = 14
+    out_variant = 15
+    pointwise = 16
+    pt2_compliant_tag = 17
+    reduction = 18
+    view_copy = 19
+
+    def __repr__(self) -> str:
+        return f"<Tag.{self.name}: {self.value}>"
+
+
+Tag.__module__ = "tengen"
+
+
+def as_tags(tags: Tag | Iterable[Tag] | None) -> tuple[Tag, ...]:
+    """The tags that an argument ``tags`` means, each once."""
+    if tags is None:
+        return ()
+    return (tags,) if isinstance(tags, Tag) else tuple(dict.fromkeys(tags))
