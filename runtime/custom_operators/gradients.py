@@ -61,14 +61,14 @@ class Formula:
         return _grouped(result, call.gives) if operator.signature.is_tuple else list(result)
 
     def gradients(self, ctx: Any, grads: Sequence[Any]) -> tuple[Any, ...]:
-        """What ``backward`` returns for the arguments by position; for what is no tensor it need return nothing.
+        """What ``backward`` returns for the arguments by position; it need return nothing for no tensor.
 
         RuntimeError where none was registered.
         """
         if self.backward is None:
             raise RuntimeError(
-                f"Trying to backward through {self.operator.overload} but no autograd formula was registered. "
-                "Please use register_autograd to add one."
+                f"Trying to backward through {self.operator.overload} but no autograd formula was "
+                "registered. Please use register_autograd to add one."
             )
         found = self.backward(ctx, *grads)
         several = found if isinstance(found, tuple) else (found,)

@@ -61,7 +61,7 @@ class Library:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Tag | Iterable[Tag] = ()) -> str:
-        """Define an operator: ``lib.define("foo(Tensor x, *, int n=2) -> Tensor")``. Its name is returned.
+        """Define an operator: ``lib.define("foo(Tensor x, *, int n=2) -> Tensor")``. Its name is returned, without that of the overload.
 
         Raises RuntimeError for a schema that cannot be read, and for an operator that is there; ValueError
         for a schema that does not do what ``tags`` say.
@@ -75,8 +75,7 @@ class Library:
                 f'def("{name}"): Cannot define an operator inside of a library of kind IMPL.  All '
                 "definitions belong into the library of their namespace that is of the kind DEF, or FRAGMENT."
             )
-        _define(self, schema, as_tags(tags))
-        return schema.partition("(")[0].strip()
+        return _define(self, schema, as_tags(tags)).signature.name.partition("::")[2]
 
     def impl(
         self,
@@ -322,7 +321,8 @@ def define(
     """
     if isinstance(qualname, Library):
         library = qualname
-        defined_name = library.define(schema, alias_analysis)
+        library.define(schema, alias_analysis)
+        defined_name = schema.partition("(")[0].strip()
 
         def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
             library.impl(defined_name, function)

@@ -164,7 +164,7 @@ def _chosen(
         operator = overload._operator
         try:
             return operator, bind(operator, args, kwargs)
-        except _Misfit as error:
+        except RuntimeError as error:
             reasons.append(str(error))
     if len(reasons) == 1:
         raise RuntimeError(reasons[0])
@@ -174,12 +174,8 @@ def _chosen(
     )
 
 
-class _Misfit(RuntimeError):
-    """Arguments that do not fit a schema."""
-
-
 def bind(operator: CustomOperator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The arguments complete, converted, and in the schema's order."""
+    """The arguments complete, converted, and in the schema's order; RuntimeError where they do not fit."""
     parameters = operator.parameters
     given = len(args)
     if not kwargs and given == len(parameters) == operator.positional:
@@ -218,22 +214,22 @@ def bind(operator: CustomOperator, args: tuple[Any, ...], kwargs: dict[str, Any]
             raise _not_of_type(operator, position, value) from None
     if used < len(kwargs):
         unknown = next(k for k in kwargs if all([p.name != k for p in parameters]))
-        raise _Misfit(
+        raise RuntimeError(
             f"Unknown keyword argument '{unknown}' for operator '{operator.name}'. Schema: {operator.schema}"
         )
     return bound
 
 
-def _misfit(operator: CustomOperator, reason: str) -> _Misfit:
-    return _Misfit(f"{operator.function}() {reason}. Declaration: {operator.schema}")
+def _misfit(operator: CustomOperator, reason: str) -> RuntimeError:
+    return RuntimeError(f"{operator.function}() {reason}. Declaration: {operator.schema}")
 
 
-def _not_of_type(operator: CustomOperator, position: int, value: Any) -> _Misfit:
+def _not_of_type(operator: CustomOperator, position: int, value: Any) -> RuntimeError:
     parameter = operator.parameters[position]
     shown = (
         f"a tensor of the shape {list(value._array.shape)}" if isinstance(value, TensorBase) else repr(value)
     )
-    return _Misfit(
+    return RuntimeError(
         f"{operator.function}() Expected a value of type '{parameter.type}' for argument "
         f"'{parameter.name}' but instead found type '{type(value).__name__}'.\nPosition: "
         f"{position}\nValue: {shown}\nDeclaration: {operator.schema}"

@@ -1,4 +1,7 @@
-"""Libraries in scratch folders, and processes that import them."""
+"""Libraries in scratch folders, and processes that import them.
+
+These tests import their neighbour by name.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,10 @@ from pathlib import Path
 import pytest
 
 import tengen
+
+HERE = str(Path(__file__).resolve().parent)
+if HERE not in sys.path:
+    sys.path.insert(0, HERE)
 
 
 @dataclass(frozen=True, slots=True)
