@@ -61,7 +61,9 @@ class Library:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Tag | Iterable[Tag] = ()) -> str:
-        """Define an operator: ``lib.define("foo(Tensor x, *, int n=2) -> Tensor")``. Its name is returned, without that of the overload.
+        """Define an operator: ``lib.define("foo(Tensor x, *, int n=2) -> Tensor")``.
+
+        Its name is returned, without that of the overload.
 
         Raises RuntimeError for a schema that cannot be read, and for an operator that is there; ValueError
         for a schema that does not do what ``tags`` say.

@@ -1,20 +1,12 @@
 """Programs that define operators, written once for torch and tengen: ``T`` is the one or the other.
 
-Each has a namespace of its own, ``ns``. What it puts into ``out`` is compared, and what it raises: the class, and
-the message where ``SAYS_ITS_OWN`` does not name the program.
+Each has a namespace of its own, ``ns``. What it puts into ``out`` is compared, and what it raises: the class,
+and the message where ``SAYS_ITS_OWN`` does not name the program.
 """
 
 from __future__ import annotations
 
-import re
-import textwrap
-import typing
-import warnings
-from typing import Any
-
-import numpy as np
-
-_HEADER = """
+HEADER = """
 def annotated(text):
     names = dict(globals())
     exec(compile(text, "<annotated>", "exec", dont_inherit=True), names)
@@ -52,8 +44,9 @@ PROGRAMS: dict[str, str] = {
     "by the overload": "sine(f'{ns}::s'); out = ops().s.default(x=y)",
     "what they look like": """
         f = sine(f'{ns}::s')
-        out = [repr(f), repr(ops().s), str(ops().s), repr(ops().s.default), str(ops().s.default), ops().s.overloads(),
-               str(ops().s.default._schema), ops().s.default.name(), ops().s.default.tags]
+        out = [repr(f), repr(ops().s), str(ops().s), ops().s.overloads()]
+        one = ops().s.default
+        out += [repr(one), str(one), str(one._schema), one.name(), one.tags]
     """,
     "a number for a tensor": "sine(f'{ns}::s')(3)",
     "nothing given": "sine(f'{ns}::s')()",
@@ -70,7 +63,7 @@ PROGRAMS: dict[str, str] = {
     """,
     "lists": """
         f = T.library.custom_op(f'{ns}::f', annotated('''
-        def f(xs: List[Tensor], n: Sequence[int], w: List[float], o: Sequence[Optional[Tensor]]) -> List[Tensor]:
+        def f(xs: List[Tensor], n: Sequence[int], w: List[float], o: List[Optional[Tensor]]) -> List[Tensor]:
             seen.append((type(xs).__name__, list(n), list(w), [v is None for v in o]))
             return [a * n[0] for a in xs]
         '''.strip()), mutates_args=())
@@ -84,28 +77,44 @@ PROGRAMS: dict[str, str] = {
         out = f(y)
     """,
     "no result": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor) -> None: seen.append(x.tolist())"), mutates_args=())
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor) -> None: seen.append(x.tolist())"),
+            mutates_args=())
         out = [f(y), seen]
     """,
     "None for a tensor": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor) -> Tensor: return None"), mutates_args=())
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor) -> Tensor: return None"),
+            mutates_args=())
         out = f(y)
     """,
     "two for one": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor) -> Tensor: return x + 1, x"), mutates_args=())
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor) -> Tensor: return x + 1, x"),
+            mutates_args=())
         f(y)
     """,
     "one for two": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor) -> Tuple[Tensor, Tensor]: return x + 1"),
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor) -> Tuple[Tensor, Tensor]: return x + 1"),
                                 mutates_args=())
         f(y)
     """,
     "something for nothing": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor) -> None: return x + 1"), mutates_args=())
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor) -> None: return x + 1"),
+            mutates_args=())
         f(y)
     """,
     "a list for a tuple": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor) -> Tuple[Tensor, Tensor]: return [x + 1, x * 2]"),
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor) -> Tuple[Tensor, Tensor]: return [x + 1, x * 2]"),
                                 mutates_args=())
         out = [type(f(y)).__name__, f(y)]
     """,
@@ -117,7 +126,9 @@ PROGRAMS: dict[str, str] = {
     """,
     "no formula": "f = sine(f'{ns}::s'); z = f(x); out = [z, z.grad_fn.name()]; z.sum().backward()",
     "two results, one used": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor, y: Tensor) -> Tuple[Tensor, Tensor]: return x * 2, y * 3"),
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor, y: Tensor) -> Tuple[Tensor, Tensor]: return x * 2, y * 3"),
                                 mutates_args=())
         def backward(ctx, a, b):
             seen.append((a.tolist(), b.tolist(), ctx.needs_input_grad))
@@ -127,7 +138,9 @@ PROGRAMS: dict[str, str] = {
         out = [x.grad, seen]
     """,
     "integers have no gradient": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor, y: Tensor) -> Tuple[Tensor, Tensor]: return x * 2, y.long()"),
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor, y: Tensor) -> Tuple[Tensor, Tensor]: return x * 2, y.long()"),
                                 mutates_args=())
         out = f(x, y)
     """,
@@ -147,13 +160,19 @@ PROGRAMS: dict[str, str] = {
         out = [a, b, x.grad, seen]
     """,
     "gradients for what is no tensor": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor, n: int = 2) -> Tensor: return x * n"), mutates_args=())
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor, n: int = 2) -> Tensor: return x * n"),
+            mutates_args=())
         f.register_autograd(lambda ctx, g: g * 2)
         f(x).sum().backward()
         out = x.grad
     """,
     "a gradient too few": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor, y: Tensor) -> Tensor: return x * y"), mutates_args=())
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor, y: Tensor) -> Tensor: return x * y"),
+            mutates_args=())
         f.register_autograd(lambda ctx, g: g * 2)
         f(x, y).sum().backward()
     """,
@@ -178,11 +197,15 @@ PROGRAMS: dict[str, str] = {
     """,
     # -- none
     "nothing registered": """
-        lib = library(); lib.define("d(Tensor x) -> Tensor"); lib.impl("d", lambda x: T.from_numpy(x.detach().numpy() * 2), "CPU")
+        lib = library()
+        lib.define("d(Tensor x) -> Tensor")
+        lib.impl("d", lambda x: T.from_numpy(x.detach().numpy() * 2), "CPU")
         z = ops().d(x); z.sum().backward(); out = [z, x.grad]
     """,
     "nothing registered, but recorded": """
-        lib = library(); lib.define("d(Tensor x) -> (Tensor, Tensor)"); lib.impl("d", lambda x: (x * 2, x.detach() * 3), "CPU")
+        lib = library()
+        lib.define("d(Tensor x) -> (Tensor, Tensor)")
+        lib.impl("d", lambda x: (x * 2, x.detach() * 3), "CPU")
         a, b = ops().d(x); out = [a, b]; (a + b).sum().backward(); out.append(x.grad)
     """,
     "a fallthrough": """
@@ -195,11 +218,15 @@ PROGRAMS: dict[str, str] = {
         z = ops().d(x); z.sum().backward(); out = [z, x.grad, ops().d(y)]
     """,
     "written to, nothing registered": """
-        lib = library(); lib.define("m_(Tensor(a!) x) -> Tensor(a!)"); lib.impl("m_", lambda x: x.mul_(2), "CPU")
+        lib = library()
+        lib.define("m_(Tensor(a!) x) -> Tensor(a!)")
+        lib.impl("m_", lambda x: x.mul_(2), "CPU")
         z = x * 1; r = ops().m_(z); out = [r is z, z, z._version]; z.sum().backward(); out.append(x.grad)
     """,
     "a leaf is written to": """
-        lib = library(); lib.define("m_(Tensor(a!) x) -> Tensor(a!)"); lib.impl("m_", lambda x: x.mul_(2), "CPU")
+        lib = library()
+        lib.define("m_(Tensor(a!) x) -> Tensor(a!)")
+        lib.impl("m_", lambda x: x.mul_(2), "CPU")
         ops().m_(x)
     """,
     "a view": """
@@ -208,19 +235,33 @@ PROGRAMS: dict[str, str] = {
     """,
     # -- writes
     "a write": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor) -> None: x.detach().numpy()[...] = 7"), mutates_args=("x",))
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor) -> None: x.detach().numpy()[...] = 7"),
+            mutates_args=("x",))
         out = [f(y), y, y._version, str(ops().f.default._schema), ops().f.default._schema.is_mutable]
     """,
     "a write to a leaf": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor) -> None: x.detach().numpy()[...] = 7"), mutates_args=("x",))
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor) -> None: x.detach().numpy()[...] = 7"),
+            mutates_args=("x",))
         out = [f(x), x, x._version]
     """,
     "a write to what is saved": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor) -> None: x.detach().numpy()[...] = 7"), mutates_args=("x",))
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor) -> None: x.detach().numpy()[...] = 7"),
+            mutates_args=("x",))
         z = x * 1; r = z * z; f(z); r.sum().backward()
     """,
     "a write to unknown": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor, n: int, ys: List[Tensor], o: Optional[Tensor]) -> Tensor: return x + n"),
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated('''
+        def f(x: Tensor, n: int, ys: List[Tensor], o: Optional[Tensor]) -> Tensor:
+            return x + n
+        '''.strip()),
                                 mutates_args="unknown")
         out = [f(y, 1, [x.detach()], None), y._version, str(ops().f.default._schema)]
     """,
@@ -233,7 +274,10 @@ PROGRAMS: dict[str, str] = {
         r = f(y); out = [r is y, y, y._version]
     """,
     "in place, another returned": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor) -> Tensor: return x * 2"), mutates_args=("x",), tags=T.Tag.inplace)
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor) -> Tensor: return x * 2"),
+            mutates_args=("x",), tags=T.Tag.inplace)
         f(y)
     """,
     "an out variant": """
@@ -245,18 +289,32 @@ PROGRAMS: dict[str, str] = {
         r = T.empty(3); out = [f(y, out=r) is r, r, str(ops().f.default._schema)]
     """,
     "an out variant of what requires gradients": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor, *, out: Tensor) -> Tensor: return out"),
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor, *, out: Tensor) -> Tensor: return out"),
                                 mutates_args=("out",), tags=T.Tag.out)
         f(x, out=T.empty(3))
     """,
     "the argument itself": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor) -> Tensor: return x"), mutates_args=()); f(y)
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor) -> Tensor: return x"),
+            mutates_args=())
+        f(y)
     """,
     "a view of the argument": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor) -> Tensor: return x[:2]"), mutates_args=()); f(x)
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor) -> Tensor: return x[:2]"),
+            mutates_args=())
+        f(x)
     """,
     "an element of a list": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: List[Tensor]) -> List[Tensor]: return [x[0]]"), mutates_args=()); f([x])
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: List[Tensor]) -> List[Tensor]: return [x[0]]"),
+            mutates_args=())
+        f([x])
     """,
     "twice the same result": """
         f = T.library.custom_op(f'{ns}::f', annotated('''
@@ -269,64 +327,144 @@ PROGRAMS: dict[str, str] = {
     # -- schemas
     "a schema of all types": """
         out = T.library.infer_schema(annotated('''
-        def f(x: Tensor, xs: List[Tensor], ys: Sequence[Optional[Tensor]], fl: List[float], il: Optional[List[int]], o: Optional[Tensor] = None,
-              d: Optional[T.dtype] = None, dd: Optional[T.device] = None, s: "str" = "a", b: bool = False, *, k: float = 1e-5) -> Tuple[Tensor, int]:
+        def f(x: Tensor, xs: List[Tensor], ys: Sequence[Optional[Tensor]], fl: List[float],
+              il: Optional[List[int]], o: Optional[Tensor] = None, d: Optional[T.dtype] = None,
+              dd: Optional[T.device] = None, s: "str" = "a", b: bool = False, *, k: float = 1e-5
+              ) -> Tuple[Tensor, int]:
             pass
         '''.strip()), mutates_args=("x", "xs"), op_name="foo")
     """,
     "no annotation": "T.library.infer_schema(annotated('def f(x) -> Tensor: pass'), mutates_args=())",
     "no returned annotation": "T.library.infer_schema(annotated('def f(x: Tensor): pass'), mutates_args=())",
     "a dict": "T.library.infer_schema(annotated('def f(x: dict) -> Tensor: pass'), mutates_args=())",
-    "loose arguments": "T.library.infer_schema(annotated('def f(*x: Tensor) -> Tensor: pass'), mutates_args=())",
-    "a string returned": "T.library.infer_schema(annotated('def f(x: Tensor) -> str: pass'), mutates_args=())",
-    "a number is mutated": "T.library.infer_schema(annotated('def f(x: int) -> Tensor: pass'), mutates_args=('x',))",
-    "what is not there is mutated": "T.library.infer_schema(annotated('def f(x: int) -> Tensor: pass'), mutates_args=('y',))",
-    "one name is mutated": "T.library.infer_schema(annotated('def f(x: Tensor) -> Tensor: pass'), mutates_args='x')",
-    "a default list": "T.library.infer_schema(annotated('def f(x: Tensor, n: List[int] = [1]) -> Tensor: pass'), mutates_args=())",
+    "loose arguments": """
+        T.library.infer_schema(annotated('def f(*x: Tensor) -> Tensor: pass'), mutates_args=())
+    """,
+    "a string returned": """
+        T.library.infer_schema(annotated('def f(x: Tensor) -> str: pass'), mutates_args=())
+    """,
+    "a number is mutated": """
+        T.library.infer_schema(annotated('def f(x: int) -> Tensor: pass'), mutates_args=('x',))
+    """,
+    "what is not there is mutated": """
+        T.library.infer_schema(annotated('def f(x: int) -> Tensor: pass'), mutates_args=('y',))
+    """,
+    "one name is mutated": """
+        T.library.infer_schema(annotated('def f(x: Tensor) -> Tensor: pass'), mutates_args='x')
+    """,
+    "a default list": """
+        f = annotated('def f(x: Tensor, n: List[int] = [1]) -> Tensor: pass')
+        T.library.infer_schema(f, mutates_args=())
+    """,
     "tensors by keyword": """
-        T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor, *, y: Tensor) -> Tensor: return x"), mutates_args=())
+        T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor, *, y: Tensor) -> Tensor: return x"),
+            mutates_args=())
     """,
     "a schema of one's own": """
-        f = T.library.custom_op(f'{ns}::f', lambda x, n: (x * n, x + n), mutates_args=(), schema="(Tensor x, int n) -> (Tensor, Tensor)")
+        schema = "(Tensor x, int n) -> (Tensor, Tensor)"
+        f = T.library.custom_op(f'{ns}::f', lambda x, n: (x * n, x + n), mutates_args=(), schema=schema)
         out = [f(y, 3), str(ops().f.default._schema)]
     """,
-    "a schema that mutates": "T.library.custom_op(f'{ns}::f', lambda x: x, mutates_args=(), schema='(Tensor(a!) x) -> Tensor')",
+    "a schema that mutates": """
+        T.library.custom_op(f'{ns}::f', lambda x: x, mutates_args=(), schema='(Tensor(a!) x) -> Tensor')
+    """,
     "spaces in a schema": """
-        lib = library(); lib.define("d( Tensor  x ,int[2] n = 1,*, str s= 'a  b' )->Tensor"); lib.impl("d", lambda x, n=[1, 1], s="a  b": seen.append((n, s)) or x + 1, "CPU")
+        lib = library()
+        lib.define("d( Tensor  x ,int[2] n = 1,*, str s= 'a  b' )->Tensor")
+        lib.impl("d", lambda x, n=[1, 1], s="a  b": seen.append((n, s)) or x + 1, "CPU")
         out = [ops().d(y), ops().d(y, [3, 4], s="c"), seen]
     """,
     "not a schema": "library().define('foo(Tensor x -> Tensor')",
     "an unknown type": "library().define('foo(Tensr x) -> Tensor')",
     "no arguments": "library().define('foo')",
     # -- libraries
-    "defined twice": "lib = library(); lib.define('d(Tensor x) -> Tensor'); lib.define('d(Tensor x) -> Tensor')",
+    "defined twice": """
+        lib = library()
+        lib.define('d(Tensor x) -> Tensor')
+        lib.define('d(Tensor x) -> Tensor')
+    """,
     "an unknown kind": "T.library.Library(ns, 'NOPE')",
     "a reserved name": "T.library.Library('prim', 'FRAGMENT')",
     "two of the kind DEF": "library('DEF'); library('DEF')",
     "defined where functions go": "library('IMPL').define('d(Tensor x) -> Tensor')",
     "an unknown alias analysis": "library().define('d(Tensor x) -> Tensor', 'X')",
     "no function": "lib = library(); lib.define('d(Tensor x) -> Tensor'); lib.impl('d', 3, 'CPU')",
-    "an unknown key": "lib = library(); lib.define('d(Tensor x) -> Tensor'); lib.impl('d', lambda x: x, 'Nope')",
+    "an unknown key": """
+        lib = library()
+        lib.define('d(Tensor x) -> Tensor')
+        lib.impl('d', lambda x: x, 'Nope')
+    """,
     "no kernel": "lib = library(); lib.define('d(Tensor x) -> Tensor'); ops().d(y)",
-    "no kernel without data": "lib = library(); lib.define('d(Tensor x) -> Tensor'); ops().d(T.empty(3, device='meta'))",
-    "no tensors": "lib = library(); lib.define('d() -> Tensor'); lib.impl('d', lambda: T.ones(2), 'CPU'); ops().d()",
-    "a kernel for all": "lib = library(); lib.define('d() -> Tensor'); lib.impl('d', lambda: T.ones(2), 'CompositeExplicitAutograd'); out = ops().d()",
-    "a function before its operator": "lib = library(); lib.impl('d', lambda x: x * 2, 'CPU'); lib.define('d(Tensor x) -> Tensor'); out = ops().d(y)",
-    "no override": "lib = library(); lib.define('d(Tensor x) -> Tensor'); lib.impl('d', lambda x: x, 'CPU'); lib.impl('d', lambda x: x, 'CPU', allow_override=False)",
-    "a key of the library": "lib = library(); lib.define('d(Tensor x) -> Tensor'); lib = T.library.Library(ns, 'IMPL', 'CPU'); lib.impl('d', lambda x: x * 2); out = [repr(lib), ops().d(y)]",
+    "no kernel without data": """
+        lib = library()
+        lib.define('d(Tensor x) -> Tensor')
+        ops().d(T.empty(3, device='meta'))
+    """,
+    "no tensors": """
+        lib = library()
+        lib.define('d() -> Tensor')
+        lib.impl('d', lambda: T.ones(2), 'CPU')
+        ops().d()
+    """,
+    "a kernel for all": """
+        lib = library()
+        lib.define('d() -> Tensor')
+        lib.impl('d', lambda: T.ones(2), 'CompositeExplicitAutograd')
+        out = ops().d()
+    """,
+    "a function before its operator": """
+        lib = library()
+        lib.impl('d', lambda x: x * 2, 'CPU')
+        lib.define('d(Tensor x) -> Tensor')
+        out = ops().d(y)
+    """,
+    "no override": """
+        lib = library()
+        lib.define('d(Tensor x) -> Tensor')
+        lib.impl('d', lambda x: x, 'CPU')
+        lib.impl('d', lambda x: x, 'CPU', allow_override=False)
+    """,
+    "a key of the library": """
+        lib = library()
+        lib.define('d(Tensor x) -> Tensor')
+        lib = T.library.Library(ns, 'IMPL', 'CPU')
+        lib.impl('d', lambda x: x * 2)
+        out = [repr(lib), ops().d(y)]
+    """,
     "overloads": """
         lib = library()
-        for text in ("ov(Tensor x) -> Tensor", "ov.Scalar(Tensor x, Scalar y) -> Tensor", "ov.str(Tensor x, str y) -> Tensor"):
-            out.append(lib.define(text))
-        lib.impl("ov", lambda x: x + 100, "CPU"); lib.impl("ov.Scalar", lambda x, y: x + y, "CPU"); lib.impl("ov.str", lambda x, y: x * len(y), "CPU")
-        out += [ops().ov.overloads(), ops().ov(y), ops().ov(y, 2.5), ops().ov(y, "abc"), ops().ov.Scalar(y, 1), repr(ops().ov.Scalar), ops().ov.Scalar.name()]
+        for text in ("ov(Tensor x)", "ov.Scalar(Tensor x, Scalar y)", "ov.str(Tensor x, str y)"):
+            out.append(lib.define(f"{text} -> Tensor"))
+        lib.impl("ov", lambda x: x + 100, "CPU")
+        lib.impl("ov.Scalar", lambda x, y: x + y, "CPU")
+        lib.impl("ov.str", lambda x, y: x * len(y), "CPU")
+        ov = ops().ov
+        out += [ov.overloads(), ov(y), ov(y, 2.5), ov(y, "abc"), ov.Scalar(y, 1)]
+        out += [repr(ov.Scalar), ov.Scalar.name()]
     """,
     "no such overload": "lib = library(); lib.define('d(Tensor x) -> Tensor'); ops().d.other",
-    "no overload fits": "lib = library(); lib.define('d(Tensor x) -> Tensor'); lib.define('d.two(Tensor x, int n) -> Tensor'); ops().d(y, 'a')",
-    "destroyed": "lib = library(); lib.define('d(Tensor x) -> Tensor'); lib._destroy(); lib.define('e(Tensor x) -> Tensor')",
-    "defined anew": "sine(f'{ns}::s'); T.library.custom_op(f'{ns}::s', lambda x: x * 2, mutates_args=(), schema='(Tensor x) -> Tensor'); out = ops().s(y)",
+    "no overload fits": """
+        lib = library()
+        lib.define('d(Tensor x) -> Tensor')
+        lib.define('d.two(Tensor x, int n) -> Tensor')
+        ops().d(y, 'a')
+    """,
+    "destroyed": """
+        lib = library()
+        lib.define('d(Tensor x) -> Tensor')
+        lib._destroy()
+        lib.define('e(Tensor x) -> Tensor')
+    """,
+    "defined anew": """
+        sine(f'{ns}::s')
+        T.library.custom_op(f'{ns}::s', lambda x: x * 2, mutates_args=(), schema='(Tensor x) -> Tensor')
+        out = ops().s(y)
+    """,
     "the function define": """
-        T.library.define(f"{ns}::d", "(Tensor x) -> Tensor"); T.library.impl(f"{ns}::d", "cpu")(lambda x: x * 3)
+        T.library.define(f"{ns}::d", "(Tensor x) -> Tensor")
+        T.library.impl(f"{ns}::d", "cpu")(lambda x: x * 3)
         out = [ops().d(y)]; T.library.impl(f"{ns}::d", "default", lambda x: x * 5); out.append(ops().d(y))
     """,
     "define decorates": """
@@ -342,7 +480,10 @@ PROGRAMS: dict[str, str] = {
     "define without a namespace": "T.library.define('d', '(Tensor x) -> Tensor')",
     "define without a schema": "T.library.define(f'{ns}::d', 'Tensor x -> Tensor')",
     "define of a number": "T.library.define(3, '(Tensor x) -> Tensor')",
-    "a device that is none": "T.library.define(f'{ns}::d', '(Tensor x) -> Tensor'); T.library.impl(f'{ns}::d', 'nodevice', lambda x: x)",
+    "a device that is none": """
+        T.library.define(f'{ns}::d', '(Tensor x) -> Tensor')
+        T.library.impl(f'{ns}::d', 'nodevice', lambda x: x)
+    """,
     "register_kernel": "f = sine(f'{ns}::s'); f.register_kernel('cpu')(lambda x: x * 7); out = f(y)",
     "a kernel of a number": "T.library.register_kernel(3, 'cpu', lambda x: x)",
     "a kernel is disabled": """
@@ -352,11 +493,17 @@ PROGRAMS: dict[str, str] = {
         out.append(f(y))
     """,
     "devices": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(device: T.device) -> Tensor: return T.ones(2, device=device)"), mutates_args=(), device_types="cpu")
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(device: T.device) -> Tensor: return T.ones(2, device=device)"),
+            mutates_args=(), device_types="cpu")
         out = [f("cpu"), f(T.device("cpu"))]; f("meta")
     """,
     "devices without an argument": """
-        T.library.custom_op(f'{ns}::f', annotated("def f() -> Tensor: return T.ones(2)"), mutates_args=(), device_types="cpu")
+        T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f() -> Tensor: return T.ones(2)"),
+            mutates_args=(), device_types="cpu")
     """,
     "get_kernel": """
         lib = library(); lib.define("d(Tensor x) -> Tensor"); lib.impl("d", lambda x: x * 2, "CPU")
@@ -365,14 +512,25 @@ PROGRAMS: dict[str, str] = {
         out = ops().d(y)
     """,
     "get_kernel of nothing": "T.library.get_kernel(f'{ns}::d', 'CPU')",
-    "get_kernel of no key": "lib = library(); lib.define('d(Tensor x) -> Tensor'); T.library.get_kernel(f'{ns}::d', 'Nope')",
+    "get_kernel of no key": """
+        lib = library()
+        lib.define('d(Tensor x) -> Tensor')
+        T.library.get_kernel(f'{ns}::d', 'Nope')
+    """,
     "fallthrough_kernel is not called": "T.library.fallthrough_kernel()",
     "a fallback elsewhere": "library('IMPL').fallback(lambda op, *args: 1, 'CPU')",
     # -- tensors without data
-    "a fake": "f = sine(f'{ns}::s'); f.register_fake(lambda x: T.empty_like(x)); r = f(T.empty(3, device='meta')); out = [tuple(r.shape), str(r.device)]",
+    "a fake": """
+        f = sine(f'{ns}::s')
+        f.register_fake(lambda x: T.empty_like(x))
+        r = f(T.empty(3, device='meta'))
+        out = [tuple(r.shape), str(r.device)]
+    """,
     "no fake": "sine(f'{ns}::s')(T.empty(3, device='meta'))",
     "a fake twice": """
-        lib = library(); lib.define("d(Tensor x) -> Tensor"); T.library.register_fake(f"{ns}::d", lambda x: x + 1)
+        lib = library()
+        lib.define("d(Tensor x) -> Tensor")
+        T.library.register_fake(f"{ns}::d", lambda x: x + 1)
         T.library.register_fake(f"{ns}::d", lambda x: x + 1, allow_override=False)
     """,
     "a fake asks for a size": """
@@ -381,7 +539,10 @@ PROGRAMS: dict[str, str] = {
         out = T.library.get_ctx(); ops().d(T.empty(3, device='meta'))
     """,
     "nothing to fake": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor) -> None: x.zero_()"), mutates_args=("x",))
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor) -> None: x.zero_()"),
+            mutates_args=("x",))
         out = f(T.empty(3, device='meta'))
     """,
     # -- vmap
@@ -395,7 +556,12 @@ PROGRAMS: dict[str, str] = {
         out = [T.vmap(f)(z), T.vmap(f, in_dims=1)(z), T.vmap(T.vmap(f))(z), seen]
     """,
     "a rule with lists and keywords": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(xs: List[Tensor], n: int, *, k: float = 1.0) -> Tuple[Tensor, Tensor]: return xs[0] * n, xs[1] * k"),
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated('''
+        def f(xs: List[Tensor], n: int, *, k: float = 1.0) -> Tuple[Tensor, Tensor]:
+            return xs[0] * n, xs[1] * k
+        '''.strip()),
                                 mutates_args=())
         @f.register_vmap
         def rule(info, in_dims, xs, n, *, k=1.0):
@@ -406,19 +572,35 @@ PROGRAMS: dict[str, str] = {
     """,
     "no rule": "f = sine(f'{ns}::s'); out = T.vmap(f)(T.arange(6.0).reshape(2, 3))",
     "no rule for what writes": """
-        f = T.library.custom_op(f'{ns}::f', annotated("def f(x: Tensor) -> None: x.zero_()"), mutates_args=("x",))
+        f = T.library.custom_op(
+            f'{ns}::f',
+            annotated("def f(x: Tensor) -> None: x.zero_()"),
+            mutates_args=("x",))
         T.vmap(lambda a: (f(a), a)[1])(T.ones(2, 3))
     """,
-    "a rule that returns one thing": "f = sine(f'{ns}::s'); f.register_vmap(lambda info, dims, x: f(x)); T.vmap(f)(T.ones(2, 3))",
-    "a rule with other dimensions": "f = sine(f'{ns}::s'); f.register_vmap(lambda info, dims, x: (f(x), (0, 0))); T.vmap(f)(T.ones(2, 3))",
+    "a rule that returns one thing": """
+        f = sine(f'{ns}::s')
+        f.register_vmap(lambda info, dims, x: f(x))
+        T.vmap(f)(T.ones(2, 3))
+    """,
+    "a rule with other dimensions": """
+        f = sine(f'{ns}::s')
+        f.register_vmap(lambda info, dims, x: (f(x), (0, 0)))
+        T.vmap(f)(T.ones(2, 3))
+    """,
     # -- opcheck
     "opcheck": """
-        f = sine(f'{ns}::s'); f.register_autograd(cosine, setup_context=keeps); f.register_fake(lambda x: T.empty_like(x))
+        f = sine(f'{ns}::s')
+        f.register_autograd(cosine, setup_context=keeps)
+        f.register_fake(lambda x: T.empty_like(x))
         out = T.library.opcheck(f, (x,))
     """,
     "opcheck finds a write": """
-        lib = library(); lib.define("d(Tensor x) -> Tensor"); lib.impl("d", lambda x: x.add_(1).clone(), "CPU")
-        out = {k: type(v).__name__ for k, v in T.library.opcheck(ops().d, (y,), test_utils=("test_schema",), raise_exception=False).items()}
+        lib = library()
+        lib.define("d(Tensor x) -> Tensor")
+        lib.impl("d", lambda x: x.add_(1).clone(), "CPU")
+        found = T.library.opcheck(ops().d, (y,), test_utils=("test_schema",), raise_exception=False)
+        out = {k: type(v).__name__ for k, v in found.items()}
         T.library.opcheck(ops().d, (y,), test_utils="test_schema")
     """,
     "opcheck finds an alias": """
@@ -435,7 +617,7 @@ PROGRAMS: dict[str, str] = {
     "opcheck with one tolerance": "f = sine(f'{ns}::s'); T.library.opcheck(f, (y,), atol=1e-3)",
 }  # fmt: skip
 
-#: Programs whose errors say the same in other words, for PyTorch's are of its dispatcher, its casters or its parser.
+#: Programs whose errors say the same in other words: PyTorch's are of its dispatcher, casters or parser.
 SAYS_ITS_OWN = frozenset(
     {
         "a number for a tensor",  # less: what casting says
@@ -477,58 +659,3 @@ SAYS_ITS_OWN = frozenset(
         "a gradient too few",
     }
 )
-
-_kept: list[Any] = []
-
-
-def outcome(T: Any, name: str) -> dict[str, Any]:
-    """What a program does with a module: what it put into ``out``, its error, its warnings."""
-    scope: dict[str, Any] = {
-        "T": T,
-        "Tensor": T.Tensor,
-        "np": np,
-        "ns": "program_" + re.sub(r"\W", "_", name),
-        "seen": [],
-        "out": [],
-        "kept": _kept,
-        **{n: getattr(typing, n) for n in ("List", "Optional", "Sequence", "Tuple")},
-    }
-    error = None
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        try:
-            text = textwrap.dedent(_HEADER) + textwrap.dedent(PROGRAMS[name])
-            # Annotations are no strings there, as they are here.
-            exec(compile(text, f"<{name}>", "exec", dont_inherit=True), scope)
-        except Exception as raised:
-            error = (type(raised).__name__, _plain(str(raised)))
-    ours = [w for w in told if "autograd kernel" in str(w.message)]
-    return {
-        "out": described(scope["out"]),
-        "error": error,
-        "warnings": [(w.category.__name__, str(w.message)[:80]) for w in ours],
-    }
-
-
-def _plain(message: str) -> str:
-    """A message in the words of both."""
-    message = re.sub(r"\(with implementation in .*?\):", "(with implementation in ...):", message)
-    return re.sub(r"\s+", " ", message.replace("torch", "tengen")).strip()
-
-
-def _node(name: str) -> str:
-    return name.removeprefix("torch::autograd::").rstrip("0123456789")
-
-
-def described(value: Any) -> Any:
-    """A value as what both have in common."""
-    if hasattr(value, "grad_fn"):
-        # Of a product with a number torch's Node has another number.
-        history = None if value.grad_fn is None else _node(value.grad_fn.name())
-        elements = np.round(value.detach().double().numpy(), 5).tolist()
-        return ("tensor", str(value.dtype).partition(".")[2], elements, value.requires_grad, history)
-    if isinstance(value, dict):
-        return {k: described(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [type(value).__name__, *[described(v) for v in value]]
-    return value if isinstance(value, (int, float, str, type(None))) else repr(value)

@@ -2,12 +2,72 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+import typing
+import warnings
 from typing import Any
 
+import numpy as np
 import pytest
-from operator_programs import PROGRAMS, SAYS_ITS_OWN, outcome
+from operator_programs import HEADER, PROGRAMS, SAYS_ITS_OWN
 
 import tengen
+
+_kept: list[Any] = []
+
+
+def outcome(T: Any, name: str) -> dict[str, Any]:
+    """What a program does with a module: what it put into ``out``, its error, its warnings."""
+    scope: dict[str, Any] = {
+        "T": T,
+        "Tensor": T.Tensor,
+        "np": np,
+        "ns": "program_" + re.sub(r"\W", "_", name),
+        "seen": [],
+        "out": [],
+        "kept": _kept,
+        **{n: getattr(typing, n) for n in ("List", "Optional", "Sequence", "Tuple")},
+    }
+    error = None
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            text = textwrap.dedent(HEADER) + textwrap.dedent(PROGRAMS[name])
+            # Annotations are no strings there, as they are here.
+            exec(compile(text, f"<{name}>", "exec", dont_inherit=True), scope)
+        except Exception as raised:
+            error = (type(raised).__name__, _plain(str(raised)))
+    ours = [w for w in told if "autograd kernel" in str(w.message)]
+    return {
+        "out": described(scope["out"]),
+        "error": error,
+        "warnings": [(w.category.__name__, str(w.message)[:80]) for w in ours],
+    }
+
+
+def _plain(message: str) -> str:
+    """A message in the words of both."""
+    message = re.sub(r"\(with implementation in .*?\):", "(with implementation in ...):", message)
+    return re.sub(r"\s+", " ", message.replace("torch", "tengen")).strip()
+
+
+def _node(name: str) -> str:
+    return name.removeprefix("torch::autograd::").rstrip("0123456789")
+
+
+def described(value: Any) -> Any:
+    """A value as what both have in common."""
+    if hasattr(value, "grad_fn"):
+        # Of a product with a number torch's Node has another number.
+        history = None if value.grad_fn is None else _node(value.grad_fn.name())
+        elements = np.round(value.detach().double().numpy(), 5).tolist()
+        return ("tensor", str(value.dtype).partition(".")[2], elements, value.requires_grad, history)
+    if isinstance(value, dict):
+        return {k: described(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [type(value).__name__, *[described(v) for v in value]]
+    return value if isinstance(value, (int, float, str, type(None))) else repr(value)
 
 
 @pytest.mark.oracle
