@@ -157,7 +157,7 @@ class unseen:
 
     def _restore(self) -> None:
         for found in self.hidden:
-            found.thread = get_ident()
+            found.thread = here.ident
 
 
 def gradients_are_seen() -> bool:

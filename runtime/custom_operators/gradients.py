@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from tengen.autograd.edge import Edge, gradient_edge
@@ -15,6 +14,7 @@ from tengen.autograd.view import differentiable
 from tengen.interception import unseen
 from tengen.program_frames import program_stacklevel
 from tengen.tensor_base import TensorBase
+from tengen.thread_state import here
 from tengen.utils.pytree import tree_structure
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def _as_leaves(gradient: Any) -> Any:
 
 def run_own(operator: CustomOperator, kernel: Kernel, backend: str, arguments: tuple[Any, ...]) -> Any:
     """Run what was registered for the key Autograd; where that calls the operator, it goes below autograd."""
-    thread = get_ident()
+    thread = here.ident
     if thread in operator.inside:
         return operator.below(backend, arguments)
     operator.inside.add(thread)
