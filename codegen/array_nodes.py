@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from .annotations import default_value, parameter_name
-from .blocks import call_of, elementwise, function_of
+from .blocks import call_of, function_of
 from .formula import gradient_number, metadata_use, result_numbers, saved
 from .ir import (
     COMPARISONS,
@@ -454,7 +454,7 @@ class _Translation:
         specialiser = self.writer.specialiser
         kernel = specialiser.kernel(operator)
         assert kernel is not None
-        self.elementwise = self.elementwise and elementwise(operator)
+        self.elementwise = self.elementwise and operator.is_elementwise
         if kernel.function is not None:
             given = tuple([_whole(bound[a.name]) for a in operator.schema.arguments])
             many = str(operator.schema.returns[0].type) == "Tensor[]"

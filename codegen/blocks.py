@@ -24,11 +24,9 @@ from .ir import (
     Parameter,
     names_in,
 )
-from .model import Operator, Primitive
+from .model import Primitive
 from .optimise import OUT, has_array, scratched
 
-#: The tags that say that each element of the results comes from the elements at the same place.
-ELEMENTWISE = frozenset({"pointwise", "elementwise"})
 #: The passes over the operands from which a computation is worth it.
 WORTH = 2
 
@@ -79,11 +77,6 @@ class Weigher:
     def _costly(self, symbol: str) -> bool:
         """Whether an operator of Python takes long to compute."""
         return any([p.costly and p.symbol == symbol for p in self.primitives.values()])
-
-
-def elementwise(operator: Operator) -> bool:
-    """Whether the operator's kernel may be called on parts of its operands."""
-    return not ELEMENTWISE.isdisjoint(operator.tags)
 
 
 def function_of(

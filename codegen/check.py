@@ -12,9 +12,8 @@ from .expand import Declared
 from .expected import expected_values
 from .fields import kind_of, known_word, words
 from .keys import KEYS
-from .model import Kernel, Located, Operator, OperatorName, Place, ResultLayout, Rule
-from .onnx_forms import NoForm
-from .result_layouts import parse_layouts
+from .layout_words import parse_layouts
+from .model import Kernel, Located, Operator, OperatorName, Place, ResultLayout
 from .samples import SampleChecker
 from .signatures import check_autogen, check_signature
 from .symbolic import SymbolicChecker
@@ -77,7 +76,6 @@ class OperatorChecker:
         promote, promoted = self.promotion(declared, tags, composite)
         zero_dim, numbers = self.promotion_of_some(declared)
         samples = self.sample_checker
-        symbolic, no_symbolic = self.symbolic(declared, kernels, tags)
         if "samples" not in declared.given and not tags & {"pointwise", "generated"}:
             self.untested(declared, tags)
         return Operator(
@@ -111,28 +109,12 @@ class OperatorChecker:
             tolerance=samples.tolerance(fields.get("tolerance")),
             differs=samples.differs(fields.get("differs")),
             saves_result=self.saves_result(declared, kernels),
-            symbolic=symbolic,
-            no_symbolic=no_symbolic,
+            symbolic=self.symbolic_checker.symbolic(schema, fields.get("symbolic")),
             write_back=self.symbolic_checker.write_back(schema, fields.get("write_back")),
             batching=self.batching_checker.batching(schema, fields.get("batching"), tags, composite),
             doc=" ".join(fields["doc"].value.split()) if "doc" in fields else "",
             accepted=self.accepted(fields),
         )
-
-    def symbolic(
-        self, declared: Declared, kernels: Mapping[str, Kernel], tags: frozenset[str]
-    ) -> tuple[Rule | None, str]:
-        """What ``symbolic`` says, else what the kernel does; where there is none of a kernel, the reason."""
-        fields, checker = declared.fields, self.symbolic_checker
-        if "symbolic" in fields or not kernels or any(key in COMPOSITES for key in kernels):
-            return checker.symbolic(declared.schema, fields.get("symbolic")), ""
-        if "pointwise" not in tags:
-            return None, "it is not pointwise"
-        try:
-            opmath = "opmath" not in fields or fields["opmath"].value
-            return checker.derived(declared.schema, kernels, opmath), ""
-        except NoForm as reason:
-            return None, str(reason)
 
     def accepted(self, fields: Mapping[str, Located]) -> dict[str, Located]:
         """PyTorch's keys that have no effect here; what one names must be there all the same."""

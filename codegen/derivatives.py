@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from .derive import inplace_variant, result_kind
+from .autogen import inplace_variant
 from .diagnostics import Report, one_of, suggestion
 from .dispatch import COMPOSITES, Sources
 from .expand import parse_located_schema
@@ -147,7 +147,7 @@ class DerivativeChecker:
     def in_place(self, name: OperatorName) -> Operator | None:
         """The in-place variant of this name, where the operator that it is derived from has no derivative."""
         base = self.operators.get(self.derived.get(name, name))
-        if base is None or not name.inplace or result_kind(base) not in ("bool", "int64"):
+        if base is None or not name.inplace or base.result_kind not in ("bool", "int64"):
             return None
         return inplace_variant(base, name).operator
 

@@ -10,13 +10,11 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from .autogen import functional_half, functional_of, inplace_variant, out_variant
 from .differentiate import differentiate
 from .formula import METADATA, result_numbers, saved
 from .ir import Attribute, Call, Name
 from .model import (
-    Alias,
-    Argument,
-    BaseType,
     Declarations,
     Derivative,
     Formula,
@@ -25,7 +23,6 @@ from .model import (
     NodeSpec,
     Operator,
     OperatorName,
-    Return,
     Saved,
     Schema,
     Variant,
@@ -96,7 +93,7 @@ def _variants(operators: Collection[Operator]) -> Iterable[Variant]:
         if operator.schema.name.inplace or _writes_self(operator.schema):
             name = functional_of(operator.name)
             if str(name) not in declared and not _composite(operator):
-                yield Variant(_functional(operator, name), "functional", exposed=False)
+                yield Variant(functional_half(operator, name), "functional", exposed=False)
             yield Variant(operator, "composite" if _composite(operator) else "inplace", name)
             continue
         yield Variant(operator, _kind(operator))
@@ -125,43 +122,6 @@ def _writes_self(schema: Schema) -> bool:
     return first is not None and first.alias is not None and first.alias.write
 
 
-def functional_of(name: OperatorName) -> OperatorName:
-    """``fill_.Scalar`` -> ``fill.Scalar``."""
-    return replace(name, inplace=False)
-
-
-def _functional(operator: Operator, name: OperatorName) -> Operator:
-    """The out-of-place half of an operator that is declared in place only."""
-    schema = operator.schema
-    first = replace(schema.positional[0], alias=None)
-    plain = replace(
-        schema,
-        name=name,
-        positional=(first, *schema.positional[1:]),
-        returns=(Return(BaseType("Tensor")),),
-        parenthesised=False,
-    )
-    return replace(operator, schema=plain, variants=frozenset(), operators={}, samples=())
-
-
-def inplace_variant(operator: Operator, name: OperatorName) -> Variant:
-    """``exp`` -> ``exp_(Tensor(a!) self) -> Tensor(a!)``."""
-    schema = operator.schema
-    written = Alias(("a",), True)
-    first = replace(schema.positional[0], alias=written)
-    inplace = replace(
-        schema,
-        name=name,
-        positional=(first, *schema.positional[1:]),
-        returns=(Return(BaseType("Tensor"), None, written),),
-        parenthesised=False,
-    )
-    methods = operator.tags & {"pointwise"} and not name.namespace
-    variants = operator.variants | ({"method"} if methods else set())
-    made = replace(operator, schema=inplace, variants=variants, kernels={}, autogen=(), samples=())
-    return Variant(made, "inplace", operator.name)
-
-
 def _inplace_alias(operator: Operator, name: OperatorName, in_place: Collection[str]) -> Variant | None:
     """``greater_``, where ``greater`` is ``self.gt(other)``: ``self.gt_(other)``; None for others."""
     kernel = operator.kernels.get("CompositeImplicitAutograd")
@@ -177,33 +137,6 @@ def _inplace_alias(operator: Operator, name: OperatorName, in_place: Collection[
             return None
     made = replace(inplace_variant(operator, name).operator, kernels={"CompositeImplicitAutograd": written})
     return Variant(made, "composite", operator.name)
-
-
-def out_variant(operator: Operator, name: OperatorName) -> Variant:
-    """``add.Tensor`` -> ``add.out(..., *, Tensor(a!) out) -> Tensor(a!)``."""
-    schema = operator.schema
-    results = schema.returns
-    letters = [Alias((chr(ord("a") + i),), True) for i in range(len(results))]
-    names = ["out"] if len(results) == 1 else [r.name or f"out{i}" for i, r in enumerate(results)]
-    outs = tuple(
-        Argument(n, r.type, alias=a, kwarg_only=True) for n, r, a in zip(names, results, letters, strict=True)
-    )
-    written = replace(
-        schema,
-        name=name,
-        out=outs,
-        kwarg_only=tuple(
-            a for a in schema.kwarg_only if operator.factory is None or str(a.type) not in _OPTIONS
-        ),
-        returns=tuple(Return(r.type, r.name, a) for r, a in zip(results, letters, strict=True)),
-    )
-    made = replace(
-        operator, schema=written, kernels={}, autogen=(), samples=(), variants=frozenset({"function"})
-    )
-    return Variant(made, "out", operator.name)
-
-
-_OPTIONS = {"ScalarType?", "Layout?", "Device?", "bool?"}
 
 
 # -- Nodes -----------------------------------------------------------------------------
@@ -280,22 +213,10 @@ def _missing(
         if entry is not None and (entry.non_differentiable or entry.output_differentiability is not None):
             continue
         computed = operator.dtypes.values()
-        if result_kind(operator) in ("bool", "int64") or (
-            computed and not any(inexact & d for d in computed)
-        ):
+        if operator.result_kind in ("bool", "int64") or (computed and not any(inexact & d for d in computed)):
             continue
         if any(a.is_tensor_like for a in operator.schema.arguments):
             yield name
-
-
-def result_kind(operator: Operator) -> str:
-    """How a result's Type follows: "same", "bool", "real", "int64" or "dynamic"."""
-    if operator.result != "dynamic" or "pointwise" not in operator.tags:
-        return operator.result
-    return _RESULT_OF_PROMOTION.get(operator.promote or "", "same" if operator.promote else "dynamic")
-
-
-_RESULT_OF_PROMOTION = {"always_bool": "bool", "complex_to_float": "real"}
 
 
 def _differentiable_outputs(operator: Operator, entry: Derivative) -> tuple[int, ...]:

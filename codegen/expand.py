@@ -10,13 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from .blocks import ELEMENTWISE
 from .diagnostics import Report, suggestion
 from .fields import check_keys, known_word, length_of_scalar, require_keys, words
 from .formula import as_text
 from .kernels import FunctionIndex
 from .keys import KEYS
-from .model import Argument, BaseType, Entry, ListType, Located, OperatorName, Place, Return, Schema
+from .model import (
+    ELEMENTWISE,
+    Argument,
+    BaseType,
+    Entry,
+    ListType,
+    Located,
+    OperatorName,
+    Place,
+    Return,
+    Schema,
+)
 from .schema import SchemaError, parse_schema
 from .tables import Tables
 

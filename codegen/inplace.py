@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from .annotations import parameter_name
-from .derive import result_kind
 from .ir import Attribute, Call, Conditional, Expr, Keyword, Name
 from .methods import StoreMethod, WriteMethod
 from .model import Formula, Operator, Primitive, ScalarType, Variant
@@ -47,7 +46,7 @@ class InplaceWriter:
         condition = _condition(variant.operator)
         if condition is None:
             return None
-        same = kernel.function is None and result_kind(base) == "same"
+        same = kernel.function is None and base.result_kind == "same"
         written = self._written(kernel.formula.tree) if same else None
         if written is not None:
             kernel = replace(kernel, formula=Formula(kernel.formula.source, written))

@@ -18,6 +18,7 @@ from .kernels import FunctionIndex, attributes_of, classes_of
 from .library import Library, index
 from .model import Declarations, Derivative, Entry, Operator, OperatorName, Place
 from .names import OperatorTable
+from .onnx_forms import with_symbolic
 from .read import KERNELS, MECHANISMS, mechanism_of, read_entries
 from .schema import SchemaError, parse_name
 from .tables import TABLES, Tables, load_tables
@@ -86,6 +87,11 @@ def load_reporting(
             library=library.name,
         )
     operators, bad = _operators(unique, sources, own_sources, report)
+    pointwise = tables.primitives.pointwise
+    operators = {
+        name: with_symbolic(o, pointwise, own_sources.symbolics if name.namespace else sources.symbolics)
+        for name, o in operators.items()
+    }
     if kernels:
         operators = with_kernels(operators, kernels, own_sources, report)
     check_cycles(operators, sources.operators.attributes, report)
@@ -99,7 +105,7 @@ def load_reporting(
         scalar_types=tuple(tables.scalar_types.values()),
         backends=tuple(tables.backends.values()),
         tags=tables.tags,
-        primitives=tables.primitives.pointwise,
+        primitives=pointwise,
         library=own_sources.library,
         folder="" if library is None else f"{library.display}/",
     )

@@ -261,6 +261,10 @@ class Kernel:
 # check: operators and derivatives
 
 
+#: What the rule of a write through a view calls the new contents of the view.
+WRITTEN = "written"
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What an operator becomes elsewhere, as in ONNX: an expression, or a function by its name.
@@ -379,6 +383,23 @@ class Operator:
     @property
     def name(self) -> OperatorName:
         return self.schema.name
+
+    @property
+    def is_elementwise(self) -> bool:
+        """Whether its kernel may be called on parts of its operands."""
+        return not ELEMENTWISE.isdisjoint(self.tags)
+
+    @property
+    def result_kind(self) -> str:
+        """How a result's Type follows: "same", "bool", "real", "int64" or "dynamic"."""
+        if self.result != "dynamic" or "pointwise" not in self.tags:
+            return self.result
+        return _RESULT_OF_PROMOTION.get(self.promote or "", "same" if self.promote else "dynamic")
+
+
+#: The tags that say that each element of the results comes from the elements at the same place.
+ELEMENTWISE = frozenset({"pointwise", "elementwise"})
+_RESULT_OF_PROMOTION = {"always_bool": "bool", "complex_to_float": "real"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from .ir import (
     walk,
 )
 from .kernels import ABSOLUTE, Function, FunctionIndex
-from .model import Formula, Kernel, Primitive, Rule, Schema
+from .model import Formula, Kernel, Operator, Primitive, Rule, Schema
 from .names import BUILTINS
 from .onnx_language import ONNX
 from .python_writer import write
@@ -42,6 +42,20 @@ CASTS = "symbolics"
 
 class NoForm(Exception):
     """The kernel cannot be written as ONNX; the text says why."""
+
+
+def with_symbolic(operator: Operator, primitives: Mapping[str, Primitive], index: FunctionIndex) -> Operator:
+    """An operator whose entry says no symbolic, with what its kernel says; else with the reason why not."""
+    composite = any(key.startswith("Composite") for key in operator.kernels)
+    if operator.symbolic is not None or not operator.kernels or composite:
+        return operator
+    if "pointwise" not in operator.tags:
+        return replace(operator, no_symbolic="it is not pointwise")
+    try:
+        rule = derived_symbolic(operator.schema, operator.kernels, operator.opmath, primitives, index)
+    except NoForm as reason:
+        return replace(operator, no_symbolic=str(reason))
+    return replace(operator, symbolic=rule)
 
 
 def derived_symbolic(

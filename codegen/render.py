@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from .batching import BatchingWriter
+from .batching_functions import BatchingWriter
 from .bindings import BindingWriter, exported_name, groups
 from .derive import derive
 from .docs import reference
@@ -17,10 +17,10 @@ from .model import Declarations, OutputFile
 from .nodes import SUM, NodeWriter
 from .page import Press, import_lines, lazy_modules
 from .rows import operator_row, promotion_table, scalar_type_rows, structure_fields, structures, variable
+from .rule_tables import imports as rule_imports
+from .rule_tables import rows as rule_rows
 from .scope import TENGEN, Scope, function_names
 from .stubs import StubWriter
-from .symbolic import imports as rule_imports
-from .symbolic import rows as rule_rows
 from .type_files import BackendFiles
 from .variants import VariantWriter
 

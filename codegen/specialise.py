@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from .annotations import annotation, parameter_name, return_annotation
 from .array_results import ArrayResults
-from .blocks import Weigher, call_of, elementwise, function_of
-from .derive import Derived, result_kind
+from .blocks import Weigher, call_of, function_of
+from .derive import Derived
 from .ir import (
     Attribute,
     Call,
@@ -95,7 +95,9 @@ class Specialiser:
         native: FunctionIndex,
         structures: Mapping[str, str],
         primitives: Mapping[str, Primitive],
+        array_nodes: frozenset[str] = frozenset(),
     ) -> None:
+        """``array_nodes`` are the Nodes that have a form over arrays."""
         self.derived = derived
         self.weigher = Weigher(primitives)
         self.closed = self.weigher.closed()
@@ -109,11 +111,10 @@ class Specialiser:
         self.libraries: dict[
             str, tuple[str, str]
         ] = {}  # functions of other libraries: alias -> (module, name)
-        self.array_nodes: frozenset[str] = frozenset()
+        self.array_nodes = array_nodes
         self._modules = frozenset(backend.kernels)
         self._computed: dict[tuple[OperatorName, bool, bool], Method] = {}
         self._cache: dict[tuple[OperatorName, str, bool, bool], Method | None] = {}
-        self.variants = self.computed()
 
     # -- which methods a class has ---------------------------------------------------------
 
@@ -124,10 +125,10 @@ class Specialiser:
             v for v in variants if v.kind in ("functional", "view") and self.kernel(v.operator) is not None
         ]
 
-    def methods(self, scalar: ScalarType, recording: bool) -> dict[str, Method]:
+    def methods(self, variants: Iterable[Variant], scalar: ScalarType, recording: bool) -> dict[str, Method]:
         """The methods of the class of one scalar type; those that it inherits or lacks are left out."""
         found: dict[str, Method] = {}
-        for variant in self.variants:
+        for variant in variants:
             supported = self.supports(variant.operator, scalar)
             key = (variant.name, scalar.category, recording, supported)
             if key not in self._cache:
@@ -266,7 +267,7 @@ class Specialiser:
         """When a kernel is called plainly, and else; nothing if blocks are never worth it."""
         arrays = [a for a in operator.schema.arguments if str(a.type) == "Tensor"]
         runner = self.blocks()
-        if runner is None or not arrays or not elementwise(operator):
+        if runner is None or not arrays or not operator.is_elementwise:
             return "", ""
         names = {parameter_name(a.name) for a in operator.schema.arguments if a.is_tensor}
         if kernel.function is None and not self.weigher.worth(kernel.formula.tree, names):
@@ -303,7 +304,7 @@ class Specialiser:
                 name = Name(parameter_name(a.name))
                 there = Elements("tuple", (Attribute(name, "_array"),))
                 given.append(Starred(Conditional(_is_none(name), Elements("tuple", ()), there)))
-        type_ = _RESULT_TYPES.get(result_kind(operator), "T")
+        type_ = _RESULT_TYPES.get(operator.result_kind, "T")
         return Call(
             self._function(function.qualified),
             tuple(given),
@@ -326,7 +327,7 @@ class Specialiser:
     def _results(self, variant: Variant, upcast: bool) -> tuple[Result, ...]:
         operator = variant.operator
         returns = operator.schema.returns
-        type_ = _RESULT_TYPES.get(result_kind(operator), "")
+        type_ = _RESULT_TYPES.get(operator.result_kind, "")
         masked = any(a.name == "output_mask" for a in operator.schema.arguments)
         cast = _cast(operator) if upcast else None
         found: list[Result] = []
@@ -389,7 +390,7 @@ _KINDS = {
 
 def _cast(operator: Operator) -> Cast | None:
     """When the results of an operator that is computed in another type are rounded to the Type's."""
-    kind = result_kind(operator)
+    kind = operator.result_kind
     if kind in ("same", "real"):
         return Cast.ALWAYS
     if kind != "dynamic":

@@ -1,25 +1,18 @@
-"""Check and specialise: how operators are written as ONNX, and how writes go through views.
+"""Check: how operators are written as ONNX, and how writes go through views.
 
 ``symbolic`` is an expression of ONNX's operators, or a function of runtime/onnx/symbolics*.py by its bare
-name; ``write_back`` is an expression over Tensors. Each becomes a row of a generated table.
+name; ``write_back`` is an expression over Tensors. Each becomes a Rule of the model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
-from .annotations import parameter_name
 from .diagnostics import Report
 from .dispatch import Sources
 from .formula import parse_formula
-from .kernels import ABSOLUTE, module_path
-from .model import Kernel, Located, Rule, Schema, Variant
+from .kernels import ABSOLUTE
+from .model import WRITTEN, Located, Rule, Schema
 from .names import TensorVocabulary, check_names
-from .onnx_forms import derived_symbolic
 from .onnx_language import rule_of
-
-#: The new contents of a view.
-WRITTEN = "written"
 
 
 class SymbolicChecker:
@@ -35,11 +28,6 @@ class SymbolicChecker:
             return None
         names = tuple(a.name for a in schema.arguments)
         return rule_of(formula, names, self.sources.symbolics, self.report, "symbolic", "result")
-
-    def derived(self, schema: Schema, kernels: Mapping[str, Kernel], opmath: bool) -> Rule:
-        """What the kernel of a pointwise operator says. Raises NoForm where it says nothing."""
-        primitives = self.sources.tables.primitives.pointwise
-        return derived_symbolic(schema, kernels, opmath, primitives, self.sources.symbolics)
 
     def write_back(self, schema: Schema, value: Located | None) -> Rule | None:
         """What ``write_back`` says."""
@@ -63,44 +51,6 @@ class SymbolicChecker:
         return Rule(formula, None, calls)
 
 
-def rows(variants: Iterable[Variant], written: bool = False) -> list[tuple[str, str]]:
-    """Each operator that has a rule, and the rule as a Python expression of a function."""
-    found = []
-    for variant in variants:
-        operator = variant.operator
-        rule = operator.write_back if written else operator.symbolic
-        if rule is None or variant.kind in ("inplace", "out"):
-            continue
-        names = [parameter_name(a.name) for a in operator.schema.arguments]
-        extra = WRITTEN if written else "result"
-        text = rule.formula.text
-        if rule.function is not None:
-            given = [*names, *(["result"] if rule.takes_result else [])]
-            text = f"{rule.function.rpartition('.')[2]}({', '.join(given)})"
-        found.append((str(variant.name), f"lambda {', '.join([*names, extra])}: {text}"))
-    return sorted(found)
-
-
 def _formula(qualified: str) -> str:
     """A helper of formulas, below tengen."""
     return qualified if qualified.startswith(ABSOLUTE) else f"formulas.{qualified}"
-
-
-def imports(
-    variants: Iterable[Variant], package: str, functions: Mapping[str, str], written: bool = False
-) -> list[str]:
-    """The lines that import the functions that rules call; ``functions`` are those of operators."""
-    by_module: dict[str, set[str]] = {}
-    namespace = False  # whether numbers are computed by that of arrays
-    for variant in variants:
-        rule = variant.operator.write_back if written else variant.operator.symbolic
-        if rule is None:
-            continue
-        namespace |= rule.derived and "xp" in rule.formula.names()
-        called = [*rule.calls.values(), *([rule.function] if rule.function else [])]
-        for name in called:
-            module, _, function = name.rpartition(".")
-            place = module_path(package, module) if module else functions[function]
-            by_module.setdefault(place, set()).add(function)
-    lines = [f"from {m} import {', '.join(sorted(names))}" for m, names in sorted(by_module.items())]
-    return ["import numpy as xp", *lines] if namespace else lines

@@ -46,16 +46,15 @@ class BackendFiles:
         self.press = press
         self.stem = backend.name.lower()
         self.scalars = [s for s in declared.scalar_types if s.name in backend.scalar_types]
-        self.specialiser = Specialiser(derived, backend, native, structures, declared.primitives)
-        self.computed = self.specialiser.variants
-        self.array_specialiser = Specialiser(derived, backend, native, structures, declared.primitives)
+        given = (derived, backend, native, structures, declared.primitives)
+        self.array_specialiser = Specialiser(*given)
+        self.nodes = self._array_nodes()
+        self.specialiser = Specialiser(*given, frozenset(n.name for n in self.nodes))
 
     def files(self) -> list[OutputFile]:
         """The Types, the Variable Types, and the Nodes over arrays where the backend has them."""
-        nodes = self._array_nodes()
-        self.specialiser.array_nodes = frozenset(n.name for n in nodes)
         files = [self._types(recording=False), self._types(recording=True)]
-        return [*files, self._node_file(nodes)] if nodes else files
+        return [*files, self._node_file(self.nodes)] if self.nodes else files
 
     # -- Types -----------------------------------------------------------------------------
 
@@ -76,19 +75,18 @@ class BackendFiles:
         )
 
     def _class_tree(self, recording: bool) -> ClassNode:
-        self.specialiser.variants = [
-            v for v in self.computed if self.scope.has_method(v, self.backend, recording)
-        ]
+        computed = self.specialiser.computed()
+        variants = [v for v in computed if self.scope.has_method(v, self.backend, recording)]
         prefix = ("Variable" if recording else "") + self.backend.name
         branches: dict[str, dict[str, dict[str, Method]]] = {}
         for s in self.scalars:
             leaves = branches.setdefault(f"{prefix}{CATEGORIES[s.category]}Type", {})
-            methods = leaves[f"{prefix}{s.name}Type"] = self.specialiser.methods(s, recording)
+            methods = leaves[f"{prefix}{s.name}Type"] = self.specialiser.methods(variants, s, recording)
             if recording:
                 methods.update(self._inplace(s))
         top = tree(f"{prefix}Type", branches)
         hoist(top)
-        for v in self.specialiser.variants:
+        for v in variants:
             general = self.specialiser.recorder(v) if recording else AbsentMethod(v.name.method)
             if general is not None:
                 top.methods.setdefault(general.name, general)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from .annotations import default, parameter_name, return_annotation
-from .derive import Derived, result_kind
+from .derive import Derived
 from .ir import Attribute, Call, Expr, Name, dotted, replaced
 from .kernels import ABSOLUTE, module_path
 from .methods import CallMethod
@@ -72,7 +72,7 @@ class VariantWriter:
             functional = self._recorded(variant.operator, functional)
             saves_self = any(s.source == names[0] and s.what == "tensor" for s in own.saved)
         given = f'"{variant.name.called}", {names[0]}, {functional}, ({rest}), {saves_self}'
-        constant = ", constant=True" if own is None and result_kind(base) in ("bool", "int64") else ""
+        constant = ", constant=True" if own is None and base.result_kind in ("bool", "int64") else ""
         call = f"run_inplace({given}{_exact_in_place(base)}{_overlap(variant.operator)}{constant})"
         return self._method(variant, call)
 

@@ -15,7 +15,6 @@ import tengen.testing.declared as declared
 from tengen.codegen.annotations import annotation as annotated
 from tengen.codegen.annotations import default, parameter_name, return_annotation
 from tengen.codegen.bindings import Group, exported_name, groups
-from tengen.codegen.derive import result_kind
 from tengen.codegen.gen import declarations_dir
 from tengen.codegen.ir import Expr
 from tengen.codegen.model import Batching, JvpSpec, NodeSpec, Operator, Place, Saved, Variant
@@ -243,7 +242,7 @@ def overload_entry(variant: Variant, group: Group) -> OverloadEntry:
         tuple((t, declared.declarations().tags.get(t, "")) for t in sorted(operator.tags)),
         {b: dtypes_text(names) for b, names in sorted(operator.dtypes.items())},
         promotion_text(operator),
-        RESULTS.get(result_kind(operator), "") if variant.kind != "composite" else "",
+        RESULTS.get(operator.result_kind, "") if variant.kind != "composite" else "",
         tuple((key, k.formula.text, k.function or "") for key, k in sorted(operator.kernels.items())),
         derivative_entry(variant),
         batching_text(operator.batching, variant),

@@ -19,7 +19,7 @@ from typing import Any
 import tengen
 from tengen.codegen import ir
 from tengen.codegen.annotations import default_value
-from tengen.codegen.derive import Derived, derive, result_kind
+from tengen.codegen.derive import Derived, derive
 from tengen.codegen.diagnostics import DeclarationErrors
 from tengen.codegen.formula import result_names
 from tengen.codegen.gen import declarations_dir, runtime_dir
@@ -138,7 +138,7 @@ def kind_of(variant: Variant) -> str:
 
 def constant_in_place(variant: Variant) -> bool:
     """Whether what an in-place variant writes has no derivative: a leaf may be written to."""
-    return result_kind(variant.operator) in ("bool", "int64") and str(variant.name) not in derived().nodes
+    return variant.operator.result_kind in ("bool", "int64") and str(variant.name) not in derived().nodes
 
 
 def derivative_of(name: str) -> Derivative | None:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.codegen.derive import result_kind
 from tengen.codegen.model import Operator
 from tengen.promotion import common_dtype
 from tengen.testing import declared
@@ -142,7 +141,7 @@ def compare_rounded(case: Case, found: Any, wider: Any) -> None:
 def result_dtype(call: Call, values: list[Any]) -> Any:
     """What the declared promotion makes of the arguments; None where the kernel decides."""
     operator = call.operator
-    kind = result_kind(operator)
+    kind = operator.result_kind
     if kind == "bool":
         return tengen.bool
     if operator.promote is None or kind != "same":

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import tengen
-from tengen.codegen.blocks import elementwise
 from tengen.native import blocks
 from tengen.native.blocks import in_blocks
 from tengen.testing import declared
@@ -116,7 +115,7 @@ def elementwise_calls() -> list[str]:
     return [
         name
         for name, operator in sorted(declared.operators().items())
-        if elementwise(operator) and "CPU" in operator.kernels and declared.deterministic(operator)
+        if operator.is_elementwise and "CPU" in operator.kernels and declared.deterministic(operator)
     ]
 
 

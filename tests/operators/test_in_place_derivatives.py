@@ -6,7 +6,6 @@ import pytest
 
 import tengen
 from tengen.autograd import forward_ad
-from tengen.codegen.derive import result_kind
 from tengen.testing import declared
 from tengen.testing.declared import REAL, calls, operators, run, variants
 from tengen.testing.samples import Call
@@ -18,7 +17,7 @@ TRUTHS = {
     v: n
     for n, o in operators().items()
     for v in in_place_variants(n)
-    if result_kind(o) == "bool" and n not in NODES and any(c.takes(REAL) for c in calls(n))
+    if o.result_kind == "bool" and n not in NODES and any(c.takes(REAL) for c in calls(n))
 }
 OWN = [v for v in TRUTHS if v in NODES]
 CONSTANT = [v for v in TRUTHS if declared.constant_in_place(variants()[v])]
