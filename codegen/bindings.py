@@ -36,8 +36,10 @@ _BINARY = frozenset(
 )
 _NUMBERS = frozenset({"Scalar", "int", "SymInt", "float", "bool"})
 _MODULE_PREFIX = {"linalg": "linalg_", "special": "special_"}
-#: NumPy's words for arguments, which bindings take too.
+#: NumPy's words for arguments that signatures have beside their own.
 NUMPY_WORDS = {"dim": "axis", "keepdim": "keepdims"}
+#: Beside those, of methods. Functions take it, and the words for ``input``, among ``**keywords``.
+METHOD_WORDS = NUMPY_WORDS | {"other": "x2"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,19 +185,22 @@ class BindingWriter:
     def _flat(self, group: Group, operators: tuple[Operator, ...], receiver: str) -> Binding:
         """``def add(self, other, *, alpha=1)``."""
         first, *arguments = operators[0].schema.arguments
-        out = bool(group.outs) and receiver != "self"
-        words = _words(arguments)
-        parameters = [receiver, *_parameters(arguments, words, out)]
+        method = receiver == "self"
+        worded = not method and _worded(operators[0])
+        out = bool(group.outs) and not method and not worded
+        words = _words(arguments, METHOD_WORDS if method else NUMPY_WORDS)
+        parameters = _parameters(arguments, words, out, may_be_missing=worded)
+        parameters = [f"{receiver}=MISSING", *parameters, "**keywords"] if worded else [receiver, *parameters]
         names = {a.name: parameter_name(a.name) for a in arguments} | {first.name: receiver}
         tried = [self._attempt(o, names, o.schema.arguments, receiver) for o in operators]
         attempts = tuple(a for a in tried if a.condition != "False")
         positional = [receiver] + [names[a.name] for a in arguments if not a.kwarg_only]
-        keywords = [f'"{a.name}": {names[a.name]}' for a in arguments if a.kwarg_only] + (
-            ['"out": out'] if out else []
-        )
+        keywords = [f'"{a.name}": {names[a.name]}' for a in arguments if a.kwarg_only]
+        keywords += ['"out": out'] if out else []
+        given = _among(keywords) if worded else f"{{{', '.join(keywords)}}}"
         public = _public(group.function, receiver, names.values())
-        fallback = f'call("{group.called}", ({", ".join(positional)},), {{{", ".join(keywords)}}}, {public})'
-        guard = "not active" + (" and out is None" if out else "")
+        fallback = f'call("{group.called}", ({", ".join(positional)},), {given}, {public})'
+        guard = "not active" + (" and out is None" if out else "") + (" and not keywords" if worded else "")
         return Binding(
             group.function,
             ", ".join(parameters),
@@ -217,15 +222,18 @@ class BindingWriter:
         self, group: Group, operators: tuple[Operator, ...], common: Nested, receiver: str
     ) -> Binding:
         """``def sum(self, dim=MISSING, keepdim=MISSING, *, dtype=None)``."""
-        out = bool(group.outs) and receiver != "self"
-        words = tuple((name, word, "MISSING") for name, word, _ in _words(common.slots))
+        method = receiver == "self"
+        known = METHOD_WORDS if method else {}  # a function gets them among **keywords
+        words = tuple((name, word, "MISSING") for name, word, _ in _words(common.slots, known))
         names = {a.name: parameter_name(a.name) for a in common.slots} | {
             a.name: parameter_name(a.name) for a, _ in common.keywords
         }
         keywords = [f"{names[a.name]}={text}" for a, text in common.keywords]
-        keywords += [f"{word}=MISSING" for _, word, _ in words] + (["out=None"] if out else [])
-        parameters = [receiver, *(f"{names[a.name]}=MISSING" for a in common.slots)]
+        parameters = [receiver if method else f"{receiver}=MISSING"]
+        parameters += [f"{names[a.name]}=MISSING" for a in common.slots]
+        parameters += [f"{word}=MISSING" for _, word, _ in words]
         parameters += ["*", *keywords] if keywords else []
+        parameters += [] if method else ["**keywords"]
         attempts: list[Attempt] = []
         for o in operators:
             own = {o.schema.positional[0].name: receiver}
@@ -239,7 +247,7 @@ class BindingWriter:
                     attempts.append(Attempt(" and ".join(tests) or "True", attempt.call))
         slots = "".join(f'("{a.name}", {names[a.name]}), ' for a in common.slots)
         named = "".join(f'("{a.name}", {names[a.name]}), ' for a, _ in common.keywords)
-        named += '("out", out), ' if out else ""
+        more = "" if method else ", keywords"
         public = _public(group.function, receiver, names.values())
         return Binding(
             group.function,
@@ -247,16 +255,16 @@ class BindingWriter:
             self._returns(operators),
             receiver,
             tuple(attempts),
-            f'call("{group.called}", *as_given({receiver}, ({slots}), ({named})), {public})',
+            f'call("{group.called}", *as_given({receiver}, ({slots}), ({named}){more}), {public})',
             group.doc,
-            "not active" + (" and out is None" if out else ""),
+            "not active" if method else "not active and not keywords",
             words=words,
         )
 
     def _joining(self, group: Group, operator: Operator) -> Binding:
         """``def cat(tensors, dim=0, *, out=None)``: the tensors of the list have one Type, most often."""
         arguments = operator.schema.arguments
-        words = _words(arguments)
+        words = _words(arguments, NUMPY_WORDS)
         parameters = _parameters(arguments, words, bool(group.outs))
         names = {a.name: parameter_name(a.name) for a in arguments}
         tensors = names[arguments[0].name]
@@ -310,7 +318,7 @@ class BindingWriter:
         elif receiver == "self":  # x.where(condition, other): self is not the first argument
             before = [a.name for a in operators[0].schema.arguments].index("self")
             given = f"(*args[:{before}], self, *args[{before}:]) if len(args) >= {before} else args"
-            keywords = f'keywords if len(args) >= {before} else {{**keywords, "self": self}}'
+            keywords = f'keywords if len(args) >= {before} else {{**keywords, "input": self}}'
             public += ", (self, *args), keywords"
         return Binding(
             group.function,
@@ -482,31 +490,51 @@ class BindingWriter:
         return texts.pop() if len(texts) == 1 else "Any"
 
 
-def _words(arguments: Sequence[Argument]) -> tuple[tuple[str, str, str], ...]:
-    """The arguments that NumPy has other words for: name, word and default."""
+def _words(arguments: Sequence[Argument], known: Mapping[str, str]) -> tuple[tuple[str, str, str], ...]:
+    """The arguments that NumPy has other words for, of those known: name, word and default."""
     taken = {a.name for a in arguments}
     return tuple(
         (a.name, word, default(a) or "MISSING")
         for a in arguments
-        if (word := NUMPY_WORDS.get(a.name)) is not None and word not in taken
+        if (word := known.get(a.name)) is not None and word not in taken
     )
 
 
-def _parameters(arguments: Sequence[Argument], words: Sequence[tuple[str, str, str]], out: bool) -> list[str]:
-    """The parameters of a binding. What comes after one that may be given by another word has a default."""
-    parameters: list[str] = []
-    may_be_missing = False
+def _worded(operator: Operator) -> bool:
+    """Whether NumPy has words for arguments of a function that come among ``**keywords``."""
+    public = not operator.name.function.startswith("_")
+    return public and any(a.name in ("self", "input", "other") for a in operator.schema.arguments)
+
+
+def _among(keywords: Sequence[str]) -> str:
+    """The keywords of a call: those of the signature, and whatever else was given."""
+    return f"{{{', '.join(keywords)}, **keywords}}" if keywords else "keywords"
+
+
+def _parameters(
+    arguments: Sequence[Argument],
+    words: Sequence[tuple[str, str, str]],
+    out: bool = False,
+    may_be_missing: bool = False,
+) -> list[str]:
+    """The parameters of a binding. What comes after one that may be given by another word has a default.
+
+    The other word of a required argument stands behind the positional ones: a default costs least there, and
+    a call that comes to it by position has given the argument before, which is an error.
+    """
+    positional: list[str] = []
+    keywords: list[str] = []
     for a in arguments:
-        if a.kwarg_only and "*" not in parameters:
-            parameters.append("*")
         text = default(a)
         may_be_missing = may_be_missing or any(name == a.name for name, _, _ in words)
         if text is None and may_be_missing and not a.kwarg_only:
             text = "MISSING"
         name = parameter_name(a.name)
-        parameters.append(name if text is None else f"{name}={text}")
-    more = [f"{word}=MISSING" for _, word, _ in words] + (["out=None"] if out else [])
-    return parameters + (["*"] if more and "*" not in parameters else []) + more
+        (keywords if a.kwarg_only else positional).append(name if text is None else f"{name}={text}")
+    for _, word, text in words:
+        (positional if text == "MISSING" else keywords).append(f"{word}=MISSING")
+    keywords += ["out=None"] if out else []
+    return [*positional, "*", *keywords] if keywords else positional
 
 
 #: The tag of what Python numbers alone may be given to: ``add(2, 3)``.

@@ -127,4 +127,8 @@ def _factory(variant: Variant, index: Mapping[str, int]) -> tuple[Any, int]:
     fixed = operator.factory[0] in ("default", "int64")
     arguments = operator.schema.arguments
     options = next(i for i, a in enumerate(arguments) if a.kwarg_only and str(a.type) == "ScalarType?")
-    return operator.factory[0] if fixed else tuple(index[n] for n in operator.factory), options
+    if fixed:
+        return operator.factory[0], options
+    # Of bools alone it is bool, where there is the operator in bool.
+    least = "bool" if any("Bool" in names for names in operator.dtypes.values()) else "int64"
+    return (least, tuple(index[n] for n in operator.factory)), options

@@ -152,6 +152,8 @@ def _parameter(argument: Argument, numbers: bool) -> StubParameter:
     text = annotation(argument.type, caller=True)
     if text == "Tensor" and numbers:
         text = "Tensor | Number"
+    if text.startswith("int | Sequence") and default(argument) == "()":
+        text += " | None"  # which is the empty list
     return StubParameter(name, text, default(argument) is not None, argument.kwarg_only)
 
 

@@ -36,6 +36,8 @@ class Parameter:
         type_ = self.type
         if type_ == "ScalarType?" and self.default:
             self.default = dtype.registry[self.default]  # which the table names: it is plain data
+        if self.default == () and type_.startswith(("int[", "SymInt[")):
+            type_ += "|None"
         self.convert = converter(type_)
         # An operator that is one of Python's takes numbers for tensors: 2 - x, 2 ** x.
         self.with_numbers = converter("Tensor|Scalar" if numbers and type_ == "Tensor" else type_)
@@ -210,6 +212,15 @@ def _optional(element: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return convert
 
 
+def _or_empty(element: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """As PyTorch: None stands for a list that is empty by default."""
+
+    def convert(value: Any) -> Any:
+        return () if value is None else element(value)
+
+    return convert
+
+
 _converters: dict[str, Callable[[Any], Any]] = {}
 
 
@@ -224,6 +235,8 @@ def converter(type_: str) -> Callable[[Any], Any]:
 def _build(type_: str) -> Callable[[Any], Any]:
     if type_.endswith("?"):
         return _optional(converter(type_[:-1]))
+    if type_.endswith("|None"):
+        return _or_empty(converter(type_.removesuffix("|None")))
     if type_.endswith("]"):
         element, _, size = type_[:-1].rpartition("[")
         if element.rstrip("?") == "Tensor":
@@ -258,16 +271,13 @@ def bind_arguments(
                 and _loose(p, arguments[position:])
             ):
                 value, given = arguments[position:], position + 1
-            if p.name in keywords or (p.name == "self" and "input" in keywords):
-                raise Rejected(f"got multiple values for argument '{p.name}'")
-        elif p.name in keywords:
-            value = keywords[p.name]
-            used += 1
-        elif p.name == "self" and "input" in keywords:
-            value = keywords["input"]
+            if shown(p) in keywords:
+                raise Rejected(f"got multiple values for argument '{shown(p)}'")
+        elif shown(p) in keywords:
+            value = keywords[shown(p)]
             used += 1
         elif p.required:
-            raise Rejected(f"missing required argument '{p.name}' (pos {position + 1})")
+            raise Rejected(f"missing required argument '{shown(p)}' (pos {position + 1})")
         else:
             bound.append(p.default)
             continue
@@ -275,15 +285,15 @@ def bind_arguments(
             bound.append(p.with_numbers(value) if numbers else p.convert(value))
         except Mismatch:
             if value is MISSING:
-                raise Rejected(f"missing required argument '{p.name}' (pos {position + 1})") from None
-            where = f"argument '{_shown(p)}' (position {position + 1})"
+                raise Rejected(f"missing required argument '{shown(p)}' (pos {position + 1})") from None
+            where = f"argument '{shown(p)}' (position {position + 1})"
             raise Rejected(f"{where} must be {_named(p.type)}, not {_came(value)}") from None
     if given > positional:
         raise Rejected(
             f"takes {positional} positional argument{'s' if positional != 1 else ''} but {given} were given"
         )
     if used < len(keywords):
-        known = {p.name for p in parameters} | {"input"}
+        known = {shown(p) for p in parameters}
         extra = next((k for k in keywords if k not in known), next(iter(keywords)))
         raise Rejected(f"got an unexpected keyword argument '{extra}'")
     return bound
@@ -326,7 +336,8 @@ def _loose(parameter: Parameter, values: tuple[Any, ...]) -> bool:
     return True
 
 
-def _shown(p: Parameter) -> str:
+def shown(p: Parameter) -> str:
+    """The name by which users give an argument."""
     return "input" if p.name == "self" else p.name
 
 

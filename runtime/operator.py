@@ -19,6 +19,7 @@ from tengen.arguments import (
     bind_arguments,
     bind_positional,
     describe_call,
+    shown,
 )
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.inference_mode import check_saved, mixes
@@ -32,9 +33,10 @@ from tengen.legacy_type_dispatch import type_of
 from tengen.library_tables import add_row, remove_row
 from tengen.native.creation import as_number
 from tengen.promotion import common_dtype
-from tengen.scalar_type import bool_, default_complex, dtype, get_default_dtype, int64
+from tengen.scalar_type import default_complex, dtype, get_default_dtype, int64
 from tengen.tensor import Tensor
 from tengen.type import Type
+from tengen.words import MISSING
 
 NUMBERS = frozenset({bool, int, float, complex})
 _FACTORY_OPTIONS = 4  # dtype, layout, device, pin_memory
@@ -103,8 +105,8 @@ class Operator:
         #: The numbers that have no say in the dtype.
         numbers = [i for i, p in enumerate(self.parameters) if p.type in ("Scalar", "Scalar?")]
         self.scalars = [i for i in numbers if i not in self.promoted and self.kind in ("functional", "view")]
-        #: The words that may be keywords of a call; self goes by "input" too.
-        self.names = frozenset(p.name for p in self.parameters) | {"input"}
+        #: The words that may be keywords of a call; users know self as "input".
+        self.names = frozenset(shown(p) for p in self.parameters)
 
     def __repr__(self) -> str:
         return f"<tengen operator {self.schema}>"
@@ -183,12 +185,14 @@ class Operator:
             return default_complex() if any(v.__class__ is complex for v in given) else get_default_dtype()
         if self.factory == "int64":
             return int64
-        values = [arguments[i] for i in self.factory if arguments[i] is not None]
+        least, places = self.factory
+        values = [arguments[i] for i in places if arguments[i] is not None]
         if any(isinstance(v, complex) for v in values):
             return default_complex()
         if any(isinstance(v, float) for v in values):
             return get_default_dtype()
-        return bool_ if values and all(isinstance(v, bool) for v in values) else int64
+        bools = values and all([isinstance(v, bool) for v in values])
+        return dtype.registry[least] if bools else int64
 
     # -- types -------------------------------------------------------------------------
 
@@ -418,6 +422,8 @@ def call(
     take the call over; ``seen`` its arguments, if the method's own differ. Raises TypeError, naming what
     came and what was expected, when no overload takes them.
     """
+    if keywords:
+        arguments, keywords = _without_missing(function, arguments, keywords)
     found = _unless_taken_over(function, arguments, keywords)
     if found is None:
         result, found = _taken_over(
@@ -462,11 +468,28 @@ def make(
     if requires_grad is not True:
         name = type(requires_grad).__name__
         raise TypeError(f"{function}(): argument 'requires_grad' must be bool, not {name}")
+    arguments, keywords = _without_missing(function, arguments, keywords)
     result = dispatch_bound(public, arguments, {**keywords, "requires_grad": requires_grad})
     if result is UNHANDLED:
         result = call(function, arguments, keywords)
         result.requires_grad = True
     return result
+
+
+def _without_missing(
+    function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The call without what a binding says is missing, which keywords give by another word.
+
+    What comes after that becomes keywords, by the names that the overloads then have in common.
+    """
+    count = next((i for i, value in enumerate(arguments) if value is MISSING), None)
+    if count is None:
+        return arguments, keywords
+    parameters = operator(OVERLOADS[function][0]).parameters
+    later = zip(parameters[count:], arguments[count:], strict=False)
+    named = {shown(p): v for p, v in later if v is not MISSING and (p.required or v is not p.default)}
+    return arguments[:count], {**named, **keywords}
 
 
 def _unless_taken_over(
@@ -556,13 +579,27 @@ def _as_such(parameters: Sequence[Parameter], arguments: tuple[Any, ...]) -> boo
 
 
 #: NumPy's words for some arguments, which are understood too.
-NUMPY_WORDS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x2": "other"}
+NUMPY_WORDS = {
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "a": "input",
+    "x": "input",
+    "x1": "input",
+    "x2": "other",
+}
 
 
 def plain_keywords(keywords: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
-    """The keywords in PyTorch's words, less an ``out`` that is None; ``names`` mean what they say."""
+    """The keywords in PyTorch's words, less an ``out`` that is None; ``names`` mean what they say.
+
+    A word for what is given already stays as it is, and is then no keyword of the operator.
+    """
     if not NUMPY_WORDS.keys().isdisjoint(keywords):
-        keywords = {k if k in names else NUMPY_WORDS.get(k, k): v for k, v in keywords.items()}
+        plain: dict[str, Any] = {}
+        for k, v in keywords.items():
+            name = k if k in names else NUMPY_WORDS.get(k, k)
+            plain[k if name != k and (name in keywords or name in plain) else name] = v
+        keywords = plain
     if "out" in keywords and keywords["out"] is None:
         return {k: v for k, v in keywords.items() if k != "out"}
     return keywords

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 
@@ -18,6 +18,8 @@ class _Missing:
 #: In place of an argument that was not given, and must be: as it is, or by another word.
 MISSING: Final = _Missing()
 
+NONE_GIVEN: Final[Mapping[str, Any]] = {}
+
 
 def ints(value: Any) -> bool:
     """Whether it is a tuple of ints, and of nothing that only counts as one."""
@@ -30,27 +32,35 @@ def ints(value: Any) -> bool:
 
 
 def as_given(
-    first: Any, slots: Sequence[tuple[str, Any]], keywords: Sequence[tuple[str, Any]]
+    first: Any,
+    slots: Sequence[tuple[str, Any]],
+    keywords: Sequence[tuple[str, Any]],
+    others: Mapping[str, Any] = NONE_GIVEN,
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The positional and the keyword arguments of a call, without those that are missing.
 
-    ``slots`` could be given both ways; from the first missing one on they were given as keywords.
-    ``keywords`` could not, and None is what they are when they are not given.
+    ``first`` and ``slots`` could be given both ways; from the first missing one on they were given as
+    keywords. ``keywords`` could not, and None is what they are when they are not given. ``others`` were.
     """
-    arguments = [first]
-    for _, value in slots:
-        if value is MISSING:
-            break
-        arguments.append(value)
-    named = {name: value for name, value in slots[len(arguments) :] if value is not MISSING}
+    arguments: list[Any] = []
+    if first is not MISSING:
+        arguments.append(first)
+        for _, value in slots:
+            if value is MISSING:
+                break
+            arguments.append(value)
+    named = {name: value for name, value in slots[max(len(arguments) - 1, 0) :] if value is not MISSING}
     for name, value in keywords:
         if value is not MISSING and value is not None:
             named[name] = value
+    named.update(others)
     return tuple(arguments), named
 
 
 def worded(function: str, name: str, value: Any, default: Any, word: Any) -> Any:
     """What an argument is that was given by another word. TypeError when it was given by its own, too."""
     if value is not default and value != default:
-        raise TypeError(f"{function}() got multiple values for argument '{name}'")
+        raise TypeError(
+            f"{function}() got multiple values for argument '{name}', or too many positional arguments"
+        )
     return word

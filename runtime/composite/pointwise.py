@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import tengen
+import tengen.generated.functions as F
 
 if TYPE_CHECKING:
     from tengen.tensor import Tensor
@@ -54,15 +55,15 @@ def positive(self: Tensor) -> Tensor:
     return self
 
 
-def div_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    """``div``, rounded. Raises RuntimeError for another mode than None, "trunc" and "floor"."""
+def div_mode(self: Any, other: Any, rounding_mode: str | None) -> Tensor:
+    """``div``, rounded; either may be a number. RuntimeError unless the mode is None, "trunc" or "floor"."""
     if rounding_mode is None:
-        return self.div(other)
+        return tengen.div(self, other)
     if rounding_mode not in ("trunc", "floor"):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
-    return self._div_rounded(other, rounding_mode=rounding_mode)
+    return F._div_rounded(self, other, rounding_mode=rounding_mode)
 
 
 def float_power(self: Any, exponent: Any) -> Tensor:

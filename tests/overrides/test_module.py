@@ -12,6 +12,8 @@ import pytest
 import tengen
 import tengen.overrides as overrides
 from tengen.function_dispatch import overloaded, overridable
+from tengen.operator import NUMPY_WORDS
+from tengen.words import MISSING
 
 
 def test_import_stays_light() -> None:
@@ -100,6 +102,13 @@ FUNCTIONS = [f for home, found in EVERYWHERE.items() if home is not tengen.Tenso
 METHODS = EVERYWHERE[tengen.Tensor]
 
 
+def required(parameter: inspect.Parameter) -> bool:
+    """Whether it must be given; MISSING is the default of what may come by another word, too."""
+    return parameter.default is parameter.empty or (
+        parameter.default is MISSING and parameter.name not in NUMPY_WORDS
+    )
+
+
 @pytest.mark.parametrize("function", FUNCTIONS, ids=overrides.resolve_name)
 def test_every_function_can_be_overridden(function: Any) -> None:
     foreign = Seen()
@@ -107,11 +116,10 @@ def test_every_function_can_be_overridden(function: Any) -> None:
     for p in inspect.signature(function).parameters.values():
         if p.kind is p.VAR_POSITIONAL:
             positional.append(foreign)
-        elif p.default is p.empty and p.kind is not p.VAR_KEYWORD:
-            if p.kind is p.KEYWORD_ONLY:
-                keywords[p.name] = foreign
-            else:
-                positional.append(foreign)
+        elif p.kind is p.KEYWORD_ONLY and p.default is p.empty:
+            keywords[p.name] = foreign
+        elif p.kind is p.POSITIONAL_OR_KEYWORD and required(p):
+            positional.append(foreign)
     assert function(*positional, **keywords) == function
 
 
@@ -127,12 +135,12 @@ def test_every_method_can_be_overridden(method: Any) -> None:
         method(tensor, *([1] if parts[-1] == "__set__" else []))  # which does nothing, as it was taken over
         assert tensor.as_subclass(tengen.Tensor).tolist() == [1, 1]
     else:
-        required = [
+        needed = [
             p
             for p in list(inspect.signature(method).parameters.values())[1:]
-            if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+            if required(p) and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
         ]
-        result = method(tensor, *[1] * len(required))
+        result = method(tensor, *[1] * len(needed))
         assert result == method or (parts[-1].startswith("__") and callable(result))
 
 
