@@ -24,9 +24,10 @@ def wrap_outputs(
     inputs = {id(a): a for a in arguments if isinstance(a, TensorBase)}
     dirty = _dirty(node, outputs)
     fixed = _fixed(node)
-    count = sum([isinstance(out, TensorBase) for out in outputs])
-    node.shape = tuple([o._array.shape if isinstance(o, TensorBase) else () for o in outputs])
-    node.type = tuple([o._type if isinstance(o, TensorBase) else None for o in outputs])
+    tensors = [o if isinstance(o, TensorBase) else None for o in outputs]
+    count = sum([t is not None for t in tensors])
+    node.shape = tuple([() if t is None else t._array.shape for t in tensors])
+    node.type = tuple([None if t is None else t._type for t in tensors])
     made: list[Any] = []
     for number, out in enumerate(outputs):
         if isinstance(out, TensorBase):
@@ -40,6 +41,8 @@ def wrap_outputs(
 
 def _fixed(node: PyNode) -> set[int]:
     """The ids of what was marked as not differentiable."""
+    if not node.ctx.non_differentiable:
+        return set()
     for index, tensor in enumerate(node.ctx.non_differentiable):
         if not isinstance(tensor, TensorBase):
             raise RuntimeError(
@@ -51,6 +54,8 @@ def _fixed(node: PyNode) -> set[int]:
 
 def _dirty(node: PyNode, outputs: tuple[Any, ...]) -> set[int]:
     """The ids of the inputs that were marked as dirty."""
+    if not node.ctx.dirty_tensors:
+        return set()
     for index, tensor in enumerate(node.ctx.dirty_tensors):
         if not isinstance(tensor, TensorBase):
             raise RuntimeError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, ClassVar, Final
 
 from tengen.autograd.anomaly_mode import remember
@@ -185,13 +186,10 @@ def _bound(
 
 def _is_complete(forward: Any, given: int) -> bool:
     """Whether that many arguments by position are all that a function takes."""
-    code = getattr(forward, "__code__", None)
-    if (
-        code is None
-        or hasattr(forward, "__self__")
-        or hasattr(forward, "__wrapped__")
-        or code.co_kwonlyargcount
-    ):
+    if forward.__class__ is not FunctionType or "__wrapped__" in forward.__dict__:
+        return False
+    code = forward.__code__
+    if code.co_kwonlyargcount:
         return False
     return given == code.co_argcount or (given > code.co_argcount and bool(code.co_flags & _VARARGS))
 

@@ -120,11 +120,19 @@ class PyNode(Node):
     ctx: Context
 
     def __init__(self, arguments: tuple[Any, ...], recording: bool) -> None:
-        self._inputs = tuple([isinstance(a, TensorBase) for a in arguments])
-        self.needs_input_grad = tuple([isinstance(a, TensorBase) and a._requires_grad for a in arguments])
-        edges = [gradient_edge(a) if recording else None for a in arguments if isinstance(a, TensorBase)]
-        # Tuples of their own: an input written to is found among them by its edge.
-        super().__init__(tuple([None if e is None else (*e,) for e in edges]))
+        inputs: list[bool] = []
+        needed: list[bool] = []
+        edges: list[Edge | None] = []
+        for a in arguments:
+            is_tensor = isinstance(a, TensorBase)
+            inputs.append(is_tensor)
+            needed.append(is_tensor and a._requires_grad)
+            if is_tensor:
+                edge = gradient_edge(a) if recording else None
+                # A tuple of its own: an input written to is found among them by its edge.
+                edges.append(None if edge is None else (*edge,))
+        self._inputs, self.needs_input_grad = tuple(inputs), tuple(needed)
+        Node.__init__(self, tuple(edges))
         self._tensors = self._tensors_version = self._tensors_edges = ()
         self.in_jvp = self.cleared = False
         self.ctx = Context(self)
@@ -162,6 +170,8 @@ class PyNode(Node):
 
     def keep(self, outputs: dict[int, int]) -> None:
         """Save what ``save_for_backward`` was given; ``outputs`` has the number of each result by its id."""
+        if not self.ctx.to_save:
+            return
         tensors: list[Any] = []
         edges: list[Edge | int | None] = []
         for index, tensor in enumerate(self.ctx.to_save):
