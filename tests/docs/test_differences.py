@@ -50,6 +50,19 @@ NOT_THERE = ABSENT.replace(
         "utils.data", "sparse_coo_tensor", "quantize_per_tensor", "Tensor.rename",
     ]),
 )  # fmt: skip
+OPERATOR = """
+import numpy
+def sine(x):
+    return m.from_numpy(numpy.sin(x.detach().numpy()))
+f = m.library.custom_op("differs::sine", sine, mutates_args=(), schema="(Tensor x) -> Tensor")
+f.register_autograd(lambda ctx, g: g * 2)
+"""
+GIVEN = """
+seen = []
+lib = m.library.Library("differs", "FRAGMENT")
+lib.define("given(Tensor x, int n=2) -> Tensor")
+lib.impl("given", lambda *given: seen.append(len(given)) or given[0] + 1, "CPU")
+"""
 NO_AUTOGRAD = ABSENT.replace(
     "NAMES",
     repr([
@@ -469,6 +482,38 @@ CLAIMS = [
         (5, 2, 3),
     ),
     Claim("Transforms of functions", FUNC + "hasattr(func, 'functional_call')", False, True),
+    Claim(
+        "Operators of a program",
+        OPERATOR + "m.func.grad(lambda x: f(x).sum())(m.ones(2)).tolist()",
+        [2.0, 2.0],
+        RuntimeError,
+    ),
+    Claim(
+        "Operators of a program",
+        OPERATOR + "m.func.jvp(f, (m.ones(2),), (m.ones(2),))[1].tolist()",
+        NotImplementedError,
+        [0.0, 0.0],
+    ),
+    Claim("Operators of a program", GIVEN + "m.ops.differs.given(m.ones(2))\nseen", [2], [1]),
+    Claim(
+        "Operators of a program",
+        "m.library.Library('aten', 'IMPL').impl('sin', lambda x: x, 'CPU')",
+        RuntimeError,
+        None,
+    ),
+    Claim(
+        "Operators of a program",
+        OPERATOR + "callable(f.register_kernel('cuda', lambda x: x))",
+        RuntimeError,
+        True,
+    ),
+    Claim(
+        "Operators of a program",
+        OPERATOR + "callable(m.library.register_autocast(f, 'cpu', m.bfloat16))",
+        ValueError,
+        True,
+    ),
+    Claim("Operators of a program", "hasattr(m.library, 'triton_op')", False, True),
     Claim("Gradcheck", GRADCHECK + "check(lambda x: (x.argmax(), x * 2), x)", True, IndexError),
     Claim("Gradcheck", GRADCHECK + "check(lambda x: (x * 2, None), x)", TypeError, AttributeError),
     Claim("Optimisers", LBFGS, True, False),
@@ -524,6 +569,18 @@ def test_every_paragraph_has_a_claim() -> None:
     """And every claim a paragraph."""
     paragraphs = re.findall(r"^\*\*(.*?)\.\*\*", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
     assert paragraphs == list(dict.fromkeys(c.name for c in CLAIMS))
+
+
+@pytest.mark.oracle
+def test_what_is_absent_of_library_is_listed(torch: Any) -> None:
+    """All that ``torch.library`` offers is there, or is said not to be."""
+    text = DOCUMENT.read_text(encoding="utf-8").partition("**Operators of a program.**")[2].partition("**")[0]
+    absent = {name for name in torch.library.__all__ if not hasattr(tengen.library, name)}
+    assert absent == {name for name in re.findall(r"`(\w+)`", text) if name in absent}
+    members = [n for n in dir(torch.library.Library) if not n.startswith("_")]
+    assert {n for n in members if not hasattr(tengen.library.Library, n)} == {"register_symm_mem_args"}
+    ours = {n for n in dir(tengen.library.CustomOpDef) if not n.startswith("_")}
+    assert {n for n in dir(torch.library.CustomOpDef) if not n.startswith("_")} - ours == {"register_effect"}
 
 
 @pytest.mark.oracle
