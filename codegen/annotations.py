@@ -80,7 +80,7 @@ def default(argument: Argument) -> str | None:
     if base == "ScalarType" and text in _DTYPE_WORDS:
         return repr(_DTYPE_WORDS[text])
     if base == "int" and text == "None":  # the enumerator Reduction::None
-        return "None" if str(argument.type).endswith("?") else "0"
+        return "None" if argument.type.is_optional else "0"
     if text in _WORDS:
         return _WORDS[text]
     if isinstance(argument.type, ListType) or isinstance(getattr(argument.type, "element", None), ListType):

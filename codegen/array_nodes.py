@@ -185,7 +185,7 @@ class ArrayWriter:
         arguments = {a.name: a for a in spec.operator.schema.arguments}
         for name in (*kept.tensors, *kept.values):
             slot, local = f"node._{name}", parameter_name(name)
-            if str(arguments[name].type) == "Tensor":
+            if arguments[name].type.is_tensor:
                 yield (
                     f"{local} = {slot}._array if (storage := {slot}._storage) is None "
                     f"or storage.version == {slot}_version else modified({slot}, {slot}_version, node)"
@@ -207,7 +207,7 @@ class _Numbers:
         arguments = spec.operator.schema.arguments
         integers = {parameter_name(a.name) for a in arguments if a.is_tensor and a not in spec.inputs}
         self.arrays = frozenset([Name(n) for n in set(arrays) - integers])
-        self.scalars = {parameter_name(a.name) for a in arguments if str(a.type) == "Scalar"}
+        self.scalars = {parameter_name(a.name) for a in arguments if a.type.is_scalar}
         self.closed = closed
         self.table = None if takes_tuple(spec.operator) else dotted("node.type.numbers")
 
@@ -457,7 +457,7 @@ class _Translation:
         self.elementwise = self.elementwise and operator.is_elementwise
         if kernel.function is not None:
             given = tuple([_whole(bound[a.name]) for a in operator.schema.arguments])
-            many = str(operator.schema.returns[0].type) == "Tensor[]"
+            many = operator.schema.returns[0].type.is_tensor_list
             call = Call(specialiser._function(kernel.function), given)
             return Value(call, "array[]" if many else "array")
         counts = count_names([kernel.formula.tree])

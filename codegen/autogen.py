@@ -57,15 +57,10 @@ def out_variant(operator: Operator, name: OperatorName) -> Variant:
         schema,
         name=name,
         out=outs,
-        kwarg_only=tuple(
-            a for a in schema.kwarg_only if operator.factory is None or str(a.type) not in _OPTIONS
-        ),
+        kwarg_only=tuple(a for a in schema.kwarg_only if operator.factory is None or not a.type.is_option),
         returns=tuple(Return(r.type, r.name, a) for r, a in zip(results, letters, strict=True)),
     )
     made = replace(
         operator, schema=written, kernels={}, autogen=(), samples=(), variants=frozenset({"function"})
     )
     return Variant(made, "out", operator.name)
-
-
-_OPTIONS = {"ScalarType?", "Layout?", "Device?", "bool?"}

@@ -114,7 +114,7 @@ def _precedence(variant: Variant) -> tuple[int, int, int, tuple[bool, ...], str]
     # A 0-d tensor may stand for a number, so the overload that takes a tensor is tried before.
     numbers = tuple(str(a.type).rstrip("?") in _NUMBERS for a in arguments)
     # A single int may stand for a list of one, so the overload that takes an int is tried before.
-    lists = sum(str(a.type).rstrip("?") in ("int[]", "SymInt[]") for a in arguments)
+    lists = sum(a.type.required.is_int_list for a in arguments)
     return (lists, sum(numbers), len(arguments), numbers, str(variant.name))
 
 
@@ -161,15 +161,15 @@ class BindingWriter:
         wanted = "method" if receiver == "self" else "function"
         operators = tuple(o for o in group.operators if wanted in o.variants)
         first = operators[0].schema.arguments
-        starts_with_self = bool(first) and first[0].name == "self" and str(first[0].type) == "Tensor"
+        starts_with_self = bool(first) and first[0].name == "self" and first[0].type.is_tensor
         if any(o.factory is not None for o in operators):
             return self._factory(group, operators)
-        if receiver == "input" and len(operators) == 1 and first and str(first[0].type) == "Tensor[]":
+        if receiver == "input" and len(operators) == 1 and first and first[0].type.is_tensor_list:
             return self._joining(group, operators[0])
         alike = self._alike(operators) and not any(_variadic(o) for o in operators)
         if alike and starts_with_self:
             made = self._flat(group, operators, receiver)
-        elif alike and receiver == "input" and first and str(first[0].type) == "Tensor":
+        elif alike and receiver == "input" and first and first[0].type.is_tensor:
             made = self._flat(group, operators, parameter_name(first[0].name))
         elif starts_with_self and (common := self._nested_signature(operators)) is not None:
             made = self._nested(group, operators, common, receiver)
@@ -415,7 +415,7 @@ class BindingWriter:
             not takes_numbers(operator)
             or operator.name.inplace
             or len(arguments) < 2
-            or str(arguments[1].type) != "Tensor"
+            or not arguments[1].type.is_tensor
         ):
             return
         number = names.get(arguments[1].name)
@@ -470,7 +470,7 @@ class BindingWriter:
         numbers: list[Attempt] = []  # behind the overloads that take a number as it is
         for o in group.operators if order and order[0] == "self" else ():
             names = {a.name: n for a, n in zip(o.schema.arguments, order, strict=False)}
-            if len(names) == len(order) and str(o.schema.arguments[0].type) == "Tensor":
+            if len(names) == len(order) and o.schema.arguments[0].type.is_tensor:
                 attempts.append(self._attempt(o, names, o.schema.arguments, "self", complete=False))
                 numbers += self._number_attempt(o, names)
         taken = {a.condition for a in attempts}
@@ -581,7 +581,7 @@ def _leaf_maker(binding: Binding) -> Binding:
 def _variadic(operator: Operator) -> bool:
     """Whether the elements of a list may be given loose: ``x.view(2, 3)``. Nothing may follow them."""
     positional = operator.schema.positional
-    return len(positional) <= 2 and any(str(a.type).rstrip("?") in ("int[]", "SymInt[]") for a in positional)
+    return len(positional) <= 2 and any(a.type.required.is_int_list for a in positional)
 
 
 def docstring(group: Group) -> str:

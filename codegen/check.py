@@ -347,7 +347,7 @@ class OperatorChecker:
         if located is None:
             return "cast"
         known_word(str(located.value), located.place, OUTS, "rule for out", self.report)
-        dtype = any(a.name == "dtype" and str(a.type) == "ScalarType?" for a in declared.schema.arguments)
+        dtype = any(a.name == "dtype" and a.type.is_optional_dtype for a in declared.schema.arguments)
         if located.value == "computed" and not dtype:
             message = "only what has an argument dtype can compute in that of out"
             self.report.error(located.place, message, length=8, expected="ScalarType? dtype in the schema")

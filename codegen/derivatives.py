@@ -422,7 +422,7 @@ class _FormulaCheck:
         """``grads[i]`` and ``grad_input_mask[i]`` are of a result and of an input that there is."""
         if name == "grads":
             total = len(self.operator.schema.returns)
-            lists = any(str(r.type) == "Tensor[]" for r in self.operator.schema.returns)
+            lists = any(r.type.is_tensor_list for r in self.operator.schema.returns)
             if not lists and not 0 <= number < total:
                 plural = "s" if total != 1 else ""
                 self.error(

@@ -45,12 +45,12 @@ def needs_derivative(operator: Operator) -> bool:
         return False
     if operator.promote in ("always_bool", "bool_to_long") or operator.factory is not None:
         return False
-    return any(str(a.type) == "Tensor" for a in operator.schema.arguments)
+    return any(a.type.is_tensor for a in operator.schema.arguments)
 
 
 def kernel_of(operator: Operator) -> Kernel:
     """The expression of an operator. Raises Underivable when it has none."""
-    if len(operator.schema.returns) != 1 or str(operator.schema.returns[0].type) != "Tensor":
+    if len(operator.schema.returns) != 1 or not operator.schema.returns[0].type.is_tensor:
         raise Underivable("it has several results")
     if _POINTWISE not in operator.tags and _EXPLICIT not in operator.kernels:
         raise Underivable("it is not pointwise")
@@ -127,7 +127,7 @@ class Plan:
         self.operator = operator
         self.kernel = kernel
         self.graph = graph
-        arguments = [a for a in operator.schema.arguments if not str(a.type).endswith("?")]
+        arguments = [a for a in operator.schema.arguments if not a.type.is_optional]
         names = {a.name: graph.name(a.name, a.is_tensor) for a in arguments}  # of None there is no value
         self.root = graph.read(kernel.formula.tree, names)
         self.inputs = [a for a in arguments if a.is_tensor]

@@ -24,7 +24,6 @@ from .names import (
 from .tables import Primitives, Tables
 
 COMPOSITES = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
-_OPTIONS = frozenset({"ScalarType?", "ScalarType", "Layout?", "Device?", "bool?"})
 # What a pointwise expression may ask of an array itself.
 _POINTWISE_ATTRIBUTES = frozenset({"dtype", "real", "imag", "astype", "conj", "conjugate"})
 
@@ -55,7 +54,7 @@ def kernel_arguments(schema: Schema, factory: bool) -> tuple[str, ...]:
 
 def is_option(argument: Argument) -> bool:
     """Whether it is one of dtype, layout, device and pin_memory of a creation operator."""
-    return argument.kwarg_only and str(argument.type) in _OPTIONS
+    return argument.kwarg_only and (argument.type.is_option or argument.type.is_dtype)
 
 
 class KernelVocabulary(Vocabulary):

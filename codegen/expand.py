@@ -199,7 +199,7 @@ class _Nn:
                 yield word
 
     def unsaved_names(self) -> Iterator[str]:
-        optional = [a.name for a in self.arguments if str(a.type) == "Tensor?"]
+        optional = [a.name for a in self.arguments if a.type.is_optional_tensor]
         located = self.fields.pop("unsaved", None)
         for word, place in words(located, self.report) if located is not None else ():
             if word in optional:

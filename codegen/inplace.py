@@ -82,7 +82,7 @@ def _sharing(operator: Operator) -> Iterator[tuple[str, str]]:
     for a in operator.schema.arguments[1:]:
         if a.is_tensor and a.name not in operator.overlap:
             name = parameter_name(a.name)
-            there = f"{name} is not None and " if str(a.type).endswith("?") else ""
+            there = f"{name} is not None and " if a.type.is_optional else ""
             test = f"{name}._storage is storage_ and {name} is not self"
             near = f"T.backend.lib.may_share_memory(self._array, {name}._array)"
             yield name, f"{there}{test} and {near}"
@@ -105,5 +105,5 @@ def _condition(operator: Operator) -> str | None:
                 continue
             case _:
                 return None
-        tests.append(f"({name} is None or {test})" if str(a.type).endswith("?") else test)
+        tests.append(f"({name} is None or {test})" if a.type.is_optional else test)
     return " and ".join(tests)

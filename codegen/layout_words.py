@@ -47,7 +47,7 @@ def _layout(located: Located, schema: Schema, report: Report) -> ResultLayout | 
             expected="a bool argument",
         )
         return None
-    tensors = [a.name for a in schema.arguments if str(a.type) in ("Tensor", "Tensor?")]
+    tensors = [a.name for a in schema.arguments if a.is_tensor]
     for name in names:
         if name not in tensors:
             place = located.at(str(text).index(name))

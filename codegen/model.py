@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from .ir import Call, Expr, names_in
 
@@ -72,8 +72,60 @@ class Entry:
 # parse: schemas
 
 
+class SchemaType:
+    """What can be asked of a type of the schema language."""
+
+    __slots__ = ()
+
+    @property
+    def required(self) -> Type:
+        """The type without the ``?``."""
+        return self.element if isinstance(self, OptionalType) else cast("Type", self)
+
+    @property
+    def is_optional(self) -> bool:
+        return isinstance(self, OptionalType)
+
+    @property
+    def is_tensor(self) -> bool:
+        """``Tensor`` itself, not ``Tensor?``."""
+        return self == BaseType("Tensor")
+
+    @property
+    def is_optional_tensor(self) -> bool:
+        return self == OptionalType(BaseType("Tensor"))
+
+    @property
+    def is_tensor_list(self) -> bool:
+        """``Tensor[]`` or ``Tensor?[]``."""
+        return isinstance(self, ListType) and self.element.required.is_tensor
+
+    @property
+    def is_scalar(self) -> bool:
+        """``Scalar``: a number of any kind."""
+        return self == BaseType("Scalar")
+
+    @property
+    def is_dtype(self) -> bool:
+        return self == BaseType("ScalarType")
+
+    @property
+    def is_optional_dtype(self) -> bool:
+        return self == OptionalType(BaseType("ScalarType"))
+
+    @property
+    def is_int_list(self) -> bool:
+        """``int[]``, of any length."""
+        return isinstance(self, ListType) and self.size is None and str(self.element) in ("int", "SymInt")
+
+    @property
+    def is_option(self) -> bool:
+        """Whether it is that of an option of factories: dtype, layout, device, pin_memory."""
+        return self.is_optional and str(self.required) in ("ScalarType", "Layout", "Device", "bool")
+
+
 @dataclass(frozen=True, slots=True)
-class BaseType:
+class BaseType(SchemaType):
     """``Tensor``, ``Scalar``, ``int``, ``SymInt``, ``float``, ``bool``, ``str``, ``ScalarType``,
     ``Device``, ``Generator``, ...: the names of PyTorch's schema language."""
 
@@ -84,7 +136,7 @@ class BaseType:
 
 
 @dataclass(frozen=True, slots=True)
-class OptionalType:
+class OptionalType(SchemaType):
     element: Type
 
     def __str__(self) -> str:
@@ -92,7 +144,7 @@ class OptionalType:
 
 
 @dataclass(frozen=True, slots=True)
-class ListType:
+class ListType(SchemaType):
     element: Type
     size: int | None
 
@@ -132,11 +184,11 @@ class Argument:
     @property
     def is_tensor(self) -> bool:
         """A Tensor or an optional Tensor (lists of tensors are not)."""
-        return str(self.type) in ("Tensor", "Tensor?")
+        return self.type.required.is_tensor
 
     @property
     def is_tensor_list(self) -> bool:
-        return isinstance(self.type, ListType) and str(self.type.element) in ("Tensor", "Tensor?")
+        return self.type.is_tensor_list
 
     @property
     def is_tensor_like(self) -> bool:

@@ -216,7 +216,7 @@ def schema_arity(schema: Schema) -> Arity:
     least = sum(a.default is None for a in positional)
     keywords = frozenset(a.name for a in (*schema.kwarg_only, *schema.out))
     # x.permute(0, 1) means x.permute((0, 1)): a list of ints may be spread over the call.
-    spread = any(str(a.type) in ("int[]", "SymInt[]") for a in positional[:2])
+    spread = any(a.type.is_int_list for a in positional[:2])
     return Arity(names, least, None if spread else len(names), keywords)
 
 

@@ -281,7 +281,7 @@ class NodeWriter:
         """The tangent of an elementwise operator, by the formulas of its gradients."""
         operator = spec.operator
         plain = [a for a in operator.schema.arguments if not a.is_tensor_like]
-        numbers = frozenset(a.name for a in plain if str(a.type).startswith("Scalar"))
+        numbers = frozenset(a.name for a in plain if a.type.required.is_scalar)
         reals = frozenset(a.name for a in plain) - numbers
         conjugates = Conjugates(numbers, reals, self.functions.keys() - node.helpers.keys())
         parts: list[Expr] = []
@@ -329,13 +329,13 @@ def results_used(operator: Operator, gradient: Gradient) -> list[tuple[str, int]
 def takes_tuple(operator: Operator) -> bool:
     """Whether the Node gets a tuple of gradients: several results, or a list of tensors."""
     returns = operator.schema.returns
-    return len(returns) > 1 or str(returns[0].type) == "Tensor[]"
+    return len(returns) > 1 or returns[0].type.is_tensor_list
 
 
 def number_of_gradients(operator: Operator) -> int | None:
     """How many gradients the Node receives; None when that depends on the call."""
     returns = operator.schema.returns
-    return None if str(returns[0].type) == "Tensor[]" else len(returns)
+    return None if returns[0].type.is_tensor_list else len(returns)
 
 
 def slots_of(saved: Saved) -> tuple[str, ...]:
@@ -373,7 +373,7 @@ def unpack_statement(spec: NodeSpec, argument: Argument, position: int | None, c
     if argument.is_tensor_list:
         return f"{name} = unpack_tensors({slot}, {slot}_version, {edge})"
     if argument.is_tensor:
-        absent = conditional or str(argument.type) == "Tensor?"
+        absent = conditional or argument.type.is_optional_tensor
         optional = f"None if {slot} is None else " if absent else ""
         return f"{name} = {optional}unpack_tensor({slot}, {slot}_version, {edge})"
     return f"{name} = {slot}"

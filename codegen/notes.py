@@ -48,5 +48,5 @@ def _reason(operator: Operator, language: Language) -> str:
 
 def _left_out(operator: Operator, inputs: set[str]) -> Iterator[str]:
     for argument in operator.schema.arguments:
-        if argument.is_tensor_like and str(argument.type).endswith("?") and argument.name not in inputs:
+        if argument.is_tensor_like and argument.type.is_optional and argument.name not in inputs:
             yield argument.name

@@ -21,7 +21,7 @@ def layout_of(operator: Operator, number: int) -> ResultLayout | None:
     if "reduction" in operator.tags:
         over_some = any(a.name == "dim" for a in operator.schema.arguments)
         return ResultLayout("contiguous") if over_some else None
-    names = tuple(a.name for a in operator.schema.arguments if str(a.type) in ("Tensor", "Tensor?"))
+    names = tuple(a.name for a in operator.schema.arguments if a.is_tensor)
     return ResultLayout("like", names) if names and operator.is_elementwise else None
 
 
@@ -33,7 +33,7 @@ def relaid(operator: Operator, kernel: Kernel, number: int, variable: str, array
     layout = layout_of(operator, number)
     if layout is None:
         return None
-    optional = {a.name for a in operator.schema.arguments if str(a.type) == "Tensor?"}
+    optional = {a.name for a in operator.schema.arguments if a.type.is_optional_tensor}
     operands = [(parameter_name(n), n in optional) for n in layout.arguments]
     given = ", ".join(f"None if {n} is None else {n}._array" if o else f"{n}._array" for n, o in operands)
     call = f"{layout.kind}(T.backend.lib, {', '.join(filter(None, (variable, given)))})"

@@ -126,7 +126,7 @@ def _factory(variant: Variant, index: Mapping[str, int]) -> tuple[Any, int]:
         return None, 0
     fixed = operator.factory[0] in ("default", "int64")
     arguments = operator.schema.arguments
-    options = next(i for i, a in enumerate(arguments) if a.kwarg_only and str(a.type) == "ScalarType?")
+    options = next(i for i, a in enumerate(arguments) if a.kwarg_only and a.type.is_optional_dtype)
     if fixed:
         return operator.factory[0], options
     # Of bools alone it is bool, where there is the operator in bool.

@@ -66,7 +66,6 @@ from .result_layouts import relaid
 COMPOSITES = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
 #: The scalar types whose recording methods are written flat; the others call the plain method.
 FLAT = "floating"
-_OPTIONS = {"ScalarType?", "Layout?", "Device?", "bool?"}
 _RESULT_TYPES = {"same": "T", "bool": "T.bool_type", "real": "T.real_type", "int64": "T.int64_type"}
 # Kinds of promotion that take a category of scalar types to others, which may have the operator.
 _PROMOTING = {("int_to_float", "bool"), ("int_to_float", "integral"), ("bool_to_long", "bool")}
@@ -82,7 +81,7 @@ def plain_arguments(operator: Operator) -> tuple[Argument, ...]:
     arguments = operator.schema.arguments
     if operator.factory is None:
         return arguments
-    return tuple(a for a in arguments if str(a.type) not in _OPTIONS or not a.kwarg_only)
+    return tuple(a for a in arguments if not (a.type.is_option and a.kwarg_only))
 
 
 class Specialiser:
@@ -250,7 +249,7 @@ class Specialiser:
         for a in arguments:
             value = arrays[a.name]
             names[a.name] = value
-            if counts.get(a.name, 0) > 1 and (a.is_tensor_like or _is_dtype(a)):
+            if counts.get(a.name, 0) > 1 and (a.is_tensor_like or a.type.required.is_dtype):
                 names[a.name] = Name(f"_{a.name}")
                 locals_.append((f"_{a.name}", value))
         if operator.factory is not None:
@@ -258,14 +257,14 @@ class Specialiser:
         names.update({n: self._function(qualified) for n, qualified in kernel.calls.items()})
         call = replaced(kernel.formula.tree, names)
         if self.arrays and not upcast:
-            numbers = {a.name for a in arguments if str(a.type) == "Scalar" and a.name in operator.promoted}
+            numbers = {a.name for a in arguments if a.type.is_scalar and a.name in operator.promoted}
             ours = _of_type(operator, names)
             call = with_kept_numbers(call, ours, numbers, _NUMBERS, self.closed)
         return locals_, call
 
     def _blocked(self, operator: Operator, kernel: Kernel, upcast: bool) -> tuple[str, str]:
         """When a kernel is called plainly, and else; nothing if blocks are never worth it."""
-        arrays = [a for a in operator.schema.arguments if str(a.type) == "Tensor"]
+        arrays = [a for a in operator.schema.arguments if a.type.is_tensor]
         runner = self.blocks()
         if runner is None or not arrays or not operator.is_elementwise:
             return "", ""
@@ -298,9 +297,9 @@ class Specialiser:
     def _pointwise(self, operator: Operator) -> Expr:
         """A backend that computes nothing elementwise needs only to know the operands."""
         function = self.native.find(str(self.backend.capabilities["pointwise"]), self._modules)[0]
-        given: list[Expr] = [_array(a, False) for a in operator.schema.arguments if str(a.type) == "Tensor"]
+        given: list[Expr] = [_array(a, False) for a in operator.schema.arguments if a.type.is_tensor]
         for a in operator.schema.arguments:
-            if str(a.type) == "Tensor?":
+            if a.type.is_optional_tensor:
                 name = Name(parameter_name(a.name))
                 there = Elements("tuple", (Attribute(name, "_array"),))
                 given.append(Starred(Conditional(_is_none(name), Elements("tuple", ()), there)))
@@ -333,7 +332,7 @@ class Specialiser:
         found: list[Result] = []
         for i, r in enumerate(returns):
             number = "" if len(returns) == 1 else str(i)
-            kind = _KINDS[variant.kind == "view", str(r.type) == "Tensor[]"]
+            kind = _KINDS[variant.kind == "view", r.type.is_tensor_list]
             of_kind = cast if kind is ResultKind.TENSOR else None
             found.append(Result(f"r{number}", f"out{number}", type_, kind, of_kind, masked))
         return tuple(found)
@@ -395,13 +394,13 @@ def _cast(operator: Operator) -> Cast | None:
         return Cast.ALWAYS
     if kind != "dynamic":
         return None
-    directed = any(str(a.type) == "ScalarType?" for a in plain_arguments(operator))
+    directed = any(a.type.is_optional_dtype for a in plain_arguments(operator))
     return Cast.UNDIRECTED if directed else Cast.IF_COMPUTED_IN
 
 
 def _undifferentiable(operator: Operator, node: NodeSpec) -> Undifferentiable | None:
     """What becomes of a result whose dtype, which an argument says, has no gradients; None if none can be."""
-    if not any(str(a.type) == "ScalarType?" for a in operator.schema.arguments):
+    if not any(a.type.is_optional_dtype for a in operator.schema.arguments):
         return None
     copies = all(g.formula.text == "grad" for g in node.gradients)
     return Undifferentiable.NO_HISTORY if copies else Undifferentiable.ERROR
@@ -425,15 +424,11 @@ def _is_none(expr: Expr) -> Expr:
     return Operation("is", (expr, Constant(None)))
 
 
-def _is_dtype(argument: Argument) -> bool:
-    return str(argument.type) in ("ScalarType", "ScalarType?")
-
-
 def _array(argument: Argument, upcast: bool) -> Expr:
     """The array, or the plain value, that a kernel gets for an argument."""
     given = Name(parameter_name(argument.name))
     optional = "?" in str(argument.type)
-    if _is_dtype(argument):
+    if argument.type.required.is_dtype:
         value: Expr = Attribute(given, "array_dtype")
     elif argument.is_tensor:
         value = _operand(given, upcast)
@@ -455,7 +450,7 @@ def _operand(tensor: Expr, upcast: bool) -> Expr:
 
 def _of_type(operator: Operator, names: Mapping[str, Expr]) -> frozenset[Expr]:
     """The arrays that are of the Type."""
-    agree = {a.name for a in operator.schema.arguments if str(a.type) == "Tensor"}
+    agree = {a.name for a in operator.schema.arguments if a.type.is_tensor}
     agree &= {"self", *operator.promoted, *operator.same_dtype}
     return frozenset(names[name] for name in agree)
 
@@ -535,7 +530,7 @@ def _version(argument: Argument, name: str) -> str:
     if argument.is_tensor_list:
         return f"versions({name})"
     version = f"0 if {name}._storage is None else {name}._storage.version"
-    return f"0 if {name} is None else ({version})" if str(argument.type) == "Tensor?" else version
+    return f"0 if {name} is None else ({version})" if argument.type.is_optional_tensor else version
 
 
 def _metadata(what: str, argument: Argument, name: str) -> str:
@@ -549,4 +544,4 @@ def _metadata(what: str, argument: Argument, name: str) -> str:
     if argument.is_tensor_list:
         return f"tuple([{of.format('t')} for t in {name}])"
     text = of.format(name)
-    return f"None if {name} is None else {text}" if str(argument.type) == "Tensor?" else text
+    return f"None if {name} is None else {text}" if argument.type.is_optional_tensor else text

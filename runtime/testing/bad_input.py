@@ -165,7 +165,7 @@ def _is_int(argument: Argument) -> bool:
 def check_sizes(case: Case) -> None:
     """Sizes beyond all memory, or negative ones, are a RuntimeError that names the operator."""
     for i, a in enumerate(case.call.arguments):
-        if a.name == "size" and str(a.type) in ("int[]", "SymInt[]"):
+        if a.name == "size" and a.type.is_int_list:
             for size in ((2**62, 4), (2**40, 2**40), (-2, 3)):
                 given = [*case.values[:i], size, *case.values[i + 1 :]]
                 with blamed(case, "sizes", kernel(), f"{case.name} does not refuse the size {size}"):

@@ -65,13 +65,13 @@ NUMBERS = (True, 2, -1, 100, 300, 2.5, 1.5 - 2j)
 
 def no_scalars(operator: Operator) -> str:
     """Why no numbers among the arguments are varied."""
-    scalars = any(str(a.type) in ("Scalar", "Scalar?") for a in operator.schema.arguments)
+    scalars = any(a.type.required.is_scalar for a in operator.schema.arguments)
     return untyped(operator) if scalars else "it has no Scalar arguments"
 
 
 def check_scalars(case: Case) -> None:
     """Whatever numbers there are among the arguments, a result's array is of the result's dtype."""
-    scalars = [i for i, a in enumerate(case.call.arguments) if str(a.type) in ("Scalar", "Scalar?")]
+    scalars = [i for i, a in enumerate(case.call.arguments) if a.type.required.is_scalar]
     outs = out_variants(case.name) if len(case.operator.schema.returns) == 1 else []
     for name in (case.name, *in_place_variants(case.name), *outs):
         for i, number in product(scalars, NUMBERS):
@@ -201,7 +201,7 @@ def first_tensor(call: Call) -> Any:
 def no_option(operator: Operator) -> str:
     """Why an operator cannot be asked for a dtype."""
     last = operator.schema.kwarg_only[:1]
-    optional = [a for a in last if a.name == "dtype" and str(a.type) == "ScalarType?"]
+    optional = [a for a in last if a.name == "dtype" and a.type.is_optional_dtype]
     return "" if optional and not operator.name.inplace else "it has no option dtype"
 
 

@@ -159,8 +159,7 @@ def check_out(case: Case) -> None:
 
 
 def _option(operator: Operator, argument: Argument) -> bool:
-    options = ("ScalarType?", "Layout?", "Device?", "bool?")
-    return operator.factory is not None and argument.kwarg_only and str(argument.type) in options
+    return operator.factory is not None and argument.kwarg_only and argument.type.is_option
 
 
 def no_out_gradients(operator: Operator) -> str:
