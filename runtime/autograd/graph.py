@@ -58,8 +58,8 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
 def increment_version(tensor: Any) -> None:
     """Count a write that autograd cannot see, to one Tensor or to several.
 
-    Whoever has saved one of them for its derivative then says so in the backward pass. Raises
-    RuntimeError for what is no Tensor, and for inference tensors, which do not count.
+    Whoever has saved one of them for its derivative then says so in the backward pass. Inference tensors
+    do not count. Raises RuntimeError for what is no Tensor.
     """
     tensors: Iterable[Any] = (tensor,) if isinstance(tensor, TensorBase) else tensor
     message = "increment_version expects a Tensor or an iterable of Tensors, but got "
@@ -70,8 +70,6 @@ def increment_version(tensor: Any) -> None:
     for one in found:
         if not isinstance(one, TensorBase):
             raise RuntimeError(message + f"an element of type {type(one).__name__}")
-        if not one._type.recording:
-            raise RuntimeError("Inference tensors do not track version counter.")
     for one in found:
         storage_of(one).version += 1
 

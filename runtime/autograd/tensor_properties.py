@@ -299,7 +299,7 @@ class AutogradProperties(TensorBase):
         """The same memory without history, and with a version counter of its own.
 
         Writing through it is not noticed by autograd. Assigning a tensor of the same kind gives
-        this one that tensor's memory.
+        this one that tensor's memory; its version counter stays that of its former views.
         """
         out: Tensor = self._type.wrap(self._array)
         if active:
@@ -320,14 +320,14 @@ class AutogradProperties(TensorBase):
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or complex dtype"
             )
-        if self._storage is not None:
-            version = self._storage.version
-            storage = self._storage = Storage()  # no longer that of its former views
-            storage.version = version
         self._array = value._array
         self._type = kind
         if self._meta is not None:
             self._meta.fit_accumulator(self._array.shape, kind)
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     @property
     def name(self) -> str | None:

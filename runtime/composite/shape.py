@@ -511,12 +511,13 @@ def _become(self: Tensor, method: str, *args: Any) -> Tensor:
 
 def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Tensor:
     """Another size for ``self``, in its own memory as far as that goes."""
+    from tengen.autograd.grad_mode import grad_mode
     from tengen.autograd.inference_mode import check_write
     from tengen.native.layout import contiguous_strides
     from tengen.storage import begin_write
 
     check_write(self)
-    if self._requires_grad:
+    if self._requires_grad and not grad_mode.inference:
         raise RuntimeError("cannot resize variables that require grad")
     if active:
         from tengen.autograd.forward_grad import newest_tangent

@@ -120,14 +120,74 @@ def test_what_a_function_has_written_past_us_is_seen() -> None:
             y.sum().backward()
 
 
-def test_views_of_former_data_have_versions_of_their_own() -> None:
-    x = tg.ones(3)
-    view = x.view(-1)
-    x.data = tg.zeros(3)
-    before = x._version
+def test_former_views_share_the_version_counter(m: Any) -> None:
+    x = m.ones(3)
+    view, detached = x.view(-1), x.detach()
+    x.data = m.zeros(3)
     view.add_(1)
-    assert x._version == before
-    assert x.tolist() == [0, 0, 0]
+    assert x._version == view._version == detached._version == 1
+    assert x.tolist() == [0, 0, 0] and view.tolist() == [2, 2, 2] and view._base is x
+    x.add_(1)
+    assert x._version == view._version == 2 and view.tolist() == [2, 2, 2]
+    other = m.zeros(3)
+    other.add_(1)
+    x.data = other
+    assert x._version == 2
+    other.add_(1)
+    assert x._version == 2 and other._version == 2 and x.tolist() == [2, 2, 2]
+
+
+def test_a_view_that_is_given_other_data_counts_with_its_base(m: Any) -> None:
+    x = m.ones(3)
+    view = x[:]
+    view.data = m.zeros(3)
+    view.add_(1)
+    assert x._version == view._version == 1 and view._base is x and x.tolist() == [1, 1, 1]
+
+
+def test_former_views_have_the_history_of_their_base(m: Any) -> None:
+    x = m.ones(3, requires_grad=True)
+    y = x * 1
+    view = y[:2]
+    y.data = m.zeros(3)
+    y.mul_(2)
+    view.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0, 0.0]
+
+
+def test_a_former_view_may_be_greater_than_its_base(m: Any) -> None:
+    x = m.ones(3, requires_grad=True)
+    y = x * 1
+    view = y[:2]
+    y.data = m.zeros(1)
+    with m.no_grad():
+        y.add_(1)
+    assert view.tolist() == [1.0, 1.0] and y.tolist() == [1.0]
+
+
+def test_data_cannot_be_deleted(m: Any) -> None:
+    with pytest.raises(RuntimeError, match="Deleting tensor data is not allowed"):
+        del m.ones(2).data
+
+
+def test_inference_mode_lets_leaves_be_resized(m: Any) -> None:
+    x = m.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="cannot resize variables that require grad"), m.no_grad():
+        x.resize_(3)
+    with m.inference_mode():
+        x.resize_(3)
+        x.resize_as_(m.ones(4))
+    assert x.shape == (4,) and x._version == 2 and x.requires_grad
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2.0] * 4
+
+
+def test_versions_of_inference_tensors_are_not_counted(m: Any) -> None:
+    with m.inference_mode():
+        x = m.ones(2)
+    m.autograd.graph.increment_version([x, m.ones(2)])
+    with pytest.raises(RuntimeError, match="Inference tensors do not track version counter"):
+        x._version  # noqa: B018
 
 
 def test_memory_of_two_elements_that_are_one_is_not_written(m: Any) -> None:
