@@ -41,17 +41,17 @@ def differentiate(
                     if any([result is t for t in node.ctx.dirty_tensors]):
                         _check_written(result, tangent, arguments, given, versions)
                     else:
-                        tangent = _owned(result, tangent, arguments, given)
+                        tangent = _owned(result, tangent, arguments, tangents, given)
                     level.set(result, tangent)
     _share_with_saved(node, results)
 
 
 def _materialized(node: Any, arguments: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
-    """The tangents as ``jvp`` is given them: zeros for None, unless the Function does without."""
+    """The tangents as ``jvp`` is given them: zeros for None where there can be one, if it asks."""
     if not node.ctx.materialize_grads:
         return list(tangents)
     return [
-        zero_tangent(a) if t is None and isinstance(a, TensorBase) else t
+        zero_tangent(a) if t is None and isinstance(a, TensorBase) and differentiable(a._type) else t
         for a, t in zip(arguments, tangents, strict=True)
     ]
 
@@ -111,13 +111,21 @@ def _check_written(
         )
 
 
-def _owned(result: Any, tangent: Any, arguments: Sequence[Any], given: Sequence[Any]) -> Any:
-    """The tangent of a result: a view if the result is one, in memory of its own if not."""
-    if any([isinstance(a, TensorBase) and same_memory(a, result) for a in arguments]):
+def _owned(
+    result: Any, tangent: Any, arguments: Sequence[Any], tangents: Sequence[Any], given: Sequence[Any]
+) -> Any:
+    """The tangent of a result: a view of its argument's if the result is one, in memory of its own if not."""
+    viewed = [t for a, t in zip(arguments, tangents, strict=True) if t is not None and same_memory(a, result)]
+    if viewed:
         if tangent._base is None:
             raise RuntimeError(
                 "A custom Function's forward is returning a view (or an input as-is) but the jvp is not "
                 "returning a view."
+            )
+        if not any([same_memory(t, tangent) for t in viewed]):
+            raise RuntimeError(
+                "A custom Function is returning a view but the jvp is not returning a view of the given grad "
+                "input."
             )
         return tangent
     used = any([root(tangent) is root(t) for t in given if isinstance(t, TensorBase)])

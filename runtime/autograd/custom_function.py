@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tengen.autograd.autograd_meta import CUSTOM_VIEW, MULTI_OUTPUT_VIEW, meta_of
+from tengen.autograd.autograd_meta import CUSTOM_VIEW, MULTI_OUTPUT_VIEW, PLAIN_VIEW, meta_of
 from tengen.autograd.edge import Edge, gradient_edge
 from tengen.autograd.python_function import PyNode
 from tengen.autograd.variable_type_utils import check_inplace, rebase
-from tengen.autograd.view import as_view, differentiable
+from tengen.autograd.view import differentiable, view_of_all
 from tengen.storage import storage_of
 from tengen.tensor_base import TensorBase
 
@@ -29,13 +29,20 @@ def wrap_outputs(
     node.shape = tuple([() if t is None else t._array.shape for t in tensors])
     node.type = tuple([None if t is None else t._type for t in tensors])
     made: list[Any] = []
+    untracked: list[int] = []
     for number, out in enumerate(outputs):
         if isinstance(out, TensorBase):
             tracked = recording and id(out) not in fixed and differentiable(out._type)
             written = id(out) in dirty
             edge = (node, number) if tracked else None
             out = _result(out, edge, inputs, written, count)
+            if not tracked:
+                untracked.append(number)
+            elif node.ctx._is_pure_view and out._base is not None:
+                meta_of(out).creation = PLAIN_VIEW  # its history may be made anew
         made.append(out)
+    if not node.ctx._materialize_non_diff_grads:
+        node.unmaterialized = frozenset(untracked)
     return tuple(made)
 
 
@@ -81,7 +88,7 @@ def _result(out: Any, edge: Edge | None, inputs: dict[int, Any], written: bool, 
         _rewrite(out, edge, count)
         return out
     if returned:
-        out = as_view(out, out._array, out._type)
+        out = view_of_all(out)
     if edge is None:
         if not returned and out._requires_grad:
             out._edge, out._requires_grad = None, False

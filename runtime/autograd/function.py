@@ -18,7 +18,17 @@ from tengen.autograd.saved_variable import anomaly
 from tengen.interception import active, observers
 from tengen.tensor_base import TensorBase
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "FunctionMeta",
+    "InplaceFunction",
+    "once_differentiable",
+]
+
+#: What the Nodes of Functions derive from.
+BackwardCFunction = PyNode
 
 #: The flag of functions that take loose arguments by position.
 _VARARGS: Final = 0x04
@@ -36,11 +46,11 @@ _NOT_FOR_TRANSFORMS = (
 class FunctionMeta(type):
     """Makes for each Function the class of its Nodes: ``ExpBackward`` for ``Exp``."""
 
-    _node_cls: type[PyNode]
+    _backward_cls: type[PyNode]
 
     def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
         super().__init__(name, bases, attributes)
-        cls._node_cls = type(
+        cls._backward_cls = type(
             f"{name}Backward", (PyNode,), {"_forward_cls": cls, "__module__": cls.__module__}
         )
 
@@ -124,7 +134,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
             return apply_batched(cls, args)
         recording = grad_mode.enabled
-        node = cls._node_cls(args, recording)
+        node = cls._backward_cls(args, recording)
         ctx = node.ctx
         recording = recording and any(node.needs_input_grad)
         if anomaly.enabled:
@@ -169,6 +179,14 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return cls.vjp if has_vjp else cls.backward
 
 
+class InplaceFunction(Function):
+    """A Function of code that is older than ``mark_dirty``; ``Function`` does all that it does."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
 def _bound(
     forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], defaults: bool
 ) -> tuple[Any, ...]:
@@ -211,11 +229,11 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates a ``backward`` that is not differentiable itself: differentiating its result is an error."""
 
     @functools.wraps(backward)
-    def wrapper(ctx: Any, *grads: Any) -> Any:
+    def wrapper(ctx: Any, *grads: Any, **kwargs: Any) -> Any:
         enabled = grad_mode.enabled
         grad_mode.enabled = False
         try:
-            outputs = backward(ctx, *grads)
+            outputs = backward(ctx, *grads, **kwargs)
         finally:
             grad_mode.enabled = enabled
         if not enabled or not any([isinstance(g, TensorBase) and g._requires_grad for g in grads]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from typing import Any, ClassVar
 
@@ -56,9 +57,21 @@ class FunctionCtx:
         """Say which results have no gradient."""
         self.non_differentiable = tensors
 
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Does nothing any more, as in PyTorch; a FutureWarning says so."""
+        warnings.warn(
+            "mark_shared_storage is deprecated, and does nothing: which tensors share memory is known",
+            FutureWarning,
+            stacklevel=2,
+        )
+
     def set_materialize_grads(self, value: bool) -> None:
         """Whether ``backward`` is given zeros, the default, or None where no gradient has come."""
         self.materialize_grads = value
+
+
+def _warn_of_saved_variables() -> None:
+    warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=3)
 
 
 class Context(FunctionCtx):
@@ -67,10 +80,32 @@ class Context(FunctionCtx):
     It is not the Node, whose own attributes a user's would overwrite (``ctx.shape``, ``ctx.keep``).
     """
 
+    #: Whether results that are views of inputs may be written to: the Function does no more than a view.
+    _is_pure_view = False
+
     def __init__(self, node: PyNode) -> None:
         self.__node = weakref.ref(node)  # the Node has the context: otherwise they were a cycle
         self.materialize_grads = True
         self.to_save = self.saved_for_forward = self.dirty_tensors = self.non_differentiable = ()
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The old name of ``saved_tensors``; a DeprecationWarning says so."""
+        _warn_of_saved_variables()
+        found: tuple[Any, ...] = self.saved_tensors
+        return found
+
+    @property
+    def _materialize_non_diff_grads(self) -> bool:
+        """Whether zeros come for results that have no gradient, too. TypeError for what is no bool."""
+        found: bool = self.__dict__.get("_materialize_non_diff_grads", True)
+        return found
+
+    @_materialize_non_diff_grads.setter
+    def _materialize_non_diff_grads(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise TypeError(f"_materialize_non_diff_grads must be a bool, not {type(value).__name__}")
+        self.__dict__["_materialize_non_diff_grads"] = value
 
     def __getattr__(self, name: str) -> Any:
         """What the user did not set: ``saved_tensors``, ``needs_input_grad``, ``next_functions`` ..."""
@@ -96,6 +131,7 @@ class PyNode(Node):
         "ctx",
         "in_jvp",
         "needs_input_grad",
+        "unmaterialized",
     )
 
     #: The Function; each has a class of Nodes of its own.
@@ -116,6 +152,8 @@ class PyNode(Node):
     _inputs: tuple[bool, ...]
     #: Which arguments of ``forward`` required gradients.
     needs_input_grad: tuple[bool, ...]
+    #: The results that stay None where no gradient has come for them, as they have none.
+    unmaterialized: frozenset[int]
     #: What the user's methods are given.
     ctx: Context
 
@@ -135,6 +173,7 @@ class PyNode(Node):
         Node.__init__(self, tuple(edges))
         self._tensors = self._tensors_version = self._tensors_edges = ()
         self.in_jvp = self.cleared = False
+        self.unmaterialized = frozenset()
         self.ctx = Context(self)
 
     def __getattr__(self, name: str) -> Any:
@@ -167,6 +206,16 @@ class PyNode(Node):
         if self._forward_cls.clear_saved_tensors_on_access:
             self._tensors, self.cleared = FREED, True
         return found
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The old name of ``saved_tensors``; a DeprecationWarning says so."""
+        _warn_of_saved_variables()
+        return self.saved_tensors
+
+    @property
+    def _materialize_non_diff_grads(self) -> bool:
+        return self.ctx._materialize_non_diff_grads
 
     def keep(self, outputs: dict[int, int]) -> None:
         """Save what ``save_for_backward`` was given; ``outputs`` has the number of each result by its id."""
@@ -205,7 +254,8 @@ class PyNode(Node):
 
     def apply_graph(self, grad: Any) -> tuple[Any, ...]:
         if self.ctx.materialize_grads:
-            grad = tuple([self._zeros(i) if g is None else g for i, g in enumerate(grad)])
+            absent = self.unmaterialized
+            grad = tuple([self._zeros(i) if g is None and i not in absent else g for i, g in enumerate(grad)])
         with users_level():
             given = self._forward_cls._user_backward()(self.ctx, *grad)
         return self._gradients(given if isinstance(given, tuple) else (given,))

@@ -142,6 +142,8 @@ def saved_attribute(node: Node, name: str) -> Any:
     value = getattr(node, slot)
     if not is_tensor:
         return value
+    if value is FREED and getattr(node, f"{slot}_version", None).__class__ is tuple:
+        raise RuntimeError(BACKWARD_TWICE)  # of a list not even the length is left
     if value.__class__ is tuple:
         several = tuple([SavedTensor(node, slot, number, i) for i in range(len(value))])
         return several if raw else tuple([s.unpack() for s in several])

@@ -86,6 +86,13 @@ def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
     return out
 
 
+def view_of_all(source: Any) -> Any:
+    """A view of the whole of a Tensor; of one of a subclass, what that makes of ``view_as``."""
+    if source.__class__ is Tensor or source.wraps:
+        return as_view(source, source._array, source._type)
+    return source.view_as(source)
+
+
 def adopt_view(view: Any, handle: Any) -> Any:
     """Make ``handle``, new and of any class, the view that ``view`` is, which nobody else has."""
     for name in ("_array", "_type", "_requires_grad", "_edge", "_storage", "_base", "_meta"):

@@ -149,7 +149,7 @@ class _Vmapped:
                 return vmapped.jvp(ctx, tangents)
 
         Vmapped.__name__ = f"Vmapped{self.function.__name__}"
-        Vmapped._node_cls.__name__ = f"{Vmapped.__name__}Backward"
+        Vmapped._backward_cls.__name__ = f"{Vmapped.__name__}Backward"
         return Vmapped
 
     def _level(self) -> VmapLevel:
