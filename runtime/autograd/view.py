@@ -19,6 +19,7 @@ from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.hooks import extra_of
 from tengen.autograd.linear import AsStridedBackward0, Pair, Scatter, Window, window_of
 from tengen.autograd.node import Error
+from tengen.function_dispatch import disabled_impl
 from tengen.storage import Storage, storage_of
 
 _ref = weakref.ref
@@ -87,10 +88,11 @@ def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
 
 
 def view_of_all(source: Any) -> Any:
-    """A view of the whole of a Tensor; of one of a subclass, what that makes of ``view_as``."""
-    if source.__class__ is Tensor or source.wraps:
-        return as_view(source, source._array, source._type)
-    return source.view_as(source)
+    """A view of the whole of a Tensor, of the same class, unless that opts out of overrides."""
+    view, cls = as_view(source, source._array, source._type), source.__class__
+    if cls is Tensor or source.wraps or cls.__tengen_function__ is disabled_impl:
+        return view
+    return adopt_view(view, _new(cls))
 
 
 def adopt_view(view: Any, handle: Any) -> Any:
