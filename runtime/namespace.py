@@ -81,6 +81,7 @@ if _TYPE_CHECKING:
     from tengen import autograd as autograd
     from tengen import func as func
     from tengen import jit as jit
+    from tengen import library as library
     from tengen import linalg as linalg
     from tengen import nn as nn
     from tengen import onnx as onnx
@@ -91,6 +92,7 @@ if _TYPE_CHECKING:
     from tengen import random as random
     from tengen import special as special
     from tengen import utils as utils
+    from tengen.custom_operators.tags import Tag as Tag
     from tengen.func import vmap as vmap
 
 newaxis = None

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
-#: What asks for the context of the fake function that runs; None where none runs.
-_asking: Callable[[], Any] | None = None
+from tengen.thread_state import carried
+
+
+class _Running(threading.local):
+    """The fake function that runs in this thread: what asks for its context; None where none runs."""
+
+    asking: Callable[[], Any] | None = None
+
+
+_running = carried(_Running())
 
 
 def get_ctx() -> Any:
     """In a fake function RuntimeError, for sizes that follow from elements need symbols; else None."""
-    return None if _asking is None else _asking()
+    return None if _running.asking is None else _running.asking()
 
 
 def fake_kernel(function: Callable[..., Any], name: str, source: str = "") -> Callable[..., Any]:
@@ -27,11 +36,10 @@ def fake_kernel(function: Callable[..., Any], name: str, source: str = "") -> Ca
         )
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        global _asking
-        before, _asking = _asking, refuse
+        before, _running.asking = _running.asking, refuse
         try:
             return function(*args, **kwargs)
         finally:
-            _asking = before
+            _running.asking = before
 
     return kernel

@@ -163,13 +163,24 @@ class CustomOperator(Operator):
             return run_own(self, own, backend, arguments)
         if self.decomposes:
             return self.finished(self.run(self._kernel(backend), arguments))
-        if not grad_mode.enabled or not any([t._requires_grad for t in tensors]):
-            return self.below(backend, arguments)
+        recorded = grad_mode.enabled and any([t._requires_grad for t in tensors])
         if self.formula is not None:
-            return self.formula.record(backend, arguments)
+            return (
+                self.formula.record(backend, arguments) if recorded else self._unrecorded(backend, arguments)
+            )
+        if not recorded:
+            return self.below(backend, arguments)
         from tengen.custom_operators.gradients import record_without
 
         return record_without(self, backend, tensors, arguments)
+
+    def _unrecorded(self, backend: str, arguments: tuple[Any, ...]) -> Any:
+        """As ``below``; there is a formula, so what the kernel calls is not recorded, whatever it captures."""
+        before, grad_mode.enabled = grad_mode.enabled, False
+        try:
+            return self.below(backend, arguments)
+        finally:
+            grad_mode.enabled = before
 
     def below(self, backend: str, arguments: Sequence[Any]) -> Any:
         """Run the kernel of a backend, which no layer looks into, and check what it returns."""

@@ -90,13 +90,22 @@ def code_text(graph: Graph, name: str = "forward") -> str:
     given = parameters + (["*", *constants] if constants else [])
     lines = [f"def {name}({', '.join(given)}):"]
     for node in graph.nodes:
-        results = ", ".join(names[v] for v in node.outputs)
-        comma = "," if isinstance(node.result, (list, tuple)) and len(node.outputs) == 1 else ""
+        target = "" if node.result is None else f"{_target_text(node.result, names)} = "
         place = "" if node.source is None else f"  # {node.source.short}"
-        lines.append(f"    {results}{comma} = {_call_text(node, names)}{place}")
+        lines.append(f"    {target}{_call_text(node, names)}{place}")
     returned = ", ".join(names[v] for v in graph.outputs)
     lines.append(f"    return {returned}")
     return "\n".join(lines) + "\n"
+
+
+def _target_text(result: Any, names: Mapping[Value, str]) -> str:
+    """What a call's results are assigned to; ``_`` what is no tensor."""
+    if isinstance(result, Value):
+        return names[result]
+    if not isinstance(result, (list, tuple)):
+        return "_"
+    parts = [f"({text})" if "," in (text := _target_text(r, names)) else text for r in result]
+    return f"{parts[0]}," if len(parts) == 1 else ", ".join(parts)
 
 
 def _identifier(text: str) -> str:

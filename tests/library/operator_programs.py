@@ -195,6 +195,23 @@ PROGRAMS: dict[str, str] = {
         lib = library(); lib.define("m_(Tensor(a!) x) -> Tensor(a!)")
         T.library.register_autograd(f"{ns}::m_", lambda ctx, g: g)
     """,
+    "a kernel that captures what requires gradients": """
+        f = T.library.custom_op(f'{ns}::f', lambda a: a * x, mutates_args=(), schema="(Tensor a) -> Tensor")
+        lib = library()
+        lib.define("d(Tensor a) -> Tensor")
+        lib.impl("d", lambda a: a * x, "CPU")
+        out = [f(y), ops().d(y), f(x)]
+    """,
+    "in place of what requires gradients": """
+        f = T.library.custom_op(f'{ns}::f', annotated('''
+        def f(x: Tensor) -> Tensor:
+            x.mul_(2)
+            return x
+        '''.strip()), mutates_args=("x",), tags=T.Tag.inplace)
+        z = x * 1
+        r = f(z)
+        out = [r is z, r, z, r._base is z, z._version]
+    """,
     # -- none
     "nothing registered": """
         lib = library()

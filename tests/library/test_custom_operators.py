@@ -42,6 +42,10 @@ def clear(x: Tensor) -> None:
     x.zero_()
 
 
+def parts(x: Tensor) -> tuple[Tensor, list[Tensor], int]:
+    return x + 1, [x * 2, x * 3], 4
+
+
 @pytest.fixture
 def sine() -> Any:
     """The sine by NumPy, whose derivative is an operator as well."""
@@ -223,6 +227,14 @@ def test_a_trace_has_what_writes_and_returns_nothing() -> None:
     traced = tengen.jit.trace(lambda x: (made(y := x * 2), y + 1)[1], (X,))
     assert [node.operator.name for node in traced.graph.nodes][1] == "spare::clear"
     assert_close(traced(X), X * 0 + 1)
+    assert "\n    tengen.ops.spare.clear(t0)" in traced.code
+
+
+def test_the_code_of_a_trace_takes_results_apart() -> None:
+    made = library.custom_op("spare::parts", parts, mutates_args=())
+    traced = tengen.jit.trace(lambda x: made(x)[1][0] + 1, (X,))
+    assert "\n    t0, (t1, t2), _ = tengen.ops.spare.parts(x)" in traced.code
+    assert_close(traced(2 * X), 4 * X + 1)
 
 
 def test_onnx_has_no_symbolic_for_it(sine: Any) -> None:
