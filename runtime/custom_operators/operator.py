@@ -175,7 +175,7 @@ class CustomOperator(Operator):
         return record_without(self, backend, tensors, arguments)
 
     def _unrecorded(self, backend: str, arguments: tuple[Any, ...]) -> Any:
-        """As ``below``; there is a formula, so what the kernel calls is not recorded, whatever it captures."""
+        """As ``below``; what the kernel calls is not recorded, whatever it captures: there is a formula."""
         before, grad_mode.enabled = grad_mode.enabled, False
         try:
             return self.below(backend, arguments)
