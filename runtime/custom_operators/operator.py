@@ -50,6 +50,7 @@ class CustomOperator(Operator):
         "counts_writes",
         "definition",
         "formula",
+        "gives_tensor",
         "inside",
         "is_plain",
         "kernels",
@@ -88,6 +89,8 @@ class CustomOperator(Operator):
         returned = signature.returns
         self.is_plain = not self.lists and self.positional == len(arguments)
         self.is_plain = self.is_plain and not any([r.type.endswith("]") for r in returned])
+        #: Whether it has one result, a tensor.
+        self.gives_tensor = not signature.is_tuple and [r.type for r in returned] == ["Tensor"]
         #: Whether a call counts as a write to these, whatever the kernel does.
         self.counts_writes = False
         #: The registered functions by key, the newest last.
@@ -295,6 +298,8 @@ class CustomOperator(Operator):
 
     def finished(self, result: Any) -> Any:
         """What a kernel returned, as the schema has it; RuntimeError or TypeError for something else."""
+        if self.gives_tensor and isinstance(result, TensorBase):
+            return result
         returns = self.signature.returns
         if self.signature.is_tuple:
             if result.__class__ is not tuple and result.__class__ is not list:

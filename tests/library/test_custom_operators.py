@@ -293,6 +293,34 @@ def test_a_kernel_without_recording_knows_no_gradients(sine: Any) -> None:
         assert y.tolist() == [0, 0]
 
 
+VIEWS: dict[str, Any] = {
+    "itself": lambda x: x,
+    "a row": lambda x: x[:1],
+    "detach": lambda x: x.detach(),
+    "data": lambda x: x.data,
+    "a row of data": lambda x: x.data[:1],
+    "transposed": lambda x: x.t(),
+    "expanded": lambda x: x.expand(2, *x.shape),
+    "contiguous": lambda x: x.contiguous(),
+    "its own dtype": lambda x: x.to(x.dtype),
+    "a part": lambda x: x.unbind()[0],
+    "a diagonal": lambda x: x.diagonal(),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("mode", ["enable_grad", "no_grad", "inference_mode"])
+def test_a_result_that_shares_memory_is_refused(view: str, mode: str) -> None:
+    made = library.custom_op("spare::view", VIEWS[view], mutates_args=(), schema="(Tensor x) -> Tensor")
+    with getattr(tengen, mode)():
+        made_of = (tengen.ones(2, 2), tengen.ones(2, 2, requires_grad=True) * 1, tengen.ones(3, 2)[:2])
+        for x in (*made_of, tengen.empty(2, 2, device="meta")):
+            if x.device.type == "meta":
+                made.register_fake(VIEWS[view])
+            with pytest.raises(RuntimeError, match=r"\(2\) may not alias any inputs"):
+                made(x)
+
+
 # -- autograd kernels, keys and fallbacks ----------------------------------------------------
 
 
