@@ -210,6 +210,13 @@ def _owner_of_backend(name: str) -> str:
 
 def _add(made: LoadedLibrary) -> None:
     functions: Any = import_module(f"{made.generated}.functions")
+    names = getattr(functions, "__all__", [])  # a library may have a backend alone
+    defined = [name for name in names if hasattr(made.operators, name)]
+    if defined:
+        raise RuntimeError(
+            f"the library {made.name} declares {defined[0]!r}, which the program has defined before "
+            f"({made.origin})"
+        )
     rows = _backends(made)
     without = frozenset() if rows else frozenset({"backends"})
     library_tables.rows_of(made.generated, without)  # so that nothing is done where one cannot be imported
@@ -217,7 +224,6 @@ def _add(made: LoadedLibrary) -> None:
     library_tables.add_rows(made.generated, without)
     for name, row in rows.items():
         DEVICES[row["device"]] = name
-    names = getattr(functions, "__all__", [])  # a library may have a backend alone
     vars(made.operators).update({name: getattr(functions, name) for name in names})
     vars(made.operators).update(__all__=list(names), __doc__=f"The operators of the library {made.name}.")
     _loaded[made.name] = made

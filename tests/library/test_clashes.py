@@ -23,6 +23,45 @@ KERNEL = """\
 MODULE = "def bincount_meta(self, weights, minlength):\n    return self\n"
 
 
+def test_a_program_defines_more_for_a_library(workshop: Workshop) -> None:
+    """Before the library is loaded, and after; but nothing that it declares."""
+    declared = EXPRESSION.format(name="step", text="self + 1")
+    workshop.library("first", declarations__native_functions__yaml=declared)
+    workshop.tengen("gen", folder="first")
+    said = workshop.python("""
+import tengen
+tengen.library.define("first::before", "(Tensor x) -> Tensor")
+tengen.library.impl("first::before", "cpu", lambda x: x * 2)
+import first
+lib = tengen.library.Library("first", "FRAGMENT")
+lib.define("after(Tensor x) -> Tensor")
+lib.impl("after", lambda x: tengen.ops.first.step(x) * 10)
+x = tengen.tensor([2.0])
+ops = tengen.ops.first
+print(ops.before(x).item(), ops.step(x).item(), ops.after(x).item())
+again = lambda: lib.define("step(Tensor x) -> Tensor")
+for refused in (again, lambda: tengen.library.Library("first", "DEF")):
+    try:
+        refused()
+    except RuntimeError as error:
+        print(str(error)[:60])
+lib._destroy()
+print(hasattr(ops, "after"), hasattr(ops, "step"))
+""")
+    assert said.splitlines() == [
+        "4.0 3.0 30.0",
+        "Tried to register an operator (first::step(Tensor x) -> Tens",
+        "Only a single library of kind DEF can be used to register th",
+        "False True",
+    ]
+    said = workshop.raises("""
+import tengen
+tengen.library.define("first::step", "(Tensor x) -> Tensor")
+import first
+""")
+    assert "the library first declares 'step', which the program has defined before" in said
+
+
 def test_two_at_once(workshop: Workshop) -> None:
     """Operators of one name in two libraries are two operators."""
     for library, text in (("first", "self + 1"), ("second", "self * 10")):
