@@ -125,7 +125,9 @@ def _quick(self: Tensor, index: Any) -> Tensor | None:
         ):
             if recorded:
                 return self._type.slice_Tensor(self, 0, start, stop, step)  # type: ignore[no-any-return]
-            return as_view(self, array[index], self._type)  # type: ignore[no-any-return]
+            part = array[index]
+            if step == 1 or part.size:
+                return as_view(self, part, self._type)  # type: ignore[no-any-return]
     elif kind is tuple:
         if not recorded:
             key = _basic_key(array.shape, index)
@@ -184,12 +186,17 @@ def _basic_key(shape: tuple[int, ...], keys: tuple[Any, ...]) -> tuple[Any, ...]
     return keys if dots else (*keys, ...)
 
 
-def _direct_view(self: Tensor, key: tuple[Any, ...]) -> Tensor:
-    """The view at a basic key, for a tensor whose history is not recorded."""
+def _direct_view(self: Tensor, key: tuple[Any, ...]) -> Tensor | None:
+    """The view at a basic key, for a tensor whose history is not recorded; None if it has no elements.
+
+    NumPy does not keep the strides of those.
+    """
     try:
         array = self._array[key]
     except TypeError:  # of slice bounds
         raise TypeError("slice indices must be integers or None or have an __index__ method") from None
+    if not array.size:
+        return None
     view: Tensor = as_view(self, array, self._type)
     return view
 

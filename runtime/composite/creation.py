@@ -37,7 +37,7 @@ def _like(self: Tensor, kind: Type, memory_format: Any) -> Any:
     """New memory of the shape of ``self``, with its order of dimensions where that is dense."""
     library, array = kind.backend.lib, self._array
     own = self._type.backend.lib
-    if wants_contiguous(memory_format) or self.is_contiguous():
+    if wants_contiguous(memory_format) or (self.is_contiguous() and array.size):
         return library.empty(array.shape, kind.dtype)
     return library.empty_strided(array.shape, preserved_strides(array.shape, own.strides(array)), kind.dtype)
 
@@ -58,7 +58,7 @@ def full_like(self: Tensor, fill_value: Number, dtype: Any, device: Any, memory_
 
 def zeros_like(self: Tensor, dtype: Any, device: Any, memory_format: Any) -> Tensor:
     """0 everywhere."""
-    if self.is_contiguous():
+    if self.is_contiguous() and self._array.size:
         kind = _type(self, dtype, device)
         return kind.wrap(kind.backend.lib.zeros(self._array.shape, kind.dtype))
     return full_like(self, 0, dtype, device, memory_format)
@@ -66,7 +66,7 @@ def zeros_like(self: Tensor, dtype: Any, device: Any, memory_format: Any) -> Ten
 
 def ones_like(self: Tensor, dtype: Any, device: Any, memory_format: Any) -> Tensor:
     """1 everywhere."""
-    if self.is_contiguous():
+    if self.is_contiguous() and self._array.size:
         kind = _type(self, dtype, device)
         return kind.wrap(kind.backend.lib.ones(self._array.shape, kind.dtype))
     return full_like(self, 1, dtype, device, memory_format)

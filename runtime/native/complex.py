@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tengen.native.strided import element_strides, empty_view
+
 Array = Any
 _COMPLEX = {"f": np.complex64, "d": np.complex128}
 
@@ -30,7 +32,10 @@ def polar(abs: Array, angle: Array) -> Array:
 
 def view_as_real(self: Array) -> Array:
     """A view with the two parts in a new last dimension."""
-    return self[..., None].view(self.real.dtype)
+    real = self.real.dtype
+    if type(self) is np.ndarray and not self.size:
+        return empty_view(self, (*self.shape, 2), (*[2 * s for s in element_strides(self)], 1), real)
+    return self[..., None].view(real)
 
 
 def view_as_complex(self: Array) -> Array:
@@ -43,8 +48,10 @@ def view_as_complex(self: Array) -> Array:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if self.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    if self.size == 0:
-        return self[..., 0].astype(complex_dtype(self))
+    if type(self) is np.ndarray and not self.size:
+        return empty_view(
+            self, self.shape[:-1], [s // 2 for s in element_strides(self)[:-1]], complex_dtype(self)
+        )
     itemsize = self.dtype.itemsize
     if self.strides[-1] != itemsize:
         raise RuntimeError("Tensor must have a last dimension with stride 1")

@@ -26,6 +26,19 @@ def element_strides(self: Array) -> Shape:
     return tuple([s // itemsize for s in self.strides])
 
 
+def full_strides(self: Array) -> Array:
+    """An array without elements, with the strides of a full one, which NumPy does not give it."""
+    if type(self) is not np.ndarray or any(self.strides):
+        return self
+    return empty_view(self, self.shape, contiguous_strides(self.shape), self.dtype)
+
+
+def empty_view(self: Array, shape: Sequence[int], strides: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    """A view without elements of a NumPy array that has none; NumPy's own views lose the strides."""
+    itemsize = dtype.itemsize
+    return np.ndarray(tuple(shape), dtype, self, 0, tuple([s * itemsize for s in strides]))
+
+
 def restrided(self: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
     """The view from the first element of ``self`` on, with another shape and other strides (in elements).
 

@@ -13,7 +13,15 @@ import numpy as np
 from tengen.native import cpu
 from tengen.native.dims import wrap_dim, wrap_dims
 from tengen.native.layout import infer_size, view_strides
-from tengen.native.strided import Array, Shape, element_strides, restrided, storage_offset
+from tengen.native.strided import (
+    Array,
+    Shape,
+    element_strides,
+    empty_view,
+    full_strides,
+    restrided,
+    storage_offset,
+)
 
 ALL = slice(None)
 
@@ -33,7 +41,7 @@ def view(self: Array, size: Shape) -> Array:
             pass  # it is said below what is wrong
         else:
             # To NumPy, every negative size is unknown; and what strides sizes of 1 have, it decides.
-            if (found.shape == size or min(size) >= -1) and 1 not in self.shape:
+            if (found.shape == size or min(size) >= -1) and 1 not in self.shape and self.size:
                 return found
     shape = infer_size(tuple(size), self.size)
     strides = view_strides(self.shape, element_strides(self), shape)
@@ -50,6 +58,9 @@ def view_dtype(self: Array, dtype: np.dtype[Any]) -> Array:
     old, new = self.dtype.itemsize, dtype.itemsize
     if old != new:
         _check_viewable(self, old, new)
+        if type(self) is np.ndarray and not self.size:
+            strides = [s * old // new for s in element_strides(self)[:-1]]
+            return empty_view(self, (*self.shape[:-1], self.shape[-1] * old // new), (*strides, 1), dtype)
     return self.view(dtype)
 
 
@@ -123,7 +134,7 @@ def unsqueeze(self: Array, dim: int) -> Array:
     d = wrap_dim(dim, self.ndim + 1)
     shape = self.shape
     shape = (*shape[:d], 1, *shape[d:])
-    if type(self) is np.ndarray and self.flags.c_contiguous and 1 not in self.shape:
+    if type(self) is np.ndarray and self.flags.c_contiguous and 1 not in self.shape and self.size:
         return self.reshape(shape)
     old = element_strides(self)
     new = 1 if d == self.ndim else self.shape[d] * old[d]
@@ -156,6 +167,8 @@ def transpose_int(self: Array, dim0: int, dim1: int) -> Array:
     """``self`` with two dimensions exchanged."""
     ndim = self.ndim
     a, b = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
+    if not self.size:
+        self = full_strides(self)
     return self.swapaxes(a, b) if ndim else self[...]
 
 
@@ -163,7 +176,7 @@ def t(self: Array) -> Array:
     """A matrix transposed; 0-d and 1-d arrays as they are."""
     if self.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
-    return self.T
+    return self.T if self.size else full_strides(self).T
 
 
 def permute(self: Array, dims: Shape) -> Array:
@@ -176,7 +189,7 @@ def permute(self: Array, dims: Shape) -> Array:
     order = tuple([wrap_dim(d, self.ndim) for d in dims])
     if len(set(order)) != len(order):
         raise RuntimeError("duplicate dims are not allowed.")
-    return self.transpose(order)
+    return self.transpose(order) if self.size else full_strides(self).transpose(order)
 
 
 # ----------------------------------------------------------------------------------- parts
@@ -204,6 +217,8 @@ def select_int(self: Array, dim: int, index: int) -> Array:
     n = shape[d]
     if not -n <= index < n:
         raise IndexError(f"index {index} out of range for tensor of size {list(shape)} at dimension {d}")
+    if not self.size:
+        self = full_strides(self)
     # The Ellipsis makes NumPy give a 0-d view where it would give a scalar.
     return self[index, ...] if d == 0 else self[(*(ALL,) * d, index, ...)]
 
@@ -220,7 +235,12 @@ def slice_tensor(self: Array, dim: int, start: int | None, end: int | None, step
     if step <= 0:
         raise RuntimeError("slice step must be positive")
     part = slice(start, end, step)
-    return self[part] if d == 0 else self[(*(ALL,) * d, part)]
+    found = self[part] if d == 0 else self[(*(ALL,) * d, part)]
+    if not found.size and type(self) is np.ndarray:  # NumPy does not keep the strides
+        strides = list(element_strides(self))
+        strides[d] *= step
+        return empty_view(found, found.shape, strides, found.dtype)
+    return found
 
 
 def as_strided(self: Array, size: Shape, stride: Shape, offset: int | None = None) -> Array:
@@ -258,7 +278,7 @@ def diagonal(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Arra
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     if type(self) is not np.ndarray:
         return _meta_diagonal(self, offset, a, b)
-    result = self.diagonal(offset, a, b)
+    result = self.diagonal(offset, a, b) if self.size else full_strides(self).diagonal(offset, a, b)
     if self.flags.writeable:
         result.flags.writeable = True  # NumPy protects this view alone of all
     return result
@@ -345,6 +365,8 @@ def split_with_sizes(self: Array, sizes: Shape, dim: int = 0) -> tuple[Array, ..
 def _pieces(self: Array, sizes: Shape, d: int) -> tuple[Array, ...]:
     lead = (ALL,) * d
     pieces, start = [], 0
+    if d and not self.size:
+        self = full_strides(self)
     for n in sizes:
         pieces.append(self[(*lead, slice(start, start + n))])
         start += n
@@ -357,4 +379,6 @@ def unbind_int(self: Array, dim: int = 0) -> tuple[Array, ...]:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     d = wrap_dim(dim, self.ndim)
     lead = (ALL,) * d
+    if d and not self.size:
+        self = full_strides(self)
     return tuple([self[(*lead, i, ...)] for i in range(self.shape[d])])

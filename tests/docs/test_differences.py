@@ -380,6 +380,8 @@ CLAIMS = [
     Claim("Expanded memory", "x = m.zeros(1).expand(3)\nx[0:2] = 4\nx.tolist()", RuntimeError, RuntimeError),
     Claim("Expanded memory", "m.zeros(1).expand(3).fill_(2).tolist()", [2.0] * 3, [2.0] * 3),
     Claim("Expanded memory", "m.ones(1).expand(2, 2).tril_().tolist()", RuntimeError, [[0.0] * 2] * 2),
+    Claim("Empty tensors", "(m.ones(0, 3).t() + 1).stride()", (1, 1), (1, 3)),
+    Claim("Empty tensors", "m.ones(3, 2)[3:].storage_offset()", 0, 6),
     Claim("Overlapping writes", "x = m.arange(4.0)\nx[1:].add_(x[:-1])", RuntimeError, RuntimeError),
     Claim(
         "Overlapping writes",
