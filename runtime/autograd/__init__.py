@@ -38,6 +38,7 @@ from tengen.autograd.node import Node
 from tengen.autograd.root_gradients import make_grads, metadata_of
 from tengen.autograd.variable import Variable
 from tengen.function_dispatch import loosely_overridable
+from tengen.program_frames import program_stacklevel
 from tengen.tensor_base import TensorBase
 
 if TYPE_CHECKING:
@@ -100,6 +101,11 @@ def backward(
     if retain_graph is not None:
         check_flag("backward", "retain_graph", retain_graph)
     if grad_variables is not None:
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.",
+            FutureWarning,
+            stacklevel=program_stacklevel(),
+        )
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
@@ -121,6 +127,15 @@ def backward(
                 t.retain_grad()  # type: ignore[attr-defined]  # of Tensor
         wanted = [_edge(t) for t in targets]
     keep = create_graph if retain_graph is None else retain_graph
+    if create_graph:
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and "
+            "its gradient which can cause a memory leak. We recommend using autograd.grad when creating the "
+            "graph to avoid this. If you have to use this function, make sure to reset the .grad fields of "
+            "your parameters to None after use to break the cycle and avoid the leak.",
+            UserWarning,
+            stacklevel=program_stacklevel(),
+        )
     execute(edges, grads, keep, create_graph, wanted)
 
 

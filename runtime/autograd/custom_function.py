@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from tengen.autograd.autograd_meta import CUSTOM_VIEW, MULTI_OUTPUT_VIEW, PLAIN_VIEW, meta_of
@@ -9,6 +10,7 @@ from tengen.autograd.edge import Edge, gradient_edge
 from tengen.autograd.python_function import PyNode
 from tengen.autograd.variable_type_utils import check_inplace, rebase
 from tengen.autograd.view import differentiable, view_of_all
+from tengen.program_frames import program_stacklevel
 from tengen.storage import storage_of
 from tengen.tensor_base import TensorBase
 
@@ -85,6 +87,13 @@ def _result(out: Any, edge: Edge | None, inputs: dict[int, Any], written: bool, 
         if edge is None:
             storage_of(out).version += 1
             return out
+        if not returned:
+            warnings.warn(
+                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
+                "mutated should be passed to ctx.mark_dirty().",
+                UserWarning,
+                stacklevel=program_stacklevel(),
+            )
         _rewrite(out, edge, count)
         return out
     if returned:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import functools
 import threading
+import warnings
 from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, TypeVar
 
+from tengen.program_frames import program_stacklevel
 from tengen.thread_state import carried
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -120,6 +122,14 @@ class ContextDecorator:
         return type(self)()
 
     def __call__(self, function: F) -> F:
+        if isinstance(function, type):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only "
+                "decorate functions or methods. To preserve the current behavior of class decoration, you "
+                "can directly decorate the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=program_stacklevel(),
+            )
         if is_generator_function(function):
             return _decorate_generator(self.clone, function)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from tengen.native.dims import wrap_dim, wrap_dims
 from tengen.native.layout import broadcast_shapes, extent, is_dense, preserved_strides
 from tengen.native.strided import Array, Shape, element_strides, storage_offset
 from tengen.native.views import as_strided, diagonal, select_int, slice_tensor, unfold
+from tengen.program_frames import program_stacklevel
 
 DType = np.dtype[Any]
 
@@ -28,6 +30,8 @@ def to_copy(self: Array, dtype: DType | None = None, memory_format: Any = None) 
     The order of the dimensions in memory is kept unless ``memory_format`` says otherwise.
     """
     to = self.dtype if dtype is None else dtype
+    if self.dtype.kind == "c" and to.kind not in "cb":
+        _warn_of_lost_part(self)
     if wants_contiguous(memory_format):
         return np.ascontiguousarray(cpu.cast(self, to)) if to != self.dtype else self.copy("C")
     if to != self.dtype:
@@ -68,7 +72,19 @@ def copy_value(self: Array, src: Array) -> Array:
             f"output with shape {list(self.shape)} doesn't match the broadcast shape "
             f"{list(broadcast_shapes(self.shape, src.shape))}"
         )
+    if src.dtype.kind == "c" and self.dtype.kind not in "cb":
+        _warn_of_lost_part(src)
     return cpu.cast(src, self.dtype)
+
+
+def _warn_of_lost_part(array: Array) -> None:
+    """Warn that complex numbers, if there are any, become real."""
+    if array.size:
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part",
+            UserWarning,
+            stacklevel=program_stacklevel(),
+        )
 
 
 # --------------------------------------------------------------------------------- joining
