@@ -13,7 +13,7 @@ from tengen.autograd.node import Node, next_sequence_nr
 from tengen.autograd.saved_variable import anomaly
 from tengen.autograd.saved_variable_hooks import new_nodes
 from tengen.interception import active
-from tengen.program_frames import program_frames
+from tengen.program_frames import program_frames, program_stacklevel
 from tengen.tensor_base import TensorBase
 from tengen.thread_state import carried
 
@@ -123,15 +123,15 @@ def remember(nodes: Sequence[Node]) -> None:
 
 
 def run_watched(node: Node, run: Callable[[], tuple[Any, ...] | None]) -> tuple[Any, ...] | None:
-    """Run a Node; when it fails or gives NaN, a warning says where it was made.
+    """Run a Node; when it fails or gives NaN, warnings say where it was made.
 
     Raises what the Node raises, and RuntimeError for NaN.
     """
     before, _running.node = _running.node, node
     try:
         grads = run()
-    except Exception:
-        warn_where(node)
+    except Exception as error:
+        warn_where(node, error)
         raise
     finally:
         _running.node = before
@@ -142,29 +142,37 @@ def run_watched(node: Node, run: Callable[[], tuple[Any, ...] | None]) -> tuple[
             kind = edge[0].type
             lib = (kind[edge[1]] if kind.__class__ is tuple else kind).backend.lib
             if lib.isnan_any(gradient._array if isinstance(gradient, TensorBase) else gradient):
-                warn_where(node)
-                raise RuntimeError(f"Function '{node.name()}' returned nan values in its {number}th output.")
+                nan = RuntimeError(f"Function '{node.name()}' returned nan values in its {number}th output.")
+                warn_where(node, nan)
+                raise nan
     return grads
 
 
-def warn_where(node: Node) -> None:
-    """Warn that ``node`` failed, with the place where it was made and what led to that."""
-    text = f"Error detected in {node.name()}. "
+def warn_where(node: Node, error: Exception) -> None:
+    """Warn that ``node`` failed, with the place where it was made, and of each Node that led to that.
+
+    Where such a warning is an error it becomes a note on ``error``, which is to arrive all the same.
+    """
+    level = program_stacklevel()
+    text = f"Error detected in {node.name()}. " + _place(
+        node,
+        "Traceback of forward call that caused the error:",
+        " Enable detect anomaly during forward pass for more information.",
+    )
+    found: Node | None = node
+    while found is not None:
+        try:
+            warnings.warn(text, UserWarning, stacklevel=level)
+        except UserWarning:
+            error.add_note(text)
+        found = found.metadata.get("parent_")
+        if found is not None:
+            text = f"\n\nPrevious calculation was induced by {found.name()}. " + _place(
+                found, "Traceback of forward call that induced the previous calculation:"
+            )
+
+
+def _place(node: Node, title: str, hint: str = "") -> str:
+    """Where a Node was made, below a title; or that nobody knows, and a hint."""
     where = node.metadata.get("traceback_")
-    if where is None:
-        text += (
-            "No forward pass information available. Enable detect anomaly during forward pass for more "
-            "information."
-        )
-    else:
-        text += "Traceback of forward call that caused the error:\n" + "".join(where)
-    parent = node.metadata.get("parent_")
-    while parent is not None:
-        text += f"\n\nPrevious calculation was induced by {parent.name()}. "
-        where = parent.metadata.get("traceback_")
-        if where is None:
-            text += "No forward pass information available."
-        else:
-            text += "Traceback of forward call that induced the previous calculation:\n" + "".join(where)
-        parent = parent.metadata.get("parent_")
-    warnings.warn(text, UserWarning, stacklevel=2)
+    return f"No forward pass information available.{hint}" if where is None else f"{title}\n{''.join(where)}"

@@ -117,6 +117,91 @@ def test_nan_in_a_second_derivative_names_both(m: Any) -> None:
     assert "Previous calculation was induced by PowBackward0" in warned and "# first" in warned
 
 
+def fails_twice(m: Any) -> tuple[Any, Any]:
+    """Functions: the backward of the first calls the second, whose backward raises."""
+
+    class Second(m.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            raise ValueError("mine")
+
+    class First(m.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return Second.apply(g)  # second call
+
+    return First.apply, Second.apply
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_an_error_in_a_second_derivative_names_what_led_there(m: Any, recorded: bool) -> None:
+    """A warning for the Node that failed, and one for the Node whose backward has made it."""
+    first, _ = fails_twice(m)
+    x, u = leaf(m, 1.0), leaf(m, 1.0)
+    with m.autograd.set_detect_anomaly(recorded):
+        y = first(x) * u  # first call
+    with m.autograd.set_detect_anomaly(True), warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        (g,) = m.autograd.grad(y.sum(), x, create_graph=True)
+        with pytest.raises(ValueError, match="mine"):
+            g.sum().backward()
+    texts = [str(w.message) for w in seen]
+    assert len(texts) == 2
+    assert "Error detected in SecondBackward. Traceback of forward call that caused the error" in texts[0]
+    assert "# second call" in texts[0]
+    if recorded:
+        assert "Previous calculation was induced by FirstBackward. Traceback of forward call" in texts[1]
+        assert "# first call" in texts[1]
+    else:
+        assert "FirstBackward. No forward pass information available" in texts[1]
+
+
+def test_a_third_derivative_names_all_that_led_there(m: Any) -> None:
+    x = leaf(m, 0.0)
+    with m.autograd.set_detect_anomaly(True), warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        y = x.pow(2.5)
+        (g,) = m.autograd.grad(y.sum(), x, create_graph=True)
+        (h,) = m.autograd.grad(g.sum(), x, create_graph=True)
+        with pytest.raises(RuntimeError, match="'PowBackward0' returned nan values"):
+            (h.sum() * 0).backward()
+    names = [str(w.message).strip().partition(". ")[0] for w in seen if w.category is UserWarning]
+    assert names == [
+        "Error detected in PowBackward0",
+        "Previous calculation was induced by PowBackward0",
+        "Previous calculation was induced by PowBackward0",
+    ]
+
+
+@pytest.mark.parametrize("what", ["nan", "an error", "a second derivative"])
+def test_where_warnings_are_errors_the_failure_arrives(m: Any, what: str) -> None:
+    first, second = fails_twice(m)
+    x = leaf(m, 0.0)
+    wanted = RuntimeError if what == "nan" else ValueError
+    with m.autograd.set_detect_anomaly(True), warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        with pytest.raises(wanted) as info:
+            if what == "nan":
+                (x.sqrt() * 0).sum().backward()
+            elif what == "an error":
+                second(x).sum().backward()
+            else:
+                (g,) = m.autograd.grad((first(x) * x).sum(), x, create_graph=True)
+                g.sum().backward()
+    if m.__name__ == "tengen":  # torch prints them
+        notes = info.value.__notes__
+        assert len(notes) == (2 if what == "a second derivative" else 1)
+        assert all("Traceback of forward call" in note for note in notes)
+
+
 def test_the_switch(m: Any) -> None:
     # torch has these at its top.
     source = m if hasattr(m, "is_anomaly_enabled") else m.autograd
