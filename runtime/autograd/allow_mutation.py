@@ -30,12 +30,14 @@ class AllowMutation(Layer):
         #: What Nodes have saved, by the address of the memory that it is in.
         self._handles: dict[int, weakref.WeakSet[_Handle]] = {}
         self._alive: weakref.WeakSet[_Handle] = weakref.WeakSet()
-        self._hooks = saved_tensors_hooks(self._pack, self._unpack)
+        #: While the context is entered; they have methods of this object, which then is part of a cycle.
+        self._hooks: saved_tensors_hooks | None = None
 
     def __enter__(self) -> AllowMutation:
         global _entered
         if _entered:
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        self._hooks = saved_tensors_hooks(self._pack, self._unpack)
         self._hooks.__enter__()
         try:
             self.enter()
@@ -51,7 +53,9 @@ class AllowMutation(Layer):
         try:
             super().__exit__(*error)
         finally:
-            self._hooks.__exit__(*error)
+            if self._hooks is not None:
+                self._hooks.__exit__(*error)
+                self._hooks = None
         self.clear()
 
     def clear(self) -> None:

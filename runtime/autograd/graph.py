@@ -111,15 +111,16 @@ def register_multi_grad_hook(
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    nodes = []
+    places: list[weakref.ref[Any]] = []
     for index, tensor in enumerate(tensors):
         edge = gradient_edge(tensor)
         if edge is None:
             raise RuntimeError(
                 f"register_multi_grad_hook(): element {index} of tensors does not require gradients"
             )
-        nodes.append(edge[0])
-    hook: _All | _Any = _All(nodes, fn) if mode == "all" else _Any(fn)
+        # Weak, for the Node has the hook: otherwise they were a cycle. Of a leaf the Node is asked for again.
+        places.append(weakref.ref(edge[0] if tensor._edge is not None else tensor))
+    hook: _All | _Any = _All(places, fn) if mode == "all" else _Any(fn)
     return MultiHandle([t.register_hook(functools.partial(hook, i)) for i, t in enumerate(tensors)])
 
 
@@ -144,8 +145,9 @@ class _Any:
 class _All:
     """Collects the gradients of each pass, and calls the function when all have come."""
 
-    def __init__(self, nodes: Sequence[Node], fn: Callable[[Any], Any]) -> None:
-        self.nodes = nodes
+    def __init__(self, places: Sequence[weakref.ref[Any]], fn: Callable[[Any], Any]) -> None:
+        #: The Node of each tensor, or the leaf.
+        self.places = places
         self.fn = fn
         self.lock = threading.Lock()
         self.waiting: weakref.WeakKeyDictionary[GraphTask, tuple[list[Any], set[int]]] = (
@@ -157,15 +159,24 @@ class _All:
         assert task is not None
         with self.lock:
             if task not in self.waiting:
-                runs = task.will_run(self.nodes)
+                runs = task.will_run([_node_at(place()) for place in self.places])
                 missing = {i for i, running in enumerate(runs) if running}
-                self.waiting[task] = [None] * len(self.nodes), missing
+                self.waiting[task] = [None] * len(self.places), missing
             grads, missing = self.waiting[task]
             grads[index] = grad
             missing.discard(index)
             complete = not missing
         if complete:
             self.fn(grads)
+
+
+def _node_at(place: Any) -> Node | None:
+    """The Node that the gradient of a leaf comes to, or the Node itself; None when there is none any more."""
+    if not isinstance(place, TensorBase):
+        node: Node | None = place
+        return node
+    edge = gradient_edge(place)
+    return None if edge is None else edge[0]
 
 
 def __getattr__(name: str) -> Any:

@@ -89,7 +89,7 @@ class GraphTask:
         for callback in self.callbacks:  # which may grow meanwhile
             callback()
 
-    def will_run(self, nodes: Sequence[Node]) -> list[bool]:
+    def will_run(self, nodes: Sequence[Node | None]) -> list[bool]:
         """Of each Node, whether this pass runs it, or captures the gradient that arrives there."""
         found = {node.node if node.__class__ is Capture else node for node in self.order}
         return [node in found for node in nodes]

@@ -243,7 +243,7 @@ class PyNode(Node):
                 )
             check_not_inference((tensor,))
             number = outputs.get(id(tensor))
-            if number is not None and tensor._edge is not None and tensor._edge[0] is self:
+            if number is not None and self._is_history_of(tensor):
                 tensors.append(alias(tensor, None))  # the result itself would be a cycle
                 edges.append(number)
             else:
@@ -256,6 +256,13 @@ class PyNode(Node):
         self.ctx.to_save = ()
         if state.stack:
             pack_slot(self, "_tensors", state.stack[-1])
+
+    def _is_history_of(self, tensor: Any) -> bool:
+        """Whether a result has this Node as history, as a view that was written to has through its base."""
+        base = tensor._base
+        if tensor._edge is not None and tensor._edge[0] is self:
+            return True
+        return base is not None and base._edge is not None and getattr(base._edge[0], "fn", None) is self
 
     def release(self) -> None:
         self._tensors = FREED
