@@ -53,14 +53,6 @@ class FunctionCtx:
         """Say which inputs were written to. Each must be returned."""
         self.dirty_tensors = tensors
 
-    def mark_shared_storage(self, *pairs: tuple[Any, Any]) -> None:
-        """Do nothing, and say so: what shares memory is known without it."""
-        warnings.warn(
-            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked.",
-            FutureWarning,
-            stacklevel=2,
-        )
-
     def mark_non_differentiable(self, *tensors: Any) -> None:
         """Say which results have no gradient."""
         self.non_differentiable = tensors

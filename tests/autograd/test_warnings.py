@@ -104,7 +104,7 @@ CALLS: dict[str, tuple[Callable[[ModuleType], Any], type[Warning] | None, str]] 
     "a result is dirty": (marking, UserWarning, NOT_AN_INPUT),
     "a result without history": (lambda m: marking(m, requires_grad=False), None, ""),
     "a result without gradient": (lambda m: marking(m, fixed=True), None, ""),
-    "shared storages": (sharing, FutureWarning, "`mark_shared_storage` is deprecated"),
+    "shared storages": (sharing, FutureWarning, "is deprecated"),
     "no_grad()": (lambda m: decorating(m.no_grad()), FutureWarning, CLASSES),
     "no_grad": (lambda m: decorating(m.no_grad), FutureWarning, CLASSES),
     "enable_grad": (lambda m: decorating(m.enable_grad()), FutureWarning, CLASSES),
