@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tengen.creation import from_array
+from tengen.device import as_device, device
 from tengen.scalar_type import bfloat16
 from tengen.tensor_base import TensorBase
 
 if TYPE_CHECKING:
     from tengen.tensor import Tensor
 
-CPU_DEVICE: Final = (1, 0)  # kDLCPU
+
+class DLDeviceType(IntEnum):
+    """DLPack's kinds of devices, by their numbers in its header."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLOpenCL = 4
+    kDLVulkan = 7
+    kDLMetal = 8
+    kDLVPI = 9
+    kDLROCM = 10
+    kDLROCMHost = 11
+    kDLExtDev = 12
+    kDLCUDAManaged = 13
+    kDLOneAPI = 14
+    kDLWebGPU = 15
+    kDLHexagon = 16
+    kDLMAIA = 17
+
+
+CPU_DEVICE: Final = (DLDeviceType.kDLCPU, 0)
 
 #: Where DLTensor's type code stands, in bytes from where a capsule of each name points to.
 _VERSIONED: Final = b"dltensor_versioned"
@@ -27,13 +50,13 @@ _UNSIGNED: Final = 1
 _BFLOAT: Final = 4
 
 
-def dlpack_device(tensor: TensorBase) -> tuple[int, int]:
+def dlpack_device(tensor: TensorBase) -> tuple[DLDeviceType, int]:
     """DLPack's (kind, index) of the tensor's device. ValueError when DLPack does not know it."""
     backend = tensor._type.backend
     found: tuple[int, int] | None = backend.lib.dlpack_device
     if found is None:
         raise ValueError(f"Unknown device type {backend.device.type} for Dlpack")
-    return found
+    return DLDeviceType(found[0]), found[1]
 
 
 def to_capsule(
@@ -45,9 +68,12 @@ def to_capsule(
     copy: bool | None = None,
 ) -> Any:
     """``Tensor.__dlpack__``."""
+    if copy is not None and copy.__class__ is not bool:
+        raise TypeError(f"__dlpack__(): argument 'copy' must be bool, not {type(copy).__name__}")
     if tensor._requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    dlpack_device(tensor)
+    if tensor._type.backend.lib.dlpack_device is None:
+        raise BufferError(f"Cannot pack tensors on {tensor._type.backend.device.type}")
     if stream is not None and stream != -1:
         raise AssertionError(f"stream should be None on {tensor._type.backend.device.type}.")
     array = tensor._type.backend.lib.to_numpy(tensor._array)
@@ -60,14 +86,31 @@ def to_capsule(
     return capsule
 
 
-def from_dlpack(ext_tensor: Any) -> Tensor:
+def to_dlpack(tensor: Tensor) -> Any:
+    """A DLPack capsule over the tensor's memory, without its history, which can be used once."""
+    return to_capsule(tensor.detach())
+
+
+def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of ``ext_tensor``: an array with ``__dlpack__``, or a capsule.
 
-    Shares memory. RuntimeError for anything else and for a capsule that was already used.
+    It shares that memory, unless ``copy`` is True; the exporter refuses what must not be copied (False) and
+    would have to be. ``device`` is where the tensor is to be. RuntimeError for anything else and for a used
+    capsule, AssertionError for a device or copy of one, BufferError for what is not exported, ValueError for
+    a device that DLPack does not know.
     """
-    if not (hasattr(ext_tensor, "__dlpack__") or type(ext_tensor).__name__ == "PyCapsule"):
+    asked: dict[str, Any] = {} if copy is None else {"copy": copy}
+    if hasattr(ext_tensor, "__dlpack__"):
+        ext_tensor.__dlpack_device__()  # which refuses devices that are not DLPack's
+        if device is not None:
+            asked["dl_device"] = _dl_device(as_device(device))
+    elif type(ext_tensor).__name__ != "PyCapsule":
         raise RuntimeError(f"{_INVALID}: {type(ext_tensor).__name__} has no __dlpack__.{_ONCE}")
-    exporter = _Exporter(ext_tensor)
+    elif asked or device is not None:
+        raise AssertionError(
+            "device and copy kwargs not supported when ext_tensor is already a DLPack capsule."
+        )
+    exporter = _Exporter(ext_tensor, asked)
     try:
         array = np.from_dlpack(exporter)
     except ValueError as error:
@@ -80,13 +123,24 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     return from_array(array, None if exporter.has_flags else True)
 
 
+def _dl_device(where: device) -> tuple[int, int]:
+    """What an exporter is asked for. BufferError where nothing can be imported to."""
+    if where.type != "cpu":
+        raise BufferError(f"Cannot pack tensors on {where.type}")
+    return CPU_DEVICE
+
+
 class _Exporter:
-    """What NumPy imports from: hands on somebody's capsule, bfloat16 disguised as uint16."""
+    """What NumPy imports from: hands on somebody's capsule, bfloat16 disguised as uint16.
 
-    __slots__ = ("has_flags", "is_bfloat16", "source")
+    ``asked`` is what the importer asks of the exporter: a device, a copy.
+    """
 
-    def __init__(self, source: Any) -> None:
+    __slots__ = ("asked", "has_flags", "is_bfloat16", "source")
+
+    def __init__(self, source: Any, asked: dict[str, Any]) -> None:
         self.source = source
+        self.asked = asked
         self.is_bfloat16 = False
         self.has_flags = False
 
@@ -97,7 +151,10 @@ class _Exporter:
         return device
 
     def __dlpack__(self, **options: Any) -> Any:
-        capsule = self.source.__dlpack__(**options) if hasattr(self.source, "__dlpack__") else self.source
+        if hasattr(self.source, "__dlpack__"):
+            capsule = self.source.__dlpack__(**{**options, **self.asked})
+        else:
+            capsule = self.source
         self.has_flags = _name(capsule) == _VERSIONED
         if _code(capsule).value == _BFLOAT:
             self.is_bfloat16 = True

@@ -28,6 +28,7 @@ from tengen.function_dispatch import make_overridable as _make_overridable
 from tengen.generated.functions import *
 from tengen.generated.scalar_types import *
 from tengen.interop import from_dlpack as from_dlpack
+from tengen.interop import to_dlpack as to_dlpack
 from tengen.memory_format import channels_last as channels_last
 from tengen.memory_format import channels_last_3d as channels_last_3d
 from tengen.memory_format import contiguous_format as contiguous_format

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import tengen
 from tengen.autograd.grad_mode import grad_mode
 from tengen.device import as_device
+from tengen.errors import explain
 from tengen.legacy_type_dispatch import type_of
 from tengen.native.creation import as_number, checked
 from tengen.native.layout import preserved_strides
@@ -75,10 +77,18 @@ def ones_like(self: Tensor, dtype: Any, device: Any, memory_format: Any) -> Tens
 # -- a given shape ------------------------------------------------------------------------
 
 
+def _made(name: str, kind: Type, make: Callable[..., Any], size: Shape, *rest: Any) -> Tensor:
+    """What ``make`` makes of this size. RuntimeError for one that is negative or takes more than there is."""
+    try:
+        return kind.wrap(make(checked(size), *rest))
+    except Exception as error:
+        raise explain(error, name) from None
+
+
 def new_empty(self: Tensor, size: Shape, dtype: Any, device: Any) -> Tensor:
     """Whatever the memory held. Raises RuntimeError for a negative dimension, as all of these do."""
     kind = _type(self, dtype, device)
-    return kind.wrap(kind.backend.lib.empty(checked(size), kind.dtype))
+    return _made("new_empty", kind, kind.backend.lib.empty, size, kind.dtype)
 
 
 def new_empty_strided(self: Tensor, size: Shape, stride: Shape, dtype: Any, device: Any) -> Tensor:
@@ -91,19 +101,19 @@ def new_full(self: Tensor, size: Shape, fill_value: Number, dtype: Any, device: 
     """``fill_value`` everywhere. Raises RuntimeError for a number that the dtype cannot hold."""
     kind = _type(self, dtype, device)
     value = as_number(fill_value, kind.dtype)
-    return kind.wrap(kind.backend.lib.full(checked(size), value, kind.dtype))
+    return _made("new_full", kind, kind.backend.lib.full, size, value, kind.dtype)
 
 
 def new_ones(self: Tensor, size: Shape, dtype: Any, device: Any) -> Tensor:
     """1 everywhere."""
     kind = _type(self, dtype, device)
-    return kind.wrap(kind.backend.lib.ones(checked(size), kind.dtype))
+    return _made("new_ones", kind, kind.backend.lib.ones, size, kind.dtype)
 
 
 def new_zeros(self: Tensor, size: Shape, dtype: Any, device: Any) -> Tensor:
     """0 everywhere."""
     kind = _type(self, dtype, device)
-    return kind.wrap(kind.backend.lib.zeros(checked(size), kind.dtype))
+    return _made("new_zeros", kind, kind.backend.lib.zeros, size, kind.dtype)
 
 
 # -- random -------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import tengen.generated.functions as F
 from tengen.autograd.linear import Cast, apply_linear
 from tengen.interception import active
 from tengen.native.dims import wrap_dim, wrap_dims
-from tengen.native.layout import broadcast_shapes, infer_size, view_strides
+from tengen.native.layout import broadcast_shapes, check_bytes, infer_size, view_strides
 from tengen.native.shape import wants_contiguous
 from tengen.native.views import split_sizes
 
@@ -531,6 +531,7 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
     array, lib = self._array, self._type.backend.lib
     if array.shape == shape:
         return self
+    check_bytes(shape, self._type.dtype.itemsize)
     begin_write(self)  # who saved the tensor would find another shape
     offset, count = lib.storage_offset(array), prod(shape)
     memory = lib.root(array)

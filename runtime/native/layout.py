@@ -12,6 +12,16 @@ from collections.abc import Sequence
 Shape = tuple[int, ...]
 
 
+#: The greatest number of elements, and of bytes.
+MOST = 2**63 - 1
+
+
+def check_bytes(shape: Sequence[int], itemsize: int) -> None:
+    """RuntimeError where an array of this shape has more bytes than can be counted."""
+    if math.prod(shape) * itemsize > MOST:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+
+
 def contiguous_strides(shape: Shape) -> Shape:
     """Row-major strides; a size of 0 counts as 1."""
     strides = [1] * len(shape)

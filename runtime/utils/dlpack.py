@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from tengen.interop import DLDeviceType, from_dlpack, to_dlpack
 
-from tengen.interop import from_dlpack, to_capsule
-
-if TYPE_CHECKING:
-    from tengen.tensor import Tensor
-
-__all__ = ["from_dlpack", "to_dlpack"]
-
-
-def to_dlpack(tensor: Tensor) -> Any:
-    """A DLPack capsule over the tensor's memory, which can be used once."""
-    return to_capsule(tensor.detach())
+__all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]

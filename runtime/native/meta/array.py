@@ -14,8 +14,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tengen.native.layout import broadcast_shapes as broadcast_shapes
 from tengen.native.layout import (
+    MOST,
+    check_bytes,
     contiguous_strides,
     extent,
     is_contiguous,
@@ -23,6 +24,7 @@ from tengen.native.layout import (
     preserved_strides,
     view_strides,
 )
+from tengen.native.layout import broadcast_shapes as broadcast_shapes
 
 Shape = tuple[int, ...]
 Key = int | slice | EllipsisType | None
@@ -60,7 +62,11 @@ class MetaArray:
         self.dtype = dtype
         self.element_strides: Shape = contiguous_strides(self.shape) if strides is None else tuple(strides)
         self.offset = offset
+        if math.prod(self.shape) > MOST:
+            raise RuntimeError(f"numel: integer multiplication overflow with sizes={list(self.shape)}")
         if storage is None:
+            if strides is None:
+                check_bytes(self.shape, dtype.itemsize)
             storage = MetaStorage((offset + self.extent) * dtype.itemsize)
         self.storage = storage
 
