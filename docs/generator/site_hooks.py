@@ -51,6 +51,7 @@ def on_files(files: Files, config: Any) -> Files:
     made = {f"operators/{s.slug}.md": writer.subject(s) for s in subjects}
     made["operators/index.md"] = writer.index()
     made["operators/coverage.md"] = writer.coverage()
+    made["names.md"] = generator("names_page").page()
     for name, page in OUTSIDE.items():
         made[page] = (ROOT / name).read_text(encoding="utf-8")
     if not url:
