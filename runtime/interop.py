@@ -9,7 +9,8 @@ import numpy as np
 
 from tengen.creation import from_array
 from tengen.device import as_device, device
-from tengen.scalar_type import bfloat16
+from tengen.legacy_type_dispatch import type_of
+from tengen.scalar_type import bfloat16, get_default_dtype
 from tengen.tensor_base import TensorBase
 
 if TYPE_CHECKING:
@@ -125,9 +126,10 @@ def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bo
 
 def _dl_device(where: device) -> tuple[int, int]:
     """What an exporter is asked for. BufferError where nothing can be imported to."""
-    if where.type != "cpu":
+    found: tuple[int, int] | None = type_of(get_default_dtype(), where).backend.lib.dlpack_device
+    if found is None:
         raise BufferError(f"Cannot pack tensors on {where.type}")
-    return CPU_DEVICE
+    return found
 
 
 class _Exporter:
