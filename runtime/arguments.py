@@ -120,7 +120,7 @@ def _str(value: Any) -> Any:
 def _dtype(value: Any) -> Any:
     if isinstance(value, dtype):
         return value
-    if value in (float, int, bool, complex):
+    if value is float or value is int or value is bool or value is complex:
         return dtype.of_python(value)
     raise Mismatch
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tengen.autograd.grad_mode import grad_mode
+from tengen.custom_operators.conversions import conversion
 from tengen.custom_operators.keys import AUTOGRAD, EXPLICIT, IMPLICIT
 from tengen.device import DEVICES, as_device, default_device
 from tengen.generated.backends import BACKENDS
@@ -80,6 +81,7 @@ class CustomOperator(Operator):
         super().__init__(signature.full_name, row)
         for parameter, given in zip(self.parameters, parameters, strict=True):
             parameter.default = given[3]
+            parameter.convert = conversion(parameter.type)
             parameter.variadic = False  # loose ints and tensors are for functions that the project declares
         #: How many arguments may be given by position.
         self.positional = sum([not a.kwarg_only for a in arguments])

@@ -7,9 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from tengen.arguments import Mismatch, converter
+from tengen.arguments import Mismatch
 from tengen.codegen import model
 from tengen.codegen.schema import SchemaError, SchemaParser
+from tengen.custom_operators.conversions import conversion
 from tengen.device import device
 from tengen.scalar_type import dtype
 
@@ -202,5 +203,5 @@ def value_of(text: str, kind: str) -> Any:
     value = float(text) if kind == "float" and text in ("inf", "nan") else ast.literal_eval(text)
     if kind.startswith("Tensor") or isinstance(value, str) is not (kind == "str"):
         raise ValueError(text)
-    found = converter(kind)(value)
+    found = conversion(kind)(value)
     return list(found) if isinstance(found, tuple) else found

@@ -1,7 +1,7 @@
 """Programs that define operators, written once for torch and tengen: ``T`` is the one or the other.
 
-Each has a namespace of its own, ``ns``. What it puts into ``out`` is compared, and what it raises: the class,
-and the message where ``SAYS_ITS_OWN`` does not name the program.
+Each has a namespace of its own, ``ns``. What it puts into ``out`` is compared, and what it raises. Here are
+calls, derivatives and writes; the other half is in library_programs.py.
 """
 
 from __future__ import annotations
@@ -195,6 +195,158 @@ PROGRAMS: dict[str, str] = {
         lib = library(); lib.define("m_(Tensor(a!) x) -> Tensor(a!)")
         T.library.register_autograd(f"{ns}::m_", lambda ctx, g: g)
     """,
+    "saved tensors have hooks": """
+        f = sine(f'{ns}::s')
+        f.register_autograd(cosine, setup_context=keeps)
+        pack = lambda t: seen.append("pack") or t
+        unpack = lambda t: seen.append("unpack") or t
+        with T.autograd.graph.saved_tensors_hooks(pack, unpack):
+            z = f(x)
+        z.sum().backward()
+        out = [x.grad, seen]
+    """,
+    "a second backward pass": """
+        f = sine(f'{ns}::s')
+        f.register_autograd(cosine, setup_context=keeps)
+        z = f(x).sum()
+        z.backward(retain_graph=True)
+        z.backward()
+        out = x.grad
+        z.backward()
+    """,
+    "results without gradients": """
+        schema = "(Tensor x) -> (Tensor, Tensor)"
+        f = T.library.custom_op(f'{ns}::f', lambda x: (x * 2, x * 3), mutates_args=(), schema=schema)
+        def setup(ctx, inputs, output):
+            ctx.mark_non_differentiable(output[1])
+            ctx.set_materialize_grads(False)
+        def backward(ctx, a, b):
+            seen.append((a is None, b is None))
+            return a * 2
+        f.register_autograd(backward, setup_context=setup)
+        a, b = f(x)
+        a.sum().backward()
+        out = [a, b, x.grad, seen]
+    """,
+    "a result is saved": """
+        f = T.library.custom_op(f'{ns}::f', lambda x: x.exp(), mutates_args=(), schema="(Tensor x) -> Tensor")
+        f.register_autograd(
+            lambda ctx, g: g * ctx.saved_tensors[0],
+            setup_context=lambda ctx, inputs, output: ctx.save_for_backward(output),
+        )
+        g, = T.autograd.grad(f(x).sum(), x, create_graph=True)
+        out = [g, T.autograd.grad(g.sum(), x)[0]]
+    """,
+    "a checkpoint": """
+        import importlib
+        checkpoint = importlib.import_module(T.__name__ + ".utils.checkpoint").checkpoint
+        f = sine(f'{ns}::s')
+        f.register_autograd(cosine, setup_context=keeps)
+        checkpoint(lambda v: f(f(v)), x, use_reentrant=False).sum().backward()
+        out = x.grad
+    """,
+    "hooks on the Node": """
+        f = sine(f'{ns}::s')
+        f.register_autograd(cosine, setup_context=keeps)
+        z = f(x)
+        z.grad_fn.register_hook(lambda given, taken: seen.append((len(given), len(taken))))
+        z.grad_fn.register_prehook(lambda taken: seen.append(taken[0].tolist()))
+        z.sum().backward()
+        out = [seen, len(z.grad_fn.next_functions), x.grad]
+    """,
+    "no tensor requires gradients among lists": """
+        schema = "(Tensor[] xs) -> Tensor[]"
+        f = T.library.custom_op(f'{ns}::f', lambda xs: [a * 2 for a in xs], mutates_args=(), schema=schema)
+        f.register_autograd(lambda ctx, gs: gs)
+        out = [f([y, y]), f([]), f([y, x])]
+    """,
+    "gradients of gradients of lists": """
+        schema = "(Tensor[] xs) -> Tensor[]"
+        f = T.library.custom_op(f'{ns}::f', lambda xs: [a * a for a in xs], mutates_args=(), schema=schema)
+        def setup(ctx, inputs, output):
+            ctx.save_for_backward(*inputs[0])
+        f.register_autograd(
+            lambda ctx, gs: [2 * g * v for g, v in zip(gs, ctx.saved_tensors)],
+            setup_context=setup,
+        )
+        g, = T.autograd.grad(f([x, y])[0].sum(), x, create_graph=True)
+        out = [g, T.autograd.grad(g.sum(), x)[0]]
+    """,
+    "None for an element of a list": """
+        schema = "(Tensor[] xs) -> Tensor"
+        f = T.library.custom_op(f'{ns}::f', lambda xs: xs[0] * 2, mutates_args=(), schema=schema)
+        f.register_autograd(lambda ctx, g: [g * 2, None])
+        f([x, y]).sum().backward()
+        out = x.grad
+    """,
+    "one gradient for a list": """
+        schema = "(Tensor[] xs) -> Tensor"
+        f = T.library.custom_op(f'{ns}::f', lambda xs: xs[0] * 2, mutates_args=(), schema=schema)
+        f.register_autograd(lambda ctx, g: g * 2)
+        f([x, y]).sum().backward()
+    """,
+    "a gradient for a number": """
+        schema = "(Tensor x, int n) -> Tensor"
+        f = T.library.custom_op(f'{ns}::f', lambda x, n: x * n, mutates_args=(), schema=schema)
+        f.register_autograd(lambda ctx, g: (g, g))
+        f(x, 2).sum().backward()
+    """,
+    "a gradient of another shape": """
+        f = sine(f'{ns}::s')
+        f.register_autograd(lambda ctx, g: g[:2])
+        f(x).sum().backward()
+    """,
+    "setup_context of other names": """
+        f = sine(f'{ns}::s')
+        f.register_autograd(cosine, setup_context=lambda c, i, o: None)
+        f(x)
+    """,
+    "the formula is replaced": """
+        f = sine(f'{ns}::s')
+        f.register_autograd(cosine, setup_context=keeps)
+        z = f(x)
+        f.register_autograd(lambda ctx, g: g * 7, setup_context=keeps)
+        z.sum().backward()
+        out = x.grad
+    """,
+    "inference mode": """
+        f = sine(f'{ns}::s')
+        f.register_autograd(cosine, setup_context=keeps)
+        with T.inference_mode():
+            z = f(x)
+            out = [z, z.is_inference()]
+    """,
+    "a complex number": """
+        schema = "(Tensor x, Scalar s) -> Tensor"
+        f = T.library.custom_op(f'{ns}::f', lambda x, s: x * s, mutates_args=(), schema=schema)
+        out = [f(y, 2), f(y, 2.5), f(y, True)]
+    """,
+    "numbers for lists and lists for numbers": """
+        schema = "(Tensor x, int[] n) -> Tensor"
+        f = T.library.custom_op(f'{ns}::f', lambda x, n: x * n[0], mutates_args=(), schema=schema)
+        out = f(y, [2])
+        f(y, 2.5)
+    """,
+    "a truth value for a number": """
+        schema = "(Tensor x, int n) -> Tensor"
+        f = T.library.custom_op(f'{ns}::f', lambda x, n: x * n, mutates_args=(), schema=schema)
+        out = f(y, True)
+    """,
+    "a number for a truth value": """
+        schema = "(Tensor x, bool n) -> Tensor"
+        f = T.library.custom_op(f'{ns}::f', lambda x, n: x * n, mutates_args=(), schema=schema)
+        out = f(y, 1)
+    """,
+    "a float for an int": """
+        schema = "(Tensor x, int n) -> Tensor"
+        f = T.library.custom_op(f'{ns}::f', lambda x, n: x * n, mutates_args=(), schema=schema)
+        f(y, 1.5)
+    """,
+    "None for a tensor argument": """
+        schema = "(Tensor x, Tensor y) -> Tensor"
+        f = T.library.custom_op(f'{ns}::f', lambda x, y: y + (x is None), mutates_args=(), schema=schema)
+        out = f(None, y)
+    """,
     "a kernel that captures what requires gradients": """
         f = T.library.custom_op(f'{ns}::f', lambda a: a * x, mutates_args=(), schema="(Tensor a) -> Tensor")
         lib = library()
@@ -341,338 +493,4 @@ PROGRAMS: dict[str, str] = {
         '''.strip()), mutates_args=())
         f(y)
     """,
-    # -- schemas
-    "a schema of all types": """
-        out = T.library.infer_schema(annotated('''
-        def f(x: Tensor, xs: List[Tensor], ys: Sequence[Optional[Tensor]], fl: List[float],
-              il: Optional[List[int]], o: Optional[Tensor] = None, d: Optional[T.dtype] = None,
-              dd: Optional[T.device] = None, s: "str" = "a", b: bool = False, *, k: float = 1e-5
-              ) -> Tuple[Tensor, int]:
-            pass
-        '''.strip()), mutates_args=("x", "xs"), op_name="foo")
-    """,
-    "no annotation": "T.library.infer_schema(annotated('def f(x) -> Tensor: pass'), mutates_args=())",
-    "no returned annotation": "T.library.infer_schema(annotated('def f(x: Tensor): pass'), mutates_args=())",
-    "a dict": "T.library.infer_schema(annotated('def f(x: dict) -> Tensor: pass'), mutates_args=())",
-    "loose arguments": """
-        T.library.infer_schema(annotated('def f(*x: Tensor) -> Tensor: pass'), mutates_args=())
-    """,
-    "a string returned": """
-        T.library.infer_schema(annotated('def f(x: Tensor) -> str: pass'), mutates_args=())
-    """,
-    "a number is mutated": """
-        T.library.infer_schema(annotated('def f(x: int) -> Tensor: pass'), mutates_args=('x',))
-    """,
-    "what is not there is mutated": """
-        T.library.infer_schema(annotated('def f(x: int) -> Tensor: pass'), mutates_args=('y',))
-    """,
-    "one name is mutated": """
-        T.library.infer_schema(annotated('def f(x: Tensor) -> Tensor: pass'), mutates_args='x')
-    """,
-    "a default list": """
-        f = annotated('def f(x: Tensor, n: List[int] = [1]) -> Tensor: pass')
-        T.library.infer_schema(f, mutates_args=())
-    """,
-    "tensors by keyword": """
-        T.library.custom_op(
-            f'{ns}::f',
-            annotated("def f(x: Tensor, *, y: Tensor) -> Tensor: return x"),
-            mutates_args=())
-    """,
-    "a schema of one's own": """
-        schema = "(Tensor x, int n) -> (Tensor, Tensor)"
-        f = T.library.custom_op(f'{ns}::f', lambda x, n: (x * n, x + n), mutates_args=(), schema=schema)
-        out = [f(y, 3), str(ops().f.default._schema)]
-    """,
-    "a schema that mutates": """
-        T.library.custom_op(f'{ns}::f', lambda x: x, mutates_args=(), schema='(Tensor(a!) x) -> Tensor')
-    """,
-    "spaces in a schema": """
-        lib = library()
-        lib.define("d( Tensor  x ,int[2] n = 1,*, str s= 'a  b' )->Tensor")
-        lib.impl("d", lambda x, n=[1, 1], s="a  b": seen.append((n, s)) or x + 1, "CPU")
-        out = [ops().d(y), ops().d(y, [3, 4], s="c"), seen]
-    """,
-    "not a schema": "library().define('foo(Tensor x -> Tensor')",
-    "an unknown type": "library().define('foo(Tensr x) -> Tensor')",
-    "no arguments": "library().define('foo')",
-    # -- libraries
-    "defined twice": """
-        lib = library()
-        lib.define('d(Tensor x) -> Tensor')
-        lib.define('d(Tensor x) -> Tensor')
-    """,
-    "an unknown kind": "T.library.Library(ns, 'NOPE')",
-    "a reserved name": "T.library.Library('prim', 'FRAGMENT')",
-    "two of the kind DEF": "library('DEF'); library('DEF')",
-    "defined where functions go": "library('IMPL').define('d(Tensor x) -> Tensor')",
-    "an unknown alias analysis": "library().define('d(Tensor x) -> Tensor', 'X')",
-    "no function": "lib = library(); lib.define('d(Tensor x) -> Tensor'); lib.impl('d', 3, 'CPU')",
-    "an unknown key": """
-        lib = library()
-        lib.define('d(Tensor x) -> Tensor')
-        lib.impl('d', lambda x: x, 'Nope')
-    """,
-    "no kernel": "lib = library(); lib.define('d(Tensor x) -> Tensor'); ops().d(y)",
-    "no kernel without data": """
-        lib = library()
-        lib.define('d(Tensor x) -> Tensor')
-        ops().d(T.empty(3, device='meta'))
-    """,
-    "no tensors": """
-        lib = library()
-        lib.define('d() -> Tensor')
-        lib.impl('d', lambda: T.ones(2), 'CPU')
-        ops().d()
-    """,
-    "a kernel for all": """
-        lib = library()
-        lib.define('d() -> Tensor')
-        lib.impl('d', lambda: T.ones(2), 'CompositeExplicitAutograd')
-        out = ops().d()
-    """,
-    "a function before its operator": """
-        lib = library()
-        lib.impl('d', lambda x: x * 2, 'CPU')
-        lib.define('d(Tensor x) -> Tensor')
-        out = ops().d(y)
-    """,
-    "no override": """
-        lib = library()
-        lib.define('d(Tensor x) -> Tensor')
-        lib.impl('d', lambda x: x, 'CPU')
-        lib.impl('d', lambda x: x, 'CPU', allow_override=False)
-    """,
-    "a key of the library": """
-        lib = library()
-        lib.define('d(Tensor x) -> Tensor')
-        lib = T.library.Library(ns, 'IMPL', 'CPU')
-        lib.impl('d', lambda x: x * 2)
-        out = [repr(lib), ops().d(y)]
-    """,
-    "overloads": """
-        lib = library()
-        for text in ("ov(Tensor x)", "ov.Scalar(Tensor x, Scalar y)", "ov.str(Tensor x, str y)"):
-            out.append(lib.define(f"{text} -> Tensor"))
-        lib.impl("ov", lambda x: x + 100, "CPU")
-        lib.impl("ov.Scalar", lambda x, y: x + y, "CPU")
-        lib.impl("ov.str", lambda x, y: x * len(y), "CPU")
-        ov = ops().ov
-        out += [ov.overloads(), ov(y), ov(y, 2.5), ov(y, "abc"), ov.Scalar(y, 1)]
-        out += [repr(ov.Scalar), ov.Scalar.name()]
-    """,
-    "no such overload": "lib = library(); lib.define('d(Tensor x) -> Tensor'); ops().d.other",
-    "no overload fits": """
-        lib = library()
-        lib.define('d(Tensor x) -> Tensor')
-        lib.define('d.two(Tensor x, int n) -> Tensor')
-        ops().d(y, 'a')
-    """,
-    "destroyed": """
-        lib = library()
-        lib.define('d(Tensor x) -> Tensor')
-        lib._destroy()
-        lib.define('e(Tensor x) -> Tensor')
-    """,
-    "defined anew": """
-        sine(f'{ns}::s')
-        T.library.custom_op(f'{ns}::s', lambda x: x * 2, mutates_args=(), schema='(Tensor x) -> Tensor')
-        out = ops().s(y)
-    """,
-    "the function define": """
-        T.library.define(f"{ns}::d", "(Tensor x) -> Tensor")
-        T.library.impl(f"{ns}::d", "cpu")(lambda x: x * 3)
-        out = [ops().d(y)]; T.library.impl(f"{ns}::d", "default", lambda x: x * 5); out.append(ops().d(y))
-    """,
-    "define decorates": """
-        lib = library()
-        @T.library.define(lib, "d(Tensor x) -> Tensor")
-        def d(x):
-            return x * 2
-        @T.library.impl(lib, "d", "CPU")
-        def d_cpu(x):
-            return x * 3
-        out = ops().d(y)
-    """,
-    "define without a namespace": "T.library.define('d', '(Tensor x) -> Tensor')",
-    "define without a schema": "T.library.define(f'{ns}::d', 'Tensor x -> Tensor')",
-    "define of a number": "T.library.define(3, '(Tensor x) -> Tensor')",
-    "a device that is none": """
-        T.library.define(f'{ns}::d', '(Tensor x) -> Tensor')
-        T.library.impl(f'{ns}::d', 'nodevice', lambda x: x)
-    """,
-    "register_kernel": "f = sine(f'{ns}::s'); f.register_kernel('cpu')(lambda x: x * 7); out = f(y)",
-    "a kernel of a number": "T.library.register_kernel(3, 'cpu', lambda x: x)",
-    "a kernel is disabled": """
-        f = sine(f'{ns}::s'); f.register_kernel('cpu')(lambda x: x * 7)
-        with f.set_kernel_enabled('cpu', enabled=False):
-            out = [f(y)]
-        out.append(f(y))
-    """,
-    "devices": """
-        f = T.library.custom_op(
-            f'{ns}::f',
-            annotated("def f(device: T.device) -> Tensor: return T.ones(2, device=device)"),
-            mutates_args=(), device_types="cpu")
-        out = [f("cpu"), f(T.device("cpu"))]; f("meta")
-    """,
-    "devices without an argument": """
-        T.library.custom_op(
-            f'{ns}::f',
-            annotated("def f() -> Tensor: return T.ones(2)"),
-            mutates_args=(), device_types="cpu")
-    """,
-    "get_kernel": """
-        lib = library(); lib.define("d(Tensor x) -> Tensor"); lib.impl("d", lambda x: x * 2, "CPU")
-        before = T.library.get_kernel(f"{ns}::d", "CPU")
-        lib.impl("d", lambda keys, x: before.call_boxed(keys, x) + 1, "CPU", with_keyset=True)
-        out = ops().d(y)
-    """,
-    "get_kernel of nothing": "T.library.get_kernel(f'{ns}::d', 'CPU')",
-    "get_kernel of no key": """
-        lib = library()
-        lib.define('d(Tensor x) -> Tensor')
-        T.library.get_kernel(f'{ns}::d', 'Nope')
-    """,
-    "fallthrough_kernel is not called": "T.library.fallthrough_kernel()",
-    "a fallback elsewhere": "library('IMPL').fallback(lambda op, *args: 1, 'CPU')",
-    # -- tensors without data
-    "a fake": """
-        f = sine(f'{ns}::s')
-        f.register_fake(lambda x: T.empty_like(x))
-        r = f(T.empty(3, device='meta'))
-        out = [tuple(r.shape), str(r.device)]
-    """,
-    "no fake": "sine(f'{ns}::s')(T.empty(3, device='meta'))",
-    "a fake twice": """
-        lib = library()
-        lib.define("d(Tensor x) -> Tensor")
-        T.library.register_fake(f"{ns}::d", lambda x: x + 1)
-        T.library.register_fake(f"{ns}::d", lambda x: x + 1, allow_override=False)
-    """,
-    "a fake asks for a size": """
-        lib = library(); lib.define("d(Tensor x) -> Tensor")
-        T.library.register_fake(f"{ns}::d", lambda x: x.new_empty(T.library.get_ctx().new_dynamic_size()))
-        out = T.library.get_ctx(); ops().d(T.empty(3, device='meta'))
-    """,
-    "nothing to fake": """
-        f = T.library.custom_op(
-            f'{ns}::f',
-            annotated("def f(x: Tensor) -> None: x.zero_()"),
-            mutates_args=("x",))
-        out = f(T.empty(3, device='meta'))
-    """,
-    # -- vmap
-    "a batching rule": """
-        f = sine(f'{ns}::s')
-        @f.register_vmap
-        def rule(info, in_dims, x):
-            seen.append((info.batch_size, info.randomness, in_dims, tuple(x.shape)))
-            return f(x), in_dims[0]
-        z = T.arange(6.0).reshape(2, 3)
-        out = [T.vmap(f)(z), T.vmap(f, in_dims=1)(z), T.vmap(T.vmap(f))(z), seen]
-    """,
-    "a rule with lists and keywords": """
-        f = T.library.custom_op(
-            f'{ns}::f',
-            annotated('''
-        def f(xs: List[Tensor], n: int, *, k: float = 1.0) -> Tuple[Tensor, Tensor]:
-            return xs[0] * n, xs[1] * k
-        '''.strip()),
-                                mutates_args=())
-        @f.register_vmap
-        def rule(info, in_dims, xs, n, *, k=1.0):
-            seen.append((in_dims, n, k))
-            return f(xs, n, k=k), (0, None)
-        z = T.arange(6.0).reshape(2, 3)
-        out = [T.vmap(lambda a: f([a, y], 2, k=3.0))(z), seen]
-    """,
-    "no rule": "f = sine(f'{ns}::s'); out = T.vmap(f)(T.arange(6.0).reshape(2, 3))",
-    "no rule for what writes": """
-        f = T.library.custom_op(
-            f'{ns}::f',
-            annotated("def f(x: Tensor) -> None: x.zero_()"),
-            mutates_args=("x",))
-        T.vmap(lambda a: (f(a), a)[1])(T.ones(2, 3))
-    """,
-    "a rule that returns one thing": """
-        f = sine(f'{ns}::s')
-        f.register_vmap(lambda info, dims, x: f(x))
-        T.vmap(f)(T.ones(2, 3))
-    """,
-    "a rule with other dimensions": """
-        f = sine(f'{ns}::s')
-        f.register_vmap(lambda info, dims, x: (f(x), (0, 0)))
-        T.vmap(f)(T.ones(2, 3))
-    """,
-    # -- opcheck
-    "opcheck": """
-        f = sine(f'{ns}::s')
-        f.register_autograd(cosine, setup_context=keeps)
-        f.register_fake(lambda x: T.empty_like(x))
-        out = T.library.opcheck(f, (x,))
-    """,
-    "opcheck finds a write": """
-        lib = library()
-        lib.define("d(Tensor x) -> Tensor")
-        lib.impl("d", lambda x: x.add_(1).clone(), "CPU")
-        found = T.library.opcheck(ops().d, (y,), test_utils=("test_schema",), raise_exception=False)
-        out = {k: type(v).__name__ for k, v in found.items()}
-        T.library.opcheck(ops().d, (y,), test_utils="test_schema")
-    """,
-    "opcheck finds an alias": """
-        lib = library(); lib.define("d(Tensor x) -> Tensor"); lib.impl("d", lambda x: x[:1], "CPU")
-        T.library.opcheck(ops().d.default, (y,), test_utils="test_schema")
-    """,
-    "opcheck finds a derivative in the wrong place": """
-        lib = library(); lib.define("d(Tensor x) -> Tensor"); lib.impl("d", lambda x: x * 2, "CPU")
-        T.library.opcheck(ops().d.default, (x,), test_utils="test_autograd_registration")
-    """,
-    "opcheck finds no fake": "f = sine(f'{ns}::s'); T.library.opcheck(f, (y,), test_utils='test_faketensor')",
-    "opcheck of another test": "f = sine(f'{ns}::s'); T.library.opcheck(f, (y,), test_utils='test_nothing')",
-    "opcheck of a function": "T.library.opcheck(T.sin, (y,))",
-    "opcheck with one tolerance": "f = sine(f'{ns}::s'); T.library.opcheck(f, (y,), atol=1e-3)",
 }  # fmt: skip
-
-#: Programs whose errors say the same in other words: PyTorch's are of its dispatcher, casters or parser.
-SAYS_ITS_OWN = frozenset(
-    {
-        "a number for a tensor",  # less: what casting says
-        "a dict",  # the types that there are, one of torch.distributed among them
-        "a default list",  # less: where to file an issue
-        "a device that is none",  # the devices that there are
-        "a fake asks for a size",
-        "a fake twice",  # the place of the first
-        "a kernel of a number",
-        "a name too many",
-        "a reserved name",
-        "a rule that returns one thing",
-        "a rule with other dimensions",
-        "a string returned",
-        "a schema that mutates",  # set() where nothing is
-        "a write to what is saved",
-        "an unknown key",
-        "an unknown type",
-        "define without a namespace",
-        "defined twice",
-        "defined where functions go",
-        "destroyed",
-        "devices",
-        "no arguments",
-        "no fake",
-        "no kernel",
-        "no kernel without data",
-        "no overload fits",
-        "no tensors",
-        "not a schema",
-        "one for two",
-        "opcheck finds a derivative in the wrong place",
-        "opcheck finds no fake",
-        "opcheck of a function",
-        "something for nothing",
-        "two for one",
-        "two of the kind DEF",
-        "what is saved is guarded",
-        "a gradient too few",
-    }
-)

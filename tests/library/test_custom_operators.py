@@ -293,6 +293,43 @@ def test_a_kernel_without_recording_knows_no_gradients(sine: Any) -> None:
         assert y.tolist() == [0, 0]
 
 
+@pytest.mark.parametrize(
+    ("kind", "taken", "refused"),
+    [
+        ("Tensor", [(None, None)], [1, [X]]),
+        ("Tensor[]", [((X,), [X]), ([], [])], [X, None, [None], [1]]),
+        ("Tensor?[]", [([X, None], [X, None])], [None, 1]),
+        ("int", [(True, 1), (np.int64(3), 3), (tengen.tensor([4]), 4)], [1.5, None, "1", tengen.ones(2)]),
+        ("int?", [(None, None), (2, 2)], [2.5]),
+        ("int[]", [((1, 2), [1, 2]), ([True], [1])], [1, [1.5], tengen.tensor([1, 2])]),
+        ("int[2]", [(3, [3, 3]), ([1, 2], [1, 2])], [1.5, tengen.tensor(1)]),
+        ("float", [(1, 1.0), (True, 1.0), (tengen.tensor([2.5]), 2.5)], [1j, "1", None]),
+        ("bool", [(1, True), (0.0, False), (np.float32(2), True), (tengen.tensor(0), False)], ["a", None]),
+        ("Scalar", [(1, 1), (1j, 1j), (True, True)], ["1", [1]]),
+        ("str", [("a", "a")], [1, ["a"]]),
+        ("ScalarType", [(tengen.int8, tengen.int8)], [1, np.ones(2)]),
+        ("Device", [("cpu", tengen.device("cpu"))], [0, None]),
+    ],
+)
+def test_arguments_are_cast_as_pytorch_casts_them(
+    lib: library.Library, kind: str, taken: Any, refused: Any
+) -> None:
+    seen: list[Any] = []
+    lib.define(f"f(Tensor x, {kind} v) -> Tensor")
+    lib.impl("f", lambda x, v: seen.append(v) or x, "CPU")
+    for value, expected in taken:
+        tengen.ops.spare.f(X, value)
+        found = seen.pop()
+        assert type(found) is type(expected)
+        assert found == expected if found.__class__ is not list else len(found) == len(expected)
+        if found.__class__ is list:
+            assert all([a is b or a == b for a, b in zip(found, expected, strict=True)])
+    for value in refused:
+        with pytest.raises(RuntimeError, match=r"Expected a value of type|Expected one of|Device"):
+            tengen.ops.spare.f(X, value)
+        assert not seen
+
+
 VIEWS: dict[str, Any] = {
     "itself": lambda x: x,
     "a row": lambda x: x[:1],

@@ -10,10 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from operator_programs import HEADER, PROGRAMS, SAYS_ITS_OWN
+from library_programs import PROGRAMS as MORE_PROGRAMS
+from library_programs import SAYS_ITS_OWN
+from operator_programs import HEADER
+from operator_programs import PROGRAMS as OPERATOR_PROGRAMS
 
 import tengen
 
+PROGRAMS = {**OPERATOR_PROGRAMS, **MORE_PROGRAMS}
 _kept: list[Any] = []
 
 
@@ -82,3 +86,4 @@ def test_a_program_does_what_it_does_with_torch(torch: Any, name: str) -> None:
 
 def test_what_says_its_own_is_a_program() -> None:
     assert not SAYS_ITS_OWN - PROGRAMS.keys()
+    assert not OPERATOR_PROGRAMS.keys() & MORE_PROGRAMS.keys()
