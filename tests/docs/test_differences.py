@@ -197,6 +197,57 @@ x, F = m.ones(1, 1, 4, 4, requires_grad=True), m.nn.functional
 names = [F.conv2d(x, x).grad_fn.name(), F.linear(x[0, 0], m.ones(4, 4), m.ones(4)).grad_fn.name()]
 [*names, len((x * 2).grad_fn.next_functions)]
 """
+NUMBERS = """
+x, seen = m.ones(2, requires_grad=True), []
+y = x * 2
+y.grad_fn.register_hook(lambda given, came: seen.append(len(given)))
+y.sum().backward(retain_graph=True)
+[*seen, isinstance(y.grad_fn(m.ones(2)), tuple)]
+"""
+FUNCTION_NODE = """
+class F(m.autograd.Function):
+    forward = staticmethod(lambda ctx, x: x * 1)
+    backward = staticmethod(lambda ctx, g: g * 3)
+F.apply(m.ones(1, requires_grad=True)).grad_fn(m.ones(1)).tolist()
+"""
+NO_HOOK = """
+x = m.ones(2, requires_grad=True)
+y = x * 1
+def refused(register):
+    try:
+        register(3)
+    except TypeError:
+        return True
+    return False
+[refused(f) for f in (x.register_hook, y.register_hook, y.grad_fn.register_hook, y.grad_fn.register_prehook)]
+"""
+NO_HOOK_LATER = NO_HOOK + "y.sum().backward()"
+WARNINGS = """
+def warned():
+    x = m.ones(1, requires_grad=True)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        x.exp().backward(create_graph=True)
+    return len(found)
+warned()
+warned()
+"""
+NOTES = """
+def notes():
+    y = m.ones(1, requires_grad=True) * 1
+    z = y.exp()
+    z.add_(1)
+    m.autograd.set_detect_anomaly(True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            z.backward()
+    except RuntimeError as error:
+        return sum("Error detected in" in note for note in getattr(error, "__notes__", []))
+    finally:
+        m.autograd.set_detect_anomaly(False)
+notes()
+"""
 TEXT = """
 def text(f):
     try:
@@ -442,6 +493,10 @@ CLAIMS = [
         ["Conv2DBackward0", "LinearBackward0", 1],
         ["ConvolutionBackward0", "AddmmBackward0", 2],
     ),
+    Claim("Nodes", NUMBERS, [1, False], [2, True]),
+    Claim("Nodes", FUNCTION_NODE, [3.0], TypeError),
+    Claim("Hooks", NO_HOOK, [True] * 4, [False] * 4),
+    Claim("Hooks", NO_HOOK_LATER, None, TypeError),
     Claim("Forward mode", DUAL.format("threaded(lambda: tangent(x))"), None, [1.0, 1.0]),
     Claim("Forward mode", DUAL.format("tangent((x * 1).mul_(x * 1))"), [2.0, 4.0], [2.0, 4.0]),
     Claim("Forward mode", DUAL.format("y = x * 1\n    found = tangent(y.mul_(y))"), [2.0, 4.0], [2.0, 6.0]),
@@ -528,6 +583,8 @@ CLAIMS = [
     Claim("Numbers for tensors", "m.multiply(2, 3).item()", TypeError, 6),
     Claim("Texts", TEXT, "add: The size of tensor a ", "The size of tensor a "),
     Claim("Texts", "m.tensor([1j, 2]).sort()", NotImplementedError, RuntimeError),
+    Claim("Warnings", WARNINGS, 1, 0),
+    Claim("Warnings", NOTES, 1, 0),
     Claim("Divisions by zero", "(m.tensor(1.0) / 0).item()", float("inf"), float("inf")),
     Claim(
         "Divisions by zero",
