@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tengen.autograd.grad_mode import enable_grad, is_grad_enabled, switch
+from tengen.autograd.grad_mode import enable_grad, no_grad
 from tengen.creation import tensor as make_tensor
 from tengen.generated.functions import view_as_real, zeros, zeros_like
 from tengen.interception import active
@@ -92,16 +92,13 @@ class Elementwise(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        before, differentiable = is_grad_enabled(), self.defaults["differentiable"]
-        switch(differentiable)
-        try:
+        differentiable = self.defaults["differentiable"]
+        with (enable_grad if differentiable else no_grad)():  # which undo it whatever interrupts the step
             for place, group in enumerate(self.param_groups):
                 if active or differentiable:
                     self._step_by_operators(group)
                 else:
                     self._step_by_arrays(place, group)
-        finally:
-            switch(before)
         return loss
 
     def _step_by_operators(self, group: Group) -> None:
