@@ -16,7 +16,7 @@ from pathlib import Path
 
 from harness import processes_in_turn, python, row
 
-from tengen.codegen.derive import derive
+from tengen.codegen.derive.derived import derive
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.load import load
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from tengen.codegen.library import LibraryError
+from tengen.codegen.read.libraries import LibraryError
 
 #: Each command: the module that has its ``add_arguments`` and ``run``, and what it is for.
 COMMANDS = {

@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .cache import Cache
+from .emit.cache import Cache
 
 if TYPE_CHECKING:
-    from .library import Library
-    from .model import OutputFile
-    from .write import Status
+    from .emit.write import Status
+    from .model.source import OutputFile
+    from .read.libraries import Library
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -68,23 +68,23 @@ def generate(
     With ``output``, what differs from the files there has been compiled; ``note`` is called with what the
     author should know. Raises DeclarationErrors with all mistakes found.
     """
+    from .emit.files import Renderer
     from .load import load  # late: where nothing has changed, nothing of this is needed
-    from .render import Renderer
 
     declared = load(declarations or declarations_dir(), runtime_dir(), library)
     if library is None:
         renderer = Renderer(declared, runtime_dir(), templates_dir())
     else:
-        from .library_render import LibraryRenderer
+        from .emit.library_files import LibraryRenderer
 
         renderer = LibraryRenderer(declared, runtime_dir(), templates_dir(), library, version())
     files = renderer.files()
     if output is not None:
-        from .compiled import check_compiles
+        from .emit.compiled import check_compiles
 
         check_compiles(files, output, declared)
     if note is not None:
-        from .notes import notes
+        from .derive.notes import notes
 
         for each in notes(declared, renderer.derived):
             note(each.render(None))
@@ -121,7 +121,7 @@ def library_of(options: argparse.Namespace) -> Library | None:
 
     None for tengen itself. Raises LibraryError for a folder that is no library's, or has mistakes.
     """
-    from .library import LibraryError, library_around, library_at
+    from .read.libraries import LibraryError, library_around, library_at
 
     named: Path | None = getattr(options, "library", None)
     if named is not None:
@@ -134,7 +134,7 @@ def library_of(options: argparse.Namespace) -> Library | None:
 
 def run(options: argparse.Namespace) -> int:
     """The command, its arguments parsed; returns the exit status."""
-    from .library import LibraryError
+    from .read.libraries import LibraryError
 
     try:
         library = library_of(options)
@@ -149,8 +149,8 @@ def run(options: argparse.Namespace) -> int:
     if cache.unchanged():
         return _unchanged(options, output)
     gc.disable()  # the process is short, and what it makes lives to its end
-    from .diagnostics import DeclarationErrors
-    from .write import compare, foreign, write
+    from .emit.write import compare, foreign, write
+    from .model.diagnostics import DeclarationErrors
 
     try:
         files = generate(options.declarations, library, output, lambda text: print(text, file=sys.stderr))

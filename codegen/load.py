@@ -6,22 +6,24 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from .added_kernels import with_kernels
-from .check import OperatorChecker
-from .cycles import check_cycles
-from .derivatives import DerivativeChecker
-from .diagnostics import Report, suggestion
-from .dispatch import Sources
-from .expand import Declared, expand
-from .fields import words
-from .kernels import FunctionIndex, attributes_of, classes_of
-from .library import Library, index
-from .model import Declarations, Derivative, Entry, Operator, OperatorName, Place
-from .names import OperatorTable
-from .onnx_forms import with_symbolic
-from .read import KERNELS, MECHANISMS, mechanism_of, read_entries
-from .schema import SchemaError, parse_name
-from .tables import TABLES, Tables, load_tables
+from .check.added_kernels import with_kernels
+from .check.cycles import check_cycles
+from .check.derivatives import DerivativeChecker
+from .check.expand import Declared, expand
+from .check.kernels import Sources
+from .check.names import OperatorTable
+from .check.operators import OperatorChecker
+from .check.tables import TABLES, Tables, load_tables
+from .derive.onnx_forms import with_symbolic
+from .model.diagnostics import Report, suggestion
+from .model.operators import Declarations, Derivative, Operator
+from .model.schema import OperatorName
+from .model.source import Entry, Place
+from .parse.schema import SchemaError, parse_name
+from .read.entries import KERNELS, MECHANISMS, mechanism_of, read_entries
+from .read.fields import words
+from .read.functions import FunctionIndex, attributes_of, classes_of
+from .read.libraries import Library, index
 
 # Where the attributes of a Tensor, of its shape and of its dtype are written by hand.
 _ATTRIBUTE_FILES = (

@@ -15,13 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tengen.codegen.diagnostics import DeclarationErrors, Report
+from tengen.codegen.commands.revision import NotFound, git, git_bytes
+from tengen.codegen.commands.workspace import Workspace, add_workspace
 from tengen.codegen.gen import declarations_dir
 from tengen.codegen.load import load_reporting
-from tengen.codegen.model import Argument, Declarations, Derivative, Operator, Schema
-from tengen.codegen.read import KERNELS, mechanism_of, read_entries
-from tengen.codegen.revision import NotFound, git, git_bytes
-from tengen.codegen.workspace import Workspace, add_workspace
+from tengen.codegen.model.diagnostics import DeclarationErrors, Report
+from tengen.codegen.model.operators import Declarations, Derivative, Operator
+from tengen.codegen.model.schema import Argument, Schema
+from tengen.codegen.read.entries import KERNELS, mechanism_of, read_entries
 
 #: The groups of changes, in the order of the report.
 GROUPS = ("removed", "signature", "default", "dtypes", "added", "formula", "kernel", "other")

@@ -12,14 +12,15 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tengen.codegen.derive import Derived, derive, saved_values
-from tengen.codegen.diagnostics import DeclarationErrors, suggestion
-from tengen.codegen.differentiate import Language, derivative_of
-from tengen.codegen.expression import Underivable
-from tengen.codegen.kernels import ABSOLUTE, module_path
-from tengen.codegen.model import Declarations, Derivative, Kernel, NodeSpec, Operator, ScalarType, Variant
-from tengen.codegen.where import Definition, Index
-from tengen.codegen.workspace import Workspace, add_workspace
+from tengen.codegen.commands.where import Definition, Index
+from tengen.codegen.commands.workspace import Workspace, add_workspace
+from tengen.codegen.derive.derived import Derived, derive, saved_values
+from tengen.codegen.derive.differentiate import Language, derivative_of
+from tengen.codegen.derive.graph import Underivable
+from tengen.codegen.model.derived import NodeSpec, Variant
+from tengen.codegen.model.diagnostics import DeclarationErrors, suggestion
+from tengen.codegen.model.operators import Declarations, Derivative, Kernel, Operator, ScalarType
+from tengen.codegen.read.functions import ABSOLUTE, module_path
 
 _WIDTH = 14
 

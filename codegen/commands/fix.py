@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tengen.codegen.diagnostics import DeclarationErrors, Diagnostic
-from tengen.codegen.workspace import Workspace, add_workspace
+from tengen.codegen.commands.workspace import Workspace, add_workspace
+from tengen.codegen.model.diagnostics import DeclarationErrors, Diagnostic
 
 _ROUNDS = 20  # mending one word may show the next mistake
 

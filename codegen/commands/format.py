@@ -11,11 +11,11 @@ import difflib
 import sys
 from pathlib import Path
 
-from tengen.codegen.diagnostics import DeclarationErrors, Report
-from tengen.codegen.keys import KEYS
-from tengen.codegen.layout import EntryText, Item, read_layout
-from tengen.codegen.read import KERNELS, mechanism_of, read_entries
-from tengen.codegen.workspace import Workspace, add_workspace
+from tengen.codegen.commands.workspace import Workspace, add_workspace
+from tengen.codegen.model.diagnostics import DeclarationErrors, Report
+from tengen.codegen.read.entries import KERNELS, mechanism_of, read_entries
+from tengen.codegen.read.file_text import EntryText, Item, read_layout
+from tengen.codegen.read.keys import KEYS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from tengen.codegen.emit.write import write
 from tengen.codegen.gen import generate, templates_dir, version
-from tengen.codegen.library import library_at, name_problem
-from tengen.codegen.write import write
+from tengen.codegen.read.libraries import library_at, name_problem
 
 #: Each file of a library, and its template; the empty ones have none.
 FILES = {

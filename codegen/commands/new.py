@@ -16,16 +16,18 @@ from pathlib import Path
 
 import yaml
 
+from tengen.codegen.check.kernels import COMPOSITES
 from tengen.codegen.commands.format import in_order
-from tengen.codegen.diagnostics import DeclarationErrors, Diagnostic
-from tengen.codegen.dispatch import COMPOSITES
-from tengen.codegen.ir import Attribute, Call, Expr, Name, Operation, walk
-from tengen.codegen.layout import EntryText, FileText, Item, Section, read_layout
-from tengen.codegen.model import Declarations, Operator, Place, Schema
-from tengen.codegen.python_reader import read_expression
-from tengen.codegen.read import mechanism_of
-from tengen.codegen.schema import SchemaError, parse_schema
-from tengen.codegen.workspace import Workspace, add_workspace
+from tengen.codegen.commands.workspace import Workspace, add_workspace
+from tengen.codegen.ir.expressions import Attribute, Call, Expr, Name, Operation, walk
+from tengen.codegen.ir.reader import read_expression
+from tengen.codegen.model.diagnostics import DeclarationErrors, Diagnostic
+from tengen.codegen.model.operators import Declarations, Operator
+from tengen.codegen.model.schema import Schema
+from tengen.codegen.model.source import Place
+from tengen.codegen.parse.schema import SchemaError, parse_schema
+from tengen.codegen.read.entries import mechanism_of
+from tengen.codegen.read.file_text import EntryText, FileText, Item, Section, read_layout
 
 _MECHANISM = "native"
 _DEFAULT_FILE = "native_functions.yaml"

@@ -40,15 +40,16 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from tengen.codegen.blame import Blame
+from tengen.codegen.commands.blame import Blame
 from tengen.codegen.commands.progress import Progress
-from tengen.codegen.diagnostics import DeclarationErrors, Diagnostic, suggestion
+from tengen.codegen.commands.revision import NotFound
+from tengen.codegen.commands.touched import Folders, Touched, touched
+from tengen.codegen.commands.workspace import Workspace, add_workspace
 from tengen.codegen.gen import declarations_dir, output_dir, version
-from tengen.codegen.library import Library, LibraryError
-from tengen.codegen.model import Declarations, Place
-from tengen.codegen.revision import NotFound
-from tengen.codegen.touched import Folders, Touched, touched
-from tengen.codegen.workspace import Workspace, add_workspace
+from tengen.codegen.model.diagnostics import DeclarationErrors, Diagnostic, suggestion
+from tengen.codegen.model.operators import Declarations
+from tengen.codegen.model.source import Place
+from tengen.codegen.read.libraries import Library, LibraryError
 
 Answer = dict[str, Any]
 Key = tuple[Place, ...]  # of a cause: where it is
@@ -193,9 +194,9 @@ def regenerate(workspace: Workspace, declared: Declarations, scratch: Path) -> N
 
     Of a library that is the library's package; tengen's generated code is then as it is.
     """
-    from tengen.codegen.library_render import LibraryRenderer
-    from tengen.codegen.render import Renderer
-    from tengen.codegen.write import write
+    from tengen.codegen.emit.files import Renderer
+    from tengen.codegen.emit.library_files import LibraryRenderer
+    from tengen.codegen.emit.write import write
 
     package, library = scratch / "tengen", workspace.library
     package.mkdir()

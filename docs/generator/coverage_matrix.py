@@ -10,7 +10,7 @@ from reference_examples import second_order
 from reference_model import OverloadEntry, Subject
 
 import tengen.testing.declared as declared
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 
 #: What a cell says: its class, its sign, and what that means.
 STATES = {

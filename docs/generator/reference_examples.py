@@ -13,8 +13,9 @@ from typing import Any
 import tengen
 import tengen.operator
 import tengen.testing.declared as declared
-from tengen.codegen.annotations import parameter_name
-from tengen.codegen.model import Argument, Operator
+from tengen.codegen.model.annotations import parameter_name
+from tengen.codegen.model.operators import Operator
+from tengen.codegen.model.schema import Argument
 from tengen.testing.samples import Call
 
 #: More elements than these are not printed.

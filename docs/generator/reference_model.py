@@ -12,13 +12,15 @@ from mathml import MathWriter
 
 import tengen
 import tengen.testing.declared as declared
-from tengen.codegen.annotations import annotation as annotated
-from tengen.codegen.annotations import default, parameter_name, return_annotation
-from tengen.codegen.bindings import Group, exported_name, groups
 from tengen.codegen.gen import declarations_dir
-from tengen.codegen.ir import Expr
-from tengen.codegen.model import Batching, JvpSpec, NodeSpec, Operator, Place, Saved, Variant
-from tengen.codegen.rows import structures
+from tengen.codegen.ir.expressions import Expr
+from tengen.codegen.model.annotations import annotation as annotated
+from tengen.codegen.model.annotations import default, parameter_name, return_annotation
+from tengen.codegen.model.derived import JvpSpec, NodeSpec, Saved, Variant
+from tengen.codegen.model.operators import Batching, Operator
+from tengen.codegen.model.source import Place
+from tengen.codegen.specialise.bindings import Group, exported_name, groups
+from tengen.codegen.specialise.rows import structures
 
 _HOMES = {"nn": "tengen.nn.functional", "linalg": "tengen.linalg", "special": "tengen.special"}
 

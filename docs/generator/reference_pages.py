@@ -13,7 +13,7 @@ from reference_examples import example
 from reference_model import DerivativeEntry, FunctionEntry, OverloadEntry, Subject
 
 import tengen.testing.declared as declared
-from tengen.codegen.model import Place
+from tengen.codegen.model.source import Place
 
 #: From a place of the declarations to the address it is linked to, from a page of the reference.
 Linker = Callable[[Place], str]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tengen.arguments import Mismatch
-from tengen.codegen import model
-from tengen.codegen.schema import SchemaError, SchemaParser
+from tengen.codegen.model import schema as model
+from tengen.codegen.parse.schema import SchemaError, SchemaParser
 from tengen.custom_operators.conversions import conversion
 from tengen.device import device
 from tengen.scalar_type import dtype

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.testing import declared
 from tengen.testing.failure import Failure, Part, failure, in_short
 from tengen.testing.refusals import at_fault, refusal

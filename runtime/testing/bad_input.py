@@ -6,7 +6,8 @@ import builtins
 from typing import Any
 
 import tengen
-from tengen.codegen.model import Argument, Operator
+from tengen.codegen.model.operators import Operator
+from tengen.codegen.model.schema import Argument
 from tengen.generated.operators import OVERLOADS
 from tengen.operator import call as call_function
 from tengen.testing import declared

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.operator import operator as find_operator
 from tengen.testing import declared
 from tengen.testing.aspects import Aspect, Case, in_first_dtype, in_working_dtypes

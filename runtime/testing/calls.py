@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 
-from tengen.codegen.model import Formula
-from tengen.codegen.touched import called_names
+from tengen.codegen.commands.touched import called_names
+from tengen.codegen.model.operators import Formula
 from tengen.testing import declared
 from tengen.testing.failure import Failure, Part
 from tengen.testing.operators import cases_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.testing.failure import Mismatch
 
 TOLERANCE = {

@@ -17,26 +17,20 @@ from pathlib import Path
 from typing import Any
 
 import tengen
-from tengen.codegen import ir
-from tengen.codegen.annotations import default_value
-from tengen.codegen.derive import Derived, derive
-from tengen.codegen.diagnostics import DeclarationErrors
-from tengen.codegen.formula import result_names
+from tengen.codegen.commands.touched import called_names
+from tengen.codegen.derive.derived import Derived, derive
 from tengen.codegen.gen import declarations_dir, runtime_dir
-from tengen.codegen.library import Library
+from tengen.codegen.ir import expressions as ir
+from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.load import load
-from tengen.codegen.model import (
-    Argument,
-    Declarations,
-    Derivative,
-    Located,
-    NodeSpec,
-    Operator,
-    Sample,
-    Variant,
-)
-from tengen.codegen.python_reader import read_expression
-from tengen.codegen.touched import called_names
+from tengen.codegen.model.annotations import default_value
+from tengen.codegen.model.derived import NodeSpec, Variant
+from tengen.codegen.model.diagnostics import DeclarationErrors
+from tengen.codegen.model.operators import Declarations, Derivative, Operator, Sample
+from tengen.codegen.model.schema import Argument
+from tengen.codegen.model.source import Located
+from tengen.codegen.parse.formula import result_names
+from tengen.codegen.read.libraries import Library
 from tengen.generated.backends import BACKENDS
 from tengen.operator import operator as find_operator
 from tengen.scalar_type import dtype, named

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import tengen
-from tengen.codegen.model import NodeSpec
+from tengen.codegen.model.derived import NodeSpec
 from tengen.testing import declared
 from tengen.testing.declared import COMPLEX, REAL, calls, determined, flat, operators, run
 from tengen.testing.refusals import computes

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.promotion import common_dtype
 from tengen.testing import declared
 from tengen.testing.aspects import Aspect, Case, kernel

@@ -14,7 +14,7 @@ import numpy as np
 
 import tengen
 from tengen.autograd.forward_grad import ForwardLevel
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.testing import declared, sizes
 from tengen.testing.aspects import Aspect, Case
 from tengen.testing.closeness import close, tolerance

@@ -12,8 +12,8 @@ import numpy as np
 
 import tengen
 from tengen.autograd.forward_grad import ForwardLevel
-from tengen.codegen.formula import result_names
-from tengen.codegen.model import Nested, Operator
+from tengen.codegen.model.operators import Nested, Operator
+from tengen.codegen.parse.formula import result_names
 from tengen.testing import declared
 from tengen.testing.aspects import Aspect, Case, kernel
 from tengen.testing.closeness import close, tolerance

@@ -9,7 +9,7 @@ import numpy as np
 
 import tengen
 from tengen.autograd.gradcheck import GradcheckError
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.testing import declared
 from tengen.testing.aspects import Aspect, Case
 from tengen.testing.closeness import close

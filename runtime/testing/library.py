@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from tengen.codegen.library import Library
+from tengen.codegen.read.libraries import Library
 from tengen.testing import declared
 from tengen.testing.operators import operator_tests
 

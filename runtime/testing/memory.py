@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.testing import declared
 from tengen.testing.aspects import Aspect, Case, in_first_dtype
 from tengen.testing.declared import flat, run

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tengen.codegen.diagnostics import suggestion
-from tengen.codegen.model import Operator
+from tengen.codegen.model.diagnostics import suggestion
+from tengen.codegen.model.operators import Operator
 from tengen.testing import declared
 from tengen.testing.aspects import Aspect, Case, aspects
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.codegen import ir
-from tengen.codegen.model import Formula, Operator
+from tengen.codegen.ir import expressions as ir
+from tengen.codegen.model.operators import Formula, Operator
 from tengen.testing import declared
 from tengen.testing.samples import Call
 

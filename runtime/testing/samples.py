@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.codegen import ir
-from tengen.codegen.annotations import default_value
-from tengen.codegen.ir import Constant, Elements, Expr, Name
-from tengen.codegen.model import Argument, Operator, Sample, ScalarType
-from tengen.codegen.python_writer import write
+from tengen.codegen.ir import expressions as ir
+from tengen.codegen.ir.expressions import Constant, Elements, Expr, Name
+from tengen.codegen.ir.writer import write
+from tengen.codegen.model.annotations import default_value
+from tengen.codegen.model.operators import Operator, Sample, ScalarType
+from tengen.codegen.model.schema import Argument
 from tengen.scalar_type import dtype, named
 
 Array = np.ndarray[Any, Any]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.testing import declared
 from tengen.testing.aspects import Aspect, Case, in_first_dtype, in_working_dtypes, kernel, random
 from tengen.testing.closeness import close, tolerance

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.codegen.model import Argument, Operator
+from tengen.codegen.model.operators import Operator
+from tengen.codegen.model.schema import Argument
 from tengen.testing import declared
 from tengen.testing.aspects import Aspect, Case, in_first_dtype, kernel
 from tengen.testing.closeness import close

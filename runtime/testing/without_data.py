@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tengen
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.generated.backends import BACKENDS
 from tengen.testing import declared
 from tengen.testing.arrangements import arrangements, strides_that_matter, tensors

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tengen
-from tengen.codegen.derive import derive
+from tengen.codegen.derive.derived import derive
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.load import load
 from tengen.node_support import not_implemented, record_not_implemented, run_not_implemented

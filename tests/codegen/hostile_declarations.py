@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 from tengen.codegen import gen
-from tengen.codegen.diagnostics import DeclarationErrors
 from tengen.codegen.load import load
+from tengen.codegen.model.diagnostics import DeclarationErrors
 
 SURROUNDINGS = Path(__file__).parents[1] / "bad_declarations" / "surroundings"
 

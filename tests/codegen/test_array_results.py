@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tengen.codegen.array_results import ArrayResults, assignments
 from tengen.codegen.gen import declarations_dir, runtime_dir
-from tengen.codegen.ir import Name
+from tengen.codegen.ir.expressions import Name
+from tengen.codegen.ir.reader import read_expression
+from tengen.codegen.ir.writer import write
 from tengen.codegen.load import load
-from tengen.codegen.model import Primitive
-from tengen.codegen.numbers import with_kept_numbers
-from tengen.codegen.python_reader import read_expression
-from tengen.codegen.python_writer import write
+from tengen.codegen.model.operators import Primitive
+from tengen.codegen.specialise.array_results import ArrayResults, assignments
+from tengen.codegen.specialise.kept_numbers import with_kept_numbers
 
 
 @pytest.fixture(scope="module")

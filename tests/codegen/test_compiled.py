@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tengen.codegen import compiled, gen
-from tengen.codegen.compiled import check_compiles
-from tengen.codegen.diagnostics import DeclarationErrors
+from tengen.codegen import gen
+from tengen.codegen.emit import compiled
+from tengen.codegen.emit.compiled import check_compiles
+from tengen.codegen.emit.files import Renderer
 from tengen.codegen.load import load
-from tengen.codegen.model import OutputFile
-from tengen.codegen.render import Renderer
+from tengen.codegen.model.diagnostics import DeclarationErrors
+from tengen.codegen.model.source import OutputFile
 
 GENERATED = Path(__file__).parents[2] / "generated"
 DECLARED = load(gen.declarations_dir(), gen.runtime_dir())

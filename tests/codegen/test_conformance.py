@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tengen.codegen.conformance import conformance, main
-from tengen.codegen.keys import KEYS
+from tengen.codegen.check.conformance import conformance, main
+from tengen.codegen.read.keys import KEYS
 
 pytestmark = pytest.mark.oracle
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tengen.codegen.derive import Derived, camel, derive
+from tengen.codegen.derive.derived import Derived, camel, derive
 from tengen.codegen.load import load
-from tengen.codegen.nodes import SUM, NodeWriter
+from tengen.codegen.specialise.nodes import SUM, NodeWriter
 
 PROJECT = Path(__file__).parents[2]
 SURROUNDINGS = PROJECT / "tests" / "bad_declarations" / "surroundings"

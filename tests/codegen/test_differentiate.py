@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tengen.codegen.derive import derive
-from tengen.codegen.differentiate import Language, derivative_of
-from tengen.codegen.expression import Underivable
+from tengen.codegen.derive.derived import derive
+from tengen.codegen.derive.differentiate import Language, derivative_of
+from tengen.codegen.derive.graph import Underivable
 from tengen.codegen.gen import declarations_dir, runtime_dir
+from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.load import load
-from tengen.codegen.model import Declarations, Derivative, Formula, Kernel, Located, Operator, Place
-from tengen.codegen.python_reader import read_expression
-from tengen.codegen.schema import parse_schema
+from tengen.codegen.model.operators import Declarations, Derivative, Formula, Kernel, Operator
+from tengen.codegen.model.source import Located, Place
+from tengen.codegen.parse.schema import parse_schema
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import pytest
 import tengen
 from tengen import interception
 from tengen.codegen.gen import declarations_dir, runtime_dir
-from tengen.codegen.inplace import InplaceWriter
+from tengen.codegen.ir.reader import read_expression
+from tengen.codegen.ir.writer import write
 from tengen.codegen.load import load
-from tengen.codegen.python_reader import read_expression
-from tengen.codegen.python_writer import write
-from tengen.codegen.ufuncs import Ufuncs
+from tengen.codegen.specialise.inplace import InplaceWriter
+from tengen.codegen.specialise.ufuncs import Ufuncs
 
 
 @pytest.mark.parametrize(

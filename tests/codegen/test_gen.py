@@ -9,8 +9,8 @@ import pytest
 
 from tengen.codegen import gen
 from tengen.codegen.cli import main as tengen_command
-from tengen.codegen.model import OutputFile
-from tengen.codegen.write import _SEALED, CHECKSUM, sealed, write
+from tengen.codegen.emit.write import _SEALED, CHECKSUM, sealed, write
+from tengen.codegen.model.source import OutputFile
 
 
 @pytest.fixture(scope="module")

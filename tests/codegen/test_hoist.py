@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tengen.codegen.hoist import ClassNode, hoist, tree
-from tengen.codegen.methods import AbsentMethod, CallMethod, Method
+from tengen.codegen.model.methods import AbsentMethod, CallMethod, Method
+from tengen.codegen.specialise.hoist import ClassNode, hoist, tree
 
 
 def method(call: str) -> Method:

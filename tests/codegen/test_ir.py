@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from tengen.codegen.gen import declarations_dir, runtime_dir
-from tengen.codegen.ir import (
+from tengen.codegen.ir.expressions import (
     Expr,
     Foreign,
     Name,
@@ -21,10 +21,10 @@ from tengen.codegen.ir import (
     rewritten,
     walk,
 )
+from tengen.codegen.ir.reader import MAX_DEPTH, read_expression, read_value
+from tengen.codegen.ir.writer import write
 from tengen.codegen.load import load
-from tengen.codegen.model import Formula
-from tengen.codegen.python_reader import MAX_DEPTH, read_expression, read_value
-from tengen.codegen.python_writer import write
+from tengen.codegen.model.operators import Formula
 
 TEXTS = [
     "grad * other.conj()",

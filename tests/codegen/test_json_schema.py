@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tengen.codegen.gen import declarations_dir, output_dir
-from tengen.codegen.read import mechanism_of
+from tengen.codegen.read.entries import mechanism_of
 
 jsonschema = pytest.importorskip("jsonschema")
 

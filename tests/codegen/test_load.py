@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tengen.codegen.diagnostics import DeclarationErrors, Report
-from tengen.codegen.keys import DERIVATIVE_KEYS, KEYS
 from tengen.codegen.load import load, load_reporting
-from tengen.codegen.model import Declarations, Operator
+from tengen.codegen.model.diagnostics import DeclarationErrors, Report
+from tengen.codegen.model.operators import Declarations, Operator
+from tengen.codegen.read.keys import DERIVATIVE_KEYS, KEYS
 
 PROJECT = Path(__file__).parents[2]
 SURROUNDINGS = PROJECT / "tests" / "bad_declarations" / "surroundings"

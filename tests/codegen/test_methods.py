@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tengen.codegen import methods
 from tengen.codegen.gen import templates_dir
-from tengen.codegen.methods import (
+from tengen.codegen.model import methods
+from tengen.codegen.model.methods import (
     Cast,
     KernelMethod,
     Record,

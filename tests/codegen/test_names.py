@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tengen.codegen import gen
-from tengen.codegen.annotations import parameter_name
-from tengen.codegen.bindings import NUMPY_WORDS
-from tengen.codegen.diagnostics import DeclarationErrors
+from tengen.codegen.check.reserved import RESERVED, argument_problem, function_problem, is_reserved
 from tengen.codegen.load import load
-from tengen.codegen.reserved import RESERVED, argument_problem, function_problem, is_reserved
-from tengen.codegen.schema import parse_schema
+from tengen.codegen.model.annotations import parameter_name
+from tengen.codegen.model.diagnostics import DeclarationErrors
+from tengen.codegen.parse.schema import parse_schema
+from tengen.codegen.specialise.bindings import NUMPY_WORDS
 
 if TYPE_CHECKING:
     from conftest import Scratch

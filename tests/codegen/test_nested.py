@@ -6,8 +6,8 @@ import pytest
 
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.load import load
-from tengen.codegen.model import Operator
-from tengen.codegen.nested import given, nested
+from tengen.codegen.model.operators import Operator
+from tengen.codegen.specialise.nested import given, nested
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tengen.codegen import gen
-from tengen.codegen.library import library_at
+from tengen.codegen.read.libraries import library_at
 
 WANTED = {
     "by_function": "its kernel is a function",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tengen.codegen.blocks import Weigher, call_of, function_of
 from tengen.codegen.gen import declarations_dir, runtime_dir
-from tengen.codegen.ir import Expr, Name
+from tengen.codegen.ir.expressions import Expr, Name
+from tengen.codegen.ir.reader import read_expression
+from tengen.codegen.ir.writer import write
 from tengen.codegen.load import load
-from tengen.codegen.optimise import inlined, scratched, shared
-from tengen.codegen.python_reader import read_expression
-from tengen.codegen.python_writer import write
+from tengen.codegen.specialise.blocks import Weigher, call_of, function_of
+from tengen.codegen.specialise.optimise import inlined, scratched, shared
 
 ARRAYS = frozenset({"a", "b", "c", "grad", "result"})
 PRIMITIVES = load(declarations_dir(), runtime_dir()).primitives

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tengen.codegen.diagnostics import Report
-from tengen.codegen.model import Located
-from tengen.codegen.read import read_cwrap, read_entries, read_yaml
+from tengen.codegen.model.diagnostics import Report
+from tengen.codegen.model.source import Located
+from tengen.codegen.read.entries import read_cwrap, read_entries, read_yaml
 
 TEXT = """\
 - plain: one two

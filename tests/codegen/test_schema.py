@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tengen.codegen.schema import SchemaError, parse_name, parse_schema
+from tengen.codegen.parse.schema import SchemaError, parse_name, parse_schema
 
 SCHEMAS = [
     "exp(Tensor self) -> Tensor",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tengen.codegen.model import Argument, SchemaType
-from tengen.codegen.schema import parse_schema
+from tengen.codegen.model.schema import Argument, SchemaType
+from tengen.codegen.parse.schema import parse_schema
 
 QUESTIONS = (
     "is_optional", "is_tensor", "is_optional_tensor", "is_tensor_list", "is_scalar", "is_dtype",

@@ -1,13 +1,13 @@
-"""Forward-mode formulas are made cheaper, whatever the operator: see codegen/tangents.py."""
+"""Forward-mode formulas are made cheaper, whatever the operator: see codegen/specialise/tangents.py."""
 
 from __future__ import annotations
 
 import pytest
 
-from tengen.codegen.ir import Expr
-from tengen.codegen.python_reader import read_expression
-from tengen.codegen.python_writer import write
-from tengen.codegen.tangents import Conjugates, real, shared_calls, terms
+from tengen.codegen.ir.expressions import Expr
+from tengen.codegen.ir.reader import read_expression
+from tengen.codegen.ir.writer import write
+from tengen.codegen.specialise.tangents import Conjugates, real, shared_calls, terms
 
 
 def tree(text: str) -> Expr:

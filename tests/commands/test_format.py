@@ -9,7 +9,7 @@ import pytest
 
 from tengen.codegen.commands.format import formatted
 from tengen.codegen.gen import declarations_dir
-from tengen.codegen.read import mechanism_of
+from tengen.codegen.read.entries import mechanism_of
 
 if TYPE_CHECKING:
     import subprocess

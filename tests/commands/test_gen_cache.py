@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tengen.codegen.cache import Cache
+from tengen.codegen.emit.cache import Cache
 
 if TYPE_CHECKING:
     import subprocess

@@ -135,7 +135,7 @@ def test_derivatives_are_typeset_and_the_matrix_has_every_operator(pages: dict[s
 def test_lines_are_linked_in_the_repository_where_its_address_is_given(generator: None) -> None:
     pytest.importorskip("mkdocs")
     hooks = load("site_hooks")
-    from tengen.codegen.model import Place
+    from tengen.codegen.model.source import Place
 
     place = Place("declarations/nn.yaml", 12, 1)
     assert hooks.place_address(place, "https://host/p/blob/main") == (

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sides import TENGEN, Side
 from writing import flat
 
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.scalar_type import dtype, named
 from tengen.testing import declared
 from tengen.testing.differentiable import constant, differentiable_places, hermitian

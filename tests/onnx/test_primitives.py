@@ -15,7 +15,7 @@ onnx = pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
 
 import tengen.onnx.builder as builder  # noqa: E402
-from tengen.codegen.model import Primitive  # noqa: E402
+from tengen.codegen.model.operators import Primitive  # noqa: E402
 from tengen.onnx import symbolics, symbolics_pointwise  # noqa: E402
 from tengen.onnx.errors import Unsupported  # noqa: E402
 from tengen.onnx.export import newest_opset  # noqa: E402

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tengen
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.testing.aspects import aspects
 from tengen.testing.declared import variants
 

@@ -10,9 +10,9 @@ import pytest
 
 import tengen
 from tengen.autograd.input_metadata import fit_tensor
-from tengen.codegen.differentiate import Language, derivative_of
-from tengen.codegen.expression import Underivable
-from tengen.codegen.model import Derivative, Formula
+from tengen.codegen.derive.differentiate import Language, derivative_of
+from tengen.codegen.derive.graph import Underivable
+from tengen.codegen.model.operators import Derivative, Formula
 from tengen.formulas import pointwise
 from tengen.testing import declared
 from tengen.testing.declared import calls, operators

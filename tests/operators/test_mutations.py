@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tengen.codegen.emit.write import write
 from tengen.codegen.gen import generate
-from tengen.codegen.write import write
 from tengen.testing.declared import ONLY
 
 if TYPE_CHECKING:

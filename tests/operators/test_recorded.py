@@ -8,7 +8,7 @@ import pytest
 import recorded
 from recorded import INPLACE, TENGEN, UNKNOWN
 
-from tengen.codegen.annotations import default_value
+from tengen.codegen.model.annotations import default_value
 from tengen.testing.declared import declarations, declared_operators, made_beside, operators
 
 RECORDED = recorded.recorded()

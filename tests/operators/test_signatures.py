@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tengen
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.operator import NUMPY_WORDS, operator
 from tengen.testing import declared
 from tengen.testing.declared import declared_operators

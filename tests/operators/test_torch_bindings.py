@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 import tengen
-from tengen.codegen.model import Operator, Schema
-from tengen.codegen.schema import parse_schema
+from tengen.codegen.model.operators import Operator
+from tengen.codegen.model.schema import Schema
+from tengen.codegen.parse.schema import parse_schema
 from tengen.testing import declared
 from tengen.testing.declared import declared_operators
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tengen.codegen.formula import result_names
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
+from tengen.codegen.parse.formula import result_names
 from tengen.testing.aspects import Case, aspects
 from tengen.testing.closeness import close, tolerance
 from tengen.testing.declared import declared_operators

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import tengen
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.testing import declared
 from tengen.testing.closeness import close, tolerance
 from tengen.testing.declared import calls, operators, run

@@ -11,7 +11,7 @@ import pytest
 from promoting import DTYPES, NUMBERS, PROMOTING, given, operands, tensor_and_number
 
 import tengen
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.testing.closeness import close, tolerance
 from tengen.testing.declared import run
 

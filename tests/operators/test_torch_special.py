@@ -9,7 +9,7 @@ import pytest
 from sides import TENGEN, Side
 
 import tengen
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.scalar_type import dtype
 from tengen.testing import declared
 from tengen.testing.aspects import Case, aspects

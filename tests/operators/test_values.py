@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tengen
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.scalar_type import named
 from tengen.testing import declared
 from tengen.testing.aspects import Case, aspects

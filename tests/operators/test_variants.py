@@ -10,7 +10,7 @@ import pytest
 
 import tengen
 import tengen.generated.functions as functions
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
 from tengen.testing import declared
 from tengen.testing.aspects import aspects
 from tengen.testing.dtypes import comparable

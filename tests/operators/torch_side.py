@@ -10,8 +10,8 @@ import torch
 from sides import Side
 
 import tengen
-from tengen.codegen.formula import result_names
-from tengen.codegen.model import Operator
+from tengen.codegen.model.operators import Operator
+from tengen.codegen.parse.formula import result_names
 from tengen.scalar_type import dtype
 
 warnings.filterwarnings("ignore", module="torch")

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import tengen
-from tengen.codegen.diagnostics import DeclarationErrors, Report
-from tengen.codegen.model import Place
+from tengen.codegen.model.diagnostics import DeclarationErrors, Report
+from tengen.codegen.model.source import Place
 from tengen.testing import declared
 from tengen.testing.aspects import Case, aspects
 from tengen.testing.calls import first_failure

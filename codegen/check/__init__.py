@@ -1,0 +1,1 @@
+"""Check: of entries Operators and Derivatives whose every name means something."""

@@ -1,0 +1,336 @@
+"""Parse: what each of the three mechanisms declares, as the same kind of declaration.
+
+A native entry declares one operator.  A cwrap block declares one whose kernel is a function of
+a library.  An nn entry declares up to three operators and the derivatives that join them.
+Nothing after this module knows which it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from ..model.diagnostics import Report, suggestion
+from ..model.operators import ELEMENTWISE
+from ..model.schema import Argument, BaseType, ListType, OperatorName, Return, Schema
+from ..model.source import Entry, Located, Place
+from ..parse.formula import as_text
+from ..parse.schema import SchemaError, parse_schema
+from ..read.fields import check_keys, known_word, length_of_scalar, require_keys, words
+from ..read.functions import FunctionIndex
+from ..read.keys import KEYS
+from .tables import Tables
+
+COMPOSITE = "CompositeImplicitAutograd"
+_TENSOR = BaseType("Tensor")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One operator's schema and the keys of its entry, named as in native_functions.yaml."""
+
+    schema: Schema
+    place: Place
+    mechanism: str
+    fields: Mapping[str, Located]
+    source: Located | None  # the string of the schema; None when the schema was derived
+    given: frozenset[str] = frozenset()  # the keys that were written, rightly or not
+
+
+def parse_located_schema(located: Located, report: Report) -> tuple[Schema, Located] | None:
+    """The schema that a YAML string writes; mistakes are reported at their column."""
+    source = as_text(located)
+    try:
+        return parse_schema(source.value), source
+    except SchemaError as error:
+        report.error(
+            source.at(error.offset),
+            error.message,
+            length=error.length,
+            expected=error.expected,
+            help=error.help,
+        )
+        return None
+
+
+def expand(
+    entry: Entry, tables: Tables, native: FunctionIndex, report: Report
+) -> tuple[list[Declared], list[Entry]]:
+    """The operators and the derivative entries that an entry of any mechanism stands for."""
+    keys = KEYS[entry.mechanism]
+    fields = check_keys(entry.fields, keys, "an entry of " + _FILE_OF[entry.mechanism], report)
+    head = "func" if entry.mechanism == "native" else "name"
+    if head not in fields:
+        # A misspelt "func" is reported as an unknown key.
+        if head not in entry.fields and not suggestion(head, entry.fields):
+            expected = f"{head}: a schema, for instance exp(Tensor self) -> Tensor"
+            report.error(entry.place, f'an entry without the key "{head}"', expected=expected)
+        return [], []
+    require_keys(entry.fields, _REQUIRED[entry.mechanism], keys, entry.place, report)
+    written = fields.pop(head)
+    parsed = parse_located_schema(written, report)
+    if parsed is None:
+        report.unread.add(as_text(written).value.split("(")[0])
+        return [], []
+    schema, source = parsed
+    declared = Declared(schema, entry.place, entry.mechanism, fields, source, frozenset(entry.fields))
+    if entry.mechanism == "cwrap":
+        return _expand_cwrap(declared, tables, report), []
+    if entry.mechanism == "nn":
+        return _Nn(declared, tables, native, report).expand()
+    return [declared], []
+
+
+_REQUIRED = {"native": (), "cwrap": ("cname", "types", "backends"), "nn": ("cname", "gradients")}
+_FILE_OF = {"native": "native_functions.yaml", "nn": "nn.yaml", "cwrap": "a cwrap file"}
+
+
+def _expand_cwrap(declared: Declared, tables: Tables, report: Report) -> list[Declared]:
+    fields = dict(declared.fields)
+    cname = fields.pop("cname", None)
+    backends = fields.pop("backends", None)
+    if "types" in fields:
+        fields["dtypes"] = fields.pop("types")
+    dispatch = dict(fields["dispatch"].value) if "dispatch" in fields else {}
+    if backends is not None and cname is not None:
+        module, colon, function = cname.value.partition(":")
+        if not (colon and function.isidentifier() and all(part.isidentifier() for part in module.split("."))):
+            report.error(
+                cname.place,
+                f'"{cname.value}" names no function of a library',
+                length=length_of_scalar(cname),
+                expected="module:function, as scipy.special:erf",
+            )
+            cname = None
+        for backend, place in words(backends, report):
+            if not known_word(backend, place, tables.backends, "backend", report) or cname is None:
+                continue
+            if backend in dispatch:
+                report.error(place, f"{backend} has a kernel in dispatch and by cname", length=len(backend))
+            dispatch[backend] = cname
+    if dispatch:
+        fields["dispatch"] = Located(dispatch, declared.place, declared.place)
+    # A block whose cname or backends are wrong is not also said to have no kernel.
+    return [replace(declared, fields=fields, given=declared.given | {"dispatch"})]
+
+
+class _Nn:
+    """The expansion of one nn entry; see declarations/README.md."""
+
+    def __init__(self, declared: Declared, tables: Tables, native: FunctionIndex, report: Report) -> None:
+        self.declared, self.tables, self.native, self.report = declared, tables, native, report
+        self.schema = declared.schema
+        self.place = declared.place
+        self.fields = dict(declared.fields)
+        self.base = str(self.schema.name.base)
+        self.arguments = tuple(replace(a, kwarg_only=False) for a in self.schema.arguments)
+
+    def expand(self) -> tuple[list[Declared], list[Entry]]:
+        if "cname" not in self.fields or "gradients" not in self.fields or not self.checked():
+            return [], []
+        self.cname = self.fields.pop("cname")
+        self.buffers = tuple(self.buffer_names())
+        self.backward_layout = self.fields.pop("backward_layout", None)
+        self.backward_batching = self.fields.pop("backward_batching", self.fields.get("batching"))
+        self.gradients = tuple(self.gradient_names())
+        self.unsaved = frozenset(self.unsaved_names())
+        self.result = self.fields.pop("result", None)
+        backward_derivatives = self.fields.pop("backward_derivatives", None)
+        backward_dispatch = self.fields.pop("backward_dispatch", None)
+        operators = [self.backward(backward_dispatch)]
+        operators += self.with_buffers() if self.buffers else self.without_buffers()
+        entries = [self.forward_derivative()]
+        if backward_derivatives is not None:
+            name = Located(f"{self.base}_backward", backward_derivatives.place, backward_derivatives.key)
+            fields = {"name": name, **backward_derivatives.value}
+            entries.append(Entry("derivatives", backward_derivatives.place, fields))
+        return operators, entries
+
+    def checked(self) -> bool:
+        """Whether the schema is of the form that nn.yaml takes."""
+        schema, source = self.schema, self.declared.source
+        assert source is not None
+        if schema.name.overload or schema.name.inplace or schema.out:
+            self.report.error(
+                source.place,
+                "an nn operator has no overload and is not an in-place or out variant",
+                length=len(str(schema.name)),
+                expected="a plain name",
+            )
+            return False
+        if [str(r) for r in schema.returns] != ["Tensor"]:
+            offset = source.value.rindex("->") + 3
+            self.report.error(
+                source.at(offset),
+                "an nn operator returns one Tensor",
+                length=len(source.value) - offset,
+                expected="-> Tensor (name the further results of the forward kernel in buffers)",
+            )
+            return False
+        return True
+
+    def buffer_names(self) -> Iterator[str]:
+        taken = {a.name for a in self.arguments} | {"output", "grad_output", "output_mask"}
+        for word, place in words(self.fields.pop("buffers"), self.report) if "buffers" in self.fields else ():
+            if word in taken or not word.isidentifier():
+                self.report.error(
+                    place,
+                    f'"{word}" cannot name a buffer',
+                    length=len(word),
+                    expected="a name that no argument or other result has",
+                )
+            else:
+                taken.add(word)
+                yield word
+
+    def gradient_names(self) -> Iterator[str]:
+        tensors = [a.name for a in self.arguments if a.is_tensor]
+        for word, place in words(self.fields.pop("gradients"), self.report):
+            if known_word(word, place, tensors, "Tensor argument", self.report):
+                yield word
+
+    def unsaved_names(self) -> Iterator[str]:
+        optional = [a.name for a in self.arguments if a.type.is_optional_tensor]
+        located = self.fields.pop("unsaved", None)
+        for word, place in words(located, self.report) if located is not None else ():
+            if word in optional:
+                yield word
+            else:
+                self.report.error(place, f'"{word}" is no optional Tensor argument', length=len(word),
+                                  expected="a Tensor? argument, for which the backward kernel gets None",
+                                  help=suggestion(word, optional))  # fmt: skip
+
+    # -- the operators
+
+    def kernels(self, suffix: str, given: Located | None) -> Located:
+        """The dispatch of the forward or the backward operator.
+
+        A backend's own kernel, ``meta_NAME_forward``, goes before one without its device's name.
+        """
+        dispatch = dict(given.value) if given is not None else {}
+        written = {name.strip() for key in dispatch for name in key.split(",")}
+        name = f"{self.cname.value}_{suffix}"
+        for backend in self.tables.backends.values():
+            modules = frozenset(backend.kernels)
+            for candidate in (f"{backend.device}_{name}", name):
+                if backend.name not in written and self.native.find(candidate, modules):
+                    dispatch[backend.name] = Located(candidate, self.cname.place, self.cname.key)
+                    break
+        if not dispatch:
+            self.report.error(
+                self.cname.place,
+                f'no backend has a kernel "{name}"',
+                length=length_of_scalar(self.cname),
+                expected=f"def {name}(...) in runtime/native/",
+                help=suggestion(name, self.native.names()),
+            )
+        return Located(dispatch, self.cname.place, self.cname.key)
+
+    def derived(self, schema: Schema, fields: Mapping[str, Located]) -> Declared:
+        kept = {
+            k: v
+            for k, v in self.fields.items()
+            if k in ("dtypes", "opmath", "promote", "python_module", "structured")
+        }
+        own = self.fields.get("tags")
+        passed = (
+            [t for t in own.value if t.value in ELEMENTWISE] if own and isinstance(own.value, tuple) else []
+        )
+        tags = Located((Located("generated", self.place), *passed), self.place)
+        return Declared(
+            schema, self.place, "nn", {**kept, "tags": tags, **fields}, None, frozenset({"dispatch"})
+        )
+
+    def text(self, value: str) -> Located:
+        return Located(value, self.cname.place, self.cname.key)
+
+    def backward(self, dispatch: Located | None) -> Declared:
+        """``NAME_backward(grad_output, arguments, buffers, output_mask)``."""
+        arguments = [Argument("grad_output", _TENSOR)]
+        arguments += [replace(a, default=None) for a in self.arguments]
+        arguments += [Argument(b, _TENSOR) for b in self.buffers]
+        count = len(self.gradients)
+        if count > 1:
+            arguments.append(Argument("output_mask", ListType(BaseType("bool"), count)))
+        returns = tuple(Return(_TENSOR, f"grad_{g}" if count > 1 else None) for g in self.gradients)
+        schema = Schema(OperatorName(f"{self.base}_backward"), tuple(arguments), (), (), returns, count > 1)
+        doc = self.text(f"The gradients of ``{self.base}``.")
+        fields = {"dispatch": self.kernels("backward", dispatch), "doc": doc, "dtypes": self.inexact()}
+        if self.backward_batching is not None:
+            fields["batching"] = self.backward_batching
+        if self.backward_layout is not None:
+            fields["layout"] = self.backward_layout
+        return self.derived(schema, fields)
+
+    def inexact(self) -> Located:
+        """The dtypes that have gradients: what is declared, without bools and integers."""
+        declared = self.fields.get("dtypes")
+        if declared is None:
+            return self.text("all, -bool, -integral")
+        if isinstance(declared.value, str):
+            return replace(declared, value=f"{declared.value}, -bool, -integral")
+        if isinstance(declared.value, tuple):
+            without = (Located(word, declared.place) for word in ("-bool", "-integral"))
+            return replace(declared, value=(*declared.value, *without))
+        return declared
+
+    def with_buffers(self) -> list[Declared]:
+        """A recorded ``NAME_forward`` that returns the buffers too, and NAME, which drops them."""
+        returns = (Return(_TENSOR, "output"), *(Return(_TENSOR, b) for b in self.buffers))
+        schema = Schema(
+            OperatorName(f"{self.base}_forward"),
+            self.schema.positional,
+            self.schema.kwarg_only,
+            (),
+            returns,
+            True,
+        )
+        doc = self.text(f"``{self.base}``, and what its backward needs.")
+        made = {"dispatch": self.kernels("forward", self.fields.get("dispatch")), "doc": doc}
+        if "batching" in self.fields:
+            made["batching"] = self.fields["batching"]
+        if "layout" in self.fields:
+            made["layout"] = self.fields["layout"]
+        forward = self.derived(schema, made)
+        of_kernel = ("batching", "dtypes", "layout", "opmath", "promote", "dispatch")
+        fields = {k: v for k, v in self.fields.items() if k not in of_kernel}
+        return [
+            forward,
+            replace(self.declared, fields={**fields, "dispatch": self.composite("_forward", "[0]")}),
+        ]
+
+    def without_buffers(self) -> list[Declared]:
+        """NAME itself is recorded; ``NAME_forward`` is another name for it."""
+        kernels = self.kernels("forward", self.fields.get("dispatch"))
+        operator = replace(self.declared, fields={**self.fields, "dispatch": kernels})
+        schema = replace(self.schema, name=OperatorName(f"{self.base}_forward"))
+        alias = self.derived(schema, {"doc": self.text(f"The same as ``{self.base}``.")})
+        fields = {k: v for k, v in alias.fields.items() if k not in ("dtypes", "opmath", "promote")}
+        return [operator, replace(alias, fields={**fields, "dispatch": self.composite("", "")})]
+
+    def composite(self, suffix: str, after: str) -> Located:
+        """The expression that calls ``NAME + suffix`` with all arguments."""
+        given = [a.name for a in self.schema.positional] + [
+            f"{a.name}={a.name}" for a in self.schema.kwarg_only
+        ]
+        call = f"{self.base}{suffix}({', '.join(given)}){after}"
+        return Located({COMPOSITE: self.text(call)}, self.cname.place, self.cname.key)
+
+    def forward_derivative(self) -> Entry:
+        """The derivative entry of the recorded operator."""
+        arguments = ("None" if a.name in self.unsaved else a.name for a in self.arguments)
+        given = ["grad", *arguments, *self.buffers]
+        if len(self.gradients) > 1:
+            given.append("grad_input_mask")
+        fields = {
+            "name": self.text(self.base + ("_forward" if self.buffers else "")),
+            ", ".join(self.gradients): self.text(f"{self.base}_backward({', '.join(given)})"),
+        }
+        if self.result is not None:
+            fields["output" if self.buffers else "result"] = self.result
+        if self.buffers:
+            flags = (True, *(False for _ in self.buffers))
+            fields["output_differentiability"] = Located(
+                tuple(Located(f, self.place) for f in flags), self.place
+            )
+        return Entry("derivatives", self.place, fields)

@@ -1,0 +1,204 @@
+"""Check: kernels.  A dispatch value is a function's bare name, an expression, or module:function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..ir.expressions import Attribute, Call, Name
+from ..model.diagnostics import Report, one_of, suggestion
+from ..model.operators import Formula, Kernel
+from ..model.schema import Argument, Schema
+from ..model.source import Located
+from ..parse.formula import as_text, parse_formula
+from ..read.fields import length_of_scalar
+from ..read.functions import Arity, Function, FunctionIndex
+from .names import (
+    BUILTINS,
+    TENSOR_BUILTINS,
+    OperatorTable,
+    Problem,
+    TensorVocabulary,
+    Vocabulary,
+    call_problem,
+    check_names,
+)
+from .tables import Primitives, Tables
+
+COMPOSITES = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
+# What a pointwise expression may ask of an array itself.
+_POINTWISE_ATTRIBUTES = frozenset({"dtype", "real", "imag", "astype", "conj", "conjugate"})
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Whatever the names in declarations may refer to."""
+
+    tables: Tables
+    native: FunctionIndex
+    composite: FunctionIndex
+    formulas: FunctionIndex
+    symbolics: FunctionIndex
+    operators: OperatorTable
+    errors: frozenset[str]  # classes of exceptions that the runtime defines
+    references: frozenset[str] | None  # functions of tests/references.py, where there are tests
+    home: str = "runtime"  # the folder of these functions, as messages show it
+    library: str = ""
+
+
+def kernel_arguments(schema: Schema, factory: bool) -> tuple[str, ...]:
+    """What a kernel is called with: a factory's options collapse to one dtype, the last argument."""
+    if not factory:
+        return tuple(a.name for a in schema.arguments)
+    kept = [a.name for a in schema.arguments if not is_option(a)]
+    return (*kept, "dtype")
+
+
+def is_option(argument: Argument) -> bool:
+    """Whether it is one of dtype, layout, device and pin_memory of a creation operator."""
+    return argument.kwarg_only and (argument.type.is_option or argument.type.is_dtype)
+
+
+class KernelVocabulary(Vocabulary):
+    """Expressions over arrays: arguments, kernel functions of the backend, and ``xp``."""
+
+    what = "kernel"
+
+    def __init__(
+        self,
+        values: Iterable[str],
+        index: FunctionIndex,
+        modules: frozenset[str],
+        primitives: Primitives,
+        pointwise: bool,
+    ) -> None:
+        super().__init__({*values, "xp"})
+        self.index, self.modules, self.primitives, self.pointwise = index, modules, primitives, pointwise
+
+    def function(self, name: str) -> Sequence[Arity | None] | None:
+        found = self.index.find(name, self.modules) if name not in BUILTINS else ()
+        return [function.arity() for function in found] if found else None
+
+    def functions(self) -> Iterable[str]:
+        return self.index.names(self.modules)
+
+    def unknown(self, name: str) -> Problem:
+        close = suggestion(name, self.values) or suggestion(name, {*self.functions(), *BUILTINS})
+        if name in self.primitives.pointwise or name in self.primitives.array:
+            close = f'did you mean "xp.{name}"?'
+        expected = "an argument, xp, or a function of the backend's kernels"
+        return Problem(f'unknown name "{name}" in the kernel', expected, close)
+
+    def attribute(self, expr: Attribute, call: Call | None) -> Problem | None:
+        name, known = expr.name, self.primitives
+        if expr.value != Name("xp"):
+            if self.pointwise and name not in _POINTWISE_ATTRIBUTES:
+                return Problem(
+                    f'a pointwise kernel may not use ".{name}"', one_of(sorted(_POINTWISE_ATTRIBUTES))
+                )
+            return None
+        if name in known.constants:
+            return None
+        if name in known.pointwise:
+            count = known.pointwise[name].arguments
+            names = tuple("abcd"[:count])
+            if call is None or call.keywords:
+                return None
+            return call_problem(f"xp.{name}", [Arity(names, count, count)], call)
+        expected = "a pointwise primitive" if self.pointwise else "a primitive"
+        if name in known.array:
+            return Problem(f"xp.{name} is no pointwise primitive", expected) if self.pointwise else None
+        close = suggestion(name, {*known.pointwise, *known.constants, *known.array})
+        return Problem(f'"{name}" is not in the vocabulary of primitives.yaml', expected, close)
+
+
+class KernelChecker:
+    """Makes the kernels of operators."""
+
+    def __init__(self, sources: Sources, report: Report) -> None:
+        self.sources, self.report = sources, report
+        self.modules = {name: frozenset(b.kernels) for name, b in sources.tables.backends.items()}
+
+    def kernel(
+        self, schema: Schema, key: str, value: Located, tags: frozenset[str], factory: bool
+    ) -> Kernel | None:
+        """What a dispatch value means; None when it is wrong, which is reported."""
+        source = as_text(value)
+        if is_library_function(source.value):
+            name = source.value.partition(":")[2]
+            return Kernel(Formula(source, Name(name)), source.value)
+        formula = parse_formula(value, self.report, "kernel")
+        if formula is None:
+            return None
+        composite = key in COMPOSITES
+        index = self.sources.composite if composite else self.sources.native
+        modules = None if composite else self.modules[key]
+        given = tuple(a.name for a in schema.arguments) if composite else kernel_arguments(schema, factory)
+        if isinstance(formula.tree, Name) and formula.tree.id not in given:
+            return self.function(formula, key, index, modules, given)
+        if composite:
+            vocabulary: Vocabulary = TensorVocabulary("composite", given, self.sources.operators, index)
+        else:
+            primitives = self.sources.tables.primitives
+            assert modules is not None
+            vocabulary = KernelVocabulary(given, index, modules, primitives, "pointwise" in tags)
+        check_names(formula, vocabulary, self.report)
+        calls = {}
+        builtins = TENSOR_BUILTINS if composite else BUILTINS
+        for name in sorted(formula.names() - set(given) - builtins):
+            found = index.find(name, modules)
+            if found:
+                calls[name] = found[0].qualified
+                self.unique(found, formula.source, key)
+        return Kernel(formula, None, calls)
+
+    def function(
+        self,
+        formula: Formula,
+        key: str,
+        index: FunctionIndex,
+        modules: frozenset[str] | None,
+        given: tuple[str, ...],
+    ) -> Kernel | None:
+        """A kernel that is a function by its bare name."""
+        source, name = formula.source, formula.text
+        found = index.find(name, modules)
+        if not found:
+            where = f"{self.sources.home}/composite/" if key in COMPOSITES else "the kernel modules of " + key
+            self.report.error(
+                source.place,
+                f'no kernel "{name}" for {key}',
+                length=length_of_scalar(source),
+                expected=f"a function of {where}, or an expression",
+                help=suggestion(name, [*index.names(modules), *given]),
+            )
+            return None
+        self.unique(found, source, key)
+        arity = found[0].arity()
+        problem = None if arity is None else arity.problem(len(given), ())
+        if problem is not None:
+            self.report.error(
+                source.place,
+                f"the kernel {name} {problem}",
+                length=len(name),
+                expected=f"{name}({', '.join(given)})",
+                help=f"it is defined in the module {found[0].home}",
+            )
+        return Kernel(formula, found[0].qualified)
+
+    def unique(self, found: Sequence[Function], source: Located, key: str) -> None:
+        if len(found) > 1:
+            modules = " and ".join(function.home for function in found)
+            self.report.error(
+                source.place,
+                f'{key} has two kernels "{found[0].name}"',
+                length=length_of_scalar(source),
+                expected="one function of that name",
+                help=f"they are in the modules {modules}",
+            )
+
+
+def is_library_function(text: str) -> bool:
+    """Whether it is ``scipy.special:erf``."""
+    module, colon, function = text.partition(":")
+    return bool(colon) and function.isidentifier() and all(part.isidentifier() for part in module.split("."))

@@ -1,0 +1,431 @@
+"""Check: declared entries to Operators, every name in them known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from ..model.diagnostics import Report
+from ..model.operators import Kernel, Operator, ResultLayout
+from ..model.schema import OperatorName
+from ..model.source import Located, Place
+from ..read.fields import kind_of, known_word, words
+from ..read.keys import KEYS
+from .batching import BatchingChecker
+from .expand import Declared
+from .expected import expected_values
+from .kernels import COMPOSITES, KernelChecker, Sources
+from .layouts import parse_layouts
+from .rules import SymbolicChecker
+from .samples import SampleChecker
+from .signatures import check_autogen, check_signature
+from .tables import CATEGORIES
+
+VARIANTS = ("function", "method")
+PROMOTE_KINDS = ("default", "int_to_float", "always_bool", "complex_to_float", "bool_to_long", "none")
+OUTS = ("cast", "exact", "computed", "truth")
+OVERLAPS = ("none", "free")
+PROMOTE_KEYS = ("kind", "args", "zero_dim", "numbers")
+#: What an integral dtype makes of numbers, where it does not wrap them.
+NUMBERS = ("given", "fitting")
+RESULTS = ("same", "bool", "real", "int64", "dynamic")
+_RESULT_OF = {"always_bool": "bool", "complex_to_float": "real"}
+PYTHON_MODULES = ("fft", "linalg", "nested", "nn", "sparse", "special")
+# The keys that have a meaning here; the others are PyTorch's, kept in Operator.accepted.
+_UNDERSTOOD = frozenset(key.name for table in KEYS.values() for key in table.values() if key.meaning)
+_BINARY = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift",
+    "rshift", "divmod",
+)  # fmt: skip
+_OTHER = (
+    "neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "round", "trunc", "floor", "ceil",
+    "contains",
+)  # fmt: skip
+SPECIAL_METHODS = frozenset(
+    [f"__{prefix}{name}__" for name in _BINARY for prefix in ("", "r", "i")]
+    + [f"__{name}__" for name in _OTHER]
+)
+
+
+class OperatorChecker:
+    """Makes Operators; one method for each key."""
+
+    def __init__(
+        self,
+        sources: Sources,
+        names: Mapping[OperatorName, Place],
+        derived: Iterable[OperatorName],
+        report: Report,
+    ) -> None:
+        self.sources = sources
+        self.names = names  # of all declared operators
+        self.variants_too = [*names, *derived]  # with what autogen adds
+        self.report = report
+        self.kernel_checker = KernelChecker(sources, report)
+        self.sample_checker = SampleChecker(sources, report, self.scalar_types)
+        self.symbolic_checker = SymbolicChecker(sources, report)
+        self.batching_checker = BatchingChecker(sources, report)
+        self.understood: dict[tuple[object, tuple[str, ...]], frozenset[str]] = {}  # texts of dtypes
+
+    def operator(self, declared: Declared) -> Operator:
+        """The operator of an entry; mistakes are reported and left out."""
+        check_signature(declared, self.report)
+        fields, schema = declared.fields, declared.schema
+        tags = self.tags(fields.get("tags"))
+        factory = self.factory(declared)
+        kernels = self.kernels(declared, tags, factory is not None)
+        composite = any(key in COMPOSITES for key in kernels)
+        promote, promoted = self.promotion(declared, tags, composite)
+        zero_dim, numbers = self.promotion_of_some(declared)
+        samples = self.sample_checker
+        if "samples" not in declared.given and not tags & {"pointwise", "generated"}:
+            self.untested(declared, tags)
+        return Operator(
+            schema=schema,
+            place=declared.place,
+            mechanism=declared.mechanism,
+            variants=self.variants(declared),
+            kernels=kernels,
+            tags=tags,
+            autogen=self.autogen(declared),
+            python_module=self.python_module(declared),
+            operators=self.operators(declared),
+            promote=promote,
+            promoted=promoted,
+            zero_dim=zero_dim,
+            numbers=numbers,
+            dtypes={} if composite else self.dtypes(fields.get("dtypes")),
+            refuse=self.refuse(fields.get("refuse")),
+            same_dtype=self.same_dtype(declared),
+            result=self.result(fields.get("result"), tags, promote),
+            out=self.out(declared),
+            overlap=self.overlap(declared),
+            layout=self.layout(declared, composite),
+            opmath=fields["opmath"].value if "opmath" in fields else True,
+            factory=factory,
+            domain=samples.domain(schema, fields.get("domain")),
+            samples=samples.samples(schema, fields),
+            reference=samples.reference(schema, fields.get("reference")),
+            determined=samples.determined(schema, fields.get("determined")),
+            expected=expected_values(samples, schema, fields.get("expected")),
+            tolerance=samples.tolerance(fields.get("tolerance")),
+            differs=samples.differs(fields.get("differs")),
+            saves_result=self.saves_result(declared, kernels),
+            symbolic=self.symbolic_checker.symbolic(schema, fields.get("symbolic")),
+            write_back=self.symbolic_checker.write_back(schema, fields.get("write_back")),
+            batching=self.batching_checker.batching(schema, fields.get("batching"), tags, composite),
+            doc=" ".join(fields["doc"].value.split()) if "doc" in fields else "",
+            accepted=self.accepted(fields),
+        )
+
+    def accepted(self, fields: Mapping[str, Located]) -> dict[str, Located]:
+        """PyTorch's keys that have no effect here; what one names must be there all the same."""
+        located = fields.get("structured_delegate")
+        if located is not None:
+            known = [str(replace(name, namespace="")) for name in self.variants_too]
+            what = "operator to delegate to"
+            known_word(located.value, located.place, known, what, self.report)
+        return {key: value for key, value in fields.items() if key not in _UNDERSTOOD}
+
+    def saves_result(self, declared: Declared, kernels: Mapping[str, Kernel]) -> bool:
+        """What ``saves_result`` says; it is for kernels from which a derivative can follow."""
+        located = declared.fields.get("saves_result")
+        if located is None:
+            return False
+        if COMPOSITES[0] in kernels or not any(kernel.function is None for kernel in kernels.values()):
+            self.report.error(
+                located.key or located.place,
+                f"saves_result of {declared.schema.name}, whose derivative cannot follow from its kernel",
+                length=len("saves_result"),
+                expected="an expression as kernel; a derivatives entry says by its formulas what is saved",
+            )
+        return bool(located.value)
+
+    def untested(self, declared: Declared, tags: frozenset[str]) -> None:
+        """Pointwise operators have samples by default; others are tested through another one."""
+        name = declared.schema.name
+        unknown_tags = "tags" in declared.given and not tags
+        if name.inplace or name.base.endswith("_backward") or unknown_tags:
+            return
+        place = declared.source.place if declared.source is not None else declared.place
+        message = f"{declared.schema.name} has no samples, so nothing would test it"
+        expected = 'samples: a list of calls, as ["[3, 4], dim=1"]'
+        self.report.error(place, message, length=len(str(declared.schema.name)), expected=expected)
+
+    def words_of(
+        self, located: Located | None, known: Mapping[str, object] | tuple[str, ...], what: str
+    ) -> frozenset[str]:
+        """The known words of a list; the others are reported."""
+        if located is None:
+            return frozenset()
+        found = words(located, self.report)
+        return frozenset(word for word, place in found if known_word(word, place, known, what, self.report))
+
+    def variants(self, declared: Declared) -> frozenset[str]:
+        located = declared.fields.get("variants")
+        if located is None:
+            return frozenset({"function"})
+        chosen = self.words_of(located, VARIANTS, "variant")
+        if "method" in chosen and declared.schema.name.namespace:
+            self.not_of_libraries(located.key or located.place, "variants", "methods of Tensor")
+            return chosen
+        if "method" in chosen and not any(
+            a.name == "self" and a.is_tensor_like for a in declared.schema.positional
+        ):
+            for word, place in words(located, self.report):
+                if word == "method":
+                    self.report.error(
+                        place,
+                        "a method needs an argument self",
+                        length=6,
+                        expected='"Tensor self" in the schema, or variants: function',
+                    )
+        return chosen
+
+    def not_of_libraries(self, place: Place, key: str, what: str) -> None:
+        """Reports a key by which a library would change what is tengen's."""
+        self.report.error(
+            place,
+            f"a library adds no {what}",
+            length=len(key),
+            expected=f"functions only: they are found in tengen.ops.{self.sources.library}",
+        )
+
+    def tags(self, located: Located | None) -> frozenset[str]:
+        chosen = self.words_of(located, self.sources.tables.tags, "tag")
+        excluded = self.sources.tables.excluded
+        for word, place in words(located, self.report) if located is not None else ():
+            for other in sorted(excluded.get(word, frozenset()) & chosen):
+                message = f'the tags "{word}" and "{other}" contradict each other'
+                self.report.error(place, message, length=len(word), expected="one of them")
+        return chosen
+
+    def python_module(self, declared: Declared) -> str | None:
+        located = declared.fields.get("python_module")
+        if located is None:
+            return None
+        if declared.schema.name.namespace:
+            self.not_of_libraries(
+                located.key or located.place, "python_module", "functions to tengen's modules"
+            )
+        known_word(located.value, located.place, PYTHON_MODULES, "Python module", self.report)
+        return str(located.value)
+
+    # -- kernels
+
+    def kernels(self, declared: Declared, tags: frozenset[str], factory: bool) -> dict[str, Kernel]:
+        located = declared.fields.get("dispatch")
+        if located is None:
+            return {} if "dispatch" in declared.given else self.composite_by_name(declared, tags)
+        result: dict[str, Kernel] = {}
+        places: dict[str, Place] = {}
+        known = (*self.sources.tables.backends, *COMPOSITES)
+        for names, value in located.value.items():
+            for word, place in words(Located(names, value.key or value.place), self.report):
+                if not known_word(word, place, known, "dispatch key", self.report):
+                    continue
+                if word in places:
+                    self.report.error(
+                        place,
+                        f'the dispatch key "{word}" is given twice',
+                        length=len(word),
+                        related=((places[word], "it was first given here"),),
+                    )
+                    continue
+                places[word] = place
+                kernel = self.kernel_checker.kernel(declared.schema, word, value, tags, factory)
+                if kernel is not None:
+                    result[word] = kernel
+        for key in COMPOSITES:
+            if key in places and len(places) > 1:
+                self.report.error(
+                    places[key],
+                    f"{key} stands beside other kernels",
+                    length=len(key),
+                    expected="either one composite, or a kernel for each backend",
+                )
+        return result
+
+    def composite_by_name(self, declared: Declared, tags: frozenset[str]) -> dict[str, Kernel]:
+        """Without dispatch, as in PyTorch: the composite named like the operator."""
+        name = declared.schema.name
+        for candidate in (replace(name, namespace="").method, name.function):
+            if self.sources.composite.find(candidate):
+                value = Located(candidate, declared.place)
+                kernel = self.kernel_checker.kernel(declared.schema, COMPOSITES[0], value, tags, False)
+                return {} if kernel is None else {COMPOSITES[0]: kernel}
+        place = declared.source.place if declared.source is not None else declared.place
+        self.report.error(
+            place,
+            f'"{name}" has no kernel',
+            length=len(str(name)),
+            expected="dispatch: a kernel for each backend",
+            help=f"without dispatch it is the function {candidate} of {self.sources.home}/composite/",
+        )
+        return {}
+
+    # -- names of variants
+
+    def autogen(self, declared: Declared) -> tuple[OperatorName, ...]:
+        located = declared.fields.get("autogen")
+        if located is None:
+            return ()
+        return check_autogen(declared.schema, words(located, self.report), self.names, self.report)
+
+    def operators(self, declared: Declared) -> dict[str, tuple[str, ...]]:
+        """By special method, the arguments that it hands on."""
+        located = declared.fields.get("operators")
+        result: dict[str, tuple[str, ...]] = {}
+        if located is not None and declared.schema.name.namespace:
+            self.not_of_libraries(located.key or located.place, "operators", "special methods of Tensor")
+        for name, value in located.value.items() if located is not None else ():
+            known_word(name, value.key or value.place, sorted(SPECIAL_METHODS), "special method", self.report)
+            result[name] = self.arguments(declared, value, ())
+        return result
+
+    def arguments(self, declared: Declared, located: Located, types: tuple[str, ...]) -> tuple[str, ...]:
+        """The words of a list that are arguments, of the given types if any are given."""
+        known = [a.name for a in declared.schema.arguments if not types or str(a.type) in types]
+        what = "argument" if not types else "Tensor or Scalar argument"
+        found = words(located, self.report)
+        return tuple(word for word, place in found if known_word(word, place, known, what, self.report))
+
+    # -- dtypes
+
+    def promotion(
+        self, declared: Declared, tags: frozenset[str], composite: bool
+    ) -> tuple[str | None, tuple[str, ...]]:
+        """The kind of promotion, None for none, and the arguments that take part."""
+        kind = "default" if "pointwise" in tags and not composite else "none"
+        types = ("Tensor", "Tensor?", "Scalar", "Scalar?")
+        chosen = tuple(a.name for a in declared.schema if str(a.type) in types)
+        located = declared.fields.get("promote")
+        if located is not None:
+            value: Located | None = located
+            if isinstance(located.value, dict):
+                for name, item in located.value.items():
+                    known_word(name, item.key or item.place, PROMOTE_KEYS, "key in promote", self.report)
+                value = located.value.get("kind")
+                if "args" in located.value:
+                    chosen = self.arguments(declared, located.value["args"], (*types, "Tensor[]"))
+            if value is not None:
+                known_word(str(value.value), value.place, PROMOTE_KINDS, "kind of promotion", self.report)
+                kind = str(value.value)
+        return (None, ()) if kind == "none" else (kind, chosen)
+
+    def promotion_of_some(self, declared: Declared) -> tuple[tuple[str, ...], str | None]:
+        """The arguments whose dtype counts only where they are not 0-d, and what becomes of numbers."""
+        located = declared.fields.get("promote")
+        if located is None or not isinstance(located.value, dict):
+            return (), None
+        numbers = located.value.get("numbers")
+        if numbers is not None:
+            known_word(str(numbers.value), numbers.place, NUMBERS, "way with numbers", self.report)
+        exempt = located.value.get("zero_dim")
+        names = () if exempt is None else self.arguments(declared, exempt, ("Tensor", "Tensor?"))
+        return names, None if numbers is None else str(numbers.value)
+
+    def refuse(self, located: Located | None) -> dict[str, str]:
+        """By category, why an operand of it is an error even where it would be promoted."""
+        texts: dict[str, str] = {}
+        for category, text in located.value.items() if located is not None else ():
+            if known_word(category, text.key or text.place, CATEGORIES, "category", self.report):
+                texts[category] = " ".join(str(text.value).split())
+        return texts
+
+    def same_dtype(self, declared: Declared) -> tuple[str, ...]:
+        """The arguments whose dtypes must agree, where nothing promotes."""
+        located = declared.fields.get("same_dtype")
+        return () if located is None else self.arguments(declared, located, ("Tensor", "Tensor?", "Tensor[]"))
+
+    def result(self, located: Located | None, tags: frozenset[str], promote: str | None) -> str:
+        if located is not None:
+            known_word(str(located.value), located.place, RESULTS, "kind of result", self.report)
+            return str(located.value)
+        return _RESULT_OF.get(promote or "", "same") if "pointwise" in tags else "dynamic"
+
+    def out(self, declared: Declared) -> str:
+        located = declared.fields.get("out")
+        if located is None:
+            return "cast"
+        known_word(str(located.value), located.place, OUTS, "rule for out", self.report)
+        dtype = any(a.name == "dtype" and a.type.is_optional_dtype for a in declared.schema.arguments)
+        if located.value == "computed" and not dtype:
+            message = "only what has an argument dtype can compute in that of out"
+            self.report.error(located.place, message, length=8, expected="ScalarType? dtype in the schema")
+        return str(located.value)
+
+    def overlap(self, declared: Declared) -> dict[str, str]:
+        """What Tensor arguments may share with memory that is written."""
+        known = [a.name for a in declared.schema.arguments if a.is_tensor_like]
+        located, found = declared.fields.get("overlap"), {}
+        for name, word in located.value.items() if located is not None else ():
+            there = known_word(name, word.key or word.place, known, "Tensor argument", self.report)
+            if known_word(str(word.value), word.place, OVERLAPS, "kind of overlap", self.report) and there:
+                found[name] = str(word.value)
+        return found
+
+    def layout(self, declared: Declared, composite: bool) -> tuple[ResultLayout | None, ...]:
+        located = declared.fields.get("layout")
+        if located is not None and composite:
+            message = "the results of a composite have the layouts that its parts give them"
+            self.report.error(located.key or located.place, message, length=6, expected="no layout")
+            return ()
+        return parse_layouts(located, declared.schema, self.report)
+
+    def dtypes(self, located: Located | None) -> dict[str, frozenset[str]]:
+        """By backend, the names of the scalar types (``Float``)."""
+        backends = self.sources.tables.backends
+        by_backend: dict[str, Located | None] = {}
+        if located is not None and isinstance(located.value, dict):
+            for names, value in located.value.items():
+                for word, place in words(Located(names, value.key or value.place), self.report):
+                    if known_word(word, place, backends, "backend", self.report):
+                        by_backend[word] = value
+        else:
+            by_backend = {name: located for name in backends}
+        return {
+            name: self.scalar_types(value, backends[name].scalar_types) for name, value in by_backend.items()
+        }
+
+    def scalar_types(self, located: Located | None, available: tuple[str, ...]) -> frozenset[str]:
+        """The scalar types that ``floating, reduced, -float16`` means."""
+        if located is None:
+            return frozenset(available)
+        text = located.value if isinstance(located.value, str) else None
+        if (text, available) in self.understood:
+            return self.understood[text, available]
+        before = len(self.report.diagnostics)
+        table = self.sources.tables.scalar_types
+        known = ("all", *CATEGORIES, *(t.dtype for t in table.values()))
+        chosen: set[str] = set()
+        for word, place in words(located, self.report):
+            name = word.removeprefix("-")
+            if not known_word(
+                name, place.shifted(len(word) - len(name)), known, "dtype or category", self.report
+            ):
+                continue
+            matching = {t.name for t in table.values() if name in ("all", t.category, t.dtype)}
+            chosen = chosen - matching if word.startswith("-") else chosen | matching
+        result = frozenset(chosen & set(available))
+        if text is not None and len(self.report.diagnostics) == before:
+            self.understood[text, available] = result
+        return result
+
+    def factory(self, declared: Declared) -> tuple[str, ...] | None:
+        """Where a creation operator's dtype comes from: ``default``, ``int64``, or arguments."""
+        located = declared.fields.get("factory")
+        if located is None:
+            return None
+        for name, item in located.value.items():
+            known_word(name, item.key or item.place, ("dtype",), "key in factory", self.report)
+        value = located.value.get("dtype")
+        if value is None:
+            self.report.error(
+                located.place, 'factory has no "dtype"', expected="dtype: default, int64 or [arguments]"
+            )
+            return None
+        if kind_of(value.value) == "list":
+            return self.arguments(declared, value, ())
+        known_word(str(value.value), value.place, ("default", "int64"), "dtype of a factory", self.report)
+        return (str(value.value),)

@@ -1,0 +1,113 @@
+"""Check: the names that generated code uses itself, and what a schema may therefore not call its own.
+
+An argument is a variable of the generated functions, by its own name. Were it also the name of something else
+there, a call would fail, or compute with the wrong value. A test looks through all that is generated for
+names that are missing here.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+
+from ..model.annotations import parameter_name
+from ..model.schema import Schema
+
+#: Python's own, as far as generated code calls it.
+_BUILTIN = frozenset({
+    "Exception", "any", "bool", "complex", "enumerate", "float", "frozenset", "globals", "int", "len",
+    "object", "str", "super", "tuple",
+})  # fmt: skip
+#: What modules of generated code import, or define.
+_GLOBAL = frozenset({
+    "Absent", "Any", "F", "FREED", "Generator", "LARGE", "LazyModule", "LibraryFunction", "MISSING",
+    "NUMBERS", "Node", "Number", "SPECIAL", "SavesResults", "Sequence", "Size", "Tensor", "TensorBase",
+    "TensorMethods", "Type", "active", "any_requires_grad", "as_given", "as_view", "bind", "call", "call_",
+    "call_operator", "call_operator_", "channels_last", "check_overlap", "column_major", "contiguous",
+    "differentiable", "downcast", "explain", "grad_mode", "gradient_edge", "gradient_edges", "graph_is_kept",
+    "ints", "is_callers_only", "like", "make", "make_", "materialize", "materialize_array", "modified",
+    "next_sequence_nr", "no_gradients", "not_differentiable", "not_implemented", "one_type", "onnx",
+    "operator", "prod", "record_composite", "record_not_implemented", "return_types", "rules", "run_in_mode",
+    "run_inplace", "run_not_implemented", "run_out", "spread", "storage_of", "store", "strided_as",
+    "unpack_array", "unpack_arrays", "unpack_result", "unpack_result_array", "unpack_tensor",
+    "unpack_tensors", "upcast", "versions", "worded", "writes_freely", "written", "xp", "zero_tangent",
+})  # fmt: skip
+#: What is a variable, or a parameter, of generated functions.
+_LOCAL = frozenset({
+    "T", "args", "edges", "error", "given", "i", "keywords", "node", "o", "out", "outs", "r", "r_",
+    "requires_grad", "spare", "storage", "storage_", "t",
+})  # fmt: skip
+#: What derivative formulas are given.
+_FORMULA = frozenset({"grad", "grad_input_mask", "grads", "original_self", "result", "retain_variables"})
+#: What a Node keeps for itself in slots that begin with an underscore.
+_SLOT = frozenset({"input_metadata", "sequence_nr"})
+
+RESERVED = _BUILTIN | _GLOBAL | _LOCAL | _FORMULA | _SLOT
+#: Names that generated code counts, and those with which it begins names.
+_COUNTED = re.compile(r"(?:g|grad|grad_part|k|out|part|r|result|s|t)[0-9]+|_.*", re.S)
+#: What follows an argument's name in the names of its tangent, of its value and of the version that is saved.
+_PARTS = ("p", "t", "version")
+
+
+def is_reserved(name: str) -> bool:
+    """Whether generated code uses a name for something else than an argument."""
+    return name in RESERVED or _COUNTED.fullmatch(name) is not None
+
+
+def is_called(name: str) -> bool:
+    """Whether generated code may put this name into an expression of a declaration."""
+    return name in _BUILTIN or name in _GLOBAL or name in ("T", "node") or name.startswith("_")
+
+
+def argument_problem(name: str, schema: Schema) -> str:
+    """Why an argument of the schema cannot have its name; nothing if it can."""
+    if is_reserved(name):
+        return f'generated code uses the name "{name}" itself'
+    if name in {r.name for r in schema.returns}:
+        return "a result has the same name"
+    return _of_another(name, schema)
+
+
+def _of_another(name: str, schema: Schema) -> str:
+    """Why a name that is made of another argument's, or stands for it, cannot be an argument's."""
+    stem, _, part = name.rpartition("_")
+    if part not in _PARTS and part:
+        return _beside_self(name, schema)
+    for other in schema.arguments:
+        if other.name == stem and part and other.is_tensor_like:
+            return f'generated code uses the name "{name}" for what it keeps of "{stem}"'
+        if other.name == stem and name == parameter_name(stem):
+            return f'generated code uses the name "{name}" for "{stem}"'
+    return _beside_self(name, schema)
+
+
+def _beside_self(name: str, schema: Schema) -> str:
+    if name == "input" and schema.positional and schema.positional[0].name == "self":
+        return 'functions use the name "input" for "self"'
+    return ""
+
+
+def result_problem(name: str) -> str:
+    """Why a result cannot have its name; nothing if it can."""
+    if keyword.iskeyword(name):
+        return f'"{name}" is a word of Python\'s language'
+    # The tuple of the results has them as attributes, and the single result is called so anyway.
+    if name != "result" and is_reserved(name):
+        return f'generated code uses the name "{name}" itself'
+    return ""
+
+
+def function_problem(name: str) -> str:
+    """Why an operator cannot have the name of its function; nothing if it can."""
+    if keyword.iskeyword(name):
+        return f'"{name}" is a word of Python\'s language'
+    if name in _OF_BINDINGS:
+        return f'generated code uses the name "{name}" itself'
+    return ""
+
+
+#: What the module of functions, in which an operator's name is one of it, calls by its name.
+_OF_BINDINGS = frozenset({
+    "Any", "MISSING", "NUMBERS", "Tensor", "active", "as_given", "bool", "call", "float", "frozenset",
+    "globals", "int", "ints", "len", "make", "one_type", "return_types", "tuple", "worded",
+})  # fmt: skip

@@ -1,0 +1,1 @@
+"""Derive: what follows from the declarations without being written."""

@@ -1,0 +1,52 @@
+"""Derive: what the author of a declaration should know, though it is no mistake.
+
+An operator of whose results nothing says a derivative refuses ``backward``. Where that is not meant, it is
+better known before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..model.diagnostics import Diagnostic
+from ..model.operators import Declarations, Operator
+from .derived import Derived
+from .differentiate import Language, derivative_of
+from .graph import Underivable
+
+_EXPECTED = "an entry in derivatives.yaml; one that is a name alone says that none is meant"
+
+
+def notes(declared: Declarations, derived: Derived) -> list[Diagnostic]:
+    """The derivatives that nobody has declared and that do not follow, each with the reason, once."""
+    entries = {str(d.name) for d in declared.derivatives}
+    operators = {str(v.name): v.operator for v in derived.variants}
+    language = Language.of(declared)
+    found = []
+    for name in sorted(derived.missing - entries):
+        operator = operators[name]
+        if declared.owns(operator.place):
+            message = f"{name} has no derivative: {_reason(operator, language)}"
+            found.append(Diagnostic(operator.place, message, expected=_EXPECTED, level="note"))
+    for operator in declared.operators:
+        node = derived.nodes.get(str(operator.name))
+        if node is not None and str(operator.name) not in entries and declared.owns(operator.place):
+            for argument in _left_out(operator, {a.name for a in node.inputs}):
+                message = f'{operator.name} has no derivative for "{argument}", which may be None'
+                expected = "an entry in derivatives.yaml; non_differentiable says that none is meant"
+                found.append(Diagnostic(operator.place, message, expected=expected, level="note"))
+    return sorted(found, key=lambda n: (n.place.file, n.place.line, n.message))
+
+
+def _reason(operator: Operator, language: Language) -> str:
+    try:
+        derivative_of(operator, language)
+    except Underivable as reason:
+        return str(reason)
+    return "it is declared in place only"
+
+
+def _left_out(operator: Operator, inputs: set[str]) -> Iterator[str]:
+    for argument in operator.schema.arguments:
+        if argument.is_tensor_like and argument.type.is_optional and argument.name not in inputs:
+            yield argument.name

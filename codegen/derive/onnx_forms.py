@@ -1,0 +1,211 @@
+"""Derive: how a pointwise operator is written as ONNX, from its kernel.
+
+Of an expression each primitive is written by its ONNX form, which primitives.yaml has, and each function of
+runtime/native that it calls by the function of runtime/onnx/symbolics*.py that has the same name. What comes
+out is a Rule as ``symbolic`` gives one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ..check.names import BUILTINS
+from ..check.onnx_language import ONNX
+from ..ir.expressions import (
+    BINARY,
+    UNARY,
+    Attribute,
+    Call,
+    Conditional,
+    Constant,
+    Expr,
+    Keyword,
+    Lambda,
+    Logical,
+    Name,
+    Operation,
+    Parameter,
+    free_names,
+    replaced,
+    walk,
+)
+from ..ir.writer import write
+from ..model.operators import Formula, Kernel, Operator, Primitive, Rule
+from ..model.schema import Schema
+from ..read.functions import ABSOLUTE, Function, FunctionIndex
+
+#: The function of symbolics that has the steps of a function computed in the dtype that the operator's are.
+WIDENED = "widened"
+#: The module of symbolics whose functions cast, which is no step.
+CASTS = "symbolics"
+
+
+class NoForm(Exception):
+    """The kernel cannot be written as ONNX; the text says why."""
+
+
+def with_symbolic(operator: Operator, primitives: Mapping[str, Primitive], index: FunctionIndex) -> Operator:
+    """An operator whose entry says no symbolic, with what its kernel says; else with the reason why not."""
+    composite = any(key.startswith("Composite") for key in operator.kernels)
+    if operator.symbolic is not None or not operator.kernels or composite:
+        return operator
+    if "pointwise" not in operator.tags:
+        return replace(operator, no_symbolic="it is not pointwise")
+    try:
+        rule = derived_symbolic(operator.schema, operator.kernels, operator.opmath, primitives, index)
+    except NoForm as reason:
+        return replace(operator, no_symbolic=str(reason))
+    return replace(operator, symbolic=rule)
+
+
+def derived_symbolic(
+    schema: Schema,
+    kernels: Mapping[str, Kernel],
+    opmath: bool,
+    primitives: Mapping[str, Primitive],
+    index: FunctionIndex,
+) -> Rule:
+    """The symbolic of a pointwise operator. Raises NoForm where its kernel does not say it."""
+    kernel = next((k for k in kernels.values() if k.function is None), None) or next(iter(kernels.values()))
+    tree = kernel.formula.tree
+    if kernel.function is not None:
+        if ":" in kernel.function:
+            raise NoForm(f"the function {kernel.function} is none of tengen's")
+        tree = Call(Name(kernel.formula.text), tuple([Name(a.name) for a in schema.arguments]))
+        kernel = replace(kernel, calls={kernel.formula.text: kernel.function})
+    writer = _Writer(schema, kernel, opmath, primitives, index)
+    made = writer.chosen(tree)
+    arguments = {a.name for a in schema.arguments}
+    hidden = next((name for name in sorted({*writer.calls, ONNX}) if name in arguments), None)
+    if hidden is not None:
+        raise NoForm(f'its argument "{hidden}" hides what symbolics call by that name')
+    source = replace(kernel.formula.source, value=write(made), starts=())
+    return Rule(Formula(source, made), None, writer.calls, derived=True)
+
+
+class _Writer:
+    """Writes expressions over arrays as expressions over values of ONNX."""
+
+    def __init__(
+        self,
+        schema: Schema,
+        kernel: Kernel,
+        opmath: bool,
+        primitives: Mapping[str, Primitive],
+        index: FunctionIndex,
+    ) -> None:
+        self.kernel, self.opmath, self.primitives, self.index = kernel, opmath, primitives, index
+        self.tensors = [a.name for a in schema.arguments if a.is_tensor_like]
+        self.by_symbol = {p.symbol: p.name for p in primitives.values() if p.symbol is not None}
+        #: The functions of symbolics that are called, with where they are.
+        self.calls: dict[str, str] = {}
+        #: How many operators of ONNX round what has been written since this was 0.
+        self.steps = 0
+
+    def chosen(self, expr: Expr) -> Expr:
+        """A whole kernel, or one that numbers choose."""
+        if isinstance(expr, Conditional) and self.plain(expr.condition):
+            return Conditional(
+                self.value(expr.condition), self.chosen(expr.then), self.chosen(expr.otherwise)
+            )
+        self.steps = 0
+        made = self.value(expr)
+        return self.widened(made) if self.opmath and self.steps > 1 else made
+
+    def widened(self, made: Expr) -> Expr:
+        """The same with float16 and bfloat16 computed in float32, and rounded once."""
+        used = {n.id for n in free_names(made)}
+        names = [name for name in self.tensors if name in used]
+        function = Lambda(tuple([Parameter(n) for n in names]), made)
+        return Call(Call(self.called(WIDENED, None), (function,)), tuple([Name(n) for n in names]))
+
+    def plain(self, expr: Expr) -> bool:
+        """Whether it is about Python's values alone, or whether a tensor is None."""
+        match expr:
+            case Operation("is" | "is not", (Name(), Constant(None))):
+                return True
+            case Logical(_, operands):
+                return all(map(self.plain, operands))
+        return not any(name.id in self.tensors for name in free_names(expr))
+
+    def value(self, expr: Expr) -> Expr:
+        """A part of the kernel. Raises NoForm for what cannot be written."""
+        if self.plain(expr):
+            return self.unchanged(expr)
+        match expr:
+            case Name():
+                return expr
+            case Operation(symbol, operands) if symbol in self.by_symbol:
+                return self.primitive(self.by_symbol[symbol], operands)
+            case Conditional(condition, then, otherwise):
+                if not self.plain(condition):
+                    raise NoForm("it chooses by the values of a tensor")
+                return Conditional(self.value(condition), self.value(then), self.value(otherwise))
+            case Call(Attribute(Name("xp"), name), operands, ()) if name in self.primitives:
+                return self.primitive(name, operands)
+            case Call(Name(name), operands, keywords) if name in self.kernel.calls:
+                return self.function(name, operands, keywords)
+            case Call(Name(name), operands, ()) if name in self.primitives:  # Python's own, as abs
+                return self.primitive(name, operands)
+        raise NoForm(f'"{write(expr)}" is no expression of primitives')
+
+    def unchanged(self, expr: Expr) -> Expr:
+        """What Python computes when the model is written."""
+        for part in walk(expr):
+            match part:
+                case Call(Name(name)) if name not in BUILTINS:
+                    raise NoForm(f"{name} is called without a tensor")
+        return expr
+
+    def primitive(self, name: str, operands: Sequence[Expr]) -> Expr:
+        """A primitive of operands, by its ONNX form."""
+        form = self.primitives[name].onnx
+        if form is None:
+            raise NoForm(f"the primitive {name} has no ONNX form")
+        values = tuple([self.value(operand) for operand in operands])
+        self.calls |= form.calls
+        if form.function is not None:
+            self.steps += 1
+            function = form.function.rpartition(".")[2]
+            self.calls[function] = form.function
+            return Call(Name(function), values)
+        self.steps += sum(map(_rounds, walk(form.formula.tree)))
+        return replaced(form.formula.tree, dict(zip("xyz", values, strict=False)))
+
+    def function(self, name: str, operands: Sequence[Expr], keywords: Sequence[Keyword]) -> Expr:
+        """A function of kernels, by its namesake of symbolics."""
+        function = self.called(name, self.kernel.calls[name])
+        found = self._namesakes(name, self.kernel.calls[name])[0]
+        arity = found.arity()
+        given = tuple(k.name for k in keywords if k.name is not None)
+        problem = None if arity is None else arity.problem(len(operands), given)
+        if problem is not None:
+            raise NoForm(f"the function {name} of symbolics {problem}")
+        self.steps += found.module != CASTS
+        values = tuple([self.value(operand) for operand in operands])
+        return Call(function, values, tuple([Keyword(k.name, self.value(k.value)) for k in keywords]))
+
+    def called(self, name: str, kernel: str | None) -> Expr:
+        """A function of symbolics, noted as called."""
+        found = self._namesakes(name, kernel)
+        if not found:
+            raise NoForm(f"no function {name} of runtime/onnx/symbolics writes the kernels' {name}")
+        self.calls[name] = found[0].qualified
+        return Name(name)
+
+    def _namesakes(self, name: str, kernel: str | None) -> list[Function]:
+        """The functions of that name: tengen's for a kernel of tengen, a library's for one of a library."""
+        of_library = kernel is not None and kernel.startswith(ABSOLUTE)
+        found = self.index.functions.get(name, ())
+        return [f for f in found if f.module.startswith(ABSOLUTE) == of_library]
+
+
+def _rounds(expr: Expr) -> bool:
+    """Whether a part of an ONNX form is an operator of ONNX."""
+    match expr:
+        case Attribute(Name(module)):
+            return module == ONNX
+        case Operation(symbol):
+            return symbol in BINARY or symbol in UNARY
+    return False

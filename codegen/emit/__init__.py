@@ -1,0 +1,1 @@
+"""Emit: texts and tables to files, and files to the disk."""

@@ -1,0 +1,368 @@
+"""Render: every generated file of a set of declarations, in memory."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from ..derive.derived import derive
+from ..model.methods import AbsentMethod, Method, TypeClass
+from ..model.operators import Declarations
+from ..model.source import OutputFile
+from ..read.functions import FunctionIndex
+from ..read.libraries import Library, index
+from ..specialise.batching import BatchingWriter
+from ..specialise.bindings import BindingWriter, exported_name, groups
+from ..specialise.default_methods import VariantWriter
+from ..specialise.nodes import SUM, NodeWriter
+from ..specialise.rows import (
+    operator_row,
+    promotion_table,
+    scalar_type_rows,
+    structure_fields,
+    structures,
+    variable,
+)
+from ..specialise.rules import imports as rule_imports
+from ..specialise.rules import rows as rule_rows
+from .docs import reference
+from .json_schema import schemas
+from .page import Press, import_lines, lazy_modules
+from .scope import TENGEN, Scope, function_names
+from .stubs import StubWriter
+from .type_files import BackendFiles
+
+WORDS = "from tengen.words import MISSING, as_given, ints, worded"
+
+
+class Renderer:
+    """Makes the files. The order of the methods is that of the runtime's imports."""
+
+    def __init__(
+        self, declared: Declarations, runtime: Path, templates: Path, library: Library | None = None
+    ) -> None:
+        self.declared = declared
+        self.derived = derive(declared)
+        self.native = index(runtime, "native", library)
+        self.variadic = FunctionIndex(runtime, "variadic.py")
+        self.press = Press(templates)
+        package = TENGEN if library is None else f"{library.package}.generated"
+        self.scope = Scope(declared, self.derived, package)
+        self.groups = groups(self.scope.variants)
+        self.structures = structures(self.derived.variants)
+        others = {name: f"F.{name}" for name in function_names(groups(self.scope.others))}
+        own = {name: f"{self.scope.functions}.{name}" for name in function_names(self.groups)}
+        #: What generated code calls the function of each operator.
+        self.functions = others | own
+
+    def files(self) -> list[OutputFile]:
+        """Every file, sorted by path."""
+        return sorted(self._files(), key=lambda f: f.path)
+
+    def _files(self) -> list[OutputFile]:
+        return [
+            self.press.page("__init__.py", "init.py.jinja"),
+            *self._tables(),
+            self._nodes(),
+            self._jvps(),
+            self._batching(),
+            self._type_default(),
+            *[f for b in self.declared.backends for f in self._backend(b.name)],
+            *self._bindings(),
+            *self._modules(),
+            *self._stubs(),
+            *self._rules(),
+            *schemas(self.declared),
+            self.press.page(
+                "operators.md",
+                "operators.md.jinja",
+                groups=reference(self.groups, self.declared.derivatives),
+            ),
+        ]
+
+    # -- tables ----------------------------------------------------------------------------
+
+    def _tables(self) -> list[OutputFile]:
+        return [
+            self._scalar_types(),
+            self._promotion(),
+            self._backends(),
+            self._operators(),
+            self._places(),
+            self._return_types(),
+        ]
+
+    def _backends(self) -> OutputFile:
+        return self.press.page(
+            "backends.py",
+            "backends.py.jinja",
+            package=self.scope.package,
+            backends=self.scope.backends,
+            opens=self.scope.opens,
+        )
+
+    def _return_types(self) -> OutputFile:
+        fields = structure_fields(self.scope.variants, self.structures)
+        return self.press.page("return_types.py", "return_types.py.jinja", structures=sorted(fields.items()))
+
+    def _scalar_types(self) -> OutputFile:
+        scalars = self.declared.scalar_types
+        rows = scalar_type_rows(scalars)
+        aliases = [(variable(a), variable(s.dtype)) for s in scalars for a in s.aliases]
+        names = sorted([r["variable"] for r in rows] + [a for a, _ in aliases])
+        return self.press.page(
+            "scalar_types.py", "scalar_types.py.jinja", scalars=rows, aliases=aliases, names=names
+        )
+
+    def _promotion(self) -> OutputFile:
+        table = promotion_table(self.declared.scalar_types)
+        order = [s.dtype for s in self.declared.scalar_types]
+        rows = [(a, [table[a, b] for b in order]) for a in order]
+        return self.press.page("promotion.py", "promotion.py.jinja", order=order, table=rows)
+
+    def _operators(self) -> OutputFile:
+        variants = self.scope.variants
+        overloads = [
+            (g.called, tuple(str(v.name) for v in (*g.variants, *g.outs))) for g in self.groups.values()
+        ]
+        return self.press.page(
+            "operators.py",
+            "operators.py.jinja",
+            rows=sorted((str(v.name), operator_row(v)) for v in variants),
+            overloads=sorted(overloads),
+            methods=sorted((v.name.method, str(v.name)) for v in variants),
+            opens=self.scope.opens,
+        )
+
+    def _places(self) -> OutputFile:
+        nodes = self.scope.nodes
+        return self.press.page(
+            "places.py",
+            "places.py.jinja",
+            operators=sorted(
+                (str(v.name), v.operator.place.file, str(v.base or v.name)) for v in self.scope.variants
+            ),
+            nodes=sorted((n.name, str(n.operator.name), n.place.file) for n in nodes),
+            opens=self.scope.opens,
+        )
+
+    # -- derivatives -----------------------------------------------------------------------
+
+    def _nodes(self) -> OutputFile:
+        writer = NodeWriter(self.functions)
+        classes = [writer.node(n) for n in self.scope.nodes]
+        imports = [
+            *self.scope.function_imports,
+            "from tengen.autograd.node import Node, SavesResults",
+            "from tengen.autograd.saved_variable import FREED, unpack_result, unpack_tensor",
+            "from tengen.node_support import graph_is_kept, materialize, not_implemented, spread",
+            "from tengen.node_support import unpack_tensors",
+            "from tengen.size import Size",
+            *import_lines(writer.modules),
+        ]
+        return self.press.page(
+            "nodes.py",
+            "nodes.py.jinja",
+            summary="Every derivative's Node over Tensors: differentiable, and the same for every Type.",
+            imports=imports,
+            classes=classes,
+            method="apply_graph",
+            arrays=False,
+        )
+
+    def _jvps(self) -> OutputFile:
+        writer = NodeWriter(self.functions)
+        functions = [
+            asdict(writer.jvp(spec, self.derived.nodes.get(name))) | {"operator": name}
+            for name, spec in self.scope.jvps.items()
+        ]
+        imports = [
+            *self.scope.function_imports,
+            "from tengen.node_support import zero_tangent",
+            "from tengen.operator import operator",
+            *import_lines(writer.modules),
+        ]
+        return self.press.page(
+            "jvps.py",
+            "jvps.py.jinja",
+            functions=functions,
+            imports=imports,
+            opens=self.scope.opens,
+            sum=SUM,
+        )
+
+    def _batching(self) -> OutputFile:
+        writer = BatchingWriter(self.functions)
+        rows = writer.rows(self.scope.variants)
+        imports = [
+            *self.scope.function_imports,
+            "from tengen.func import batching_table as rules",
+            *import_lines(writer.modules),
+        ]
+        return self.press.page(
+            "batching.py",
+            "batching.py.jinja",
+            rows=rows,
+            functions=writer.made,
+            imports=imports,
+            opens=self.scope.opens,
+        )
+
+    # -- Types -----------------------------------------------------------------------------
+
+    def _type_default(self) -> OutputFile:
+        writer = VariantWriter(self.derived, self.structures, self.functions)
+        found: dict[str, Method] = {m.name: m for v in self.scope.of_type_default for m in writer.methods(v)}
+        for name in (v.name for v in self.scope.variants):
+            found.setdefault(name.method, AbsentMethod(name.method))
+        methods = [found[name] for name in sorted(found)]
+        doc = "What no backend computes itself: composites, in-place and out variants."
+        return self.press.page(
+            "type_default.py",
+            "types.py.jinja",
+            backend="any",
+            recording=False,
+            imports=[
+                *self.scope.function_imports,
+                "from tengen.autograd.edge import any_requires_grad, gradient_edge, gradient_edges",
+                "from tengen.autograd.grad_mode import grad_mode",
+                "from tengen.autograd.variable_type_utils import run_inplace, run_out",
+                *self.scope.structure_imports,
+                "from tengen.node_support import LazyModule, not_differentiable, record_composite, versions",
+                "from tengen.node_support import run_not_implemented",
+                "from tengen.operator import operator",
+                "from tengen.tensor import Tensor",
+                "from tengen.type import Absent, Type",
+                "",
+                *lazy_modules(writer.modules),
+                *self.scope.node_modules,
+            ],
+            libraries=[],
+            assignments=[],
+            classes=[TypeClass("TypeDefault", self.scope.root, tuple(methods), doc)],
+        )
+
+    def _backend(self, name: str) -> list[OutputFile]:
+        backend = next(b for b in self.declared.backends if b.name == name)
+        return BackendFiles(
+            self.declared, self.derived, backend, self.native, self.structures, self.press, self.scope
+        ).files()
+
+    # -- bindings --------------------------------------------------------------------------
+
+    def _bindings(self) -> list[OutputFile]:
+        writer = BindingWriter(self.groups, self.structures)
+        common = [*self.scope.structure_imports, "from tengen.interception import active", WORDS]
+        return [self._methods(writer, common), self._functions(writer, common)]
+
+    def _methods(self, writer: BindingWriter, common: list[str]) -> OutputFile:
+        return self.press.page(
+            "tensor_methods.py",
+            "bindings.py.jinja",
+            summary="The methods of Tensor.",
+            imports=[*common, "from tengen.tensor_base import TensorBase"],
+            bindings=sorted(writer.methods(), key=lambda b: b.name),
+            class_name="TensorMethods",
+            special=writer.special_methods(),
+            names=[],
+        )
+
+    def _functions(self, writer: BindingWriter, common: list[str]) -> OutputFile:
+        return self.press.page(
+            "functions.py",
+            "bindings.py.jinja",
+            summary="The operators as functions.",
+            imports=[
+                *common,
+                "from tengen.operator import call, make, one_type",
+                "from tengen.tensor import Tensor",
+            ],
+            bindings=sorted(writer.functions(), key=lambda b: b.name),
+            class_name="",
+            special=[],
+            names=self._top_level(),
+        )
+
+    def _top_level(self) -> list[str]:
+        """The functions of ``tengen`` itself, less those that ``tengen.variadic`` has."""
+        names = function_names(self.groups)
+        plain = {n for n in names if self.groups[n].python_module is None and not n.startswith("_")}
+        return sorted(plain if self.scope.library else plain.difference(self.variadic.functions))
+
+    def _modules(self) -> list[OutputFile]:
+        """``nn_functions.py`` and the like: functions under the names of their submodule."""
+        modules: dict[str, list[tuple[str, str]]] = {}
+        for name in function_names(self.groups):
+            group = self.groups[name]
+            if group.python_module is not None:
+                modules.setdefault(group.python_module, []).append((name, exported_name(group)))
+        return [
+            self.press.page(
+                f"{module}_functions.py",
+                "module.py.jinja",
+                summary=f"The functions of tengen.{module}.",
+                exports=sorted(exports),
+            )
+            for module, exports in sorted(modules.items())
+        ]
+
+    def _rules(self) -> list[OutputFile]:
+        """How operators are written elsewhere, for who asks: one table for each purpose."""
+        variants = self.scope.variants
+        homes = self.scope.homes(self.functions)
+        return [
+            self.press.page(
+                "symbolics.py",
+                "rules.py.jinja",
+                summary="How each operator is written as ONNX.",
+                imports=[
+                    "from tengen.onnx.builder import onnx",
+                    *rule_imports(variants, "tengen.onnx", homes),
+                ],
+                table="SYMBOLICS",
+                module="symbolics",
+                opens=self.scope.opens,
+                rows=rule_rows(variants),
+            ),
+            self.press.page(
+                "write_backs.py",
+                "rules.py.jinja",
+                summary="Of each view operator: the tensor after a write to the view, made without writing.",
+                imports=rule_imports(variants, "tengen", homes, written=True),
+                table="WRITE_BACKS",
+                module="write_backs",
+                opens=self.scope.opens,
+                rows=rule_rows(variants, written=True),
+            ),
+        ]
+
+    def _stubs(self) -> list[OutputFile]:
+        writer = StubWriter(self.groups, self.structures)
+        return [
+            self._function_stubs(writer),
+            self.press.page(
+                "tensor_methods.pyi",
+                "stubs.pyi.jinja",
+                summary="The methods of Tensor.",
+                stubs=sorted(writer.methods(), key=lambda s: s.name),
+                class_name="TensorMethods",
+                imports=self.scope.structure_imports,
+                names=[],
+            ),
+            self.press.page(
+                "return_types.pyi",
+                "return_types.pyi.jinja",
+                structures=sorted(structure_fields(self.derived.variants, self.structures).items()),
+            ),
+        ]
+
+    def _function_stubs(self, writer: StubWriter) -> OutputFile:
+        return self.press.page(
+            "functions.pyi",
+            "stubs.pyi.jinja",
+            summary="The operators as functions.",
+            stubs=sorted(writer.functions(), key=lambda s: s.name),
+            class_name="",
+            imports=self.scope.structure_imports,
+            names=self._top_level(),
+        )

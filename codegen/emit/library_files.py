@@ -1,0 +1,81 @@
+"""Render: the files of a library: what its operators, kernels and derivatives add to tengen's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..model.operators import Declarations
+from ..model.source import OutputFile, Place
+from ..read.libraries import Library
+from ..specialise.bindings import BindingWriter
+from .docs import reference
+from .files import WORDS, Renderer
+from .json_schema import schemas
+from .stubs import StubWriter
+
+
+class LibraryRenderer(Renderer):
+    """Makes the files of a library. Those of tengen are what they are, wherever it is installed."""
+
+    def __init__(
+        self,
+        declared: Declarations,
+        runtime: Path,
+        templates: Path,
+        library: Library,
+        version: str,
+    ) -> None:
+        super().__init__(declared, runtime, templates, library)
+        self.library = library
+        self.version = version
+
+    def _files(self) -> list[OutputFile]:
+        writer = BindingWriter(self.groups, self.structures)
+        common = [*self.scope.structure_imports, "from tengen.interception import active", WORDS]
+        derivatives = [d for d in self.declared.derivatives if self.declared.owns(d.place)]
+        return [
+            self.press.page("__init__.py", "init.py.jinja"),
+            self._manifest(),
+            *([self._backends()] if self.scope.backends else []),
+            self._operators(),
+            self._places(),
+            self._return_types(),
+            self._nodes(),
+            self._jvps(),
+            self._batching(),
+            self._type_default(),
+            *[f for b in self.declared.backends for f in self._backend(b.name)],
+            self._functions(writer, common),
+            self._function_stubs(StubWriter(self.groups, self.structures)),
+            *self._rules(),
+            *schemas(self.declared),
+            self.press.page("operators.md", "operators.md.jinja", groups=reference(self.groups, derivatives)),
+        ]
+
+    def _manifest(self) -> OutputFile:
+        """What the runtime looks at first."""
+        known = [b for b in self.declared.backends if b not in self.scope.backends]
+        return self.press.page(
+            "library.py",
+            "library.py.jinja",
+            name=self.library.name,
+            version=self.version,
+            folder=self.library.display,
+            backends=[b.name for b in self.scope.backends],
+            types=[(b.name, f"{self.scope.package}.{b.name.lower()}") for b in known],
+            added=sorted(self._added()),
+        )
+
+    def _added(self) -> list[tuple[str, str]]:
+        """What the library gives operators of tengen, and where it says so."""
+        owns = self.declared.owns
+        found: list[tuple[str, Place]] = [
+            (f"the derivative of {n.operator.name}", n.place)
+            for n in self.scope.nodes
+            if not n.operator.name.namespace
+        ]
+        for operator in self.declared.operators:
+            for key, kernel in operator.kernels.items():
+                if not operator.name.namespace and owns(kernel.formula.source.place):
+                    found.append((f"the kernel of {operator.name} for {key}", kernel.formula.source.place))
+        return [(what, f"{place.file}:{place.line}") for what, place in found]

@@ -1,0 +1,201 @@
+"""Specialise: the signatures that type checkers and editors see.
+
+Each overload of a function or method has its own. A list of sizes or of tensors may also be given
+loose, one int may stand for a list of fixed length, Python numbers for tensors where Python's
+operators allow it, and NumPy's words for ``dim`` and ``keepdim``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..model.annotations import annotation, default, parameter_name, return_annotation
+from ..model.derived import Variant
+from ..model.operators import Operator
+from ..model.schema import Argument
+from ..specialise.bindings import NUMPY_WORDS, Group, makes_leaf, takes_numbers
+
+#: What an annotation takes beside itself.
+_NARROWER = {"Number": frozenset({"int", "float", "bool"}), "float": frozenset({"int", "bool"})}
+_SIZES = ("int[]", "SymInt[]", "Tensor[]")
+
+
+@dataclass(frozen=True, slots=True)
+class StubParameter:
+    """A parameter of a stub."""
+
+    name: str
+    annotation: str  # "Tensor | Number"; empty for ``self``
+    optional: bool = False
+    keyword: bool = False  # keyword-only
+    loose: bool = False  # *sizes
+
+    def __str__(self) -> str:
+        name = f"*{self.name}" if self.loose else self.name
+        return f"{name}: {self.annotation}{' = ...' if self.optional else ''}" if self.annotation else name
+
+    def covers(self, other: StubParameter) -> bool:
+        """Whether it takes whatever the other one takes."""
+        same = (self.name, self.loose) == (other.name, other.loose) and self.optional >= other.optional
+        return same and _takes(self.annotation) >= _members(other.annotation)
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """One signature."""
+
+    parameters: tuple[StubParameter, ...]
+    returns: str
+
+    def __str__(self) -> str:
+        texts: list[str] = []
+        starred = False
+        for p in self.parameters:
+            if p.keyword and not starred:
+                texts.append("*")
+            starred = starred or p.keyword or p.loose
+            texts.append(str(p))
+        return f"({', '.join(texts)}) -> {self.returns}"
+
+    def covers(self, other: Overload) -> bool:
+        """Whether a checker that tries this signature before the other never comes to that."""
+        mine = [p for p in self.parameters if not p.keyword]
+        theirs = [p for p in other.parameters if not p.keyword]
+        named = {p.name: p for p in other.parameters if p.keyword}
+        pairs = [(p, theirs[i] if i < len(theirs) else None) for i, p in enumerate(mine)]
+        pairs += [(p, named.pop(p.name, None)) for p in self.parameters if p.keyword]
+        if named or len(theirs) > len(mine):
+            return False
+        return all(p.optional if q is None else p.covers(q) for p, q in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Stub:
+    """One function of a stub file: its overloads."""
+
+    name: str
+    overloads: tuple[str, ...]  # "(input: Tensor, *, out: Tensor | None = ...) -> Tensor"
+    overrides_object: bool = False  # where Python's own class has another signature: __eq__
+
+
+class StubWriter:
+    """Makes the stubs of all groups."""
+
+    def __init__(self, groups: Mapping[str, Group], structures: Mapping[str, str]) -> None:
+        self.groups = groups
+        self.structures = structures
+
+    def functions(self) -> list[Stub]:
+        """The functions of the namespace."""
+        return [s for g in self.groups.values() if (s := self._stub(g, "function"))]
+
+    def methods(self) -> list[Stub]:
+        """The methods of Tensor, and Python's special methods."""
+        made = [s for g in self.groups.values() if (s := self._stub(g, "method"))]
+        return made + [s for g in self.groups.values() for s in self._special(g)]
+
+    def _stub(self, group: Group, kind: str) -> Stub | None:
+        found: list[Overload] = []
+        outs = {str(v.base or v.name): v.operator for v in group.outs} if kind == "function" else {}
+        leaf = makes_leaf([v.operator for v in group.variants if kind in v.operator.variants])
+        for v in group.variants:
+            if kind in v.operator.variants:
+                for made in self._overloads(v, kind, outs.get(str(v.name)), leaf):
+                    if not any(f.covers(made) for f in found):
+                        found.append(made)
+        return Stub(group.function, tuple(map(str, found))) if found else None
+
+    def _overloads(self, variant: Variant, kind: str, out: Operator | None, leaf: bool) -> Iterable[Overload]:
+        operator = variant.operator
+        schema = operator.schema
+        returns = return_annotation(schema.returns, self.structures.get(str(operator.name)))
+        numbers = variant.kind != "inplace" and takes_numbers(operator)
+        numbers = numbers and sum(a.is_tensor for a in schema.arguments) > 1
+        parameters = [_parameter(a, numbers) for a in schema.arguments]
+        if kind == "method":
+            position = next(i for i, a in enumerate(schema.arguments) if a.name == "self")
+            parameters = [StubParameter("self", ""), *parameters[:position], *parameters[position + 1 :]]
+        if leaf:
+            parameters.append(StubParameter("requires_grad", "bool", optional=True, keyword=True))
+        if out is not None:
+            written = "Tensor | None" if len(out.schema.returns) == 1 else "Sequence[Tensor] | None"
+            parameters.append(StubParameter("out", written, optional=True, keyword=True))
+        for form in _with_words(tuple(parameters)):
+            yield Overload(form, returns)
+        loose = _loose(operator, parameters, kind)
+        if loose is not None:
+            yield Overload(loose, returns)
+
+    def _special(self, group: Group) -> Iterable[Stub]:
+        """Python's operators: what the second operand may be is what the overloads take."""
+        orders: dict[str, tuple[str, ...]] = {}
+        for o in group.operators:
+            if not o.name.inplace:
+                orders.update(o.operators)
+        for name, order in orders.items():
+            rest = [n for n in order if n != "self"]
+            parameters = [StubParameter("self", "")]
+            for n in rest:
+                parameters.append(StubParameter(n, self._operand(group, order.index(n))))
+            overrides = name in ("__eq__", "__ne__")
+            yield Stub(name, (str(Overload(tuple(parameters), "Tensor")),), overrides)
+
+    def _operand(self, group: Group, position: int) -> str:
+        members: dict[str, None] = {}
+        for o in group.operators:
+            taken = _parameter(o.schema.arguments[position], takes_numbers(o))
+            members |= dict.fromkeys(taken.annotation.split(" | "))
+        return " | ".join(members)
+
+
+def _parameter(argument: Argument, numbers: bool) -> StubParameter:
+    name = "input" if argument.name == "self" else parameter_name(argument.name)
+    text = annotation(argument.type, caller=True)
+    if text == "Tensor" and numbers:
+        text = "Tensor | Number"
+    if text.startswith("int | Sequence") and default(argument) == "()":
+        text += " | None"  # which is the empty list
+    return StubParameter(name, text, default(argument) is not None, argument.kwarg_only)
+
+
+def _with_words(parameters: tuple[StubParameter, ...]) -> Iterable[tuple[StubParameter, ...]]:
+    """The signatures that one gives with NumPy's words: ``dim`` may be called ``axis``.
+
+    A word for what may be left out is one parameter more; for what is required it is another signature.
+    """
+    taken = {p.name for p in parameters}
+    words = [(p, w) for p in parameters if (w := NUMPY_WORDS.get(p.name)) is not None and w not in taken]
+    more = [replace(p, name=word, keyword=True) for p, word in words if p.optional]
+    yield (*parameters, *more)
+    for p, word in words:
+        if not p.optional:
+            at = parameters.index(p)
+            named = [replace(q, keyword=True) for q in parameters[at + 1 :]]
+            yield (*parameters[:at], replace(p, name=word, keyword=True), *named, *more)
+
+
+def _loose(
+    operator: Operator, parameters: Sequence[StubParameter], kind: str
+) -> tuple[StubParameter, ...] | None:
+    """The signature in which the elements of the last list stand loose: ``x.view(2, 3)``."""
+    positional = operator.schema.positional
+    if not positional or str(positional[-1].type).rstrip("?") not in _SIZES:
+        return None
+    at = len(positional) - 1
+    if at > 1 or (at == 1 and positional[0].name != "self"):
+        return None
+    listed = next(p for p in parameters if p.name == _parameter(positional[-1], False).name)
+    element = listed.annotation.removeprefix("Sequence[").partition("]")[0]
+    loose = replace(listed, annotation=element, optional=False, loose=True)
+    given = [p for p in parameters if not p.keyword and p is not listed]
+    return (*given, loose, *[p for p in parameters if p.keyword])
+
+
+def _members(annotation: str) -> frozenset[str]:
+    return frozenset(annotation.split(" | "))
+
+
+def _takes(annotation: str) -> frozenset[str]:
+    members = _members(annotation)
+    return members.union(*(_NARROWER.get(m, frozenset()) for m in members))

@@ -1,0 +1,214 @@
+"""Render: the files of a backend: its Types, those that record, and its Nodes over arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..derive.derived import Derived
+from ..model.methods import AbsentMethod, Method, TypeClass
+from ..model.nodes import NodeClass
+from ..model.operators import Backend, Declarations, ScalarType
+from ..model.source import OutputFile
+from ..read.functions import FunctionIndex
+from ..specialise.array_nodes import ArrayWriter
+from ..specialise.array_results import assignments
+from ..specialise.hoist import ClassNode, hoist, tree
+from ..specialise.inplace import InplaceWriter
+from ..specialise.type_methods import Specialiser
+from .page import Press, import_lines, lazy_module, lazy_modules
+from .scope import Scope
+
+#: The classes that the scalar types of a category share.
+CATEGORIES = {
+    "bool": "Bool",
+    "integral": "Integral",
+    "floating": "Floating",
+    "reduced": "ReducedFloating",
+    "complex": "Complex",
+}
+
+
+class BackendFiles:
+    """Makes the files of one backend."""
+
+    def __init__(
+        self,
+        declared: Declarations,
+        derived: Derived,
+        backend: Backend,
+        native: FunctionIndex,
+        structures: dict[str, str],
+        press: Press,
+        scope: Scope,
+    ) -> None:
+        self.scope = scope
+        self.declared = declared
+        self.derived = derived
+        self.backend = backend
+        self.press = press
+        self.stem = backend.name.lower()
+        self.scalars = [s for s in declared.scalar_types if s.name in backend.scalar_types]
+        given = (derived, backend, native, structures, declared.primitives)
+        self.array_specialiser = Specialiser(*given)
+        self.nodes = self._array_nodes()
+        self.specialiser = Specialiser(*given, frozenset(n.name for n in self.nodes))
+
+    def files(self) -> list[OutputFile]:
+        """The Types, the Variable Types, and the Nodes over arrays where the backend has them."""
+        files = [self._types(recording=False), self._types(recording=True)]
+        return [*files, self._node_file(self.nodes)] if self.nodes else files
+
+    # -- Types -----------------------------------------------------------------------------
+
+    def _types(self, recording: bool) -> OutputFile:
+        top = self._class_tree(recording)
+        return self.press.page(
+            f"{self.stem}_{'variable_' if recording else ''}types.py",
+            "types.py.jinja",
+            backend=self.backend.name,
+            recording=recording,
+            imports=[
+                *self._imports(),
+                *(self._recording_imports(top) if recording else self._plain_imports()),
+            ],
+            libraries=sorted(self.specialiser.libraries.items()),
+            assignments=assignments(self.specialiser.array_results.used),
+            classes=list(_classes(top, None, recording)),
+        )
+
+    def _class_tree(self, recording: bool) -> ClassNode:
+        computed = self.specialiser.computed()
+        variants = [v for v in computed if self.scope.has_method(v, self.backend, recording)]
+        prefix = ("Variable" if recording else "") + self.backend.name
+        branches: dict[str, dict[str, dict[str, Method]]] = {}
+        for s in self.scalars:
+            leaves = branches.setdefault(f"{prefix}{CATEGORIES[s.category]}Type", {})
+            methods = leaves[f"{prefix}{s.name}Type"] = self.specialiser.methods(variants, s, recording)
+            if recording:
+                methods.update(self._inplace(s))
+        top = tree(f"{prefix}Type", branches)
+        hoist(top)
+        for v in variants:
+            general = self.specialiser.recorder(v) if recording else AbsentMethod(v.name.method)
+            if general is not None:
+                top.methods.setdefault(general.name, general)
+        return top
+
+    def _inplace(self, scalar: ScalarType) -> dict[str, Method]:
+        """The methods that write as they compute."""
+        writer = InplaceWriter(self.specialiser, self.declared.primitives)
+        variants = [v for v in self.derived.variants if self.scope.has_method(v, self.backend, True)]
+        return {m.name: m for v in variants if (m := writer.method(v, scalar)) is not None}
+
+    def _imports(self) -> list[str]:
+        return [
+            f"import {self.backend.namespace} as xp",
+            "from tengen.autograd.grad_mode import grad_mode",
+            "from tengen.autograd.inference_mode import run_in_mode",
+            "from tengen.autograd.view import as_view",
+            "from tengen.errors import explain",
+            *self.scope.structure_imports,
+            "from tengen.node_support import LARGE, LazyModule, LibraryFunction, downcast, upcast, versions",
+            "from tengen.operator import operator",
+            "from tengen.result_layout import channels_last, column_major, contiguous, like, strided_as",
+            "from tengen.tensor import Tensor",
+            *_array_class(self.backend),
+        ]
+
+    def _plain_imports(self) -> list[str]:
+        package = self.scope.package_of(self.backend)
+        return [
+            f"from {package}.type_default import TypeDefault",
+            "from tengen.type import Absent",
+            "",
+            *lazy_modules(self.specialiser.modules),
+        ]
+
+    def _recording_imports(self, top: ClassNode) -> list[str]:
+        plain = ", ".join(sorted(n.removeprefix("Variable") for n in _names(top)))
+        path = f"{self.scope.package}.{self.stem}_nodes"
+        arrays = [lazy_module("_array_nodes", path)] if self.specialiser.array_nodes else []
+        return [
+            "from tengen.autograd.edge import any_requires_grad, gradient_edge, gradient_edges",
+            "from tengen.autograd.node import next_sequence_nr",
+            "from tengen.autograd.memory_overlap import check_overlap",
+            "from tengen.autograd.variable_type_utils import store, writes_freely, written",
+            "from tengen.autograd.view import differentiable",
+            "from tengen.node_support import no_gradients, not_differentiable, record_not_implemented",
+            "from tengen.storage import storage_of",
+            f"from {self.scope.package}.{self.stem}_types import ({plain})",
+            "",
+            *lazy_modules(self.specialiser.modules),
+            *self.scope.node_modules,
+            *arrays,
+        ]
+
+    # -- Nodes over arrays -------------------------------------------------------------------
+
+    def _array_nodes(self) -> list[NodeClass]:
+        if not self.array_specialiser.arrays:
+            return []
+        kinds = ("functional", "view", "composite")
+        operators = [v.operator for v in self.derived.variants if v.kind in kinds]
+        scalar = next(s for s in self.scalars if s.category == "floating")
+        writer = ArrayWriter(operators, self.array_specialiser, scalar.name)
+        own = self.derived.alternatives.get(self.backend.name, {})
+        specs = [own.get(name, spec) for name, spec in self.derived.nodes.items()]
+        specs = [spec for spec in specs if self.scope.has_node(spec, self.backend)]
+        return [made for spec in specs if (made := writer.node(spec)) is not None]
+
+    def _node_file(self, classes: Sequence[NodeClass]) -> OutputFile:
+        libraries = sorted(self.array_specialiser.libraries.items())
+        lines = assignments(self.array_specialiser.array_results.used)
+        lines += [f'{short} = LibraryFunction("{module}", "{name}")' for short, (module, name) in libraries]
+        return self.press.page(
+            f"{self.stem}_nodes.py",
+            "nodes.py.jinja",
+            summary=f"Nodes over arrays, for the real floating-point Types of backend {self.backend.name}.",
+            imports=[
+                "from math import prod",
+                f"import {self.backend.namespace} as xp",
+                *self.scope.node_imports,
+                "from tengen.autograd.ownership import is_callers_only",
+                "from tengen.autograd.saved_variable import unpack_array, unpack_arrays, unpack_result_array",
+                "from tengen.node_support import LARGE, LibraryFunction, materialize_array, modified, spread",
+                *_array_class(self.backend),
+                *import_lines(self.array_specialiser.modules),
+                *(["", *lines] if lines else []),
+            ],
+            classes=classes,
+            method="apply",
+            arrays=True,
+        )
+
+
+def _array_class(backend: Backend) -> list[str]:
+    """Imports of the array class and of the function that makes one of a scalar."""
+    if "array_class" not in backend.capabilities:
+        return []
+    lines = []
+    for local, key in (("_array", "array_class"), ("_asarray", "as_array")):
+        module, _, name = str(backend.capabilities[key]).rpartition(".")
+        lines.append(f"from {module} import {name} as {local}")
+    return lines
+
+
+def _names(node: ClassNode) -> Iterable[str]:
+    yield node.name
+    for child in node.children:
+        yield from _names(child)
+
+
+def _classes(node: ClassNode, above: str | None, recording: bool) -> Iterable[TypeClass]:
+    """The class statements of a tree, mothers first."""
+    own = node.name.removeprefix("Variable")
+    if recording:
+        bases = (above, own) if above else (own,)
+        doc = "Records what happens to" if node.children else "The recording Type of"
+    else:
+        bases = (above,) if above else ("TypeDefault",)
+        doc = "What is the same for" if node.children else "The Type of"
+    methods = tuple(node.methods[n] for n in sorted(node.methods))
+    yield TypeClass(node.name, bases, methods, f"{doc} {own.removesuffix('Type')} tensors.")
+    for child in node.children:
+        yield from _classes(child, node.name, recording)

@@ -1,0 +1,1 @@
+"""The IR of expressions, and the two ends at which it is text."""

@@ -1,0 +1,279 @@
+"""What is declared: operators, derivatives, backends, scalar types and primitives, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir.expressions import Call, Expr, names_in
+from .schema import (
+    OperatorName,
+    Schema,
+)
+from .source import Located, Place
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """An expression of the declaration language, parsed as Python.
+
+    ``source`` gives the text and, through ``source.at(offset)``, the place of every part of the
+    ``tree``, whose names are still unresolved.
+    """
+
+    source: Located
+    tree: Expr
+
+    @property
+    def text(self) -> str:
+        return str(self.source.value)
+
+    def names(self) -> frozenset[str]:
+        return names_in(self.tree)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What a backend runs: a function of runtime/native/ by name, or an expression over arrays.
+
+    For the Composite keys it is a function of runtime/composite/, or an expression over Tensors.
+    A function is written "module.function", below tengen.native or tengen.composite; when it is a
+    library's, "@mylib.native.module.function"; and "scipy.special:erf" elsewhere.
+    """
+
+    formula: Formula
+    function: str | None = None  # for a bare name
+    calls: Mapping[str, str] = field(default_factory=dict)  # functions that an expression names
+
+
+#: What the rule of a write through a view calls the new contents of the view.
+WRITTEN = "written"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What an operator becomes elsewhere, as in ONNX: an expression, or a function by its name.
+
+    Functions are written "module.function", below the package of the rule, or as a Kernel's.
+    """
+
+    formula: Formula
+    function: str | None = None
+    calls: Mapping[str, str] = field(default_factory=dict)  # functions that an expression names
+    takes_result: bool = False  # whether the function has a last argument ``result``
+    derived: bool = False  # from a kernel, not written
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A call's arguments as written, e.g. ``[3, 4], dim=1``; ``raises`` for bad input.
+
+    ``dtypes`` are the scalar types that it is for (``... for complex``); None: those of the operator.
+    """
+
+    source: Located
+    call: Call
+    raises: str | None = None
+    dtypes: frozenset[str] | None = None
+
+
+#: A number, or nested lists of numbers.
+Nested = float | tuple["Nested", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a sample gives: its results by name, and by argument the gradients of the sum of the results.
+
+    ``tangents`` are what that sum moves by with an element of an argument, where this is another number.
+    """
+
+    sample: Sample
+    results: Mapping[str, Nested]
+    gradients: Mapping[str, Nested]
+    tangents: Mapping[str, Nested]
+
+
+@dataclass(frozen=True, slots=True)
+class Batching:
+    """How an operator is run for many examples at once; declarations/README.md has the kinds."""
+
+    #: "pointwise" | "broadcast" | "reduction" | "leading" | "loss" | "random" | "fold" | "values" |
+    #: "decompose" | "become" | "refuse" | "cases"
+    kind: str
+    tensors: tuple[str, ...]  # the arguments that are given with the examples in front
+    dims: tuple[str, ...] = ()
+    added: int = 0
+    sizes: tuple[str, ...] = ()
+    atleast_1d: bool = False  # whether tensors without dimensions count as having one, and may meet vectors
+    rank: int = 0  # of what is not folded
+    formula: Formula | None = None
+    helpers: Mapping[str, str] = field(default_factory=dict)  # "module.function" below tengen.formulas
+    text: str = ""  # why it is refused
+    cases: tuple[tuple[tuple[str, ...] | None, Batching], ...] = ()  # by the arguments that have examples
+
+
+@dataclass(frozen=True, slots=True)
+class ResultLayout:
+    """The layout of a result: "contiguous", "column_major", or one that is made from that of arguments."""
+
+    kind: str
+    arguments: tuple[str, ...] = ()
+    flag: str | None = None  # a bool argument, without which it is contiguous
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator, whichever file it came from."""
+
+    schema: Schema
+    place: Place
+    mechanism: str  # for diagnostics only
+    variants: frozenset[str] = frozenset({"function"})
+    kernels: Mapping[str, Kernel] = field(default_factory=dict)  # by dispatch key
+    tags: frozenset[str] = frozenset()
+    autogen: tuple[OperatorName, ...] = ()
+    python_module: str | None = None
+    operators: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # __mul__: (self, other)
+    promote: str | None = None  # None: the operator does no promotion
+    promoted: tuple[str, ...] = ()  # the arguments that take part
+    zero_dim: tuple[str, ...] = ()  # those of same_dtype that may be of another dtype where they are 0-d
+    numbers: str | None = None  # how numbers are converted to an integral dtype: None where they wrap
+    dtypes: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by backend
+    refuse: Mapping[str, str] = field(default_factory=dict)  # category of an operand: the error's text
+    same_dtype: tuple[str, ...] = ()  # the Tensor arguments that must have one dtype
+    result: str = "dynamic"  # "same" | "bool" | "real" | "int64" | "dynamic"
+    layout: tuple[ResultLayout | None, ...] = ()  # of each result; () for what follows from the tags
+    out: str = "cast"  # which dtypes out arguments may have: "cast", "exact", "computed" or "truth"
+    overlap: Mapping[str, str] = field(
+        default_factory=dict
+    )  # argument: what it may share with what is written, "none" or "free"
+    opmath: bool = True  # reduced floating types compute in float32
+    factory: tuple[str, ...] | None = None  # see declarations/README.md
+    domain: Mapping[str, str] = field(default_factory=dict)
+    samples: tuple[Sample, ...] = ()
+    reference: Formula | None = None
+    determined: tuple[Formula, ...] = ()  # expressions of results that are not unique themselves
+    expected: tuple[Expected, ...] = ()  # values at ties, at NaN, and where else they are a convention
+    tolerance: Mapping[str, float] = field(default_factory=dict)
+    differs: Mapping[str, str] = field(default_factory=dict)  # reasons, by ScalarType or aspect
+    saves_result: bool = False  # whether a derivative that follows from the kernel may save the result
+    symbolic: Rule | None = None  # over ONNX's operators
+    no_symbolic: str = ""  # why none follows from the kernel
+    write_back: Rule | None = None  # of a view: the tensor after a write to the view
+    doc: str = ""
+    accepted: Mapping[str, Located] = field(default_factory=dict)  # PyTorch's keys without effect here
+    batching: Batching | None = None  # what vmap does to it; None: by its parts, or example by example
+
+    @property
+    def name(self) -> OperatorName:
+        return self.schema.name
+
+    @property
+    def is_elementwise(self) -> bool:
+        """Whether its kernel may be called on parts of its operands."""
+        return not ELEMENTWISE.isdisjoint(self.tags)
+
+    @property
+    def result_kind(self) -> str:
+        """How a result's Type follows: "same", "bool", "real", "int64" or "dynamic"."""
+        if self.result != "dynamic" or "pointwise" not in self.tags:
+            return self.result
+        return _RESULT_OF_PROMOTION.get(self.promote or "", "same" if self.promote else "dynamic")
+
+
+#: The tags that say that each element of the results comes from the elements at the same place.
+ELEMENTWISE = frozenset({"pointwise", "elementwise"})
+
+
+_RESULT_OF_PROMOTION = {"always_bool": "bool", "complex_to_float": "real"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A part that formulas have in common, or that one has several times: it is computed before them."""
+
+    name: str  # by which the formulas call it
+    formula: Formula
+    users: tuple[str, ...]  # the inputs, or the results, whose formulas need it
+
+
+@dataclass(frozen=True, slots=True)
+class Derivative:
+    """An entry of derivatives.yaml, names resolved."""
+
+    name: OperatorName
+    place: Place
+    gradients: Mapping[tuple[str, ...], Formula]  # ("self",) or jointly ("self", "other")
+    jvps: Mapping[str, Formula] = field(default_factory=dict)  # by result: "result", "values"
+    non_differentiable: frozenset[str] = frozenset()
+    output_differentiability: tuple[bool, ...] | None = None
+    dispatch: Mapping[str, Derivative] = field(default_factory=dict)  # per-key alternatives
+    helpers: Mapping[str, str] = field(default_factory=dict)  # "module.function" below tengen.formulas
+    node: str | None = None  # the name that its Node shows
+    shared: tuple[Shared, ...] = ()  # of gradients; only derived entries have some
+    jvp_shared: tuple[Shared, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarType:
+    """One scalar type, from scalar_types.yaml."""
+
+    name: str  # "Float"
+    dtype: str  # "float32", the name users write
+    aliases: tuple[str, ...]  # ("float",)
+    category: str  # "bool" | "integral" | "floating" | "reduced" | "complex"
+    array: str  # numpy's name, or "ml_dtypes:bfloat16"
+    opmath: str  # the ScalarType computed in: "Float" for Half
+    real: str  # the ScalarType of abs(): "Float" for ComplexFloat
+    promotes_to: tuple[str, ...]  # its immediate superiors in the promotion lattice
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """One backend, from backends.yaml."""
+
+    name: str  # "CPU"
+    device: str  # "cpu"
+    library: str  # the module, or "module:object", that implements tengen.backend.Library for it
+    namespace: str  # the module that is ``xp`` in expressions
+    kernels: tuple[str, ...]  # modules of kernel functions
+    scalar_types: tuple[str, ...]
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    library_of: str = ""  # the library that declares it; empty for tengen's own
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """An elementwise function that kernels written as expressions may use, from primitives.yaml."""
+
+    name: str  # "arctan2", of the array namespace
+    arguments: int
+    operator: str | None = None  # the same function over Tensors: "atan2"
+    symbol: str | None = None  # the same in Python: "+", "-x"
+    helper: str | None = None  # the same of Python numbers: "module.function", below tengen.formulas
+    #: By each argument, in x, y, z and result; None where nothing flows, to a condition or from one.
+    derivative: tuple[Formula | None, ...] | None = None
+    real: bool = False  # whether these hold for real arguments only
+    out: bool = True  # whether the array namespace has it with ``out=``, as it has ufuncs
+    costly: bool = False  # whether an element takes longer to compute than to bring from memory
+    onnx: Rule | None = None  # in x, y and z, as ONNX
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """Everything that was declared, checked."""
+
+    operators: tuple[Operator, ...]
+    derivatives: tuple[Derivative, ...]
+    scalar_types: tuple[ScalarType, ...]
+    backends: tuple[Backend, ...]
+    tags: Mapping[str, str]
+    primitives: Mapping[str, Primitive] = field(default_factory=dict)
+    library: str = ""  # whose declarations they are, on top of tengen's; empty for tengen's own
+    folder: str = ""  # of the library's declarations, as places have it
+
+    def owns(self, place: Place) -> bool:
+        """Whether something is declared where code is generated for: by the library, if there is one."""
+        return place.file.startswith(self.folder)

@@ -1,0 +1,1 @@
+"""Parse: of strings schemas and formulas."""

@@ -1,0 +1,1 @@
+"""Read: of files entries and functions, with their places."""

@@ -1,0 +1,1 @@
+"""Specialise: the code of each operator for each backend and scalar type."""

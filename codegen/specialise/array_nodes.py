@@ -1,0 +1,489 @@
+"""Specialise: Nodes over arrays, for real floating-point tensors.
+
+The same formulas as in ``nodes``, with each operator replaced by its kernel: pointwise
+expressions are written out, other kernels are called. A formula that calls a helper, or an
+operator without a kernel, has no array form; its Node wraps and uses the form over Tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from ..ir.expressions import (
+    COMPARISONS,
+    Attribute,
+    Call,
+    Comprehension,
+    Conditional,
+    Constant,
+    Elements,
+    Expr,
+    Keyword,
+    Logical,
+    Name,
+    Operation,
+    Slice,
+    Subscript,
+    constant,
+    count_names,
+    dotted,
+    free_names,
+    replaced,
+)
+from ..ir.reader import read_expression
+from ..ir.writer import write
+from ..model.annotations import default_value, parameter_name
+from ..model.derived import Gradient, NodeSpec
+from ..model.nodes import Branch, NodeClass
+from ..model.operators import Operator, Primitive
+from ..model.schema import Argument, ListType
+from ..parse.formula import gradient_number, metadata_use, result_numbers, saved
+from ..read.functions import ABSOLUTE, module_path
+from .blocks import call_of, function_of
+from .kept_numbers import with_kept_numbers
+from .nodes import (
+    Rewriter,
+    condition_of,
+    edge_of,
+    gradient_statements,
+    results_used,
+    takes_tuple,
+    unpacked_once,
+)
+from .optimise import Named, inlined, shared
+from .type_methods import Specialiser, alias
+
+#: What formulas call the gradient that comes in, and what they call it when nobody else needs it.
+_GRADIENT, _SPARE = "grad", "spare"
+#: Of a real tensor, an operator with this tag is the tensor itself.
+IDENTITY_ON_REAL = "identity_on_real"
+
+
+class Unsupported(Exception):
+    """The formula has no array form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A translated subexpression, and "array" or the schema type of a plain value."""
+
+    expr: Expr
+    kind: str  # "array" | "twin" | "array[]" | "int" | "int[]" | "Scalar" | ...
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is one array; what a helper's kernel gives ("twin") is, except as a list's gradients."""
+        return self.kind in ("array", "twin")
+
+
+class ArrayWriter:
+    """Makes the NodeClasses over arrays of one backend."""
+
+    def __init__(self, operators: Iterable[Operator], specialiser: Specialiser, scalar_type: str) -> None:
+        self.specialiser = specialiser
+        self.scalar_type = scalar_type
+        self.by_function: dict[str, list[Operator]] = {}
+        for o in operators:
+            if not o.name.inplace and not o.schema.out:
+                self.by_function.setdefault(o.name.function, []).append(o)
+        #: The helpers that are, of a real number, the number itself.
+        self.identities = frozenset(
+            [p.helper for p in specialiser.weigher.primitives.values() if p.helper and self._is_identity(p)]
+        )
+
+    def _is_identity(self, primitive: Primitive) -> bool:
+        return any(IDENTITY_ON_REAL in o.tags for o in self.by_function.get(primitive.operator or "", ()))
+
+    def node(self, spec: NodeSpec) -> NodeClass | None:
+        """The class with ``apply`` over arrays; None when a formula cannot be translated."""
+        try:
+            found = [self._branch(spec, i) for i in range(len(spec.gradients))]
+        except Unsupported:
+            return None
+        common, branches = unpacked_once(spec, found)
+        names = [f"g{i}" for i in range(len(spec.inputs))]
+        returned = ", ".join(
+            f"*spread({g}, {edge_of(spec, i)})" if spec.inputs[i].is_tensor_list else g
+            for i, g in enumerate(names)
+        )
+        return NodeClass(
+            name=spec.name,
+            bases=f"{spec.module}.{spec.name}",
+            slots=(),
+            parameter="grads" if takes_tuple(spec.operator) else "grad",
+            gradients=tuple(names),
+            common=common,
+            branches=branches,
+            returned=f"({returned}{',' if len(names) == 1 else ''})",
+        )
+
+    def helper(self, qualified: str) -> Expr:
+        """A helper of formulas, for calls that no array takes part in."""
+        module, _, name = qualified.rpartition(".")
+        short = alias(module if module.startswith(ABSOLUTE) else f"formulas.{module}")
+        self.specialiser.modules[short] = module_path("tengen.formulas", module)
+        return Attribute(Name(short), name)
+
+    def _branch(self, spec: NodeSpec, number: int) -> Branch:
+        gradient = spec.gradients[number]
+        translation = _Translation(self, spec, gradient)
+        if len(gradient.inputs) > 1 and gradient.target is None:
+            value = translation.joint(gradient.formula.tree, len(gradient.inputs))
+            target = ", ".join(f"g{i}" for i in gradient.inputs)
+        else:
+            value = translation.value(gradient.formula.tree)
+            target = gradient.target or f"g{gradient.inputs[0]}"
+        several = any(spec.inputs[i].is_tensor_list for i in gradient.inputs)
+        if value.kind not in (("array[]", "twin") if several else ("array", "twin")):
+            raise Unsupported
+        arrays = translation.arrays()
+        tree = inlined(translation.statements, value.expr)
+        named, (tree,) = shared([tree], arrays)
+        numbers = _Numbers(spec, arrays, self.specialiser.closed)
+        formula = numbers.kept(tree)
+        arrays_only = None if several or ", " in target else self.specialiser.array_results.rewritten(formula)
+        last = not any("grad" in g.formula.names() for g in spec.gradients[number + 1 :])
+        return Branch(
+            condition=condition_of(spec, gradient.inputs),
+            prepare=tuple(self._unpack(spec, gradient)),
+            targets=target,
+            formula=write(arrays_only or formula),
+            gives_arrays=arrays_only is not None,
+            statements=tuple(f"{name} = {write(numbers.kept(v))}" for name, v in named),
+            small=f"{_GRADIENT}.size < LARGE",
+            blocked=tuple(self._blocked(translation, target, inlined(named, tree), last)),
+            several=several,
+        )
+
+    def _blocked(self, translation: _Translation, target: str, tree: Expr, last: bool) -> Iterable[str]:
+        """The statements that compute in blocks, if that is ever worth it.
+
+        In the last formula that needs the gradient its memory, if nobody else needs it, takes the result.
+        """
+        runner, arrays = self.specialiser.blocks(), translation.arrays()
+        given = {name.id for value in translation.names.values() for name in free_names(value.expr)}
+        used = sorted(free_names(read_expression(write(tree))), key=lambda name: name.span)  # as written
+        parameters = [name for name in dict.fromkeys(name.id for name in used) if name in given]
+        weigher = self.specialiser.weigher
+        if not (
+            runner and translation.elementwise and _GRADIENT in parameters and weigher.worth(tree, arrays)
+        ):
+            return
+        function, scratch = function_of(parameters, tree, arrays, weigher.primitives)
+        into = _SPARE if last and not translation.several else ""
+        if into:
+            yield f"{into} = {_GRADIENT} if is_callers_only({_GRADIENT}) else None"
+        call = call_of(runner, function, [Name(p) for p in parameters], into, scratch)
+        yield f"{target} = {write(call)}"
+
+    def _unpack(self, spec: NodeSpec, gradient: Gradient) -> Iterable[str]:
+        kept = saved(gradient.formula, spec.operator)
+        if kept.conditional or kept.retain_variables:
+            raise Unsupported
+        if kept.input_mask:
+            mask = ", ".join(condition_of(spec, (i,)) for i in gradient.inputs)
+            yield f"grad_input_mask = ({mask}{',' if len(gradient.inputs) == 1 else ''})"
+        yield from gradient_statements(spec, gradient.formula.tree, Rewriter({}, {}, {}), "materialize_array")
+        arguments = {a.name: a for a in spec.operator.schema.arguments}
+        for name in (*kept.tensors, *kept.values):
+            slot, local = f"node._{name}", parameter_name(name)
+            if arguments[name].type.is_tensor:
+                yield (
+                    f"{local} = {slot}._array if (storage := {slot}._storage) is None "
+                    f"or storage.version == {slot}_version else modified({slot}, {slot}_version, node)"
+                )
+            elif arguments[name].is_tensor_list:
+                yield f"{local} = unpack_arrays({slot}, {slot}_version, node)"
+            elif arguments[name].is_tensor:
+                yield f"{local} = None if {slot} is None else unpack_array({slot}, {slot}_version, node)"
+            else:
+                yield f"{local} = {slot}"
+        for name, number in results_used(spec.operator, gradient):
+            yield f"{name} = unpack_result_array(node, node._result{number}, {number})"
+
+
+class _Numbers:
+    """Takes the numbers in a Node's formula from those that the Type of its result keeps."""
+
+    def __init__(self, spec: NodeSpec, arrays: Collection[str], closed: Collection[str]) -> None:
+        arguments = spec.operator.schema.arguments
+        integers = {parameter_name(a.name) for a in arguments if a.is_tensor and a not in spec.inputs}
+        self.arrays = frozenset([Name(n) for n in set(arrays) - integers])
+        self.scalars = {parameter_name(a.name) for a in arguments if a.type.is_scalar}
+        self.closed = closed
+        self.table = None if takes_tuple(spec.operator) else dotted("node.type.numbers")
+
+    def kept(self, expr: Expr) -> Expr:
+        if self.table is None:
+            return expr
+        return with_kept_numbers(expr, self.arrays, self.scalars, self.table, self.closed)
+
+
+class _Translation:
+    """One formula's way from Tensors to arrays."""
+
+    def __init__(self, writer: ArrayWriter, spec: NodeSpec, gradient: Gradient) -> None:
+        self.writer = writer
+        self.helpers = spec.helpers
+        self.several = takes_tuple(spec.operator)
+        self.elementwise = True  # whether parts of the arrays would give parts of the gradient
+        self.statements: list[Named] = []
+        self.temporaries = 0
+        self.names: dict[str, Value] = {}
+        arguments = spec.operator.schema.arguments
+        self.metadata = {n for n, _ in saved(gradient.formula, spec.operator).metadata}
+        for n in result_numbers(spec.operator.schema.returns):
+            self.names[n] = Value(Name(n), "array")
+            self.names[f"grad_{n}"] = Value(Name(f"grad_{n}"), "array")
+        for a in arguments:
+            name = parameter_name(a.name)
+            kind = "array" if a.is_tensor else "array[]" if a.is_tensor_list else str(a.type)
+            self.names[a.name] = Value(Name(name), kind)
+        for g in spec.gradients:
+            if g.target is not None:
+                self.names[g.target] = Value(Name(g.target), "array")
+        self.names["grad"] = Value(Name("grad"), "array")
+        if self.several:
+            self.names["grads"] = Value(Name("grads"), "array[]")
+        self.names["grad_input_mask"] = Value(Name("grad_input_mask"), "bool[]")
+
+    def arrays(self) -> set[str]:
+        """The names that are arrays."""
+        return {v.expr.id for v in self.names.values() if v.is_array and isinstance(v.expr, Name)}
+
+    # -- expressions -----------------------------------------------------------------------
+
+    def value(self, expr: Expr) -> Value:
+        """The translation of an expression; Unsupported when it has none."""
+        match expr:
+            case Constant(complex()):  # gradients are complex here, though the inputs are real
+                raise Unsupported
+            case Constant(value):
+                return Value(expr, "str" if isinstance(value, str) else "Scalar")
+            case Name(name) if name in self.names:
+                return self.names[name]
+            case Operation():
+                return self._operation(expr)
+            case Conditional():
+                return self._conditional(expr)
+            case Logical(symbol, operands):
+                return Value(Logical(symbol, self._plain(operands)), "bool")
+            case Elements(_, elements):
+                return Value(Elements("tuple", self._plain(elements)), "int[]")
+            case Attribute():
+                return self._attribute(expr)
+            case Subscript():
+                return self._subscript(expr)
+            case Call(Attribute(inner, method)):
+                return self._method(inner, method, expr)
+            case Comprehension() if (use := metadata_use(expr)) is not None and use[0] in self.metadata:
+                if use[1] != "shape":
+                    raise Unsupported
+                self.elementwise = False
+                return Value(dotted(f"node._{use[0]}_shape"), "int[][]")
+            case Call(Name(function), arguments):
+                given = [self.value(a) for a in arguments]
+                if function in self.helpers and not expr.keywords:
+                    return self._helper(function, given)
+                return self.apply(function, given, self._keywords(expr.keywords))
+        raise Unsupported
+
+    def plain(self, expr: Expr) -> Expr:
+        """The translation of what must not be an array."""
+        value = self.value(expr)
+        if value.is_array:
+            raise Unsupported
+        return value.expr
+
+    def _plain(self, exprs: Iterable[Expr]) -> tuple[Expr, ...]:
+        return tuple([self.plain(e) for e in exprs])
+
+    def _helper(self, function: str, given: list[Value]) -> Value:
+        """The call of a helper: of one that arrays are given to, the kernel that has its name."""
+        if not any(v.is_array or v.kind == "array[]" for v in given):
+            if self.helpers[function] in self.writer.identities and len(given) == 1:
+                return given[0]
+            helper = self.writer.helper(self.helpers[function])
+            return Value(Call(helper, tuple([v.expr for v in given])), "helper")
+        kernel = self.writer.specialiser.kernel_named(function)
+        if kernel is None:
+            raise Unsupported
+        self.elementwise = False
+        return Value(Call(kernel, tuple(map(_whole, given))), "twin")
+
+    def _keywords(self, keywords: Iterable[Keyword]) -> dict[str, Value]:
+        return {str(k.name): self.value(k.value) for k in keywords}
+
+    def _operation(self, expr: Operation) -> Value:
+        operands = [self.value(operand) for operand in expr.operands]
+        made = Operation(expr.symbol, tuple([o.expr for o in operands]))
+        array = any([o.is_array for o in operands])
+        if array and expr.symbol == "not x":
+            raise Unsupported
+        if expr.symbol in COMPARISONS:
+            return Value(made, "array" if array else "bool")
+        return Value(made, "array" if array and len(operands) == 2 else operands[0].kind)
+
+    def _conditional(self, expr: Conditional) -> Value:
+        condition = self.plain(expr.condition)
+        before = len(self.statements)
+        a, b = self.value(expr.then), self.value(expr.otherwise)
+        if a.is_array is not b.is_array or len(self.statements) != before:
+            raise Unsupported
+        return Value(Conditional(condition, a.expr, b.expr), a.kind)
+
+    def _attribute(self, expr: Attribute) -> Value:
+        if isinstance(expr.value, Name) and expr.value.id in self.metadata:
+            self.elementwise = False
+            shape = dotted(f"node._{expr.value.id}_shape")
+            if expr.name == "shape":
+                return Value(shape, "int[]")
+            if expr.name == "ndim":
+                return Value(Call(Name("len"), (shape,)), "int")
+            raise Unsupported
+        value = self.value(expr.value)
+        made = Attribute(value.expr, expr.name)
+        if value.is_array and expr.name in ("shape", "ndim"):
+            self.elementwise = False
+            return Value(made, "int[]" if expr.name == "shape" else "int")
+        if value.is_array and expr.name == "dtype":
+            return Value(made, "array dtype")
+        raise Unsupported
+
+    def _subscript(self, expr: Subscript) -> Value:
+        number = gradient_number(expr)
+        if number is not None:
+            return Value(Name(f"grad{number}"), "array")
+        inner = self.plain(expr.value)
+        if isinstance(expr.index, Slice):
+            raise Unsupported
+        return Value(Subscript(inner, self.plain(expr.index)), "int")
+
+    def _method(self, inner: Expr, method: str, call: Call) -> Value:
+        size = method == "numel" and not call.arguments
+        if isinstance(inner, Name) and inner.id in self.metadata:
+            self.elementwise = False
+            if size:
+                return Value(Call(Name("prod"), (dotted(f"node._{inner.id}_shape"),)), "int")
+            raise Unsupported
+        value = self.value(inner)
+        if not value.is_array:
+            raise Unsupported
+        if size:
+            self.elementwise = False
+            return Value(Attribute(value.expr, "size"), "int")
+        given = [value, *(self.value(a) for a in call.arguments)]
+        return self.apply(method, given, self._keywords(call.keywords))
+
+    # -- operators -------------------------------------------------------------------------
+
+    def joint(self, expr: Expr, count: int) -> Value:
+        """The call of an operator that gives the gradients of ``count`` inputs at once."""
+        match expr:
+            case Call(Name(function), arguments, keywords):
+                given = [self.value(a) for a in arguments]
+                return self.apply(function, given, self._keywords(keywords), count)
+        raise Unsupported
+
+    def apply(self, function: str, given: list[Value], keywords: dict[str, Value], results: int = 1) -> Value:
+        """A call of an operator: its kernel in place of it."""
+        for operator in self.writer.by_function.get(function, ()):
+            if len(operator.schema.returns) != results:
+                continue
+            if IDENTITY_ON_REAL in operator.tags and len(given) == 1 and not keywords:
+                return given[0]
+            bound = self._bind(operator, given, keywords)
+            if bound is not None:
+                return self._kernel(operator, bound)
+        raise Unsupported
+
+    def _bind(
+        self, operator: Operator, given: list[Value], keywords: Mapping[str, Value]
+    ) -> dict[str, Value] | None:
+        """The values of the operator's arguments, if they fit."""
+        specialiser = self.writer.specialiser
+        kernel = specialiser.kernel(operator)
+        supported = operator.dtypes.get(specialiser.backend.name)
+        if kernel is None or (supported is not None and self.writer.scalar_type not in supported):
+            return None
+        if operator.factory is not None:
+            return None
+        arguments = operator.schema.arguments
+        if len(given) > len(operator.schema.positional):
+            return None
+        bound: dict[str, Value] = {}
+        for i, a in enumerate(arguments):
+            value = given[i] if i < len(given) else keywords.get(a.name)
+            if value is None:
+                if a.default is None:
+                    return None
+                bound[a.name] = Value(constant(default_value(a)), str(a.type))
+                continue
+            fitted = self._fit(operator, a, value)
+            if fitted is None:
+                return None
+            bound[a.name] = fitted
+        return bound if set(keywords) <= {a.name for a in arguments} else None
+
+    def _fit(self, operator: Operator, argument: Argument, value: Value) -> Value | None:
+        type_ = str(argument.type)
+        if argument.is_tensor_list or value.kind == "array[]":
+            return value if argument.is_tensor_list and value.kind == "array[]" else None
+        if type_.startswith("ScalarType"):
+            return value if value.kind == "array dtype" else None
+        if argument.is_tensor:
+            if value.expr == _NONE and type_.endswith("?"):
+                return value
+            scalar = "pointwise" in operator.tags and value.kind in ("Scalar", "int", "float", "bool")
+            return value if value.is_array or scalar else None
+        if value.is_array:
+            return None
+        if value.kind == "helper":
+            return value
+        plain = type_.rstrip("?")
+        if plain.endswith("]"):
+            if value.kind.rstrip("?").endswith("]") or value.expr == _NONE:
+                return value
+            single = isinstance(argument.type, ListType) or "[" in plain
+            return (
+                Value(Elements("tuple", (value.expr,)), plain)
+                if single and value.kind in ("int", "Scalar")
+                else None
+            )
+        return None if value.kind.endswith("]") else value
+
+    def _kernel(self, operator: Operator, bound: Mapping[str, Value]) -> Value:
+        specialiser = self.writer.specialiser
+        kernel = specialiser.kernel(operator)
+        assert kernel is not None
+        self.elementwise = self.elementwise and operator.is_elementwise
+        if kernel.function is not None:
+            given = tuple([_whole(bound[a.name]) for a in operator.schema.arguments])
+            many = operator.schema.returns[0].type.is_tensor_list
+            call = Call(specialiser._function(kernel.function), given)
+            return Value(call, "array[]" if many else "array")
+        counts = count_names([kernel.formula.tree])
+        names: dict[str, Expr] = {}
+        for name, value in bound.items():
+            atomic = isinstance(value.expr, Name) or not value.is_array
+            expr = value.expr if "pointwise" in operator.tags else _whole(value)
+            names[name] = expr if atomic or counts.get(name, 0) < 2 else self._temporary(expr)
+        names.update({n: specialiser._function(q) for n, q in kernel.calls.items()})
+        return Value(replaced(kernel.formula.tree, names), "array")
+
+    def _temporary(self, expr: Expr) -> Expr:
+        name = f"t{self.temporaries}"
+        self.temporaries += 1
+        self.statements.append((name, expr))
+        return Name(name)
+
+
+_NONE = Constant(None)
+
+
+def _whole(value: Value) -> Expr:
+    """A kernel's argument: NumPy makes scalars of what it computes from 0-d arrays."""
+    if value.is_array and not isinstance(value.expr, Name):
+        return Call(Name("_asarray"), (value.expr,))
+    return value.expr

@@ -1,0 +1,110 @@
+"""Specialise: which computations over arrays are worth being done in blocks.
+
+A backend with the capability ``blocks`` has a function that calls an elementwise function on one
+cache-sized block of large operands after the other, in threads. It is worth that when the elements would
+pass through memory more than once, or when they cost more to compute than to move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..ir.expressions import (
+    BINARY,
+    Attribute,
+    Call,
+    Conditional,
+    Constant,
+    Expr,
+    Keyword,
+    Lambda,
+    Name,
+    Operation,
+    Parameter,
+    names_in,
+)
+from ..model.operators import Primitive
+from .optimise import OUT, has_array, scratched
+
+#: The passes over the operands from which a computation is worth it.
+WORTH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Weigher:
+    """Says how often an expression over arrays passes over them."""
+
+    primitives: Mapping[str, Primitive]
+
+    def closed(self) -> frozenset[str]:
+        """The functions that give, of one array, another of its type, or that may be given a number for one.
+
+        Powers are not among them: it is exponents that are numbers for which they are computed in short ways.
+        """
+        kept = []
+        for p in self.primitives.values():
+            numeric = p.derivative is not None and None not in p.derivative and p.symbol != "**"
+            if numeric and (p.arguments == 2 or (p.arguments == 1 and not p.real)):
+                kept.append(p.name)
+        return frozenset(kept)
+
+    def worth(self, expr: Expr, arrays: Collection[str]) -> bool:
+        """Whether the expression, in which these names are arrays, is worth being computed in blocks."""
+        return self.passes(expr, arrays) >= WORTH
+
+    def passes(self, expr: Expr, arrays: Collection[str]) -> int:
+        """The passes; of a choice those of the shorter way. What takes long to compute counts for two."""
+        if isinstance(expr, Conditional):
+            return min(self.passes(expr.then, arrays), self.passes(expr.otherwise, arrays))
+        parts = sum([self.passes(part, arrays) for part in expr.parts])
+        if not has_array(expr, arrays):
+            return 0
+        match expr:
+            case Call(function):
+                return self._of(function) + parts
+            case Operation(symbol):
+                return (2 if symbol in BINARY and self._costly(symbol) else 1) + parts
+        return parts
+
+    def _of(self, function: Expr) -> int:
+        """The passes of a function: of one that is no primitive it is not known, and several are likely."""
+        match function:
+            case Attribute(Name("xp"), name) if name in self.primitives:
+                return 2 if self.primitives[name].costly else 1
+        return WORTH
+
+    def _costly(self, symbol: str) -> bool:
+        """Whether an operator of Python takes long to compute."""
+        return any([p.costly and p.symbol == symbol for p in self.primitives.values()])
+
+
+def function_of(
+    parameters: Sequence[str], expr: Expr, arrays: Collection[str], primitives: Mapping[str, Primitive]
+) -> tuple[Expr, int | None]:
+    """A function that computes the expression, and how many scratch arrays it takes.
+
+    None instead of a number: it does not write into what it is given.
+
+    What one function computes of exactly these parameters is that function: ``xp.exp``.
+    """
+    computed, scratch = scratched(expr, arrays, primitives)
+    count: int | None = len(scratch)
+    if OUT in names_in(computed):
+        parameters = [*parameters, OUT, *scratch]
+    else:
+        computed, count = expr, None
+    if isinstance(computed, Call):
+        given = [*computed.arguments, *[k.value for k in computed.keywords]]
+        if given == [Name(p) for p in parameters]:
+            return computed.function, count
+    return Lambda(tuple([Parameter(p) for p in parameters]), computed), count
+
+
+def call_of(
+    runner: Expr, function: Expr, given: Sequence[Expr], into: str = "", scratch: int | None = None
+) -> Expr:
+    """The call that runs a function on blocks of operands."""
+    keywords = [Keyword("into", Name(into))] if into else []
+    keywords += [] if scratch is None else [Keyword("scratch", Constant(scratch))]
+    return Call(runner, (function, *given), tuple(keywords))

@@ -1,0 +1,201 @@
+"""Specialise: the methods that are the same for every backend.
+
+Composites call other operators; in-place and out variants run their functional operator and
+write its result. They live in TypeDefault, the mother of all Types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from ..check.names import TENSOR_BUILTINS
+from ..derive.derived import Derived
+from ..ir.expressions import Attribute, Call, Expr, Name, dotted, replaced
+from ..ir.writer import write
+from ..model.annotations import default, parameter_name, return_annotation
+from ..model.derived import Variant
+from ..model.methods import CallMethod
+from ..model.operators import Kernel, Operator
+from ..read.functions import ABSOLUTE, module_path
+from .type_methods import alias, edges, plain_arguments, refused, signature
+
+
+class VariantWriter:
+    """Makes the methods of TypeDefault."""
+
+    def __init__(self, derived: Derived, structures: Mapping[str, str], functions: Mapping[str, str]) -> None:
+        self.derived = derived
+        self.structures = structures
+        self.functions = functions
+        self.modules: dict[str, str] = {}
+        self.by_name = {str(v.name): v.operator for v in derived.variants}
+
+    def methods(self, variant: Variant) -> Iterable[CallMethod]:
+        """The variant's method in TypeDefault, if it belongs there."""
+        match variant.kind:
+            case "inplace":
+                yield self._inplace(variant)
+            case "out":
+                yield self._out(variant)
+            case "composite":
+                yield self._implicit(variant)
+            case "functional" | "view" if "CompositeExplicitAutograd" in variant.operator.kernels:
+                yield self._explicit(variant)
+
+    def _method(self, variant: Variant, call: str, extra: str = "") -> CallMethod:
+        operator = variant.operator
+        return CallMethod(
+            name=variant.name.method,
+            operator=str(variant.name),
+            signature=signature(operator) + extra,
+            returns=return_annotation(operator.schema.returns, self.structures.get(str(variant.name))),
+            call=call,
+        )
+
+    def _inplace(self, variant: Variant) -> CallMethod:
+        base = self.by_name[str(variant.base)]
+        names = [parameter_name(a.name) for a in variant.operator.schema.arguments]
+        if base.out == "computed":
+            names = ["self.dtype if dtype is None else dtype" if n == "dtype" else n for n in names]
+        rest = ", ".join(names[1:]) + ("," if len(names) == 2 else "")
+        node = self.derived.nodes.get(str(base.name))
+        # What a composite is made of may save anything.
+        saves_self = "CompositeImplicitAutograd" in base.kernels or (
+            node is not None and any(s.source == names[0] and s.what == "tensor" for s in node.saved)
+        )
+        functional = f'operator("{base.name}").proceed'
+        own = self.derived.nodes.get(str(variant.name))
+        direct = _needs_no_promotion(base)
+        if direct is not None:
+            functional = f"T.{base.name.method} if {direct} else {functional}"
+        if own is not None:
+            functional = self._recorded(variant.operator, functional)
+            saves_self = any(s.source == names[0] and s.what == "tensor" for s in own.saved)
+        given = f'"{variant.name.called}", {names[0]}, {functional}, ({rest}), {saves_self}'
+        constant = ", constant=True" if own is None and base.result_kind in ("bool", "int64") else ""
+        call = f"run_inplace({given}{_exact_in_place(base)}{_overlap(variant.operator)}{constant})"
+        return self._method(variant, call)
+
+    def _recorded(self, operator: Operator, functional: str) -> str:
+        """The functional operator, recorded as the in-place one's Node: its result has a derivative there."""
+        names = ", ".join(parameter_name(a.name) for a in operator.schema.arguments)
+        written = f"({functional})({names}).to(T.scalar_type)"
+        return f"lambda {names}: record_composite(lambda: {written}, {self._recorder(operator)})"
+
+    def _out(self, variant: Variant) -> CallMethod:
+        base = self.by_name[str(variant.base)]
+        many = len(base.schema.returns) > 1
+        given: list[str] = []
+        kept = {a.name for a in plain_arguments(variant.operator)}
+        for a in base.schema.arguments:
+            if a.name in kept:
+                given.append(parameter_name(a.name))
+            else:
+                given.append(
+                    {"ScalarType?": "out.dtype", "Device?": "out.device"}.get(
+                        str(a.type), default(a) or "None"
+                    )
+                )
+        if base.out == "computed":
+            given = ["out.dtype if dtype is None else dtype" if n == "dtype" else n for n in given]
+        outs = "tuple(out)" if many else "(out,)"
+        arguments = ", ".join(given) + ("," if len(given) == 1 else "")
+        call = f'run_out("{variant.name.called}", operator("{base.name}").proceed, ({arguments}), {outs}'
+        call += (
+            {"exact": ", exact=True", "truth": ", truth=True"}.get(base.out, "")
+            + _overlap(variant.operator)
+            + ")"
+        )
+        call += "" if many else "[0]"
+        extra = ", out: Sequence[Tensor]" if many else ", out: Tensor"
+        method = self._method(variant, call, extra)
+        return method if method.signature[0] != "," else _without_comma(method)
+
+    def _implicit(self, variant: Variant) -> CallMethod:
+        """A composite whose derivative is that of its parts."""
+        operator = variant.operator
+        call = self._call(operator, operator.kernels["CompositeImplicitAutograd"])
+        structure = self.structures.get(str(operator.name))
+        return self._method(variant, call if structure is None else f"{structure}({call})")
+
+    def _explicit(self, variant: Variant) -> CallMethod:
+        """A composite that has a derivative of its own, and is recorded as one Node."""
+        operator = variant.operator
+        call = self._call(operator, operator.kernels["CompositeExplicitAutograd"])
+        method = self._method(variant, call)
+        if str(operator.name) in self.derived.missing:
+            inputs = edges(a for a in operator.schema.arguments if a.is_tensor_like)
+            call = f'run_not_implemented("{operator.name}", lambda: {call}, lambda: {inputs})'
+            return replace(method, call=call)
+        node = self.derived.nodes.get(str(operator.name))
+        call = f"record_composite(lambda: {call}, {self._recorder(operator)})"
+        return replace(method, call=call, refused=() if node is None else refused(node))
+
+    def _call(self, operator: Operator, kernel: Kernel) -> str:
+        arguments = operator.schema.arguments
+        if kernel.function is not None:
+            given = tuple([Name(parameter_name(a.name)) for a in arguments])
+            return write(Call(self._function(kernel.function), given))
+        names: dict[str, Expr] = {a.name: Name(parameter_name(a.name)) for a in arguments}
+        for n in kernel.formula.names() - set(names):
+            if n in kernel.calls:
+                names[n] = self._function(kernel.calls[n])
+            elif n not in TENSOR_BUILTINS and n in self.functions:
+                names[n] = dotted(self.functions[n])
+        return write(replaced(kernel.formula.tree, names))
+
+    def _function(self, qualified: str) -> Expr:
+        module, _, name = qualified.rpartition(".")
+        short = alias(module if module.startswith(ABSOLUTE) else f"composite.{module}")
+        self.modules[short] = module_path("tengen.composite", module)
+        return Attribute(Name(short), name)
+
+    def _recorder(self, operator: Operator) -> str:
+        """What records an explicit composite as one Node, or None."""
+        node = self.derived.nodes.get(str(operator.name))
+        if node is None:
+            return "None"
+        inputs = ", ".join(parameter_name(a.name) for a in node.inputs)
+        saved = ", ".join(
+            f'"{s.slot}": ("{s.what}", {parameter_name(s.source) if s.what != "result" else s.index})'
+            for s in node.saved
+        )
+        return f"{node.module}.{node.name}, ({inputs},), {{{saved}}}, {node.outputs}"
+
+
+def _needs_no_promotion(operator: Operator) -> str | None:
+    """The test that the other operands of a pointwise operator are of the first one's Type."""
+    if "pointwise" not in operator.tags or not operator.promote or operator.promote == "int_to_float":
+        return None
+    tests = []
+    for a in operator.schema.arguments[1:]:
+        name = parameter_name(a.name)
+        match str(a.type):
+            case "Tensor":
+                tests.append(f"{name}._type is T")
+            case "Scalar" if a.name in operator.promoted:
+                tests.append(f"{name}.__class__ in T.weak")
+            case _ if a.name in operator.promoted:
+                return None
+    return " and ".join(tests) or None
+
+
+def _exact_in_place(base: Operator) -> str:
+    """What says that a result must have the dtype of the tensor that it is written into.
+
+    Elsewhere the kind of promotion, with that tensor, gives a dtype that goes into it, or is an error.
+    """
+    exact = base.out == "computed" or base.promote == "complex_to_float"
+    return ", exact=True" if exact else ""
+
+
+def _overlap(operator: Operator) -> str:
+    """What arguments may share with what is written, by number."""
+    words = operator.overlap
+    rules = {i: words[a.name] for i, a in enumerate(operator.schema.arguments) if a.name in words}
+    return f", overlap={rules}".replace("'", '"') if rules else ""
+
+
+def _without_comma(method: CallMethod) -> CallMethod:
+    return replace(method, signature=method.signature.removeprefix(", "))

@@ -1,0 +1,59 @@
+"""Hoist: methods that most sisters share move up to their mother.
+
+The classes of a backend form a tree: CPUFloatType and CPUDoubleType below CPUFloatingType,
+below CPUType. A method stays as low as it must and goes as high as it can.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..model.methods import AbsentMethod, Method
+
+
+@dataclass(slots=True)
+class ClassNode:
+    """A class of the tree; leaves are the classes of one scalar type."""
+
+    name: str
+    children: list[ClassNode] = field(default_factory=list)
+    methods: dict[str, Method] = field(default_factory=dict)
+
+
+def hoist(node: ClassNode) -> None:
+    """Move what most children have alike into ``node``, from the leaves up.
+
+    A child that has another text keeps it, and overrides; one that lacks the method says so.
+    """
+    for child in node.children:
+        hoist(child)
+    names = dict.fromkeys(name for child in node.children for name in child.methods)
+    for name in names:
+        texts = Counter(child.methods[name] for child in node.children if name in child.methods)
+        method, count = texts.most_common(1)[0]
+        if isinstance(method, AbsentMethod) or count < 2:
+            continue
+        node.methods[name] = method
+        for child in node.children:
+            own = child.methods.get(name)
+            if own == method:
+                del child.methods[name]
+            elif own is None:
+                child.methods[name] = AbsentMethod(name)
+
+
+def tree(root: str, branches: Mapping[str, Mapping[str, dict[str, Method]]]) -> ClassNode:
+    """The class tree of a backend: root, then categories, then leaves with their methods.
+
+    A category with one scalar type only is that leaf.
+    """
+    top = ClassNode(root)
+    for category, leaves in branches.items():
+        made = [ClassNode(name, [], dict(methods)) for name, methods in leaves.items()]
+        if len(made) == 1:
+            top.children.append(made[0])
+        else:
+            top.children.append(ClassNode(category, made))
+    return top

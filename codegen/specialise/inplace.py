@@ -1,0 +1,110 @@
+"""Specialise: in-place variants that write as they compute.
+
+The general form, in TypeDefault, computes the functional operator and copies its result. Where nothing is
+recorded, no conversion is needed and the kernel is an expression of ufuncs, the last of these writes
+into ``self`` at once; any other result of a pointwise kernel is copied without ceremony. Whatever
+does not fit, or fails, is left to the general form, which says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from ..ir.expressions import Attribute, Call, Conditional, Expr, Keyword, Name
+from ..ir.writer import write
+from ..model.annotations import parameter_name
+from ..model.derived import Variant
+from ..model.methods import StoreMethod, WriteMethod
+from ..model.operators import Formula, Operator, Primitive, ScalarType
+from .type_methods import FLAT, Specialiser, signature
+from .ufuncs import Ufuncs
+
+
+class InplaceWriter:
+    """Makes the in-place methods of one backend's recording classes."""
+
+    def __init__(self, specialiser: Specialiser, primitives: Mapping[str, Primitive]) -> None:
+        self.specialiser = specialiser
+        self.ufuncs = Ufuncs(primitives)
+        self.by_name = {str(v.name): v.operator for v in specialiser.derived.variants}
+
+    def method(self, variant: Variant, scalar: ScalarType) -> StoreMethod | None:
+        """The method of the class of a scalar type; None where only the general form will do."""
+        if (
+            not self.specialiser.arrays
+            or scalar.category != FLAT
+            or variant.kind != "inplace"
+            or not variant.exposed
+        ):
+            return None
+        base = self.by_name[str(variant.base)]
+        kernel = self.specialiser.kernel(base)
+        if kernel is None or not self.specialiser.supports(base, scalar):
+            return None
+        if (kernel.function is not None and "pointwise" not in base.tags) or "none" in base.overlap.values():
+            return None
+        condition = _condition(variant.operator)
+        if condition is None:
+            return None
+        same = kernel.function is None and base.result_kind == "same"
+        written = self._written(kernel.formula.tree) if same else None
+        if written is not None:
+            kernel = replace(kernel, formula=Formula(kernel.formula.source, written))
+        locals_, call = self.specialiser.computation(base, kernel)
+        names = ", ".join(parameter_name(a.name) for a in variant.operator.schema.arguments)
+        made = StoreMethod if written is None else WriteMethod
+        return made(
+            name=variant.name.method,
+            operator=str(variant.name),
+            signature=signature(variant.operator),
+            returns="Tensor",
+            call=write(call),
+            locals=tuple([(name, write(value)) for name, value in locals_]),
+            condition=condition,
+            sharing=tuple(_sharing(variant.operator)),
+            general=f"super().{variant.name.method}({names})",
+        )
+
+    def _written(self, expr: Expr) -> Expr | None:
+        """The expression with its last operation writing into ``self``; None where that cannot be."""
+        if isinstance(expr, Conditional):
+            then, otherwise = self._written(expr.then), self._written(expr.otherwise)
+            return None if then is None or otherwise is None else Conditional(expr.condition, then, otherwise)
+        found = self.ufuncs.last(expr)
+        if found is None or not found[0].out:
+            return None
+        primitive, operands = found
+        return Call(Attribute(Name("xp"), primitive.name), operands, (Keyword("out", Name("self")),))
+
+
+def _sharing(operator: Operator) -> Iterator[tuple[str, str]]:
+    """The operands that may not share a part of the memory written, with the test that they share it."""
+    for a in operator.schema.arguments[1:]:
+        if a.is_tensor and a.name not in operator.overlap:
+            name = parameter_name(a.name)
+            there = f"{name} is not None and " if a.type.is_optional else ""
+            test = f"{name}._storage is storage_ and {name} is not self"
+            near = f"T.backend.lib.may_share_memory(self._array, {name}._array)"
+            yield name, f"{there}{test} and {near}"
+
+
+def _condition(operator: Operator) -> str | None:
+    """The test that no argument needs a conversion or a gradient; None where that is more than a test."""
+    tests: list[str] = []
+    for a in operator.schema.arguments[1:]:
+        name = parameter_name(a.name)
+        agree = a.name in operator.promoted or a.name in operator.same_dtype
+        test = None
+        match str(a.type):
+            case "Tensor" | "Tensor?":
+                same = f"{name}._type is T and " if agree else ""
+                test = f"{same}not ({name}._requires_grad and grad_mode.enabled)"
+            case "Scalar" | "Scalar?" if agree:
+                test = f"{name}.__class__ in T.weak"
+            case "Scalar" | "Scalar?" | "int" | "float" | "bool" | "int?" | "float?" | "str" | "str?":
+                continue
+            case _:
+                return None
+        tests.append(f"({name} is None or {test})" if a.type.is_optional else test)
+    return " and ".join(tests)

@@ -1,0 +1,382 @@
+"""Specialise: the texts of Nodes over Tensors, and of forward-mode functions.
+
+A formula's tree is rewritten: the names of arguments and results become what the Node has
+saved, helpers and declared functions become imports. The form over arrays is made of the same
+formulas by ``array_nodes``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ..check.names import TENSOR_BUILTINS
+from ..ir.expressions import (
+    Attribute,
+    Call,
+    Comprehension,
+    Constant,
+    Expr,
+    Name,
+    Operation,
+    bound_by,
+    breadth_first,
+    dotted,
+    mapped,
+    replaced,
+)
+from ..ir.reader import read_expression
+from ..ir.writer import write
+from ..model.annotations import parameter_name
+from ..model.derived import Gradient, JvpSpec, NodeSpec, Saved
+from ..model.nodes import Branch, JvpFunction, NodeClass
+from ..model.operators import Operator
+from ..model.schema import Argument
+from ..parse.formula import ORIGINAL_SELF, gradient_number, metadata_use, result_numbers, saved
+from ..read.functions import module_path
+from .tangents import Conjugates, conj, real, shared_calls, terms
+from .type_methods import alias
+
+#: Metadata of a tensor, from what the Node keeps of it.
+_REBUILT = {
+    "shape": "Size({}_shape)",
+    "ndim": "len({}_shape)",
+    "dim": "len({}_shape)",
+    "numel": "Size({}_shape).numel()",
+    "dtype": "{}_type.scalar_type",
+    "device": "{}_type.backend.device",
+    "is_complex": "{}_type.scalar_type.is_complex",
+    "is_floating_point": "{}_type.scalar_type.is_floating_point",
+    "stride": "{}_stride",
+    "storage_offset": "{}_storage_offset",
+}
+_REBUILT_EACH = {
+    "shape": "{}_shape",
+    "ndim": "[len(s) for s in {}_shape]",
+    "dtype": "[t.scalar_type for t in {}_type]",
+    "numel": "[Size(s).numel() for s in {}_shape]",
+}
+
+
+def edge_of(node: NodeSpec, position: int) -> str:
+    """The expression of the edge, or the slice of edges, of an input."""
+    before = [i for i in range(position) if node.inputs[i].is_tensor_list]
+    after = len(node.inputs) - position - 1
+    if node.inputs[position].is_tensor_list:
+        stop = f"len(edges) - {after}" if after else ""
+        return f"edges[{position or ''}:{stop}]"
+    return f"edges[{position - len(node.inputs)}]" if before else f"edges[{position}]"
+
+
+def condition_of(node: NodeSpec, positions: Iterable[int]) -> str:
+    """Whether any of the inputs wants its gradient."""
+    parts = []
+    for p in positions:
+        edge = edge_of(node, p)
+        parts.append(f"any({edge})" if node.inputs[p].is_tensor_list else f"{edge} is not None")
+    return " or ".join(parts)
+
+
+def unpacked_once(
+    node: NodeSpec, branches: Sequence[Branch]
+) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], tuple[Branch, ...]]:
+    """What several branches unpack, by the condition that one of them runs; and the branches without that.
+
+    A hook that unpacks is called once for each saved value, as in PyTorch.
+    """
+    users: dict[str, list[int]] = {}
+    for number, branch in enumerate(branches):
+        for statement in branch.prepare:
+            users.setdefault(statement, []).append(number)
+    common: dict[str, tuple[str, ...]] = {}
+    for statement, numbers in users.items():
+        if len(numbers) > 1:
+            positions = sorted({i for n in numbers for i in node.gradients[n].inputs})
+            condition = condition_of(node, positions) if len(positions) < len(node.inputs) else ""
+            common[condition] = (*common.get(condition, ()), statement)
+    left = [replace(b, prepare=tuple(s for s in b.prepare if len(users[s]) == 1)) for b in branches]
+    return tuple(common.items()), tuple(left)
+
+
+class Rewriter:
+    """Rewrites a formula's names; what it meets is noted for the imports."""
+
+    def __init__(
+        self, helpers: Mapping[str, str], functions: Mapping[str, str], metadata: Mapping[str, str]
+    ) -> None:
+        self.helpers = helpers
+        self.functions = functions  # of operators, by name: what generated code calls each, "F.exp"
+        self.metadata = metadata  # names saved only as metadata -> their slot's stem
+        self.known: set[str] = set()
+        self.used_helpers: set[str] = set()
+
+    def rewritten(self, expr: Expr, bound: frozenset[str] = frozenset()) -> Expr:
+        """The expression; ``bound`` are the names of the comprehensions and lambdas around it."""
+        use = metadata_use(expr)
+        if use is not None and use[0] in self.metadata:
+            texts = _REBUILT_EACH if isinstance(expr, Comprehension) else _REBUILT
+            return read_expression(texts[use[1]].format(self.metadata[use[0]]))
+        number = gradient_number(expr)
+        if number is not None:
+            return Name(f"grad{number}")
+        match expr:
+            case Call(Name("wrap_opt_if"), (tensor, _)):  # None where it was not kept
+                return self.rewritten(tensor, bound)
+            case Name(name):
+                return expr if name in bound else self.name(expr)
+        inner = bound | bound_by(expr)
+        return mapped(expr, lambda part: self.rewritten(part, inner))
+
+    def name(self, expr: Name) -> Expr:
+        """What generated code has for a name that the formula does not bind itself."""
+        name = "self" if expr.id == ORIGINAL_SELF else expr.id
+        if name in self.known:
+            return Name(parameter_name(name))
+        if name in self.helpers:
+            module, _, function = self.helpers[name].rpartition(".")
+            self.used_helpers.add(module)
+            return Attribute(Name(alias(module)), function)
+        if name in TENSOR_BUILTINS:  # not the declared function of that name
+            return expr
+        return dotted(self.functions[name]) if name in self.functions else expr
+
+
+class NodeWriter:
+    """Makes the NodeClasses over Tensors, and the forward-mode functions."""
+
+    def __init__(self, functions: Mapping[str, str]) -> None:
+        self.functions = functions
+        self.modules: dict[str, str] = {}
+
+    # -- Nodes -----------------------------------------------------------------------------
+
+    def node(self, spec: NodeSpec) -> NodeClass:
+        """The class that applies the formulas to Tensors."""
+        common, branches = unpacked_once(spec, [self._branch(spec, g) for g in spec.gradients])
+        slots = [s for saved in spec.saved for s in slots_of(saved)]
+        slots += ["num_inputs"] if number_of_gradients(spec.operator) is None else []
+        results = any(s.what == "result" for s in spec.saved)
+        released = tuple(s.slot for s in spec.saved if s.what in ("tensor", "tensors", "result"))
+        names = [f"g{i}" for i in range(len(spec.inputs))]
+        returned = ", ".join(
+            f"*spread(g{i}, {edge_of(spec, i)})" if a.is_tensor_list else f"g{i}"
+            for i, a in enumerate(spec.inputs)
+        )
+        return NodeClass(
+            name=spec.name,
+            bases="SavesResults" if results else "Node",
+            slots=tuple(sorted(slots)),
+            parameter="grads" if takes_tuple(spec.operator) else "grad",
+            gradients=tuple(names),
+            common=common,
+            branches=branches,
+            returned=f"({returned}{',' if len(names) == 1 else ''})",
+            released=released,
+            shown=spec.shown,
+            num_inputs=number_of_gradients(spec.operator),
+            constants=spec.constants,
+            doc=f"{spec.operator.schema}",
+        )
+
+    def _branch(self, spec: NodeSpec, gradient: Gradient) -> Branch:
+        kept = saved(gradient.formula, spec.operator)
+        rewriter = Rewriter(spec.helpers, self.functions, {n: f"node._{n}" for n, _ in kept.metadata})
+        prepare = list(self._unpack(spec, gradient, rewriter))
+        tree = rewriter.rewritten(gradient.formula.tree)
+        self._import(rewriter.used_helpers)
+        return Branch(
+            condition=condition_of(spec, gradient.inputs),
+            prepare=tuple(prepare),
+            targets=gradient.target or ", ".join(f"g{i}" for i in gradient.inputs),
+            formula=write(tree),
+        )
+
+    def _import(self, modules: Iterable[str]) -> None:
+        for module in modules:
+            self.modules[alias(module)] = module_path("tengen.formulas", module)
+
+    def _unpack(self, spec: NodeSpec, gradient: Gradient, rewriter: Rewriter) -> Iterable[str]:
+        """Statements that bring back what the Node saved."""
+        kept = saved(gradient.formula, spec.operator)
+        yield from gradient_statements(spec, gradient.formula.tree, rewriter, "materialize")
+        if kept.input_mask:
+            mask = ", ".join(condition_of(spec, (i,)) for i in gradient.inputs)
+            rewriter.known.add("grad_input_mask")
+            yield f"grad_input_mask = ({mask}{',' if len(gradient.inputs) == 1 else ''})"
+        if kept.retain_variables:
+            rewriter.known.add("retain_variables")
+            yield "retain_variables = graph_is_kept()"
+        positions = {a.name: i for i, a in enumerate(spec.inputs)}
+        arguments = {a.name: a for a in spec.operator.schema.arguments}
+        conditional = [name for name, _ in kept.conditional]
+        for name in (*kept.tensors, *conditional, *kept.values):
+            rewriter.known.add(name)
+            yield unpack_statement(spec, arguments[name], positions.get(name), name in conditional)
+        for name, number in results_used(spec.operator, gradient):
+            rewriter.known.add(name)
+            kind = f"node.type[{number}]" if takes_tuple(spec.operator) else "node.type"
+            yield f"{name} = unpack_result(node, node._result{number}, {number}, {kind})"
+
+    # -- forward mode ------------------------------------------------------------------------
+
+    def jvp(self, spec: JvpSpec, node: NodeSpec | None) -> JvpFunction:
+        """``jvp(primals..., tangents..., results...)``: the tangents of the results."""
+        arguments = spec.operator.schema.arguments
+        results = results_in_order(spec.operator)
+        inputs = node.inputs if node is not None else tuple(a for a in arguments if a.is_tensor_like)
+        parameters = [parameter_name(a.name) for a in arguments]
+        parameters += [f"{a.name}_t" for a in inputs] + results
+        zeros = tuple((f"{a.name}_t", parameter_name(a.name)) for a in inputs)
+        trees: list[Expr | None] = [None] * len(results)
+        if spec.kind == "formula":
+            for i, formula in spec.formulas:
+                trees[i] = self._tangent(spec, formula.tree, inputs)
+        elif spec.kind == "auto_linear":
+            trees = [self._linear(spec, inputs)]
+        else:
+            assert node is not None
+            trees = [self._element_wise(spec, node)]
+        shared = [(s.name, write(self._tangent(spec, s.formula.tree, inputs))) for s in spec.shared]
+        calls, formulas = shared_calls(trees, "_tangents")
+        tangents = [tangent for tangent, _ in zeros]
+        single = trees[0] if len(trees) == 1 and not shared else None
+        sum_ = None if single is None else terms(single, tangents, SUM)
+        return JvpFunction(
+            name=spec.name,
+            parameters=", ".join(parameters),
+            zeros=zeros if sum_ is None else (),
+            formulas=tuple(formulas) if sum_ is None else (sum_[1],),
+            doc=str(spec.operator.schema),
+            shared=(*shared, *calls),
+            terms=() if sum_ is None else sum_[0],
+        )
+
+    def _tangent(self, spec: JvpSpec, tree: Expr, inputs: tuple[Argument, ...]) -> Expr:
+        """The formula of a result, of the names that the function has."""
+        rewriter = Rewriter(spec.helpers, self.functions, {})
+        primals = {f"{a.name}_p": parameter_name(a.name) for a in spec.operator.schema.arguments}
+        primals[f"{ORIGINAL_SELF}_p"] = primals[ORIGINAL_SELF] = "self"
+        primals[f"{ORIGINAL_SELF}_t"] = "self_t"
+        names = result_numbers(spec.operator.schema.returns)
+        order = results_in_order(spec.operator)
+        aliases = {n: order[i] for n, i in names.items() if n not in order}
+        rewriter.known |= (
+            {a.name for a in spec.operator.schema.arguments} | {f"{a.name}_t" for a in inputs} | set(order)
+        )
+        tree = replaced(tree, {name: Name(other) for name, other in (primals | aliases).items()})
+        if is_real(spec.operator):
+            tree = real(tree)
+        found = rewriter.rewritten(tree)
+        self._import(rewriter.used_helpers)
+        return found
+
+    def _linear(self, spec: JvpSpec, inputs: tuple[Argument, ...]) -> Expr:
+        """A linear operator, applied to its tangents."""
+        linear = {a.name for a in inputs}
+        given = [
+            Name(f"{a.name}_t" if a.name in linear else parameter_name(a.name))
+            for a in spec.operator.schema.arguments
+        ]
+        return Call(Call(Name("operator"), (Constant(str(spec.operator.name)),)), tuple(given))
+
+    def _element_wise(self, spec: JvpSpec, node: NodeSpec) -> Expr:
+        """The tangent of an elementwise operator, by the formulas of its gradients."""
+        operator = spec.operator
+        plain = [a for a in operator.schema.arguments if not a.is_tensor_like]
+        numbers = frozenset(a.name for a in plain if a.type.required.is_scalar)
+        reals = frozenset(a.name for a in plain) - numbers
+        conjugates = Conjugates(numbers, reals, self.functions.keys() - node.helpers.keys())
+        parts: list[Expr] = []
+        for gradient in node.gradients:
+            name = node.inputs[gradient.inputs[0]].name
+            rewriter = Rewriter(node.helpers, self.functions, {})
+            rewriter.known |= {a.name for a in operator.schema.arguments} | set(
+                result_numbers(operator.schema.returns)
+            )
+            # The formula is linear in grad: conj(f(conj(t))) multiplies by the derivative itself.
+            tree = replaced(gradient.formula.tree, {"grad": conj(Name(f"{name}_t"))})
+            rewriter.known |= {f"{name}_t"}
+            tree = real(tree) if is_real(operator) else conjugates.of(tree)
+            parts.append(rewriter.rewritten(tree))
+            self._import(rewriter.used_helpers)
+        return functools.reduce(lambda a, b: Operation("+", (a, b)), parts)
+
+
+#: What the sum of a forward-mode formula's terms is called.
+SUM = "_tangent"
+
+
+def is_real(operator: Operator) -> bool:
+    """Whether it is never computed of complex numbers."""
+    known = list(operator.dtypes.values())
+    return bool(known) and not any(name.startswith("Complex") for names in known for name in names)
+
+
+def results_in_order(operator: Operator) -> list[str]:
+    """The names of the results as parameters: ``result``, or ``values, indices``."""
+    returns = operator.schema.returns
+    if len(returns) == 1:
+        return ["result"]
+    return [r.name or f"result{i}" for i, r in enumerate(returns)]
+
+
+def results_used(operator: Operator, gradient: Gradient) -> list[tuple[str, int]]:
+    """The names of results that a formula uses, and their numbers."""
+    arguments = {a.name for a in operator.schema.arguments}
+    numbers = result_numbers(operator.schema.returns)
+    used = gradient.formula.names()
+    return [(n, i) for n, i in numbers.items() if n in used and n not in arguments]
+
+
+def takes_tuple(operator: Operator) -> bool:
+    """Whether the Node gets a tuple of gradients: several results, or a list of tensors."""
+    returns = operator.schema.returns
+    return len(returns) > 1 or returns[0].type.is_tensor_list
+
+
+def number_of_gradients(operator: Operator) -> int | None:
+    """How many gradients the Node receives; None when that depends on the call."""
+    returns = operator.schema.returns
+    return None if returns[0].type.is_tensor_list else len(returns)
+
+
+def slots_of(saved: Saved) -> tuple[str, ...]:
+    """The slots that one saved value takes."""
+    return (saved.slot, f"{saved.slot}_version") if saved.what in ("tensor", "tensors") else (saved.slot,)
+
+
+def gradient_statements(spec: NodeSpec, tree: Expr, rewriter: Rewriter, materialize: str) -> Iterable[str]:
+    """Names for the incoming gradients that a formula uses, zeros where they are undefined."""
+    rewriter.known |= {"grad", "grads"}
+    if not takes_tuple(spec.operator):
+        return
+    arguments = {a.name for a in spec.operator.schema.arguments}
+    by_name = {f"grad_{n}": i for n, i in result_numbers(spec.operator.schema.returns).items()}
+    wanted: dict[str, int] = {}
+    for n in breadth_first(tree):
+        if n == Name("grad"):
+            wanted["grad"] = spec.outputs[0] if spec.outputs else 0
+        elif isinstance(n, Name) and n.id in by_name and n.id not in arguments:
+            wanted[n.id] = by_name[n.id]
+        elif (number := gradient_number(n)) is not None:
+            wanted[f"grad{number}"] = number
+    for name, number in wanted.items():
+        rewriter.known.add(name)
+        yield f"{name} = {materialize}(node, grads, {number})"
+
+
+def unpack_statement(spec: NodeSpec, argument: Argument, position: int | None, conditional: bool) -> str:
+    """The statement that brings back one saved argument as Tensor, Tensors or plain value.
+
+    ``conditional`` says that the Node may have None in its place though the argument was given.
+    """
+    name, slot = parameter_name(argument.name), f"node._{argument.name}"
+    edge = edge_of(spec, position) if position is not None else "None"
+    if argument.is_tensor_list:
+        return f"{name} = unpack_tensors({slot}, {slot}_version, {edge})"
+    if argument.is_tensor:
+        absent = conditional or argument.type.is_optional_tensor
+        optional = f"None if {slot} is None else " if absent else ""
+        return f"{name} = {optional}unpack_tensor({slot}, {slot}_version, {edge})"
+    return f"{name} = {slot}"

@@ -1,0 +1,136 @@
+"""Specialise: the tables that the runtime reads: scalar types, promotion, operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..model.annotations import default, default_value, parameter_name
+from ..model.derived import Variant
+from ..model.operators import ScalarType
+from ..model.schema import Argument
+from .bindings import ALONE, takes_numbers
+
+
+def variable(name: str) -> str:
+    """The name of a scalar type as a variable, where Python has taken it."""
+    return f"{name}_" if name in ("bool", "int", "float", "complex") else name
+
+
+def scalar_type_rows(scalars: Sequence[ScalarType]) -> list[dict[str, str]]:
+    """The variable and the arguments of each ``dtype(...)``."""
+    dtypes = {s.name: s.dtype for s in scalars}
+    complexes = {s.real: s for s in scalars if s.category == "complex"}
+    rows = []
+    for s in scalars:
+        over = complexes.get(s.opmath) if s.category in ("floating", "reduced") else None
+        parts = [f'"{s.dtype}"', f'"{s.name}"', f'"{s.category}"', str(_itemsize(s))]
+        parts += ["is_signed=False"] if s.dtype.startswith("uint") or s.category == "bool" else []
+        parts += [f'array="{s.array}"'] if s.array != s.dtype else []
+        parts += [f'opmath="{dtypes[s.opmath]}"'] if s.opmath != s.name else []
+        parts += [f'real="{dtypes[s.real]}"'] if s.real != s.name else []
+        parts += [f'complex="{over.dtype}"'] if over is not None else []
+        rows.append({"variable": variable(s.dtype), "arguments": ", ".join(parts)})
+    return rows
+
+
+def _itemsize(scalar: ScalarType) -> int:
+    digits = "".join(c for c in scalar.dtype if c.isdigit())
+    return int(digits) // 8 if digits else 1
+
+
+def promotion_table(scalars: Sequence[ScalarType]) -> dict[tuple[str, str], str]:
+    """The least common superior of every pair in the promotion lattice, by dtype name."""
+    by_name = {s.name: s for s in scalars}
+    above: dict[str, frozenset[str]] = {}
+    for s in scalars:
+        reached = {s.name: None}
+        for name in (queue := [s.name]):
+            queue += [n for n in by_name[name].promotes_to if n not in reached]
+            reached.update(dict.fromkeys(by_name[name].promotes_to))
+        above[s.name] = frozenset(reached)
+    table = {}
+    for a in scalars:
+        for b in scalars:
+            common = above[a.name] & above[b.name]
+            least = next(c for c in common if common <= above[c])
+            table[a.dtype, b.dtype] = by_name[least].dtype
+    return table
+
+
+def structures(variants: Iterable[Variant]) -> dict[str, str]:
+    """The named tuple of each operator with several named results."""
+    found: dict[str, str] = {}
+    for v in variants:
+        returns = v.operator.schema.returns
+        if v.kind != "out" and len(returns) > 1 and all(r.name for r in returns):
+            module = "library_types" if v.name.namespace else "return_types"
+            found[str(v.name)] = f"{module}.{v.name.function.strip('_')}"
+    return found
+
+
+def structure_fields(variants: Iterable[Variant], named: Mapping[str, str]) -> dict[str, list[str]]:
+    """The fields of each named tuple."""
+    rows: dict[str, list[str]] = {}
+    for v in variants:
+        structure = named.get(str(v.name))
+        if structure is not None:
+            rows.setdefault(structure.partition(".")[2], [str(r.name) for r in v.operator.schema.returns])
+    return rows
+
+
+def operator_row(variant: Variant) -> str:
+    """The row of an operator, as text: the columns of ``tengen.operator.Operator``."""
+    operator = variant.operator
+    arguments = operator.schema.arguments
+    index = {a.name: i for i, a in enumerate(arguments)}
+    plain = variant.kind in ("functional", "view")
+    parameters = [_parameter(a) for a in arguments]
+    tensors = [i for i, a in enumerate(arguments) if a.is_tensor_like]
+    if variant.kind == "out":
+        many = len(operator.schema.returns) > 1
+        parameters.append(("out", "Tensor[]" if many else "Tensor", True, None, True))
+        tensors = tensors or [len(arguments)]
+    promoted = tuple(index[n] for n in operator.promoted if n in index) if plain and operator.promote else ()
+    factory, options = _factory(variant, index)
+    columns = (
+        str(operator.schema),
+        variant.name.method,
+        tuple(parameters),
+        operator.promote if plain else None,
+        promoted,
+        tuple(index[n] for n in operator.same_dtype if n in index),
+        tuple(index[n] for n in operator.zero_dim if n in index),
+        operator.numbers,
+        tuple(tensors),
+        factory,
+        options,
+        variant.kind == "out",
+        variant.kind != "inplace" and ("alone" if ALONE in operator.tags else takes_numbers(operator)),
+        dict(operator.refuse) or None,
+        variant.kind,
+        str(variant.base) if variant.base is not None else None,
+        variant.kind in ("composite", "inplace", "out") or "CompositeExplicitAutograd" in operator.kernels,
+    )
+    return repr(columns)
+
+
+def _parameter(argument: Argument) -> tuple[Any, ...]:
+    required = default(argument) is None
+    name = parameter_name(argument.name)
+    return (name, str(argument.type), required, default_value(argument), argument.kwarg_only)
+
+
+def _factory(variant: Variant, index: Mapping[str, int]) -> tuple[Any, int]:
+    """How a creation operator finds its dtype, and where its options begin."""
+    operator = variant.operator
+    if operator.factory is None or variant.kind not in ("functional", "view"):
+        return None, 0
+    fixed = operator.factory[0] in ("default", "int64")
+    arguments = operator.schema.arguments
+    options = next(i for i, a in enumerate(arguments) if a.kwarg_only and a.type.is_optional_dtype)
+    if fixed:
+        return operator.factory[0], options
+    # Of bools alone it is bool, where there is the operator in bool.
+    least = "bool" if any("Bool" in names for names in operator.dtypes.values()) else "int64"
+    return (least, tuple(index[n] for n in operator.factory)), options

@@ -1,0 +1,538 @@
+"""Specialise: the text of each operator's method for each backend and scalar type.
+
+The texts depend on a scalar type only through its category and through whether the operator
+has it at all, so that is what they are made by; ``hoist`` then finds the sisters that agree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ..derive.derived import Derived
+from ..ir.expressions import (
+    Attribute,
+    Call,
+    Clause,
+    Comprehension,
+    Conditional,
+    Constant,
+    Elements,
+    Expr,
+    Keyword,
+    Name,
+    Operation,
+    Starred,
+    count_names,
+    dotted,
+    replaced,
+)
+from ..ir.writer import write
+from ..model.annotations import annotation, parameter_name, return_annotation
+from ..model.derived import NodeSpec, Variant
+from ..model.methods import (
+    CallMethod,
+    Cast,
+    FallbackMethod,
+    KernelMethod,
+    Method,
+    Record,
+    RecordMethod,
+    Result,
+    ResultKind,
+    Save,
+    SaveGroup,
+    Undifferentiable,
+)
+from ..model.operators import Backend, Kernel, Operator, Primitive, ScalarType
+from ..model.schema import Argument, OperatorName, Schema
+from ..read.functions import ABSOLUTE, FunctionIndex, module_path
+from .array_results import ArrayResults
+from .blocks import Weigher, call_of, function_of
+from .kept_numbers import with_kept_numbers
+from .layouts import relaid
+from .optimise import Named
+
+COMPOSITES = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
+#: The scalar types whose recording methods are written flat; the others call the plain method.
+FLAT = "floating"
+_RESULT_TYPES = {"same": "T", "bool": "T.bool_type", "real": "T.real_type", "int64": "T.int64_type"}
+# Kinds of promotion that take a category of scalar types to others, which may have the operator.
+_PROMOTING = {("int_to_float", "bool"), ("int_to_float", "integral"), ("bool_to_long", "bool")}
+
+
+def alias(module: str) -> str:
+    """The name under which generated code imports a module: ``nn.conv`` -> ``_nn_conv``."""
+    return "_" + module.removeprefix(ABSOLUTE).replace(".", "_").replace(":", "__")
+
+
+def plain_arguments(operator: Operator) -> tuple[Argument, ...]:
+    """The arguments of a Type's method: a factory's dtype and device are the Type itself."""
+    arguments = operator.schema.arguments
+    if operator.factory is None:
+        return arguments
+    return tuple(a for a in arguments if not (a.type.is_option and a.kwarg_only))
+
+
+class Specialiser:
+    """Makes the methods of one backend's classes."""
+
+    def __init__(
+        self,
+        derived: Derived,
+        backend: Backend,
+        native: FunctionIndex,
+        structures: Mapping[str, str],
+        primitives: Mapping[str, Primitive],
+        array_nodes: frozenset[str] = frozenset(),
+    ) -> None:
+        """``array_nodes`` are the Nodes that have a form over arrays."""
+        self.derived = derived
+        self.weigher = Weigher(primitives)
+        self.closed = self.weigher.closed()
+        self.backend = backend
+        self.native = native
+        self.structures = structures
+        #: Whether what computes are NumPy's arrays.
+        self.array_results = ArrayResults(primitives)
+        self.arrays = backend.capabilities.get("formulas") == "arrays"
+        self.modules: dict[str, str] = {}  # modules used: alias -> import path
+        self.libraries: dict[
+            str, tuple[str, str]
+        ] = {}  # functions of other libraries: alias -> (module, name)
+        self.array_nodes = array_nodes
+        self._modules = frozenset(backend.kernels)
+        self._computed: dict[tuple[OperatorName, bool, bool], Method] = {}
+        self._cache: dict[tuple[OperatorName, str, bool, bool], Method | None] = {}
+
+    # -- which methods a class has ---------------------------------------------------------
+
+    def computed(self) -> list[Variant]:
+        """The variants that this backend has a kernel for."""
+        variants = self.derived.variants
+        return [
+            v for v in variants if v.kind in ("functional", "view") and self.kernel(v.operator) is not None
+        ]
+
+    def methods(self, variants: Iterable[Variant], scalar: ScalarType, recording: bool) -> dict[str, Method]:
+        """The methods of the class of one scalar type; those that it inherits or lacks are left out."""
+        found: dict[str, Method] = {}
+        for variant in variants:
+            supported = self.supports(variant.operator, scalar)
+            key = (variant.name, scalar.category, recording, supported)
+            if key not in self._cache:
+                self._cache[key] = self._method(variant, scalar, recording, supported)
+            method = self._cache[key]
+            if method is not None:
+                found[method.name] = method
+        return found
+
+    def recorder(self, variant: Variant) -> Method | None:
+        """The recording method of any scalar type: the plain one, and the Node."""
+        operator = variant.operator
+        node = self.derived.node(str(operator.name), self.backend.name)
+        if node is None and str(operator.name) not in self.derived.missing:
+            return None
+        names = ", ".join(parameter_name(a.name) for a in plain_arguments(operator))
+        call = f"super().{operator.name.method}({names})"
+        if node is None:
+            inputs = [a for a in operator.schema.arguments if a.is_tensor_like]
+            condition = " or ".join(_requires_grad(a) for a in inputs)
+            return FallbackMethod(*self._header(operator), call, edges(inputs), condition)
+        record = self._record(operator, node, self._results(variant, False), array_form=False, fresh=False)
+        return RecordMethod(*self._header(operator), call, record, refused(node))
+
+    def _header(self, operator: Operator) -> tuple[str, str, str, str]:
+        """The name of a method, its operator's, the parameters and what it returns."""
+        name = str(operator.name)
+        returns = return_annotation(operator.schema.returns, self.structures.get(name))
+        return operator.name.method, name, signature(operator), returns
+
+    def kernel(self, operator: Operator) -> Kernel | None:
+        """What this backend runs for the operator."""
+        own = operator.kernels.get(self.backend.name)
+        if own is not None or "pointwise" not in operator.tags:
+            return own
+        if "pointwise" in self.backend.capabilities or self.backend.capabilities.get("expressions"):
+            return next(iter(operator.kernels.values()), None)
+        return None
+
+    def supports(self, operator: Operator, scalar: ScalarType) -> bool:
+        """Whether the operator has a kernel for a scalar type."""
+        listed = operator.dtypes.get(self.backend.name)
+        if listed is None:
+            listed = next(iter(operator.dtypes.values()), None)
+        return listed is None or scalar.name in listed
+
+    def _method(
+        self, variant: Variant, scalar: ScalarType, recording: bool, supported: bool
+    ) -> Method | None:
+        operator = variant.operator
+        if not supported:
+            promotes = (operator.promote, scalar.category) in _PROMOTING
+            return self._promoting(operator) if promotes and not recording else None
+        node = self.derived.node(str(operator.name), self.backend.name)
+        if recording and (node is None or not self.arrays or scalar.category != FLAT):
+            return None
+        upcast = scalar.category == "reduced" and operator.opmath and variant.kind != "view"
+        key = (variant.name, upcast, recording)
+        if key not in self._computed:
+            self._computed[key] = self._computing(variant, upcast, node if recording else None)
+        return self._computed[key]
+
+    def _promoting(self, operator: Operator) -> CallMethod:
+        names = ", ".join(parameter_name(a.name) for a in operator.schema.arguments)
+        return CallMethod(*self._header(operator), f'operator("{operator.name}")({names})')
+
+    # -- the computation -------------------------------------------------------------------
+
+    def _computing(self, variant: Variant, upcast: bool, node: NodeSpec | None) -> KernelMethod:
+        operator = variant.operator
+        kernel = self.kernel(operator)
+        assert kernel is not None
+        locals_, call = self._call(operator, kernel, upcast)
+        small, blocked = self._blocked(operator, kernel, upcast) if variant.exposed else ("", "")
+        rewrite = self.arrays and variant.exposed and not upcast
+        arrays = self.array_results.rewritten(call) if rewrite else None
+        results = self._results(variant, upcast)
+        if variant.kind != "view" and variant.exposed and self._has_layouts(kernel, operator):
+            results = self._relaid(operator, kernel, results)
+        if not variant.exposed:
+            shape = Attribute(_ARRAY_OF_SELF, "shape")
+            call = Call(dotted("T.backend.lib.broadcast_to"), (call, shape))
+        record = None
+        if node is not None:
+            record = self._record(operator, node, results, node.name in self.array_nodes, fresh=True)
+        return KernelMethod(
+            *self._header(operator),
+            call=write(arrays or call),
+            results=results,
+            returned=self._returned(operator, operator.schema),
+            locals=tuple([(name, write(value)) for name, value in locals_]),
+            tensors="".join(f", {parameter_name(a.name)}" for a in operator.schema.arguments if a.is_tensor),
+            record=record,
+            refused=() if node is None else refused(node),
+            arguments="" if variant.kind == "view" or operator.factory is not None else _tuple(operator),
+            small=small,
+            blocked=blocked,
+            may_be_scalars=arrays is None and "array_class" in self.backend.capabilities,
+        )
+
+    def computation(self, operator: Operator, kernel: Kernel) -> tuple[list[Named], Expr]:
+        """What ``kernel`` computes in the place of the operator's own, and the local names it needs."""
+        return self._call(operator, kernel, upcast=False)
+
+    def _call(self, operator: Operator, kernel: Kernel, upcast: bool) -> tuple[list[Named], Expr]:
+        """The expression that computes, and the local names it needs."""
+        arguments = plain_arguments(operator)
+        if kernel is not operator.kernels.get(self.backend.name) and "pointwise" in self.backend.capabilities:
+            return [], self._pointwise(operator)
+        arrays = {a.name: _array(a, upcast) for a in arguments}
+        dtype = Attribute(Name("T"), "dtype")
+        if kernel.function is not None:
+            given = [arrays[a.name] for a in arguments]
+            given += [] if operator.factory is None else [dtype]
+            return [], Call(self._function(kernel.function), tuple(given))
+        counts = count_names([kernel.formula.tree])
+        locals_: list[Named] = []
+        names: dict[str, Expr] = {}
+        for a in arguments:
+            value = arrays[a.name]
+            names[a.name] = value
+            if counts.get(a.name, 0) > 1 and (a.is_tensor_like or a.type.required.is_dtype):
+                names[a.name] = Name(f"_{a.name}")
+                locals_.append((f"_{a.name}", value))
+        if operator.factory is not None:
+            names["dtype"] = dtype
+        names.update({n: self._function(qualified) for n, qualified in kernel.calls.items()})
+        call = replaced(kernel.formula.tree, names)
+        if self.arrays and not upcast:
+            numbers = {a.name for a in arguments if a.type.is_scalar and a.name in operator.promoted}
+            ours = _of_type(operator, names)
+            call = with_kept_numbers(call, ours, numbers, _NUMBERS, self.closed)
+        return locals_, call
+
+    def _blocked(self, operator: Operator, kernel: Kernel, upcast: bool) -> tuple[str, str]:
+        """When a kernel is called plainly, and else; nothing if blocks are never worth it."""
+        arrays = [a for a in operator.schema.arguments if a.type.is_tensor]
+        runner = self.blocks()
+        if runner is None or not arrays or not operator.is_elementwise:
+            return "", ""
+        names = {parameter_name(a.name) for a in operator.schema.arguments if a.is_tensor}
+        if kernel.function is None and not self.weigher.worth(kernel.formula.tree, names):
+            return "", ""
+        arguments = plain_arguments(operator)
+        function, scratch = None, None
+        if kernel.function is not None:
+            function = self._function(kernel.function)
+        else:
+            known = {n: self._function(qualified) for n, qualified in kernel.calls.items()}
+            parameters = {a.name: parameter_name(a.name) for a in arguments}
+            known |= {name: Name(parameter) for name, parameter in parameters.items()}
+            tree = replaced(kernel.formula.tree, known)
+            function, scratch = function_of(list(parameters.values()), tree, names, self.weigher.primitives)
+        small = " and ".join(f"{parameter_name(a.name)}._array.size < LARGE" for a in arrays)
+        return small, write(call_of(runner, function, [_array(a, upcast) for a in arguments], "", scratch))
+
+    def blocks(self) -> Expr | None:
+        """What calls functions on blocks of their operands; None where nothing does."""
+        name = self.backend.capabilities.get("blocks")
+        return self._function(self.native.find(str(name), self._modules)[0].qualified) if name else None
+
+    def kernel_named(self, name: str) -> Expr | None:
+        """The kernel function of a name, if there is one."""
+        found = self.native.find(name, self._modules)
+        return self._function(found[0].qualified) if len(found) == 1 else None
+
+    def _pointwise(self, operator: Operator) -> Expr:
+        """A backend that computes nothing elementwise needs only to know the operands."""
+        function = self.native.find(str(self.backend.capabilities["pointwise"]), self._modules)[0]
+        given: list[Expr] = [_array(a, False) for a in operator.schema.arguments if a.type.is_tensor]
+        for a in operator.schema.arguments:
+            if a.type.is_optional_tensor:
+                name = Name(parameter_name(a.name))
+                there = Elements("tuple", (Attribute(name, "_array"),))
+                given.append(Starred(Conditional(_is_none(name), Elements("tuple", ()), there)))
+        type_ = _RESULT_TYPES.get(operator.result_kind, "T")
+        return Call(
+            self._function(function.qualified),
+            tuple(given),
+            (Keyword("dtype", dotted(f"{type_}.dtype")),),
+        )
+
+    def _function(self, qualified: str) -> Expr:
+        """A kernel function, its module noted for import."""
+        if ":" in qualified:
+            module, _, name = qualified.partition(":")
+            short = alias(f"{module}.{name}")
+            self.libraries[short] = (module, name)
+            return Name(short)
+        module, _, name = qualified.rpartition(".")
+        self.modules[alias(module)] = module_path("tengen.native", module)
+        return Attribute(Name(alias(module)), name)
+
+    # -- results ---------------------------------------------------------------------------
+
+    def _results(self, variant: Variant, upcast: bool) -> tuple[Result, ...]:
+        operator = variant.operator
+        returns = operator.schema.returns
+        type_ = _RESULT_TYPES.get(operator.result_kind, "")
+        masked = any(a.name == "output_mask" for a in operator.schema.arguments)
+        cast = _cast(operator) if upcast else None
+        found: list[Result] = []
+        for i, r in enumerate(returns):
+            number = "" if len(returns) == 1 else str(i)
+            kind = _KINDS[variant.kind == "view", r.type.is_tensor_list]
+            of_kind = cast if kind is ResultKind.TENSOR else None
+            found.append(Result(f"r{number}", f"out{number}", type_, kind, of_kind, masked))
+        return tuple(found)
+
+    def _has_layouts(self, kernel: Kernel, operator: Operator) -> bool:
+        """Whether it is known what strides are here, and not all of it is done by what stands for kernels."""
+        if "pointwise" in self.backend.capabilities and kernel is not operator.kernels.get(self.backend.name):
+            return bool(operator.layout)
+        return self.arrays or not self.backend.capabilities.get("data", True)
+
+    def _relaid(self, operator: Operator, kernel: Kernel, results: Sequence[Result]) -> tuple[Result, ...]:
+        return tuple(
+            replace(r, relaid=relaid(operator, kernel, i, r.variable, self.arrays))
+            if r.kind is ResultKind.TENSOR
+            else r
+            for i, r in enumerate(results)
+        )
+
+    def _returned(self, operator: Operator, schema: Schema) -> str:
+        count = len(schema.returns)
+        if count == 1:
+            return "out"
+        outs = ", ".join(f"out{i}" for i in range(count))
+        structure = self.structures.get(str(operator.name))
+        return f"{structure}(({outs}))" if structure else f"({outs})" if count else "None"
+
+    # -- recording -------------------------------------------------------------------------
+
+    def _record(
+        self, operator: Operator, node: NodeSpec, results: tuple[Result, ...], array_form: bool, fresh: bool
+    ) -> Record:
+        return Record(
+            node=f"{'_array_nodes' if array_form else node.module}.{node.name}",
+            condition=" or ".join(_requires_grad(a) for a in node.inputs),
+            edges=edges(node.inputs),
+            results=results,
+            saves=tuple(_saves(operator, node, fresh)),
+            outputs=node.outputs,
+            saves_results=any(s.what == "result" for s in node.saved),
+            constants=node.constants,
+            fresh=fresh,
+            undifferentiable=_undifferentiable(operator, node),
+        )
+
+
+#: By whether the operator gives views, and whether the result is a list.
+_KINDS = {
+    (False, False): ResultKind.TENSOR,
+    (False, True): ResultKind.LIST,
+    (True, False): ResultKind.VIEW,
+    (True, True): ResultKind.VIEWS,
+}
+
+
+def _cast(operator: Operator) -> Cast | None:
+    """When the results of an operator that is computed in another type are rounded to the Type's."""
+    kind = operator.result_kind
+    if kind in ("same", "real"):
+        return Cast.ALWAYS
+    if kind != "dynamic":
+        return None
+    directed = any(a.type.is_optional_dtype for a in plain_arguments(operator))
+    return Cast.UNDIRECTED if directed else Cast.IF_COMPUTED_IN
+
+
+def _undifferentiable(operator: Operator, node: NodeSpec) -> Undifferentiable | None:
+    """What becomes of a result whose dtype, which an argument says, has no gradients; None if none can be."""
+    if not any(a.type.is_optional_dtype for a in operator.schema.arguments):
+        return None
+    copies = all(g.formula.text == "grad" for g in node.gradients)
+    return Undifferentiable.NO_HISTORY if copies else Undifferentiable.ERROR
+
+
+def _tuple(operator: Operator) -> str:
+    """The arguments of a Type's method as a tuple."""
+    return "".join(["(", *(f"{parameter_name(a.name)}, " for a in plain_arguments(operator))]).rstrip() + ")"
+
+
+def signature(operator: Operator) -> str:
+    """The parameters of a Type's method, annotated."""
+    return ", ".join(f"{parameter_name(a.name)}: {annotation(a.type)}" for a in plain_arguments(operator))
+
+
+_NUMBERS = dotted("T.numbers")
+_ARRAY_OF_SELF = dotted("self._array")
+
+
+def _is_none(expr: Expr) -> Expr:
+    return Operation("is", (expr, Constant(None)))
+
+
+def _array(argument: Argument, upcast: bool) -> Expr:
+    """The array, or the plain value, that a kernel gets for an argument."""
+    given = Name(parameter_name(argument.name))
+    optional = "?" in str(argument.type)
+    if argument.type.required.is_dtype:
+        value: Expr = Attribute(given, "array_dtype")
+    elif argument.is_tensor:
+        value = _operand(given, upcast)
+    elif argument.is_tensor_list:
+        each = Name("t")
+        item = _operand(each, upcast)
+        item = Conditional(_is_none(each), Constant(None), item) if optional else item
+        return Comprehension("list", item, (Clause(each, given),))
+    else:
+        return given
+    return Conditional(_is_none(given), Constant(None), value) if optional else value
+
+
+def _operand(tensor: Expr, upcast: bool) -> Expr:
+    """The array of a tensor; a reduced one in the type computed in, where other types stay as they are."""
+    array = Attribute(tensor, "_array")
+    return Call(Name("upcast"), (array,)) if upcast else array
+
+
+def _of_type(operator: Operator, names: Mapping[str, Expr]) -> frozenset[Expr]:
+    """The arrays that are of the Type."""
+    agree = {a.name for a in operator.schema.arguments if a.type.is_tensor}
+    agree &= {"self", *operator.promoted, *operator.same_dtype}
+    return frozenset(names[name] for name in agree)
+
+
+def _requires_grad(argument: Argument) -> str:
+    name = parameter_name(argument.name)
+    match str(argument.type):
+        case "Tensor":
+            return f"{name}._requires_grad"
+        case "Tensor?":
+            return f"({name} is not None and {name}._requires_grad)"
+    return f"any_requires_grad({name})"
+
+
+def refused(node: NodeSpec) -> tuple[tuple[str, str], ...]:
+    """The arguments that may not require gradients, each with the test of whether it does."""
+    return tuple((a.name, _requires_grad(a)) for a in node.refused)
+
+
+def edges(inputs: Iterable[Argument]) -> str:
+    """The expression of a Node's ``next_edges``."""
+    inputs = tuple(inputs)
+    parts: list[str] = []
+    for a in inputs:
+        name = parameter_name(a.name)
+        match str(a.type):
+            case "Tensor" if len(inputs) == 1:  # it is asked only where that requires gradients
+                parts.append(f"{name}._edge or gradient_edge({name})")
+            case "Tensor":
+                parts.append(f"{name}._edge or (gradient_edge({name}) if {name}._requires_grad else None)")
+            case "Tensor?":
+                parts.append(f"None if {name} is None else {name}._edge or gradient_edge({name})")
+            case _:
+                parts.append(f"*gradient_edges({name})")
+    if len(parts) == 1 and parts[0].startswith("*"):
+        return parts[0][1:]
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+def _saves(operator: Operator, node: NodeSpec, flat: bool) -> Iterable[SaveGroup]:
+    """The statements that fill a Node's saved slots, each only where a formula will ask."""
+    lists = any(a.is_tensor_list for a in node.inputs)
+    arguments = {a.name: a for a in operator.schema.arguments}
+    groups: dict[str | None, list[Save]] = {}
+    for saved in node.saved:
+        condition = _with_mask(saved.condition, node.inputs) or None
+        if not lists and 0 < len(saved.needed_by) < len(node.inputs):
+            wanted = " or ".join(f"edges[{i}] is not None" for i in saved.needed_by)
+            condition = f"({wanted}) and ({condition})" if condition else wanted
+        group = groups.setdefault(condition, [])
+        if saved.what == "result":
+            name = "" if len(operator.schema.returns) == 1 else str(saved.index)
+            group.append(Save(saved.slot, f"r{name}" if flat else f"out{name}._array"))
+            continue
+        argument = arguments[saved.source]
+        name = parameter_name(argument.name)
+        if saved.what in ("tensor", "tensors"):
+            group.append(Save(saved.slot, f"tuple({name})" if saved.what == "tensors" else name))
+            group.append(Save(f"{saved.slot}_version", _version(argument, name), otherwise="0"))
+        elif saved.what == "value":
+            group.append(Save(saved.slot, name))
+        else:
+            group.append(Save(saved.slot, _metadata(saved.what, argument, name)))
+    return [SaveGroup(condition, tuple(saves)) for condition, saves in groups.items()]
+
+
+def _with_mask(condition: str, inputs: Sequence[Argument]) -> str:
+    """A condition of what is saved; in ``grad_input_mask`` it asks which inputs need their gradients."""
+    return re.sub(
+        r"\bgrad_input_mask\[(\d+)\]",
+        lambda match: _requires_grad(inputs[int(match[1])]),
+        condition,
+    )
+
+
+def _version(argument: Argument, name: str) -> str:
+    if argument.is_tensor_list:
+        return f"versions({name})"
+    version = f"0 if {name}._storage is None else {name}._storage.version"
+    return f"0 if {name} is None else ({version})" if argument.type.is_optional_tensor else version
+
+
+def _metadata(what: str, argument: Argument, name: str) -> str:
+    """What is kept of a tensor, or of each of a list, in place of its data."""
+    of = {
+        "shape": "{}._array.shape",
+        "type": "{}._type",
+        "stride": "T.backend.lib.strides({}._array)",
+        "storage_offset": "T.backend.lib.storage_offset({}._array)",
+    }[what]
+    if argument.is_tensor_list:
+        return f"tuple([{of.format('t')} for t in {name}])"
+    text = of.format(name)
+    return f"None if {name} is None else {text}" if argument.type.is_optional_tensor else text

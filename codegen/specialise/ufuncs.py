@@ -1,0 +1,30 @@
+"""The function of the array namespace that an expression ends in, be it called or written as an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..ir.expressions import Attribute, Call, Expr, Name, Operation
+from ..model.operators import Primitive
+
+
+class Ufuncs:
+    """Knows the primitives by the names and the symbols under which expressions use them."""
+
+    def __init__(self, primitives: Mapping[str, Primitive]) -> None:
+        self.primitives = primitives
+        self.by_symbol = {p.symbol: p for p in primitives.values() if p.symbol is not None}
+
+    def last(self, expr: Expr) -> tuple[Primitive, tuple[Expr, ...]] | None:
+        """The primitive that computes an expression's value, and its operands; None for anything else."""
+        match expr:
+            case Operation(symbol, operands) if symbol in self.by_symbol:
+                return self.by_symbol[symbol], operands
+            case Call(Attribute(Name("xp"), name), operands, ()) if name in self.primitives:
+                return self.primitives[name], operands
+        return None
+
+
+def is_power(expr: Expr) -> bool:
+    """Whether it is Python's ``**``, which has short ways for some exponents that the function has not."""
+    return isinstance(expr, Operation) and expr.symbol == "**"
