@@ -59,8 +59,9 @@ f.register_autograd(lambda ctx, g: g * 2)
 """
 GIVEN = """
 seen = []
-lib = m.library.Library("differs", "FRAGMENT")
-lib.define("given(Tensor x, int n=2) -> Tensor")
+if not hasattr(m.ops, "differs") or not hasattr(m.ops.differs, "given"):
+    m.library.define("differs::given", "(Tensor x, int n=2) -> Tensor")
+lib = m.library.Library("differs", "IMPL")
 lib.impl("given", lambda *given: seen.append(len(given)) or given[0] + 1, "CPU")
 """
 NO_AUTOGRAD = ABSENT.replace(
@@ -552,6 +553,12 @@ CLAIMS = [
         [0.0, 0.0],
     ),
     Claim("Operators of a program", GIVEN + "m.ops.differs.given(m.ones(2))\nseen", [2], [1]),
+    Claim(
+        "Operators of a program",
+        GIVEN + "m.ops.differs.given(m.ones(2), m.tensor(2.5)).sum().item()",
+        RuntimeError,
+        4,
+    ),
     Claim(
         "Operators of a program",
         "m.library.Library('aten', 'IMPL').impl('sin', lambda x: x, 'CPU')",
