@@ -57,6 +57,38 @@ def test_in_place_and_out_variants(folder: Path) -> None:
     assert str(inplace.base) == str(out.base) == "fma"
 
 
+SAME = """
+- func: same(Tensor self, Tensor other) -> Tensor
+  variants: function, method
+  autogen: same_
+  tags: [pointwise]
+  dtypes: floating
+  result: bool
+  dispatch:
+    CPU: self * other
+  samples: ["[3], [3]"]
+- func: equals(Tensor self, Tensor other) -> Tensor
+  variants: function, method
+  autogen: equals_
+  dispatch:
+    CompositeImplicitAutograd: self.same(other)
+  samples: ["[3], [3]"]
+"""
+
+
+def test_an_in_place_variant_may_have_a_derivative_of_its_own(folder: Path) -> None:
+    found = derived(folder, SAME, "- name: same_\n  self: grad * 0\n  result: self_t * 0\n")
+    assert "same" not in found.nodes and found.nodes["same_"].name == "SameBackward0"
+    assert "same" not in found.jvps and "same_" in found.jvps
+
+
+def test_the_in_place_variant_of_an_alias_is_one(folder: Path) -> None:
+    found = {str(v.name): v for v in derived(folder, SAME).variants}["equals_"]
+    assert (found.kind, str(found.base)) == ("composite", "equals")
+    (kernel,) = found.operator.kernels.values()
+    assert kernel.formula.text == "self.same_(other)"
+
+
 def test_a_node_saves_what_its_formulas_use(folder: Path) -> None:
     formulas = "- name: fma\n  self: grad * other * alpha\n  other: grad * other.shape[0] * self.numel()\n"
     node = derived(folder, FMA, formulas).nodes["fma"]
