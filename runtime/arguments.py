@@ -40,7 +40,8 @@ class Parameter:
             type_ += "|None"
         self.convert = converter(type_)
         # An operator that is one of Python's takes numbers for tensors: 2 - x, 2 ** x.
-        self.with_numbers = converter("Tensor|Scalar" if numbers and type_ == "Tensor" else type_)
+        takes_number = numbers and type_ == "Tensor" and self.name != "out"
+        self.with_numbers = converter("Tensor|Scalar" if takes_number else type_)
         #: Whether loose ints may stand for it: x.view(2, 3).
         self.variadic = type_.rstrip("?") in ("int[]", "SymInt[]", "Tensor[]")
 
@@ -205,6 +206,17 @@ def _tensors(element: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return convert
 
 
+def _some_tensors(element: Callable[[Any], Any], count: int) -> Callable[[Any], Any]:
+    """A list or tuple of so many tensors: what several results are written into."""
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, (list, tuple)) or len(value) != count:
+            raise Mismatch
+        return tuple(map(element, value))
+
+    return convert
+
+
 def _optional(element: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def convert(value: Any) -> Any:
         return None if value is None else element(value)
@@ -240,7 +252,7 @@ def _build(type_: str) -> Callable[[Any], Any]:
     if type_.endswith("]"):
         element, _, size = type_[:-1].rpartition("[")
         if element.rstrip("?") == "Tensor":
-            return _tensors(converter(element))
+            return _some_tensors(converter(element), int(size)) if size else _tensors(converter(element))
         return _list(converter(element), int(size) if size else None)
     return _SIMPLE.get(type_, _anything)
 
@@ -352,12 +364,14 @@ def _named(type_: str) -> str:
         "MemoryFormat": "tengen.memory_format",
     }
     bare = type_.rstrip("?")
+    if bare.startswith("Tensor[") and bare != "Tensor[]":
+        return f"tuple of {bare[len('Tensor[') : -1]} Tensors"
     return plain.get(bare, bare.replace("SymInt", "int"))
 
 
 def _came(value: Any) -> str:
     if isinstance(value, (list, tuple)) and value:
-        return f"{type(value).__name__} of {type(value[0]).__name__}"
+        return f"{type(value).__name__} of {len(value)} {type(value[0]).__name__}"
     return type(value).__name__
 
 

@@ -542,6 +542,8 @@ def _overload(
 ) -> tuple[Operator, list[Any]] | None:
     """The first overload that takes the arguments, and these converted."""
     candidates = _candidates(function, keywords)
+    if keywords:
+        keywords = _without_no_out(function, keywords)
     if not keywords:
         for chosen in candidates:
             bound = bind_positional(chosen.parameters, arguments)
@@ -590,7 +592,7 @@ NUMPY_WORDS = {
 
 
 def plain_keywords(keywords: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
-    """The keywords in PyTorch's words, less an ``out`` that is None; ``names`` mean what they say.
+    """The keywords in PyTorch's words; ``names`` mean what they say.
 
     A word for what is given already stays as it is, and is then no keyword of the operator.
     """
@@ -600,7 +602,12 @@ def plain_keywords(keywords: dict[str, Any], names: frozenset[str]) -> dict[str,
             name = k if k in names else NUMPY_WORDS.get(k, k)
             plain[k if name != k and (name in keywords or name in plain) else name] = v
         keywords = plain
-    if "out" in keywords and keywords["out"] is None:
+    return keywords
+
+
+def _without_no_out(function: str, keywords: dict[str, Any]) -> dict[str, Any]:
+    """The keywords less an ``out`` that is None, of a function that takes one."""
+    if keywords.get("out", MISSING) is None and any([operator(n).out for n in OVERLOADS[function]]):
         return {k: v for k, v in keywords.items() if k != "out"}
     return keywords
 
@@ -608,6 +615,7 @@ def plain_keywords(keywords: dict[str, Any], names: frozenset[str]) -> dict[str,
 def _no_overload(function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> TypeError:
     """The error of a call that no overload takes, with the reason of each."""
     rejected: list[tuple[Operator, Rejected]] = []
+    keywords = _without_no_out(function, keywords)
     for chosen in _candidates(function, keywords):
         try:
             bind_arguments(chosen.parameters, arguments, plain_keywords(keywords, chosen.names))

@@ -88,8 +88,8 @@ def operator_row(variant: Variant) -> str:
     parameters = [_parameter(a) for a in arguments]
     tensors = [i for i, a in enumerate(arguments) if a.is_tensor_like]
     if variant.kind == "out":
-        many = len(operator.schema.returns) > 1
-        parameters.append(("out", "Tensor[]" if many else "Tensor", True, None, True))
+        count = len(operator.schema.returns)
+        parameters.append(("out", f"Tensor[{count}]" if count > 1 else "Tensor", True, None, True))
         tensors = tensors or [len(arguments)]
     promoted = tuple(index[n] for n in operator.promoted if n in index) if plain and operator.promote else ()
     factory, options = _factory(variant, index)

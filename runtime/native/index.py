@@ -146,6 +146,8 @@ def index_put(self: Array, indices: Indices, values: Array, accumulate: bool) ->
 
     Where indices repeat and values are not added, the last one stays.
     """
+    if not indices:
+        raise RuntimeError("at least one index must be provided")
     key = _key(self.shape, indices)
     if self.dtype != values.dtype:
         given = [i for i in indices if i is not None]

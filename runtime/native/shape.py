@@ -185,9 +185,14 @@ def repeat(self: Array, repeats: Shape) -> Array:
     """``self`` ``repeats[d]`` times along each dim, with new dims in front if there are more repeats."""
     shape = repeat_shape(self.shape, repeats)
     padded = (1,) * (len(repeats) - self.ndim) + self.shape
-    # Each dim of size n becomes two, (repeats, n), of which the first is broadcast.
-    twice = [m for r, n in zip(repeats, padded, strict=True) for m in (r, n)]
-    single = [m for n in padded for m in (1, n)]
+    # Each dim of size n that is repeated becomes two, (repeats, n), of which the first is broadcast; what has
+    # one element or is not repeated needs no second, and so there are no more than an array may have.
+    twice: list[int] = []
+    single: list[int] = []
+    for r, n in zip(repeats, padded, strict=True):
+        two = r != 1 and n != 1
+        twice += (r, n) if two else (r * n,)
+        single += (1, n) if two else (n,)
     return np.broadcast_to(self.reshape(single), twice).copy().reshape(shape)
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import Any
 
 import pytest
 
 import tengen
+from tengen.arguments import Mismatch, Rejected, bind_arguments, shown
 from tengen.codegen.model.operators import Operator
-from tengen.operator import NUMPY_WORDS, operator
+from tengen.operator import NUMPY_WORDS, operator, plain_keywords
 from tengen.testing import declared
 from tengen.testing.declared import declared_operators
 
@@ -26,7 +26,7 @@ def alias_of(o: Operator) -> str | None:
     named = o.doc.startswith("The same as") and not o.name.base.endswith("_forward")
     if kernel is None or kernel.formula is None or not named:
         return None
-    text = ast.unparse(kernel.formula.tree)
+    text = str(kernel.formula.source.value)
     match = _ONE_CALL.fullmatch(text)
     if match is None or match[1] == o.name.base:
         return None
@@ -84,9 +84,6 @@ WORDED = {
 
 def bound(name: str, keywords: dict[str, Any]) -> dict[str, Any]:
     """What the arguments of the operator are in a call with these keywords."""
-    from tengen.arguments import bind_arguments, shown
-    from tengen.operator import plain_keywords
-
     o = operator(name)
     values = bind_arguments(o.parameters, (), plain_keywords(keywords, o.names))
     return {shown(p): v for p, v in zip(o.parameters, values, strict=True)}
@@ -105,8 +102,6 @@ def example(type_: str) -> Any:
 @pytest.mark.parametrize("name", WORDED)
 def test_every_word_of_numpy_for_every_argument(name: str) -> None:
     """By each of its words an argument is what it is by its own name; by two of them the call is an error."""
-    from tengen.arguments import Rejected, shown
-
     o = operator(name)
     required = {shown(p): example(p.type) for p in o.parameters if p.required}
     for word, plain in NUMPY_WORDS.items():
@@ -234,3 +229,60 @@ def test_bools_are_counted_in_int64(m: Any) -> None:
     assert m.full((1,), True).dtype is m.bool
     with pytest.raises(NotImplementedError):
         m.arange(2, dtype=m.bool)
+
+
+# -- out ---------------------------------------------------------------------------------------
+
+OUTS = [n for n, v in declared.variants().items() if v.kind == "out" and v.exposed and not n.startswith("_")]
+
+
+@pytest.mark.parametrize("name", OUTS)
+def test_out_is_as_many_tensors_as_there_are_results(name: str) -> None:
+    """No number, no tensor where a tuple belongs, and neither too few nor too many."""
+    out = operator(name).parameters[-1]
+    count = len(declared.variants()[name].operator.schema.returns)
+    x = tengen.ones(2)
+    wrong: list[Any] = [2, 2.5, (2,) * count, (x,) * (count + 1)] + (
+        [x, (x,) * (count - 1)] if count > 1 else []
+    )
+    for value in wrong:
+        for convert in (out.convert, out.with_numbers):
+            with pytest.raises(Mismatch):
+                convert(value)
+    right = (x,) * count if count > 1 else x
+    assert out.convert(right) is right if count == 1 else len(out.convert(right)) == count
+
+
+def test_out_that_is_none(m: Any) -> None:
+    x = m.tensor([2.0, 1.0])
+    assert m.exp(x, out=None).tolist() == m.exp(x).tolist() and m.sort(x, out=None)[1].tolist() == [1, 0]
+    for function in (m.clone, m.numel):
+        with pytest.raises(TypeError):
+            function(x, out=None)
+
+
+@pytest.mark.parametrize("outs", [1, 3, "one tensor", "numbers"])
+@pytest.mark.parametrize("function", ["sort", "max", "cummax", "linalg.eigh", "linalg.qr", "aminmax"])
+def test_tuples_of_another_length(m: Any, function: str, outs: Any) -> None:
+    run = m
+    for part in function.split("."):
+        run = getattr(run, part)
+    arguments = [m.eye(2), *([0] if function in ("max", "cummax") else [])]
+    given = {"one tensor": m.empty(2), "numbers": (1, 2)}
+    with pytest.raises(TypeError):
+        run(*arguments, out=given[outs] if isinstance(outs, str) else (m.empty(0),) * outs)
+
+
+def test_index_put_without_indices(m: Any) -> None:
+    with pytest.raises(RuntimeError):
+        m.ones(2).index_put_([], m.tensor(1.0))
+    with pytest.raises(RuntimeError):
+        tengen.ones(2, device="meta").index_put_([], tengen.tensor(1.0, device="meta"))
+
+
+def test_repeat_along_as_many_dims_as_there_can_be(m: Any) -> None:
+    x = m.tensor([1.0, 2.0])
+    assert x.repeat((1,) * 40).shape == (1,) * 39 + (2,)
+    assert x.repeat((2,) * 3 + (1,) * 36 + (3,)).shape == (2,) * 3 + (1,) * 36 + (6,)
+    assert x.tile((2, *(1,) * 40)).sum().item() == 6
+    assert x.repeat(2, 0, 1).shape == (2, 0, 2)

@@ -40,7 +40,7 @@ def meta_index(self: MetaArray, indices: Sequence[MetaArray | None]) -> MetaArra
 
 def meta_index_put(self: MetaArray, indices: Sequence[MetaArray | None], values: MetaArray) -> MetaArray:
     if not indices:
-        raise IndexError("at least one index must be provided")
+        raise RuntimeError("at least one index must be provided")
     if values.dtype != self.dtype and values.size != 1:
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {self.dtype} for the "
