@@ -283,6 +283,28 @@ def test_saved_tensors_that_it_writes_to_are_kept_for_backward() -> None:
     assert_close(x.grad, 2 * X)
 
 
+def test_a_call_counts_as_a_write_whatever_the_kernel_does() -> None:
+    made = library.custom_op(
+        "spare::nothing", lambda x: None, mutates_args="x", schema="(Tensor(a!) x) -> ()"
+    )
+    x = X.clone().requires_grad_()
+    y = x * 1
+    z = y * y
+    made(y)
+    assert y._version == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()
+
+
+def test_what_a_kernel_captures_has_no_gradient() -> None:
+    captured = X.clone().requires_grad_()
+    made = library.custom_op(
+        "spare::captures", lambda x: x * captured, mutates_args=(), schema="(Tensor x) -> Tensor"
+    )
+    assert not made(X).requires_grad
+    assert made(X.clone().requires_grad_()).grad_fn is not None
+
+
 def test_a_kernel_without_recording_knows_no_gradients(sine: Any) -> None:
     with tengen.inference_mode():
         assert_close(sine(X), X.sin())
