@@ -78,10 +78,15 @@ class VariantWriter:
         return self._method(variant, call)
 
     def _recorded(self, operator: Operator, functional: str) -> str:
-        """The functional operator, recorded as the in-place one's Node: its result has a derivative there."""
+        """The functional operator, recorded, if need be, as the in-place one's Node: that has a derivative."""
         names = ", ".join(parameter_name(a.name) for a in operator.schema.arguments)
         written = f"({functional})({names}).to(T.scalar_type)"
-        return f"lambda {names}: record_composite(lambda: {written}, {self._recorder(operator)})"
+        recorded = f"lambda {names}: record_composite(lambda: {written}, {self._recorder(operator)})"
+        tensors = [a for a in operator.schema.arguments if a.is_tensor_like]
+        if any(str(a.type) != "Tensor" for a in tensors):
+            return recorded
+        wanted = " or ".join(f"{parameter_name(a.name)}._requires_grad" for a in tensors)
+        return f"({recorded}) if {wanted} else {functional}"
 
     def _out(self, variant: Variant) -> CallMethod:
         base = self.by_name[str(variant.base)]
