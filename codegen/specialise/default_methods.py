@@ -78,7 +78,7 @@ class VariantWriter:
         return self._method(variant, call)
 
     def _recorded(self, operator: Operator, functional: str) -> str:
-        """The functional operator, recorded, if need be, as the in-place one's Node: that has a derivative."""
+        """The functional operator, recorded if need be as the in-place one's Node: that has a derivative."""
         names = ", ".join(parameter_name(a.name) for a in operator.schema.arguments)
         written = f"({functional})({names}).to(T.scalar_type)"
         recorded = f"lambda {names}: record_composite(lambda: {written}, {self._recorder(operator)})"
