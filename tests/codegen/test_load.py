@@ -249,7 +249,7 @@ def test_every_key_is_documented() -> None:
 def test_codegen_needs_no_arrays() -> None:
     """Neither NumPy nor the runtime nor generated code is imported to read declarations."""
     code = (
-        "import sys, tengen.codegen.load, tengen.codegen.conformance;"
+        "import sys, tengen.codegen.load, tengen.codegen.check.conformance;"
         "print([m for m in sys.modules if m.split('.')[0] in ('numpy', 'torch', 'scipy')])"
     )
     # The package's own __init__ imports the runtime; codegen itself must not.
