@@ -18,7 +18,7 @@ from harness import processes_in_turn, python, row
 
 from tengen.codegen.derive.derived import derive
 from tengen.codegen.gen import declarations_dir, runtime_dir
-from tengen.codegen.load import load
+from tengen.codegen.pipeline import load
 
 TORCHGEN = """
 import os

@@ -69,7 +69,7 @@ def generate(
     author should know. Raises DeclarationErrors with all mistakes found.
     """
     from .emit.files import Renderer
-    from .load import load  # late: where nothing has changed, nothing of this is needed
+    from .pipeline import load  # late: where nothing has changed, nothing of this is needed
 
     declared = load(declarations or declarations_dir(), runtime_dir(), library)
     if library is None:

@@ -26,8 +26,8 @@ import pytest
 
 from tengen.codegen.derive.derived import derive
 from tengen.codegen.gen import declarations_dir, runtime_dir
-from tengen.codegen.load import load
 from tengen.codegen.model.operators import Declarations
+from tengen.codegen.pipeline import load
 
 if TYPE_CHECKING:
     from conftest import Scratch

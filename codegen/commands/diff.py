@@ -18,10 +18,10 @@ from pathlib import Path
 from tengen.codegen.commands.revision import NotFound, git, git_bytes
 from tengen.codegen.commands.workspace import Workspace, add_workspace
 from tengen.codegen.gen import declarations_dir
-from tengen.codegen.load import load_reporting
 from tengen.codegen.model.diagnostics import DeclarationErrors, Report
 from tengen.codegen.model.operators import Declarations, Derivative, Operator
 from tengen.codegen.model.schema import Argument, Schema
+from tengen.codegen.pipeline import load_reporting
 from tengen.codegen.read.entries import KERNELS, mechanism_of, read_entries
 
 #: The groups of changes, in the order of the report.

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..gen import declarations_dir, library_of, output_dir, runtime_dir, templates_dir
-from ..load import load
 from ..model.operators import Declarations
+from ..pipeline import load
 from ..read.libraries import Library
 
 

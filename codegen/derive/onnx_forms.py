@@ -32,7 +32,7 @@ from ..ir.expressions import (
 )
 from ..ir.writer import write
 from ..model.operators import Formula, Kernel, Operator, Primitive, Rule
-from ..model.schema import Schema
+from ..model.schema import OperatorName, Schema
 from ..read.functions import ABSOLUTE, Function, FunctionIndex
 
 #: The function of symbolics that has the steps of a function computed in the dtype that the operator's are.
@@ -43,6 +43,19 @@ CASTS = "symbolics"
 
 class NoForm(Exception):
     """The kernel cannot be written as ONNX; the text says why."""
+
+
+def with_symbolics(
+    operators: Mapping[OperatorName, Operator],
+    primitives: Mapping[str, Primitive],
+    symbolics: FunctionIndex,
+    own: FunctionIndex,
+) -> dict[OperatorName, Operator]:
+    """The operators with what follows where entries say no symbolic; a library's by its ``own`` functions."""
+    return {
+        name: with_symbolic(operator, primitives, own if name.namespace else symbolics)
+        for name, operator in operators.items()
+    }
 
 
 def with_symbolic(operator: Operator, primitives: Mapping[str, Primitive], index: FunctionIndex) -> Operator:

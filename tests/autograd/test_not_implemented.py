@@ -12,7 +12,7 @@ import pytest
 import tengen
 from tengen.codegen.derive.derived import derive
 from tengen.codegen.gen import declarations_dir, runtime_dir
-from tengen.codegen.load import load
+from tengen.codegen.pipeline import load
 from tengen.node_support import not_implemented, record_not_implemented, run_not_implemented
 
 Operation = Callable[[Any, Any], Any]

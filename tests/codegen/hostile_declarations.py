@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 from tengen.codegen import gen
-from tengen.codegen.load import load
 from tengen.codegen.model.diagnostics import DeclarationErrors
+from tengen.codegen.pipeline import load
 
 SURROUNDINGS = Path(__file__).parents[1] / "bad_declarations" / "surroundings"
 

@@ -8,8 +8,8 @@ from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.ir.expressions import Name
 from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.ir.writer import write
-from tengen.codegen.load import load
 from tengen.codegen.model.operators import Primitive
+from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.array_results import ArrayResults, assignments
 from tengen.codegen.specialise.kept_numbers import with_kept_numbers
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tengen.codegen import gen
-from tengen.codegen.load import load
 from tengen.codegen.model.diagnostics import DeclarationErrors, width
+from tengen.codegen.pipeline import load
 
 ROOT = Path(__file__).parents[1] / "bad_declarations"
 SURROUNDINGS = ROOT / "surroundings"

@@ -11,9 +11,9 @@ from tengen.codegen import gen
 from tengen.codegen.emit import compiled
 from tengen.codegen.emit.compiled import check_compiles
 from tengen.codegen.emit.files import Renderer
-from tengen.codegen.load import load
 from tengen.codegen.model.diagnostics import DeclarationErrors
 from tengen.codegen.model.source import OutputFile
+from tengen.codegen.pipeline import load
 
 GENERATED = Path(__file__).parents[2] / "generated"
 DECLARED = load(gen.declarations_dir(), gen.runtime_dir())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tengen.codegen.derive.derived import Derived, camel, derive
-from tengen.codegen.load import load
+from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.nodes import SUM, NodeWriter
 
 PROJECT = Path(__file__).parents[2]

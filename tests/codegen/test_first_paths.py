@@ -11,7 +11,7 @@ from tengen import interception
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.ir.writer import write
-from tengen.codegen.load import load
+from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.inplace import InplaceWriter
 from tengen.codegen.specialise.ufuncs import Ufuncs
 

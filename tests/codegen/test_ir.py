@@ -23,8 +23,8 @@ from tengen.codegen.ir.expressions import (
 )
 from tengen.codegen.ir.reader import MAX_DEPTH, read_expression, read_value
 from tengen.codegen.ir.writer import write
-from tengen.codegen.load import load
 from tengen.codegen.model.operators import Formula
+from tengen.codegen.pipeline import load
 
 TEXTS = [
     "grad * other.conj()",

@@ -15,10 +15,10 @@ import pytest
 
 from tengen.codegen import gen
 from tengen.codegen.check.reserved import RESERVED, argument_problem, function_problem, is_reserved
-from tengen.codegen.load import load
 from tengen.codegen.model.annotations import parameter_name
 from tengen.codegen.model.diagnostics import DeclarationErrors
 from tengen.codegen.parse.schema import parse_schema
+from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.bindings import NUMPY_WORDS
 
 if TYPE_CHECKING:

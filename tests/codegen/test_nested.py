@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tengen.codegen.gen import declarations_dir, runtime_dir
-from tengen.codegen.load import load
 from tengen.codegen.model.operators import Operator
+from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.nested import given, nested
 
 

@@ -9,7 +9,7 @@ from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.ir.expressions import Expr, Name
 from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.ir.writer import write
-from tengen.codegen.load import load
+from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.blocks import Weigher, call_of, function_of
 from tengen.codegen.specialise.optimise import inlined, scratched, shared
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tengen.codegen.load import load, load_reporting
 from tengen.codegen.model.diagnostics import DeclarationErrors, Report
 from tengen.codegen.model.operators import Declarations, Operator
+from tengen.codegen.pipeline import load, load_reporting
 from tengen.codegen.read.keys import DERIVATIVE_KEYS, KEYS
 
 PROJECT = Path(__file__).parents[2]
@@ -249,7 +249,7 @@ def test_every_key_is_documented() -> None:
 def test_codegen_needs_no_arrays() -> None:
     """Neither NumPy nor the runtime nor generated code is imported to read declarations."""
     code = (
-        "import sys, tengen.codegen.load, tengen.codegen.check.conformance;"
+        "import sys, tengen.codegen.pipeline, tengen.codegen.check.conformance;"
         "print([m for m in sys.modules if m.split('.')[0] in ('numpy', 'torch', 'scipy')])"
     )
     # The package's own __init__ imports the runtime; codegen itself must not.

@@ -1,0 +1,130 @@
+"""Check: the entries of all files of a folder, and of a library's, as one kind of declaration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..model.diagnostics import Report, suggestion
+from ..model.schema import OperatorName
+from ..model.source import Entry, Place
+from ..read.entries import KERNELS, MECHANISMS, mechanism_of, read_entries
+from ..read.functions import FunctionIndex
+from ..read.libraries import Library
+from .expand import Declared, expand
+from .tables import TABLES, Tables
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What files declare: the operators by name, the entries of derivatives, and those of kernels.yaml."""
+
+    operators: dict[OperatorName, Declared]
+    derivatives: list[Entry]
+    kernels: list[Entry]
+
+
+def collect(
+    declarations: Path,
+    library: Library | None,
+    tables: Tables,
+    native: FunctionIndex,
+    own_native: FunctionIndex,
+    report: Report,
+) -> Collected:
+    """All that tengen declares, and a library on top of it, whose functions are in ``own_native`` too."""
+    base = f"tengen/{declarations.name}" if library is not None else declarations.name
+    declared, entries, kernels = _read_folder(declarations, base, tables, native, report)
+    if library is not None:
+        own = _read_folder(library.declarations, library.display, tables, own_native, report, KERNELS)
+        named = [_of_library(item, library.name) for item in own[0]]
+        declared, entries, kernels = [*declared, *named], [*entries, *own[1]], own[2]
+    return Collected(_unique(declared, report), entries, kernels)
+
+
+def _of_library(item: Declared, library: str) -> Declared:
+    """A declaration, its operator being the library's."""
+    name = replace(item.schema.name, namespace=library)
+    return replace(item, schema=replace(item.schema, name=name))
+
+
+def _read_folder(
+    directory: Path, display: str, tables: Tables, native: FunctionIndex, report: Report, *more: str
+) -> tuple[list[Declared], list[Entry], list[Entry]]:
+    """The operators, the derivatives and the kernels of all files, in the order of the files' names.
+
+    ``more`` are the mechanisms that only a library has.
+    """
+    declared: list[Declared] = []
+    entries: list[Entry] = []
+    kernels: list[Entry] = []
+    for path in sorted(directory.iterdir()) if directory.is_dir() else ():
+        mechanism = mechanism_of(path)
+        if mechanism is None or mechanism not in (*MECHANISMS.values(), "cwrap", *more):
+            _known_file(path, display, report)
+            continue
+        for entry in read_entries(path, f"{display}/{path.name}", mechanism, report):
+            if mechanism == "derivatives":
+                entries.append(entry)
+            elif mechanism == KERNELS:
+                kernels.append(entry)
+            else:
+                operators, derivatives = expand(entry, tables, native, report)
+                declared += operators
+                entries += derivatives
+    return declared, entries, kernels
+
+
+def _known_file(path: Path, display: str, report: Report) -> None:
+    """A YAML file that nothing reads has a misspelt name."""
+    if path.suffix != ".yaml" or path.name in TABLES:
+        return
+    stem = path.name.split(".")[0]
+    tables = [name.removesuffix(".yaml") for name in TABLES]
+    report.error(
+        Place(f"{display}/{path.name}", 1, 1),
+        "nothing reads a file of this name",
+        expected=f"{', '.join(MECHANISMS)} (.yaml, or .PART.yaml), or {', '.join(tables)} (.yaml)",
+        help=suggestion(stem, [*MECHANISMS, *tables]),
+    )
+
+
+def _unique(declared: list[Declared], report: Report) -> dict[OperatorName, Declared]:
+    """The operators by name; one that is listed twice, or whose method's name is taken, is reported."""
+    result: dict[OperatorName, Declared] = {}
+    methods: dict[str, OperatorName] = {}
+    functions: dict[str, Place] = {}  # of tengen, which come before a library's
+    for item in declared:
+        name = item.schema.name
+        place = item.source.place if item.source is not None else item.place
+        if not name.namespace:
+            functions.setdefault(name.function, place)
+        elif name.function in functions:
+            report.error(
+                place,
+                f'"{name.function}" is an operator of tengen',
+                length=len(name.function),
+                expected="another name: formulas could mean either",
+                help=f"{KERNELS}.yaml adds kernels to tengen's operators, derivatives.yaml derivatives",
+                related=((functions[name.function], "it is declared here"),),
+            )
+            continue
+        if name in result:
+            first = result[name]
+            related = (
+                (first.source.place if first.source is not None else first.place, "it is first listed here"),
+            )
+            report.error(
+                place, f'the operator "{name}" is listed twice', length=len(str(name)), related=related
+            )
+        elif name.method in methods:
+            report.error(
+                place,
+                f'"{name}" and "{methods[name.method]}" would both be the method {name.method}',
+                length=len(str(name)),
+                expected="another name or overload",
+            )
+        else:
+            result[name] = item
+            methods[name.method] = name
+    return result

@@ -1,0 +1,103 @@
+"""Check: what the names in declarations may mean: functions of the runtime, operators, attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from ..model.diagnostics import Report
+from ..model.schema import OperatorName
+from ..parse.schema import SchemaError, parse_name
+from ..read.fields import words
+from ..read.functions import FunctionIndex, attributes_of, classes_of
+from ..read.libraries import Library, index
+from .expand import Declared
+from .kernels import Sources
+from .names import OperatorTable
+from .tables import Tables
+
+# Where the attributes of a Tensor, of its shape and of its dtype are written by hand.
+_ATTRIBUTE_FILES = (
+    "tensor.py", "tensor_base.py", "autograd/tensor_properties.py", "size.py", "scalar_type.py",
+    "scalar_type_base.py", "device.py",
+)  # fmt: skip
+# What shapes, numbers and the metadata of tensors have, wherever they are written.
+_PLAIN_ATTRIBUTES = frozenset({
+    "shape", "dtype", "ndim", "device", "numel", "is_complex", "is_floating_point", "dim", "size", "index",
+    "count", "conjugate", "real", "imag", "stride", "storage_offset",
+})  # fmt: skip
+
+
+def vocabulary(
+    declared: Iterable[Declared], tables: Tables, declarations: Path, runtime: Path, report: Report
+) -> Sources:
+    """What tengen's own declarations may name."""
+    return Sources(
+        tables=tables,
+        native=index(runtime, "native", None),
+        composite=index(runtime, "composite", None),
+        formulas=index(runtime, "formulas", None),
+        symbolics=index(runtime, "onnx", None, "symbolics*.py"),
+        operators=_operator_table(declared, report.unread, runtime),
+        errors=classes_of(runtime / "errors.py"),
+        references=_references(declarations, None),
+    )
+
+
+def library_vocabulary(
+    sources: Sources, library: Library | None, declarations: Path, runtime: Path
+) -> Sources:
+    """What a library's declarations may name: its own functions too. Without a library, the same."""
+    if library is None:
+        return sources
+    return replace(
+        sources,
+        native=index(runtime, "native", library),
+        composite=index(runtime, "composite", library),
+        formulas=index(runtime, "formulas", library),
+        symbolics=index(runtime, "onnx", library, "symbolics*.py"),
+        references=_references(declarations, library),
+        home=library.display.rpartition("/")[0],
+        library=library.name,
+    )
+
+
+def _operator_table(declared: Iterable[Declared], unread: Iterable[str], runtime_dir: Path) -> OperatorTable:
+    """All functions and methods that operators give, with the variants that autogen adds."""
+    silent = Report()
+    rows = []
+    for item in declared:
+        fields = item.fields
+        derived = [name.function for name in autogen_names(item)]
+        variants = (
+            frozenset(w for w, _ in words(fields["variants"], silent))
+            if "variants" in fields
+            else frozenset({"function"})
+        )
+        rows.append((item.schema, variants, derived))
+    attributes = attributes_of(runtime_dir / name for name in _ATTRIBUTE_FILES)
+    return OperatorTable(rows, attributes | _PLAIN_ATTRIBUTES, unread)
+
+
+def autogen_names(item: Declared) -> list[OperatorName]:
+    """The variants that an entry asks for, so far as they are names; mistakes are reported elsewhere."""
+    located = item.fields.get("autogen")
+    found = []
+    for word, _ in words(located, Report()) if located is not None else ():
+        try:
+            found.append(parse_name(word))
+        except SchemaError:
+            continue
+    return found
+
+
+def _references(declarations_dir: Path, library: Library | None) -> frozenset[str] | None:
+    """The functions of tests/references.py; None where the tests are not at hand."""
+    tests = declarations_dir.parent / "tests"
+    if not tests.is_dir():
+        return None
+    index = FunctionIndex(tests, "references*.py")
+    if library is not None:
+        index.join(library.tests, "tests")
+    return frozenset(index.functions)
