@@ -241,7 +241,11 @@ class set_grad_enabled(ContextDecorator):
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        switch(self.previous)
+        # Not ``switch``, as above.
+        if grad_mode.inference:
+            grad_mode.asked = self.previous
+        else:
+            grad_mode.enabled = self.previous
 
     def clone(self) -> set_grad_enabled:
         return type(self)(self.mode)
