@@ -586,8 +586,6 @@ CLAIMS = [
     Claim("Limits", "m.ones((1,) * 65).dim()", RuntimeError, 65),
     Claim("Limits", "m.ones(1).expand(2**62).dim()", RuntimeError, 1),
     Claim("Limits", "m.ones(1).expand(2**60).dim()", 1, 1),
-    Claim("Numbers for tensors", "m.add(2, 3).item()", 5, 5),
-    Claim("Numbers for tensors", "m.multiply(2, 3).item()", TypeError, 6),
     Claim("Texts", TEXT, "add: The size of tensor a ", "The size of tensor a "),
     Claim("Texts", "m.tensor([1j, 2]).sort()", NotImplementedError, RuntimeError),
     Claim("Warnings", WARNINGS, 1, 0),
