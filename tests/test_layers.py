@@ -107,7 +107,7 @@ STAGES = (
     "derive",
     "specialise",
     "emit",
-    "load",
+    "pipeline",
     "gen",
     "cli",
     "commands",
