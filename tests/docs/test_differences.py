@@ -67,7 +67,7 @@ lib.impl("given", lambda *given: seen.append(len(given)) or given[0] + 1, "CPU")
 NO_AUTOGRAD = ABSENT.replace(
     "NAMES",
     repr([
-        "autograd.function.InplaceFunction", "autograd.profiler.emit_nvtx", "func.functional_call",
+        "autograd.function.NestedIOFunction", "autograd.profiler.emit_nvtx", "func.functional_call",
         "func.rearrange",
     ]),
 )  # fmt: skip

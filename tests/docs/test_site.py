@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import importlib.util
 import os
@@ -17,6 +16,8 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+
+from tengen.codegen.ir.reader import read_expression
 
 PROJECT = Path(__file__).resolve().parents[2]
 GENERATOR = PROJECT / "docs" / "generator"
@@ -199,7 +200,7 @@ _STRUCTURES = {
 
 @pytest.mark.parametrize("source", FORMULAS)
 def test_formulas_as_mathml(source: str, generator: None) -> None:
-    written = load("mathml").MathWriter().formula(ast.parse(source, mode="eval").body)
+    written = load("mathml").MathWriter().formula(read_expression(source))
     assert flattened(written) == FORMULAS[source]
 
 
