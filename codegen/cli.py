@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from tengen.codegen.gen import version
 from tengen.codegen.read.libraries import LibraryError
 
 #: Each command: the module that has its ``add_arguments`` and ``run``, and what it is for.
@@ -25,10 +26,11 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """``tengen COMMAND ...``. Returns the exit status."""
+    """``tengen COMMAND ...``. Returns the exit status. Without a command it shows which there are."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(prog="tengen", description="Tools for the declarations of operators.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    parser.add_argument("--version", action="version", version=f"tengen {version()}")
+    commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
     for name, (module, help) in COMMANDS.items():
         chosen = name in given[:1]  # the others' modules are not needed
         found = import_module(module) if chosen else None
@@ -37,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found.add_arguments(command)
             command.set_defaults(run=found.run)
     options = parser.parse_args(given)
+    if options.command is None:
+        parser.print_help()
+        return 0
     try:
         status: int = options.run(options)
         sys.stdout.flush()
