@@ -292,7 +292,7 @@ def run_out(
 ) -> Any:
     """Write the results of ``functional(*args)`` into ``outs``, a Tensor or several; return ``outs``.
 
-    Raises RuntimeError, with nothing changed, when a tensor requires gradients while recording is
+    Raises RuntimeError, with nothing changed, when an output or a result requires gradients while recording is
     on, when an output shares memory with an input as ``overlap`` (by number of the argument) does not let it,
     or when a result's dtype does not go into its output, whose it must be if that is ``exact``; with
     ``truth`` that is bool or uint8. An output of another shape is resized, with a warning unless it is empty.
@@ -300,21 +300,21 @@ def run_out(
     targets: Sequence[Any] = (outs,) if isinstance(outs, TensorBase) else outs
     for target in targets:
         check_write(target)
-    if grad_mode.enabled and (requires_grad_in(args) or requires_grad_in(targets)):
-        raise RuntimeError(
-            f"{op_name}(): functions with out=... arguments don't support automatic differentiation, but one "
-            "of the arguments requires grad."
-        )
+    before = grad_mode.enabled
+    if before and requires_grad_in(targets):
+        raise _not_differentiable(op_name)
     for target in targets:
         check_overlap(op_name, target, args, overlap)
-    before = grad_mode.enabled
-    grad_mode.enabled = False
+    # It is recorded where that tells whether the results are differentiable: those of `eq` are not.
+    grad_mode.enabled = before and requires_grad_in(args)
     try:
         results = functional(*args)
     finally:
         grad_mode.enabled = before
     if isinstance(results, TensorBase):
         results = (results,)
+    if requires_grad_in(results):
+        raise _not_differentiable(op_name)
     for target, result in zip(targets, results, strict=True):
         if target._type.backend is not result._type.backend:
             raise RuntimeError(
@@ -337,6 +337,13 @@ def run_out(
             _resize_output(target, result._array.shape)
         target._type.backend.lib.copyto(target._array, result._array)
     return outs
+
+
+def _not_differentiable(op_name: str) -> RuntimeError:
+    return RuntimeError(
+        f"{op_name}(): functions with out=... arguments don't support automatic differentiation, but one "
+        "of the arguments requires grad."
+    )
 
 
 def _resize_output(tensor: Any, shape: tuple[int, ...]) -> None:

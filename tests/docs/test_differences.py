@@ -441,6 +441,29 @@ CLAIMS = [
         RuntimeError,
         [[3.0, 3.0], [3.0, 3.0]],
     ),
+    *(
+        Claim(
+            "Gradients and `out=`",
+            f"x = m.ones(2, 2, requires_grad=True)\nm.{call}.shape == (2, 2)",
+            RuntimeError,
+            True,
+        )
+        for call in (
+            "diag(m.ones(2, requires_grad=True), out=m.empty(0))",
+            "softmax(x, 0, out=m.empty(0))",
+            "inner(x, x, out=m.empty(0))",
+            "tensordot(x, x, 1, out=m.empty(0))",
+            "floor_divide(x, x, out=m.empty(0))",
+            "heaviside(x, x, out=m.empty(0))",
+            "conj_physical(x, out=m.empty(0))",
+        )
+    ),
+    Claim(
+        "Gradients and `out=`",
+        "m.argsort(m.ones(2, requires_grad=True), stable=True, out=m.empty(0, dtype=m.int64)).tolist()",
+        [0, 1],
+        RuntimeError,
+    ),
     Claim("Logical operators in place", LOGICAL_NOT, [0.0, 0.0], [1.0, 1.0]),
     Claim("What may be written to before a backward pass", KRON, RuntimeError, [2.0, 2.0]),
     Claim("Saved tensors detached in place", DETACHED, [8.0, 8.0], RuntimeError),

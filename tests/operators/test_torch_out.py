@@ -86,6 +86,46 @@ def test_same_dtypes_are_taken(variant: str, name: str) -> None:
     side.fail_for(differences, DECLARED[name], "out")
 
 
+def requiring(values: Any) -> Any:
+    """These values; the tensors among them that can require grad do."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            requiring(value)
+        elif hasattr(value, "requires_grad_") and (value.is_floating_point() or value.is_complex()):
+            value.requires_grad_()
+    return values
+
+
+def differentiable(results: Any) -> bool:
+    """Whether one of the results of a call requires grad."""
+    listed = results if isinstance(results, (list, tuple)) else [results]
+    return any(r.requires_grad for r in listed)
+
+
+@pytest.mark.parametrize(("variant", "name"), PAIRS)
+def test_results_without_gradients_are_written_where_inputs_require_grad(variant: str, name: str) -> None:
+    """An out argument is refused just where what is written into it would have had a gradient."""
+    kind = named("float64")
+    call = next((c for c in calls(name) if c.takes(kind)), None)
+    results = [] if call is None else results_of(name, call, kind)
+    if call is None or not results:
+        pytest.skip("not of float64")
+
+    def ours() -> None:
+        outs = [tengen.zeros(tuple(r.shape), dtype=r.dtype) for r in results]
+        run(variant, [*requiring(call.tensors(kind)), tuple(outs) if len(outs) > 1 else outs[0]])
+
+    def there() -> None:
+        outs = [torch.zeros(tuple(r.shape), dtype=getattr(torch, r.dtype.name)) for r in results]
+        theirs(variant, name, requiring(call.tensors(kind, make=side.from_array)), outs)
+
+    here = side.outcome(run, name, requiring(call.tensors(kind)))
+    beside = side.outcome(side.run, DECLARED[name], requiring(call.tensors(kind, make=side.from_array)))
+    assert accepted(ours) is not (side.failed(here) or differentiable(here))
+    if accepted(there) and not (side.failed(beside) or differentiable(beside)):
+        assert accepted(ours)
+
+
 @pytest.mark.parametrize(
     ("start", "taken"), [(0, True), (1, False), (3, True)], ids=["the same", "a part", "apart"]
 )
