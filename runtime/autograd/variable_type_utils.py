@@ -292,9 +292,9 @@ def run_out(
 ) -> Any:
     """Write the results of ``functional(*args)`` into ``outs``, a Tensor or several; return ``outs``.
 
-    Raises RuntimeError, with nothing changed, when an output or a result requires gradients while recording is
-    on, when an output shares memory with an input as ``overlap`` (by number of the argument) does not let it,
-    or when a result's dtype does not go into its output, whose it must be if that is ``exact``; with
+    Raises RuntimeError, with nothing changed, when an output or a result requires gradients while recording
+    is on, when an output shares memory with an input as ``overlap`` (by number of the argument) does not let
+    it, or when a result's dtype does not go into its output, whose it must be if that is ``exact``; with
     ``truth`` that is bool or uint8. An output of another shape is resized, with a warning unless it is empty.
     """
     targets: Sequence[Any] = (outs,) if isinstance(outs, TensorBase) else outs
