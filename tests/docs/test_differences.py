@@ -50,6 +50,15 @@ NOT_THERE = ABSENT.replace(
         "utils.data", "sparse_coo_tensor", "quantize_per_tensor", "Tensor.rename",
     ]),
 )  # fmt: skip
+RESIZED = """
+import warnings
+out = m.ones(2)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    m.{call}
+any("was resized" in str(w.message) for w in caught)
+"""
+EXPANDED = "x = m.arange(2)\nout = m.zeros(1, dtype=m.int64).expand(5)\n"
 OPERATOR = """
 import numpy
 def sine(x):
@@ -463,6 +472,75 @@ CLAIMS = [
         "m.argsort(m.ones(2, requires_grad=True), stable=True, out=m.empty(0, dtype=m.int64)).tolist()",
         [0, 1],
         RuntimeError,
+    ),
+    *(
+        Claim("Which functions take `out=`", f"x = m.ones(2, 2)\nm.{call} is not None", True, TypeError)
+        for call in (
+            "count_nonzero(x, out=m.empty(0, dtype=m.int64))",
+            "var_mean(x, dim=0, out=(m.empty(0), m.empty(0)))",
+            "std_mean(x, dim=0, out=(m.empty(0), m.empty(0)))",
+            "flip(x, (0,), out=m.empty(0))",
+            "roll(x, 1, out=m.empty(0))",
+            "rot90(x, out=m.empty(0))",
+            "trace(x, out=m.empty(0))",
+            "relu(x, out=m.empty(0))",
+            "masked_fill(x, x > 0, 1.0, out=m.empty(0))",
+            "diag_embed(x, out=m.empty(0))",
+            "select_scatter(x, x[0], 0, 0, out=m.empty(0))",
+            "diagonal_scatter(x, x[0], out=m.empty(0))",
+            "masked_scatter(x, x > 0, x, out=m.empty(0))",
+            "bincount(x[0].long(), out=m.empty(0, dtype=m.int64))",
+            "index_put(x, (m.tensor([0]),), x[0], out=m.empty(0))",
+            "put(x, m.tensor([0]), x[0, :1], out=m.empty(0))",
+            "index_fill(x, 0, m.tensor([0]), 1.0, out=m.empty(0))",
+            "avg_pool1d(x, 1, out=m.empty(0))",
+            "adaptive_avg_pool1d(x, 1, out=m.empty(0))",
+            "constant_pad_nd(x, (1, 1), out=m.empty(0))",
+            "binary_cross_entropy_with_logits(x, x, out=m.empty(0))",
+            "pixel_shuffle(m.ones(4, 1, 1), 2, out=m.empty(0))",
+            "pixel_unshuffle(x[None], 2, out=m.empty(0))",
+        )
+    ),
+    *(
+        Claim("Outputs that are resized", RESIZED.format(call=call), True, False)
+        for call in (
+            "zeros(3, out=out)",
+            "ones(3, out=out)",
+            "full((3,), 1.0, out=out)",
+            "empty(3, out=out)",
+            "eye(3, out=out)",
+            "linspace(0, 1, 3, out=out)",
+            "logspace(0, 1, 3, out=out)",
+            "rand(3, out=out)",
+            "randn(3, out=out)",
+            "randint(5, (3,), out=out)",
+            "randperm(3, out=out)",
+            "normal(0.0, 1.0, (3,), out=out)",
+            "bernoulli(m.ones(3), out=out)",
+        )
+    ),
+    *(
+        Claim("Outputs that are resized", f"{EXPANDED}m.{call}.tolist()", [0, 1], RuntimeError)
+        for call in ("take(x, x, out=out)", "masked_select(x, x >= 0, out=out)", "bitwise_and(x, x, out=out)")
+    ),
+    *(
+        Claim(
+            "Dtypes of outputs",
+            f"m.{name}([m.ones(2)], out=m.empty(0, dtype=m.int64))",
+            RuntimeError,
+            TypeError,
+        )
+        for name in ("cat", "stack")
+    ),
+    *(
+        Claim(
+            "Dtypes of outputs", f"m.bernoulli(m.ones(2), out=m.empty(2, dtype=m.{d})).tolist()", here, there
+        )
+        for d, here, there in (
+            ("int64", RuntimeError, [1, 1]),
+            ("bool", RuntimeError, [True, True]),
+            ("complex64", [1 + 0j, 1 + 0j], NotImplementedError),
+        )
     ),
     Claim("Logical operators in place", LOGICAL_NOT, [0.0, 0.0], [1.0, 1.0]),
     Claim("What may be written to before a backward pass", KRON, RuntimeError, [2.0, 2.0]),
