@@ -32,12 +32,13 @@ def load_reporting(
     declarations: Path, runtime: Path, report: Report, library: Library | None = None
 ) -> Declarations:
     """As ``load``, but mistakes go to ``report``, and entries that have one are left out."""
-    native, own_native = index(runtime, "native", None), index(runtime, "native", library)
+    native = index(runtime, "native", None)
+    own_native = native if library is None else index(runtime, "native", library)
     symbolics = index(runtime, "onnx", None, "symbolics*.py")
     tables = load_tables(declarations, own_native, symbolics, report, library)
     found = collect(declarations, library, tables, native, own_native, report)
-    sources = vocabulary(found.operators.values(), tables, declarations, runtime, report)
-    own = library_vocabulary(sources, library, declarations, runtime)
+    sources = vocabulary(found.operators.values(), tables, native, symbolics, declarations, runtime, report)
+    own = library_vocabulary(sources, library, own_native, declarations, runtime)
     operators, bad = check_operators(found.operators, sources, own, report)
     operators = with_symbolics(operators, tables.primitives.pointwise, sources.symbolics, own.symbolics)
     operators = with_kernels(operators, found.kernels, own, report)

@@ -30,15 +30,21 @@ _PLAIN_ATTRIBUTES = frozenset({
 
 
 def vocabulary(
-    declared: Iterable[Declared], tables: Tables, declarations: Path, runtime: Path, report: Report
+    declared: Iterable[Declared],
+    tables: Tables,
+    native: FunctionIndex,
+    symbolics: FunctionIndex,
+    declarations: Path,
+    runtime: Path,
+    report: Report,
 ) -> Sources:
     """What tengen's own declarations may name."""
     return Sources(
         tables=tables,
-        native=index(runtime, "native", None),
+        native=native,
         composite=index(runtime, "composite", None),
         formulas=index(runtime, "formulas", None),
-        symbolics=index(runtime, "onnx", None, "symbolics*.py"),
+        symbolics=symbolics,
         operators=_operator_table(declared, report.unread, runtime),
         errors=classes_of(runtime / "errors.py"),
         references=_references(declarations, None),
@@ -46,14 +52,14 @@ def vocabulary(
 
 
 def library_vocabulary(
-    sources: Sources, library: Library | None, declarations: Path, runtime: Path
+    sources: Sources, library: Library | None, native: FunctionIndex, declarations: Path, runtime: Path
 ) -> Sources:
     """What a library's declarations may name: its own functions too. Without a library, the same."""
     if library is None:
         return sources
     return replace(
         sources,
-        native=index(runtime, "native", library),
+        native=native,
         composite=index(runtime, "composite", library),
         formulas=index(runtime, "formulas", library),
         symbolics=index(runtime, "onnx", library, "symbolics*.py"),
