@@ -217,18 +217,11 @@ def _some_tensors(element: Callable[[Any], Any], count: int) -> Callable[[Any], 
     return convert
 
 
-def _optional(element: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def convert(value: Any) -> Any:
-        return None if value is None else element(value)
-
-    return convert
-
-
-def _or_empty(element: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """As PyTorch: None stands for a list that is empty by default."""
+def _optional(element: Callable[[Any], Any], absent: Any = None) -> Callable[[Any], Any]:
+    """Takes None, which stands for ``absent``: as in PyTorch, for a list that is empty by default."""
 
     def convert(value: Any) -> Any:
-        return () if value is None else element(value)
+        return absent if value is None else element(value)
 
     return convert
 
@@ -248,7 +241,7 @@ def _build(type_: str) -> Callable[[Any], Any]:
     if type_.endswith("?"):
         return _optional(converter(type_[:-1]))
     if type_.endswith("|None"):
-        return _or_empty(converter(type_.removesuffix("|None")))
+        return _optional(converter(type_.removesuffix("|None")), ())
     if type_.endswith("]"):
         element, _, size = type_[:-1].rpartition("[")
         if element.rstrip("?") == "Tensor":
