@@ -14,12 +14,11 @@ from ..ir.expressions import (
     Assigned,
     Attribute,
     Call,
-    Comprehension,
     Expr,
     Foreign,
-    Lambda,
     Name,
     Starred,
+    binders,
     scoped_parts,
     walk,
 )
@@ -127,7 +126,7 @@ class _Walk:
         self.visit_parts(expr, bound)
 
     def visit_parts(self, expr: Expr, bound: frozenset[str]) -> None:
-        for name, at in _binds(expr):
+        for name, at in binders(expr):
             problem = self.vocabulary.binding(name)
             if problem:
                 message = f'"{name}" cannot be the name of a variable here'
@@ -176,15 +175,6 @@ class _Walk:
         length = len(expr.name)
         start = place_of(self.formula, expr).shifted(length_of(self.formula, expr) - length)
         self.report.error(start, problem.message, length=length, expected=problem.expected, help=problem.help)
-
-
-def _binds(expr: Expr) -> Iterable[tuple[str, Expr]]:
-    """The names that an expression binds inside of itself, each with what stands for it."""
-    if isinstance(expr, Lambda):
-        return [(p.name, p) for p in expr.parameters]
-    if isinstance(expr, Comprehension):
-        return [(n.id, n) for c in expr.clauses for n in walk(c.target) if isinstance(n, Name)]
-    return []
 
 
 def call_problem(

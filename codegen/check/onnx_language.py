@@ -114,7 +114,7 @@ def onnx_form(formula: Formula, operands: Sequence[str], index: FunctionIndex, r
     nodes = [n for n in walk(formula.tree) if isinstance(n, Name) and n.id in operands]
     for operand, count in Counter({o: 0 for o in operands} | Counter(n.id for n in nodes)).items():
         if count != 1:
-            at = next((n for n in reversed(nodes) if n.id == operand), formula.tree)
+            at = next((n for n in nodes if n.id == operand), formula.tree)
             report.error(
                 place_of(formula, at),
                 f'"{operand}" stands in the ONNX form {count} times'

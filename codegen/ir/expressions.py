@@ -106,10 +106,11 @@ class Conditional(Expr):
 
     @property
     def parts(self) -> tuple[Expr, ...]:
-        return (self.condition, self.then, self.otherwise)
+        return (self.then, self.condition, self.otherwise)
 
     def with_parts(self, parts: Sequence[Expr]) -> Expr:
-        return Conditional(*parts, span=self.span)
+        then, condition, otherwise = parts
+        return Conditional(condition, then, otherwise, span=self.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,20 +355,12 @@ def constant(value: Any) -> Expr:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """An expression and all that it is made of."""
+    """An expression and all that it is made of, in the order in which they are written."""
     waiting = [expr]
     while waiting:
         node = waiting.pop()
         yield node
-        waiting += node.parts
-
-
-def breadth_first(expr: Expr) -> Iterator[Expr]:
-    """An expression and all that it is made of, from the outside in, each level from left to right."""
-    level = [expr]
-    while level:
-        yield from level
-        level = [part for node in level for part in node.parts]
+        waiting += reversed(node.parts)
 
 
 def mapped(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -406,13 +399,21 @@ def names_in(expr: Expr) -> frozenset[str]:
     return frozenset([node.id for node in walk(expr) if isinstance(node, Name)])
 
 
+def binders(expr: Expr) -> list[tuple[str, Expr]]:
+    """The names that a comprehension, one of its clauses or a lambda binds, each with what stands for it."""
+    match expr:
+        case Lambda(parameters):
+            return [(p.name, p) for p in parameters]
+        case Comprehension(_, _, clauses):
+            return [found for clause in clauses for found in binders(clause)]
+        case Clause(target):
+            return [(n.id, n) for n in walk(target) if isinstance(n, Name)]
+    return []
+
+
 def bound_by(expr: Expr) -> frozenset[str]:
-    """The names that a comprehension or a lambda binds."""
-    if isinstance(expr, Lambda):
-        return frozenset([p.name for p in expr.parameters])
-    if isinstance(expr, Comprehension):
-        return frozenset([n.id for c in expr.clauses for n in walk(c.target) if isinstance(n, Name)])
-    return frozenset()
+    """The names that a comprehension, one of its clauses or a lambda binds."""
+    return frozenset([name for name, _ in binders(expr)])
 
 
 def scoped_parts(expr: Expr, bound: frozenset[str]) -> Iterator[tuple[Expr, frozenset[str]]]:
@@ -420,7 +421,7 @@ def scoped_parts(expr: Expr, bound: frozenset[str]) -> Iterator[tuple[Expr, froz
     if isinstance(expr, Comprehension):
         for clause in expr.clauses:
             yield clause.iterable, bound
-            bound = bound | {n.id for n in walk(clause.target) if isinstance(n, Name)}
+            bound = bound | bound_by(clause)
             for condition in clause.conditions:
                 yield condition, bound
         yield expr.element, bound

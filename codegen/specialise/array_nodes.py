@@ -30,8 +30,8 @@ from ..ir.expressions import (
     dotted,
     free_names,
     replaced,
+    walk,
 )
-from ..ir.reader import read_expression
 from ..ir.writer import write
 from ..model.annotations import default_value, parameter_name
 from ..model.derived import Gradient, NodeSpec
@@ -163,8 +163,8 @@ class ArrayWriter:
         """
         runner, arrays = self.specialiser.blocks(), translation.arrays()
         given = {name.id for value in translation.names.values() for name in free_names(value.expr)}
-        used = sorted(free_names(read_expression(write(tree))), key=lambda name: name.span)  # as written
-        parameters = [name for name in dict.fromkeys(name.id for name in used) if name in given]
+        used = dict.fromkeys(n.id for n in walk(tree) if isinstance(n, Name))
+        parameters = [name for name in used if name in given]
         weigher = self.specialiser.weigher
         if not (
             runner and translation.elementwise and _GRADIENT in parameters and weigher.worth(tree, arrays)

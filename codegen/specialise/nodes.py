@@ -21,10 +21,10 @@ from ..ir.expressions import (
     Name,
     Operation,
     bound_by,
-    breadth_first,
     dotted,
     mapped,
     replaced,
+    walk,
 )
 from ..ir.reader import read_expression
 from ..ir.writer import write
@@ -354,7 +354,7 @@ def gradient_statements(spec: NodeSpec, tree: Expr, rewriter: Rewriter, material
     arguments = {a.name for a in spec.operator.schema.arguments}
     by_name = {f"grad_{n}": i for n, i in result_numbers(spec.operator.schema.returns).items()}
     wanted: dict[str, int] = {}
-    for n in breadth_first(tree):
+    for n in walk(tree):
         if n == Name("grad"):
             wanted["grad"] = spec.outputs[0] if spec.outputs else 0
         elif isinstance(n, Name) and n.id in by_name and n.id not in arguments:
