@@ -16,6 +16,7 @@ from typing import Any
 from ..ir.expressions import Attribute, Call, Conditional, Constant, Expr, Name, Operation, names_in
 from ..ir.writer import write
 from ..model.operators import Formula, Primitive
+from .ufuncs import Ufuncs
 
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
@@ -77,7 +78,7 @@ class Graph:
         #: Pointwise operators that are no primitives, by function.
         self.operators = operators
         self.by_operator = {p.operator: p.name for p in primitives.values() if p.operator is not None}
-        self.by_symbol = {p.symbol: p.name for p in primitives.values() if p.symbol is not None}
+        self.ufuncs = Ufuncs(primitives)
         self._made: dict[Any, Node] = {}
         self.zero, self.one = self.number(0), self.number(1)
 
@@ -342,21 +343,20 @@ class Graph:
 
     def read(self, tree: Expr, names: Mapping[str, Node]) -> Node:
         """The value of an expression over ``names``. Raises Underivable for what is no primitive."""
+        found = self.ufuncs.last(tree)
+        if found is not None:
+            return self._known(found[0].name, found[1], names)
         match tree:
             case Constant(int() | float() | complex() as value):
                 return self.number(value)
             case Name(name) if name in names:
                 return names[name]
-            case Operation(symbol, operands) if symbol in self.by_symbol:
-                return self._known(self.by_symbol[symbol], operands, names)
             case Conditional(condition, then, otherwise):
                 if any(name in names and names[name].tensor for name in names_in(condition)):
                     raise Underivable("it chooses by the values of a tensor")
                 return self.choice(condition, self.read(then, names), self.read(otherwise, names))
             case Attribute(Name("xp"), constant) if constant in _CONSTANTS:
                 return self.number(_CONSTANTS[constant])
-            case Call(Attribute(Name("xp"), name), arguments, ()) if name in self.primitives:
-                return self._known(name, arguments, names)
             case Call(Name(name), arguments, ()) if self._primitive(name) is not None:
                 return self._known(str(self._primitive(name)), arguments, names)
             case Call(Attribute(inner, name), arguments, ()) if self._primitive(name) is not None:

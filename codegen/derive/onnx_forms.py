@@ -34,6 +34,7 @@ from ..ir.writer import write
 from ..model.operators import Formula, Kernel, Operator, Primitive, Rule
 from ..model.schema import OperatorName, Schema
 from ..read.functions import ABSOLUTE, Function, FunctionIndex
+from .ufuncs import Ufuncs
 
 #: The function of symbolics that has the steps of a function computed in the dtype that the operator's are.
 WIDENED = "widened"
@@ -110,7 +111,7 @@ class _Writer:
     ) -> None:
         self.kernel, self.opmath, self.primitives, self.index = kernel, opmath, primitives, index
         self.tensors = [a.name for a in schema.arguments if a.is_tensor_like]
-        self.by_symbol = {p.symbol: p.name for p in primitives.values() if p.symbol is not None}
+        self.ufuncs = Ufuncs(primitives)
         #: The functions of symbolics that are called, with where they are.
         self.calls: dict[str, str] = {}
         #: How many operators of ONNX round what has been written since this was 0.
@@ -146,21 +147,20 @@ class _Writer:
         """A part of the kernel. Raises NoForm for what cannot be written."""
         if self.plain(expr):
             return self.unchanged(expr)
+        found = self.ufuncs.last(expr)
+        if found is not None:
+            return self.primitive(*found)
         match expr:
             case Name():
                 return expr
-            case Operation(symbol, operands) if symbol in self.by_symbol:
-                return self.primitive(self.by_symbol[symbol], operands)
             case Conditional(condition, then, otherwise):
                 if not self.plain(condition):
                     raise NoForm("it chooses by the values of a tensor")
                 return Conditional(self.value(condition), self.value(then), self.value(otherwise))
-            case Call(Attribute(Name("xp"), name), operands, ()) if name in self.primitives:
-                return self.primitive(name, operands)
             case Call(Name(name), operands, keywords) if name in self.kernel.calls:
                 return self.function(name, operands, keywords)
             case Call(Name(name), operands, ()) if name in self.primitives:  # Python's own, as abs
-                return self.primitive(name, operands)
+                return self.primitive(self.primitives[name], operands)
         raise NoForm(f'"{write(expr)}" is no expression of primitives')
 
     def unchanged(self, expr: Expr) -> Expr:
@@ -171,11 +171,11 @@ class _Writer:
                     raise NoForm(f"{name} is called without a tensor")
         return expr
 
-    def primitive(self, name: str, operands: Sequence[Expr]) -> Expr:
+    def primitive(self, primitive: Primitive, operands: Sequence[Expr]) -> Expr:
         """A primitive of operands, by its ONNX form."""
-        form = self.primitives[name].onnx
+        form = primitive.onnx
         if form is None:
-            raise NoForm(f"the primitive {name} has no ONNX form")
+            raise NoForm(f"the primitive {primitive.name} has no ONNX form")
         values = tuple([self.value(operand) for operand in operands])
         self.calls |= form.calls
         if form.function is not None:

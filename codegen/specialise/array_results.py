@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
+from ..derive.ufuncs import Ufuncs, is_power
 from ..ir.expressions import Attribute, Call, Conditional, Constant, Expr, Keyword, Name, Slice, Subscript
 from ..model.operators import Primitive
-from .ufuncs import Ufuncs, is_power
 
 
 class ArrayResults:

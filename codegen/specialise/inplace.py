@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from ..derive.ufuncs import Ufuncs
 from ..ir.expressions import Attribute, Call, Conditional, Expr, Keyword, Name
 from ..ir.writer import write
 from ..model.annotations import parameter_name
@@ -18,7 +19,6 @@ from ..model.derived import Variant
 from ..model.methods import StoreMethod, WriteMethod
 from ..model.operators import Formula, Operator, Primitive, ScalarType
 from .type_methods import FLAT, Specialiser, signature
-from .ufuncs import Ufuncs
 
 
 class InplaceWriter:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from ..derive.ufuncs import Ufuncs, is_power
 from ..ir.expressions import (
     Assigned,
     Attribute,
@@ -29,7 +30,6 @@ from ..ir.expressions import (
     replaced,
 )
 from ..model.operators import Primitive
-from .ufuncs import Ufuncs, is_power
 
 #: What functions call the array that they write their result into.
 OUT = "out"

@@ -8,12 +8,12 @@ import pytest
 
 import tengen
 from tengen import interception
+from tengen.codegen.derive.ufuncs import Ufuncs
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.ir.writer import write
 from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.inplace import InplaceWriter
-from tengen.codegen.specialise.ufuncs import Ufuncs
 
 
 @pytest.mark.parametrize(
