@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any, NoReturn
 
 import numpy as np
 
-from tengen.autograd.edge import gradient_edge
+from tengen.autograd.edge import Edge, gradient_edge, gradient_edges
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.graph_task import current
-from tengen.autograd.node import NotImplementedNode, next_sequence_nr
+from tengen.autograd.node import Node, NotImplementedNode, SavesResults, next_sequence_nr
 from tengen.autograd.saved_variable import (
     BACKWARD_TWICE,
     FREED,
@@ -130,6 +131,65 @@ def materialize_array(node: Any, grads: Sequence[Any], number: int) -> Any:
     return found
 
 
+# -- recording -------------------------------------------------------------------------------
+
+
+@cache
+def _unsaved(node_class: type[Node]) -> tuple[tuple[str, Any], ...]:
+    """What the slots of a Node hold as long as nothing is saved in them: None, and version 0."""
+    named = [s for c in node_class.__mro__ for s in c.__dict__.get("__slots__", ())]
+    slots = [s for s in named if s.startswith("_") and not s.startswith("__")]
+    found: dict[str, Any] = {s: 0 if s.endswith("_version") else None for s in slots}
+    if issubclass(node_class, SavesResults):
+        found["result_versions"] = None
+    return tuple(found.items())
+
+
+def _edges(inputs: Sequence[Any]) -> tuple[Edge | None, ...]:
+    """The edges of an operator's differentiable arguments: tensors, None, and lists of these."""
+    found: list[Edge | None] = []
+    for given in inputs:
+        if isinstance(given, (list, tuple)):
+            found += gradient_edges(given)
+        else:
+            found.append(None if given is None else gradient_edge(given))
+    return tuple(found)
+
+
+def record_node(
+    node_class: Any, result: Any, inputs: tuple[Any, ...], outputs: Sequence[int] | None = (0,)
+) -> Any:
+    """Record an operator: a Node whose slots are still empty, and the edges of the result.
+
+    ``result`` is a Tensor, or a tuple: of the operator's results, of which those numbered ``outputs`` are
+    differentiable, or, where ``outputs`` is None, of the one list that is its result. ``inputs`` are the
+    differentiable arguments. Returns the Node.
+    """
+    node = object.__new__(node_class)
+    node.sequence_nr = next_sequence_nr()
+    node.extra = None
+    node.next_edges = _edges(inputs)
+    for slot, value in _unsaved(node_class):
+        setattr(node, slot, value)
+    if not isinstance(result, tuple):
+        node.shape, node.type = result._array.shape, result._type
+        result._edge = (node, 0)
+        result._requires_grad = True
+        return node
+    node.shape = tuple([None if out is None else out._array.shape for out in result])
+    node.type = tuple([None if out is None else out._type for out in result])
+    if outputs is None:
+        outputs = range(len(result))
+        node.num_inputs = len(result)
+    elif issubclass(node_class, SavesResults) and node_class.constants:
+        node.result_versions = {n: ((storage_of(result[n]), 0),) for n in node_class.constants}
+    for number in outputs:
+        if result[number] is not None:
+            result[number]._edge = (node, number)
+            result[number]._requires_grad = True
+    return node
+
+
 # -- composites ------------------------------------------------------------------------------
 
 
@@ -223,21 +283,10 @@ def record_composite(
     wanted = any([t is not None and t._requires_grad for t in flat])
     if node_class is None or not grad_mode.enabled or not wanted:
         return result
+    node = record_node(node_class, result, inputs, outputs)
     outs = result if isinstance(result, tuple) else (result,)
-    node = object.__new__(node_class)
-    node.sequence_nr = next_sequence_nr()
-    node.extra = None
-    single = node.num_inputs == 1
-    node.shape = outs[0]._array.shape if single else tuple(o._array.shape for o in outs)
-    node.type = outs[0]._type if single else tuple(o._type for o in outs)
-    node.next_edges = tuple([None if t is None else gradient_edge(t) for t in flat])
-    if any([what == "result" for what, _ in (saved or {}).values()]):
-        node.result_versions = {n: ((storage_of(outs[n]), 0),) for n in node.constants}
     for slot, (what, value) in (saved or {}).items():
         _save(node, slot, what, value, outs)
-    for i in outputs:
-        outs[i]._edge = (node, i)
-        outs[i]._requires_grad = True
     return result
 
 

@@ -27,10 +27,11 @@ _GLOBAL = frozenset({
     "differentiable", "downcast", "explain", "grad_mode", "gradient_edge", "gradient_edges", "graph_is_kept",
     "ints", "is_callers_only", "like", "make", "make_", "materialize", "materialize_array", "modified",
     "next_sequence_nr", "no_gradients", "not_differentiable", "not_implemented", "one_type", "onnx",
-    "operator", "prod", "record_composite", "record_not_implemented", "return_types", "rules", "run_in_mode",
-    "run_inplace", "run_not_implemented", "run_out", "spread", "storage_of", "store", "strided_as",
-    "unpack_array", "unpack_arrays", "unpack_result", "unpack_result_array", "unpack_tensor",
-    "unpack_tensors", "upcast", "versions", "worded", "writes_freely", "written", "xp", "zero_tangent",
+    "operator", "prod", "record_composite", "record_node", "record_not_implemented", "return_types", "rules",
+    "run_in_mode", "run_inplace", "run_not_implemented", "run_out", "spread", "storage_of", "store",
+    "strided_as", "unpack_array", "unpack_arrays", "unpack_result", "unpack_result_array",
+    "unpack_tensor", "unpack_tensors", "upcast", "versions", "worded", "writes_freely", "written", "xp",
+    "zero_tangent",
 })  # fmt: skip
 #: What is a variable, or a parameter, of generated functions.
 _LOCAL = frozenset({

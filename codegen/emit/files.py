@@ -15,6 +15,7 @@ from ..specialise.batching import BatchingWriter
 from ..specialise.bindings import BindingWriter, exported_name, groups
 from ..specialise.default_methods import VariantWriter
 from ..specialise.nodes import SUM, NodeWriter
+from ..specialise.recording import recorder
 from ..specialise.rows import (
     operator_row,
     promotion_table,
@@ -28,7 +29,7 @@ from ..specialise.rules import rows as rule_rows
 from .docs import reference
 from .json_schema import schemas
 from .page import Press, import_lines, lazy_modules
-from .scope import TENGEN, Scope, function_names
+from .scope import TENGEN, VARIABLE_TYPE, Scope, function_names
 from .stubs import StubWriter
 from .type_files import BackendFiles
 
@@ -67,6 +68,7 @@ class Renderer:
             self._jvps(),
             self._batching(),
             self._type_default(),
+            *self._variable_type(),
             *[f for b in self.declared.backends for f in self._backend(b.name)],
             *self._bindings(),
             *self._modules(),
@@ -220,8 +222,7 @@ class Renderer:
         return self.press.page(
             "type_default.py",
             "types.py.jinja",
-            backend="any",
-            recording=False,
+            summary="What the Types of all backends share.",
             imports=[
                 *self.scope.function_imports,
                 "from tengen.autograd.edge import any_requires_grad, gradient_edge, gradient_edges",
@@ -241,6 +242,37 @@ class Renderer:
             assignments=[],
             classes=[TypeClass("TypeDefault", self.scope.root, tuple(methods), doc)],
         )
+
+    def _variable_type(self) -> list[OutputFile]:
+        given = (self.derived, self.structures, "")
+        found = [m for v in self.scope.of_variable_type if (m := recorder(v, *given)) is not None]
+        if not found:
+            return []
+        doc = (
+            "Calls the plain method, which stands below it among a Type's bases, and records what that gave."
+        )
+        methods = tuple(sorted(found, key=lambda m: m.name))
+        return [
+            self.press.page(
+                "variable_types.py",
+                "types.py.jinja",
+                summary="What the Types that record share, whatever their backend.",
+                imports=[
+                    "from tengen.autograd.edge import any_requires_grad, gradient_edge, gradient_edges",
+                    "from tengen.autograd.grad_mode import grad_mode",
+                    "from tengen.autograd.view import differentiable",
+                    *self.scope.structure_imports,
+                    "from tengen.node_support import LazyModule, no_gradients, not_differentiable",
+                    "from tengen.node_support import record_node, record_not_implemented, versions",
+                    "from tengen.tensor import Tensor",
+                    "",
+                    *self.scope.node_modules,
+                ],
+                libraries=[],
+                assignments=[],
+                classes=[TypeClass(VARIABLE_TYPE, (), methods, doc)],
+            )
+        ]
 
     def _backend(self, name: str) -> list[OutputFile]:
         backend = next(b for b in self.declared.backends if b.name == name)

@@ -44,6 +44,7 @@ class LibraryRenderer(Renderer):
             self._jvps(),
             self._batching(),
             self._type_default(),
+            *self._variable_type(),
             *[f for b in self.declared.backends for f in self._backend(b.name)],
             self._functions(writer, common),
             self._function_stubs(StubWriter(self.groups, self.structures)),

@@ -15,6 +15,8 @@ TENGEN = "tengen.generated"
 #: What a library's generated code calls its own functions, Nodes and named tuples; tengen's are F, _nodes
 #: and return_types there too.
 FUNCTIONS, NODES, STRUCTURES = "L", "_library_nodes", "library_types"
+#: The class of the recording methods that all backends have alike.
+VARIABLE_TYPE = "VariableType"
 
 
 def function_names(found: Mapping[str, Group]) -> list[str]:
@@ -53,6 +55,17 @@ class Scope:
         kernel = variant.operator.kernels.get(backend.name)
         added = kernel is not None and self.declared.owns(kernel.formula.source.place)
         return added or (recording and self._differentiated(variant, backend))
+
+    @property
+    def of_variable_type(self) -> list[Variant]:
+        """The variants whose recording methods are written into VariableType."""
+        variants = [v for v in self.derived.variants if _records_plain_method(v)]
+        return [v for v in variants if self._own(v) or self._differentiated(v, None)]
+
+    def records(self, variant: Variant, backend: Backend) -> bool:
+        """Whether a VariableType above a backend's recording Types has the method of a variant."""
+        known = backend in self.backends or self._own(variant) or self._differentiated(variant, None)
+        return known and _records_plain_method(variant)
 
     def has_node(self, node: NodeSpec, backend: Backend) -> bool:
         """Whether a Node over a backend's arrays is written."""
@@ -102,6 +115,16 @@ class Scope:
         """The bases of TypeDefault: a library's is mixed in, and is no Type by itself."""
         return () if self.library else ("Type",)
 
+    def variable_types(self, backend: Backend) -> dict[str, str]:
+        """The lines that import the VariableTypes above a backend's recording Types, by class."""
+        found = {}
+        if self.library and self.of_variable_type:
+            name = f"Library{VARIABLE_TYPE}"
+            found[name] = f"from {self.package}.variable_types import {VARIABLE_TYPE} as {name}"
+        if backend in self.backends:
+            found[VARIABLE_TYPE] = f"from {TENGEN}.variable_types import {VARIABLE_TYPE}"
+        return found
+
     def package_of(self, backend: Backend) -> str:
         """The package of the TypeDefault that a backend's Types derive from."""
         return TENGEN if backend in self.backends else self.package
@@ -113,3 +136,10 @@ class Scope:
             name: f"{self.package if text.startswith(own) else TENGEN}.functions"
             for name, text in functions.items()
         }
+
+
+def _records_plain_method(variant: Variant) -> bool:
+    """Whether what a variant's plain method gives is recorded; TypeDefault's composites record themselves."""
+    return variant.kind in ("functional", "view") and (
+        "CompositeExplicitAutograd" not in variant.operator.kernels
+    )

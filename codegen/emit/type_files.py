@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..derive.derived import Derived
+from ..model.derived import Variant
 from ..model.methods import AbsentMethod, Method, TypeClass
 from ..model.nodes import NodeClass
 from ..model.operators import Backend, Declarations, ScalarType
@@ -14,6 +15,7 @@ from ..specialise.array_nodes import ArrayWriter
 from ..specialise.array_results import assignments
 from ..specialise.hoist import ClassNode, hoist, tree
 from ..specialise.inplace import InplaceWriter
+from ..specialise.recording import recorder
 from ..specialise.type_methods import Specialiser
 from .page import Press, import_lines, lazy_module, lazy_modules
 from .scope import Scope
@@ -62,18 +64,19 @@ class BackendFiles:
 
     def _types(self, recording: bool) -> OutputFile:
         top = self._class_tree(recording)
+        variable_types = self.scope.variable_types(self.backend)
         return self.press.page(
             f"{self.stem}_{'variable_' if recording else ''}types.py",
             "types.py.jinja",
-            backend=self.backend.name,
-            recording=recording,
+            summary=f"The Types of backend {self.backend.name}{' that record' if recording else ''}: "
+            "one class for each scalar type, and what they share above them.",
             imports=[
                 *self._imports(),
                 *(self._recording_imports(top) if recording else self._plain_imports()),
             ],
             libraries=sorted(self.specialiser.libraries.items()),
             assignments=assignments(self.specialiser.array_results.used),
-            classes=list(_classes(top, None, recording)),
+            classes=list(_classes(top, list(variable_types) if recording else ["TypeDefault"], recording)),
         )
 
     def _class_tree(self, recording: bool) -> ClassNode:
@@ -89,10 +92,17 @@ class BackendFiles:
         top = tree(f"{prefix}Type", branches)
         hoist(top)
         for v in variants:
-            general = self.specialiser.recorder(v) if recording else AbsentMethod(v.name.method)
+            general = self._recorder(v) if recording else AbsentMethod(v.name.method)
             if general is not None:
                 top.methods.setdefault(general.name, general)
         return top
+
+    def _recorder(self, variant: Variant) -> Method | None:
+        """The recording method of all scalar types, where it is not that of all backends."""
+        given = (variant, self.derived, self.specialiser.structures)
+        own = recorder(*given, self.backend.name)
+        shared = self.scope.records(variant, self.backend) and own == recorder(*given, "")
+        return None if shared else own
 
     def _inplace(self, scalar: ScalarType) -> dict[str, Method]:
         """The methods that write as they compute."""
@@ -134,8 +144,10 @@ class BackendFiles:
             "from tengen.autograd.memory_overlap import check_overlap",
             "from tengen.autograd.variable_type_utils import store, writes_freely, written",
             "from tengen.autograd.view import differentiable",
-            "from tengen.node_support import no_gradients, not_differentiable, record_not_implemented",
+            "from tengen.node_support import no_gradients, not_differentiable, record_node",
+            "from tengen.node_support import record_not_implemented",
             "from tengen.storage import storage_of",
+            *self.scope.variable_types(self.backend).values(),
             f"from {self.scope.package}.{self.stem}_types import ({plain})",
             "",
             *lazy_modules(self.specialiser.modules),
@@ -199,16 +211,16 @@ def _names(node: ClassNode) -> Iterable[str]:
         yield from _names(child)
 
 
-def _classes(node: ClassNode, above: str | None, recording: bool) -> Iterable[TypeClass]:
-    """The class statements of a tree, mothers first."""
+def _classes(node: ClassNode, above: Sequence[str], recording: bool) -> Iterable[TypeClass]:
+    """The class statements of a tree, mothers first; ``above`` is what the first derives from."""
     own = node.name.removeprefix("Variable")
     if recording:
-        bases = (above, own) if above else (own,)
+        bases = (*above, own)
         doc = "Records what happens to" if node.children else "The recording Type of"
     else:
-        bases = (above,) if above else ("TypeDefault",)
+        bases = tuple(above)
         doc = "What is the same for" if node.children else "The Type of"
     methods = tuple(node.methods[n] for n in sorted(node.methods))
     yield TypeClass(node.name, bases, methods, f"{doc} {own.removesuffix('Type')} tensors.")
     for child in node.children:
-        yield from _classes(child, node.name, recording)
+        yield from _classes(child, [node.name], recording)

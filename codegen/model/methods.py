@@ -135,15 +135,20 @@ class SaveGroup:
     condition: str | None
     saves: tuple[Save, ...]
 
+    def alone(self) -> Iterator[str]:
+        """The statements that save, into slots that hold what they should otherwise."""
+        pad = ""
+        if self.condition is not None:
+            yield f"if {self.condition}:"
+            pad = "    "
+        yield from (f"{pad}node.{s.slot} = {s.expression}" for s in self.saves)
+
     def statements(self) -> Iterator[str]:
         """The statements that save."""
-        if self.condition is None:
-            yield from (f"node.{s.slot} = {s.expression}" for s in self.saves)
-            return
-        yield f"if {self.condition}:"
-        yield from (f"    node.{s.slot} = {s.expression}" for s in self.saves)
-        yield "else:"
-        yield from (f"    node.{s.slot} = {s.otherwise}" for s in self.saves)
+        yield from self.alone()
+        if self.condition is not None:
+            yield "else:"
+            yield from (f"    node.{s.slot} = {s.otherwise}" for s in self.saves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +163,7 @@ class Record:
     outputs: tuple[int, ...]  # the numbers of the differentiable results
     saves_results: bool
     constants: tuple[int, ...]  # the saved results that have no gradient
-    #: Whether the results are new: made by this method, which gives them no edge where it records nothing.
-    fresh: bool
     undifferentiable: Undifferentiable | None = None
-
-    def __post_init__(self) -> None:
-        assert self.results, self
 
     @property
     def further(self) -> str:
@@ -184,7 +184,7 @@ class Record:
             yield f"node.shape = ({', '.join(r.of_each('_array.shape') for r in self.results)})"
             yield f"node.type = ({', '.join(r.of_each('_type') for r in self.results)})"
         elif first.is_one:
-            yield f"node.shape = {first.variable if self.fresh else first.out + '._array'}.shape"
+            yield f"node.shape = {first.variable}.shape"
             yield f"node.type = {first.out}._type"
         else:
             yield f"node.num_inputs = len({first.out})"
@@ -215,7 +215,7 @@ class Record:
 
     def detached(self) -> Iterator[str]:
         """The statements for results that are new and without history; views and lists have them already."""
-        if self.fresh and (len(self.results) > 1 or self.results[0].kind is ResultKind.TENSOR):
+        if len(self.results) > 1 or self.results[0].kind is ResultKind.TENSOR:
             for result in self.results:
                 yield from result.attached("None")
 
@@ -264,23 +264,30 @@ class FallbackMethod(DefinedMethod):
 
 @dataclass(frozen=True, slots=True)
 class RecordMethod(DefinedMethod):
-    """Calls the plain method and records it."""
+    """Calls the plain method and records it, in a few calls: what the recording Types share."""
 
     macro: ClassVar[str] = "record"
 
     call: str
     record: Record
+    inputs: str  # the expression of the differentiable arguments
+    outputs: str  # the expression of the numbers of the differentiable results; empty for a single result
     refused: tuple[tuple[str, str], ...]
 
     @property
-    def targets(self) -> str:
-        """What the call is assigned to."""
-        outs = [r.out for r in self.record.results]
-        return outs[0] if len(outs) == 1 else f"{', '.join(outs)} = outs"
+    def result(self) -> str:
+        """The variable of what the plain method gives."""
+        return "outs" if self.outputs.startswith("(") else "out"
 
-    @property
-    def returned(self) -> str:
-        return self.record.results[0].out if len(self.record.results) == 1 else "outs"
+    def recorded(self) -> Iterator[str]:
+        """The statements that make the Node and save what it needs; its slots are empty before."""
+        given = ", ".join(filter(None, (self.record.node, self.result, self.inputs, self.outputs)))
+        saves = self.record.saves
+        yield f"{'node = ' if saves else ''}record_node({given})"
+        if any("edges[" in (group.condition or "") for group in saves):
+            yield "edges = node.next_edges"
+        for group in saves:
+            yield from group.alone()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,9 @@ from ..model.derived import Variant
 from ..model.methods import CallMethod
 from ..model.operators import Kernel, Operator
 from ..read.functions import ABSOLUTE, module_path
-from .type_methods import alias, edges, plain_arguments, refused, signature
+from .headers import plain_arguments, signature
+from .recording import edges, refused
+from .type_methods import alias
 
 
 class VariantWriter:

@@ -18,7 +18,8 @@ from ..model.annotations import parameter_name
 from ..model.derived import Variant
 from ..model.methods import StoreMethod, WriteMethod
 from ..model.operators import Formula, Operator, Primitive, ScalarType
-from .type_methods import FLAT, Specialiser, signature
+from .headers import signature
+from .type_methods import FLAT, Specialiser
 
 
 class InplaceWriter:

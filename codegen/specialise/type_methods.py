@@ -6,7 +6,6 @@ has it at all, so that is what they are made by; ``hoist`` then finds the sister
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -29,30 +28,26 @@ from ..ir.expressions import (
     replaced,
 )
 from ..ir.writer import write
-from ..model.annotations import annotation, parameter_name, return_annotation
+from ..model.annotations import parameter_name
 from ..model.derived import NodeSpec, Variant
 from ..model.methods import (
     CallMethod,
     Cast,
-    FallbackMethod,
     KernelMethod,
     Method,
-    Record,
-    RecordMethod,
     Result,
     ResultKind,
-    Save,
-    SaveGroup,
-    Undifferentiable,
 )
 from ..model.operators import Backend, Kernel, Operator, Primitive, ScalarType
 from ..model.schema import Argument, OperatorName, Schema
 from ..read.functions import ABSOLUTE, FunctionIndex, module_path
 from .array_results import ArrayResults
 from .blocks import Weigher, call_of, function_of
+from .headers import header, plain_arguments
 from .kept_numbers import with_kept_numbers
 from .layouts import relaid
 from .optimise import Named
+from .recording import record_of, refused
 
 COMPOSITES = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
 #: The scalar types whose recording methods are written flat; the others call the plain method.
@@ -65,14 +60,6 @@ _PROMOTING = {("int_to_float", "bool"), ("int_to_float", "integral"), ("bool_to_
 def alias(module: str) -> str:
     """The name under which generated code imports a module: ``nn.conv`` -> ``_nn_conv``."""
     return "_" + module.removeprefix(ABSOLUTE).replace(".", "_").replace(":", "__")
-
-
-def plain_arguments(operator: Operator) -> tuple[Argument, ...]:
-    """The arguments of a Type's method: a factory's dtype and device are the Type itself."""
-    arguments = operator.schema.arguments
-    if operator.factory is None:
-        return arguments
-    return tuple(a for a in arguments if not (a.type.is_option and a.kwarg_only))
 
 
 class Specialiser:
@@ -128,27 +115,6 @@ class Specialiser:
                 found[method.name] = method
         return found
 
-    def recorder(self, variant: Variant) -> Method | None:
-        """The recording method of any scalar type: the plain one, and the Node."""
-        operator = variant.operator
-        node = self.derived.node(str(operator.name), self.backend.name)
-        if node is None and str(operator.name) not in self.derived.missing:
-            return None
-        names = ", ".join(parameter_name(a.name) for a in plain_arguments(operator))
-        call = f"super().{operator.name.method}({names})"
-        if node is None:
-            inputs = [a for a in operator.schema.arguments if a.is_tensor_like]
-            condition = " or ".join(_requires_grad(a) for a in inputs)
-            return FallbackMethod(*self._header(operator), call, edges(inputs), condition)
-        record = self._record(operator, node, self._results(variant, False), array_form=False, fresh=False)
-        return RecordMethod(*self._header(operator), call, record, refused(node))
-
-    def _header(self, operator: Operator) -> tuple[str, str, str, str]:
-        """The name of a method, its operator's, the parameters and what it returns."""
-        name = str(operator.name)
-        returns = return_annotation(operator.schema.returns, self.structures.get(name))
-        return operator.name.method, name, signature(operator), returns
-
     def kernel(self, operator: Operator) -> Kernel | None:
         """What this backend runs for the operator."""
         own = operator.kernels.get(self.backend.name)
@@ -183,7 +149,7 @@ class Specialiser:
 
     def _promoting(self, operator: Operator) -> CallMethod:
         names = ", ".join(parameter_name(a.name) for a in operator.schema.arguments)
-        return CallMethod(*self._header(operator), f'operator("{operator.name}")({names})')
+        return CallMethod(*header(operator, self.structures), f'operator("{operator.name}")({names})')
 
     # -- the computation -------------------------------------------------------------------
 
@@ -203,9 +169,9 @@ class Specialiser:
             call = Call(dotted("T.backend.lib.broadcast_to"), (call, shape))
         record = None
         if node is not None:
-            record = self._record(operator, node, results, node.name in self.array_nodes, fresh=True)
+            record = record_of(operator, node, results, node.name in self.array_nodes)
         return KernelMethod(
-            *self._header(operator),
+            *header(operator, self.structures),
             call=write(arrays or call),
             results=results,
             returned=self._returned(operator, operator.schema),
@@ -350,24 +316,6 @@ class Specialiser:
         structure = self.structures.get(str(operator.name))
         return f"{structure}(({outs}))" if structure else f"({outs})" if count else "None"
 
-    # -- recording -------------------------------------------------------------------------
-
-    def _record(
-        self, operator: Operator, node: NodeSpec, results: tuple[Result, ...], array_form: bool, fresh: bool
-    ) -> Record:
-        return Record(
-            node=f"{'_array_nodes' if array_form else node.module}.{node.name}",
-            condition=" or ".join(_requires_grad(a) for a in node.inputs),
-            edges=edges(node.inputs),
-            results=results,
-            saves=tuple(_saves(operator, node, fresh)),
-            outputs=node.outputs,
-            saves_results=any(s.what == "result" for s in node.saved),
-            constants=node.constants,
-            fresh=fresh,
-            undifferentiable=_undifferentiable(operator, node),
-        )
-
 
 #: By whether the operator gives views, and whether the result is a list.
 _KINDS = {
@@ -389,22 +337,9 @@ def _cast(operator: Operator) -> Cast | None:
     return Cast.UNDIRECTED if directed else Cast.IF_COMPUTED_IN
 
 
-def _undifferentiable(operator: Operator, node: NodeSpec) -> Undifferentiable | None:
-    """What becomes of a result whose dtype, which an argument says, has no gradients; None if none can be."""
-    if not any(a.type.is_optional_dtype for a in operator.schema.arguments):
-        return None
-    copies = all(g.formula.text == "grad" for g in node.gradients)
-    return Undifferentiable.NO_HISTORY if copies else Undifferentiable.ERROR
-
-
 def _tuple(operator: Operator) -> str:
     """The arguments of a Type's method as a tuple."""
     return "".join(["(", *(f"{parameter_name(a.name)}, " for a in plain_arguments(operator))]).rstrip() + ")"
-
-
-def signature(operator: Operator) -> str:
-    """The parameters of a Type's method, annotated."""
-    return ", ".join(f"{parameter_name(a.name)}: {annotation(a.type)}" for a in plain_arguments(operator))
 
 
 _NUMBERS = dotted("T.numbers")
@@ -444,95 +379,3 @@ def _of_type(operator: Operator, names: Mapping[str, Expr]) -> frozenset[Expr]:
     agree = {a.name for a in operator.schema.arguments if a.type.is_tensor}
     agree &= {"self", *operator.promoted, *operator.same_dtype}
     return frozenset(names[name] for name in agree)
-
-
-def _requires_grad(argument: Argument) -> str:
-    name = parameter_name(argument.name)
-    match str(argument.type):
-        case "Tensor":
-            return f"{name}._requires_grad"
-        case "Tensor?":
-            return f"({name} is not None and {name}._requires_grad)"
-    return f"any_requires_grad({name})"
-
-
-def refused(node: NodeSpec) -> tuple[tuple[str, str], ...]:
-    """The arguments that may not require gradients, each with the test of whether it does."""
-    return tuple((a.name, _requires_grad(a)) for a in node.refused)
-
-
-def edges(inputs: Iterable[Argument]) -> str:
-    """The expression of a Node's ``next_edges``."""
-    inputs = tuple(inputs)
-    parts: list[str] = []
-    for a in inputs:
-        name = parameter_name(a.name)
-        match str(a.type):
-            case "Tensor" if len(inputs) == 1:  # it is asked only where that requires gradients
-                parts.append(f"{name}._edge or gradient_edge({name})")
-            case "Tensor":
-                parts.append(f"{name}._edge or (gradient_edge({name}) if {name}._requires_grad else None)")
-            case "Tensor?":
-                parts.append(f"None if {name} is None else {name}._edge or gradient_edge({name})")
-            case _:
-                parts.append(f"*gradient_edges({name})")
-    if len(parts) == 1 and parts[0].startswith("*"):
-        return parts[0][1:]
-    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
-
-
-def _saves(operator: Operator, node: NodeSpec, flat: bool) -> Iterable[SaveGroup]:
-    """The statements that fill a Node's saved slots, each only where a formula will ask."""
-    lists = any(a.is_tensor_list for a in node.inputs)
-    arguments = {a.name: a for a in operator.schema.arguments}
-    groups: dict[str | None, list[Save]] = {}
-    for saved in node.saved:
-        condition = _with_mask(saved.condition, node.inputs) or None
-        if not lists and 0 < len(saved.needed_by) < len(node.inputs):
-            wanted = " or ".join(f"edges[{i}] is not None" for i in saved.needed_by)
-            condition = f"({wanted}) and ({condition})" if condition else wanted
-        group = groups.setdefault(condition, [])
-        if saved.what == "result":
-            name = "" if len(operator.schema.returns) == 1 else str(saved.index)
-            group.append(Save(saved.slot, f"r{name}" if flat else f"out{name}._array"))
-            continue
-        argument = arguments[saved.source]
-        name = parameter_name(argument.name)
-        if saved.what in ("tensor", "tensors"):
-            group.append(Save(saved.slot, f"tuple({name})" if saved.what == "tensors" else name))
-            group.append(Save(f"{saved.slot}_version", _version(argument, name), otherwise="0"))
-        elif saved.what == "value":
-            group.append(Save(saved.slot, name))
-        else:
-            group.append(Save(saved.slot, _metadata(saved.what, argument, name)))
-    return [SaveGroup(condition, tuple(saves)) for condition, saves in groups.items()]
-
-
-def _with_mask(condition: str, inputs: Sequence[Argument]) -> str:
-    """A condition of what is saved; in ``grad_input_mask`` it asks which inputs need their gradients."""
-    return re.sub(
-        r"\bgrad_input_mask\[(\d+)\]",
-        lambda match: _requires_grad(inputs[int(match[1])]),
-        condition,
-    )
-
-
-def _version(argument: Argument, name: str) -> str:
-    if argument.is_tensor_list:
-        return f"versions({name})"
-    version = f"0 if {name}._storage is None else {name}._storage.version"
-    return f"0 if {name} is None else ({version})" if argument.type.is_optional_tensor else version
-
-
-def _metadata(what: str, argument: Argument, name: str) -> str:
-    """What is kept of a tensor, or of each of a list, in place of its data."""
-    of = {
-        "shape": "{}._array.shape",
-        "type": "{}._type",
-        "stride": "T.backend.lib.strides({}._array)",
-        "storage_offset": "T.backend.lib.storage_offset({}._array)",
-    }[what]
-    if argument.is_tensor_list:
-        return f"tuple([{of.format('t')} for t in {name}])"
-    text = of.format(name)
-    return f"None if {name} is None else {text}" if argument.type.is_optional_tensor else text
