@@ -18,8 +18,8 @@ from typing import Any
 from harness import Rival, in_turn, row, torch_or_none
 
 import tengen
+from tengen.core.interception import active
 from tengen.generated import functions, tensor_methods
-from tengen.interception import active
 
 #: What cannot change, or is code: looking at it is no test for anything that may be on or off.
 FIXED = (type, FunctionType, BuiltinFunctionType, ModuleType, frozenset, str, int, float, tuple, type(None))

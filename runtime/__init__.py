@@ -9,7 +9,7 @@ import typing as _typing
 import warnings as _warnings
 from importlib import import_module as _import_module
 
-from tengen.generating import generating as _generating
+from .generating import generating as _generating
 
 __version__ = "0.1.0"
 
@@ -19,7 +19,7 @@ _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"tengen\.")
 _broken: Exception | None = None
 if not _generating():
     try:
-        from tengen.namespace import *  # noqa: F403
+        from .namespace import *  # noqa: F403
     except Exception as _error:
         _broken = _error
 

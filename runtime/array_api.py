@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tengen.scalar_type import add_array_dtype, dtype
+from .core.scalar_type import add_array_dtype, dtype
 
 Shape = tuple[int, ...]
 
@@ -41,7 +41,7 @@ def namespace(xp: Any) -> Callable[[str], Any]:
 
 
 class ArrayLibrary:
-    """What the runtime asks of a backend's library (see ``tengen.backend``), by the standard alone."""
+    """What ``tengen.dispatch.backend`` asks of a library, by the standard alone."""
 
     dlpack_device = None
 

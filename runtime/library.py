@@ -16,31 +16,32 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tengen import library_tables
-from tengen.device import DEVICES
 from tengen.generated.backends import BACKENDS
-from tengen.legacy_type_dispatch import extend_types
+
+from .core import library_tables
+from .core.device import DEVICES
+from .dispatch.legacy_type_dispatch import extend_types
 
 if TYPE_CHECKING:
-    from tengen.custom_operators.checks import opcheck as opcheck
-    from tengen.custom_operators.definition import CustomOpDef as CustomOpDef
-    from tengen.custom_operators.definition import custom_op as custom_op
-    from tengen.custom_operators.fake import get_ctx as get_ctx
-    from tengen.custom_operators.inference import infer_schema as infer_schema
-    from tengen.custom_operators.libraries import Library as Library
-    from tengen.custom_operators.libraries import define as define
-    from tengen.custom_operators.libraries import impl as impl
-    from tengen.custom_operators.operator import fallthrough_kernel as fallthrough_kernel
-    from tengen.custom_operators.registration import get_kernel as get_kernel
-    from tengen.custom_operators.registration import impl_abstract as impl_abstract
-    from tengen.custom_operators.registration import register_autocast as register_autocast
-    from tengen.custom_operators.registration import register_autograd as register_autograd
-    from tengen.custom_operators.registration import register_fake as register_fake
-    from tengen.custom_operators.registration import register_kernel as register_kernel
-    from tengen.custom_operators.registration import register_torch_dispatch as register_torch_dispatch
-    from tengen.custom_operators.registration import register_vmap as register_vmap
-    from tengen.custom_operators.tags import Tag as Tag
-    from tengen.type import Type
+    from .custom_operators.checks import opcheck as opcheck
+    from .custom_operators.definition import CustomOpDef as CustomOpDef
+    from .custom_operators.definition import custom_op as custom_op
+    from .custom_operators.fake import get_ctx as get_ctx
+    from .custom_operators.inference import infer_schema as infer_schema
+    from .custom_operators.libraries import Library as Library
+    from .custom_operators.libraries import define as define
+    from .custom_operators.libraries import impl as impl
+    from .custom_operators.operator import fallthrough_kernel as fallthrough_kernel
+    from .custom_operators.registration import get_kernel as get_kernel
+    from .custom_operators.registration import impl_abstract as impl_abstract
+    from .custom_operators.registration import register_autocast as register_autocast
+    from .custom_operators.registration import register_autograd as register_autograd
+    from .custom_operators.registration import register_fake as register_fake
+    from .custom_operators.registration import register_kernel as register_kernel
+    from .custom_operators.registration import register_torch_dispatch as register_torch_dispatch
+    from .custom_operators.registration import register_vmap as register_vmap
+    from .custom_operators.tags import Tag as Tag
+    from .dispatch.type import Type
 
 #: Operators that are defined while a program runs: their modules are imported when they are first used.
 _LAZY = {
@@ -165,7 +166,7 @@ def _has_operators(module: Operators) -> bool:
 
 def _check_version(package: str, manifest: Any) -> None:
     """Generated code depends on the runtime that it was made for."""
-    from tengen import __version__
+    from . import __version__
 
     if manifest.TENGEN.split(".")[:2] != __version__.split(".")[:2]:
         raise ImportError(

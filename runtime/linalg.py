@@ -2,4 +2,5 @@
 # ruff: noqa: F403
 
 from tengen.generated.linalg_functions import *
-from tengen.native.linalg_checks import LinAlgError as LinAlgError
+
+from .native.linalg_checks import LinAlgError as LinAlgError

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from tengen.library import loaded, namespaces
+from .library import loaded, namespaces
 
 __all__: list[str] = []
 

@@ -13,7 +13,7 @@ from functools import cache, wraps
 from types import FunctionType, ModuleType, TracebackType
 from typing import Any, Self
 
-from tengen.function_dispatch import (
+from .core.function_dispatch import (
     NO_ARGUMENTS,
     NOTHING,
     UNHANDLED,
@@ -25,10 +25,10 @@ from tengen.function_dispatch import (
     overridable_functions,
     state,
 )
-from tengen.function_dispatch import disabled_impl as _disabled_tengen_function_impl  # noqa: F401
-from tengen.interception import Layer
-from tengen.tensor import Tensor
-from tengen.tensor_base import TensorBase
+from .core.function_dispatch import disabled_impl as _disabled_tengen_function_impl  # noqa: F401
+from .core.interception import Layer
+from .core.tensor_base import TensorBase
+from .tensors.tensor import Tensor
 
 __all__ = [
     "DisableTengenFunction",
@@ -327,7 +327,7 @@ def _overridable_by_name() -> dict[Any, str]:
 
 
 def _method_dict() -> Mapping[str, Any]:
-    from tengen.tensor_meta import ancestor
+    from .tensors.metaclass import ancestor
 
     found: Mapping[str, Any] = vars(ancestor())
     return found

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-import tengen.native.random as kernels
-from tengen.device import as_device
-from tengen.device import device as Device
-from tengen.legacy_type_dispatch import backend_of_device
-from tengen.tensor_base import TensorBase
+from .core.device import as_device
+from .core.device import device as Device
+from .core.tensor_base import TensorBase
+from .dispatch.legacy_type_dispatch import backend_of_device
+from .native import random as kernels
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from .tensors.tensor import Tensor
 
 #: What ``Generator()`` is seeded with, as in PyTorch.
 DEFAULT_SEED: Final = 67280421310721
@@ -81,7 +81,7 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """The state as a tensor of bytes."""
-        from tengen.creation import from_array
+        from .tensors.creation import from_array
 
         state: Any = self.numpy.bit_generator.state
         words = state["state"]

@@ -13,21 +13,21 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from tengen.device import as_device, device
-from tengen.legacy_type_dispatch import backend_of_device, type_of
-from tengen.scalar_type import dtype, uint8
-from tengen.storage import UntypedStorage, untyped_storage_of
-from tengen.tensor_base import TensorBase
+from .core.device import as_device, device
+from .core.scalar_type import dtype, uint8
+from .core.storage import UntypedStorage, untyped_storage_of
+from .core.tensor_base import TensorBase
+from .dispatch.legacy_type_dispatch import backend_of_device, type_of
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from .tensors.tensor import Tensor
 
 Shape = tuple[int, ...]
 
 
 def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:
     """``Tensor.__reduce_ex__``: also what ``copy.copy`` uses, which so shares the memory."""
-    from tengen.tensor import Tensor
+    from .tensors.tensor import Tensor
 
     lib, array = tensor._type.backend.lib, tensor._array
     arguments = (
@@ -61,7 +61,7 @@ def rebuild_tensor(
 
 def rebuild_subclass(cls: type[Tensor], arguments: tuple[Any, ...], attributes: dict[str, Any]) -> Tensor:
     """The same as an instance of ``cls`` with the attributes that somebody gave it."""
-    from tengen.tensor import make_subclass
+    from .tensors.tensor import make_subclass
 
     plain = rebuild_tensor(*arguments)
     made = plain if type(plain) is cls else make_subclass(cls, plain)
@@ -161,7 +161,7 @@ def load(
     where = None if map_location is None else as_device(map_location)
     if not weights_only:
         return _Unpickler(f, where).load()
-    from tengen.weights_unpickler import WeightsUnpickler
+    from .tensors.weights_unpickler import WeightsUnpickler
 
     return WeightsUnpickler(f, where).load()
 

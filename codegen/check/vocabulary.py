@@ -19,8 +19,8 @@ from .tables import Tables
 
 # Where the attributes of a Tensor, of its shape and of its dtype are written by hand.
 _ATTRIBUTE_FILES = (
-    "tensor.py", "tensor_base.py", "autograd/tensor_properties.py", "size.py", "scalar_type.py",
-    "scalar_type_base.py", "device.py",
+    "tensors/tensor.py", "core/tensor_base.py", "autograd/tensor_properties.py", "core/size.py",
+    "core/scalar_type.py", "core/scalar_type_base.py", "core/device.py",
 )  # fmt: skip
 # What shapes, numbers and the metadata of tensors have, wherever they are written.
 _PLAIN_ATTRIBUTES = frozenset({
@@ -46,7 +46,7 @@ def vocabulary(
         formulas=index(runtime, "formulas", None),
         symbolics=symbolics,
         operators=_operator_table(declared, report.unread, runtime),
-        errors=classes_of(runtime / "errors.py"),
+        errors=classes_of(runtime / "core" / "errors.py"),
         references=_references(declarations, None),
     )
 

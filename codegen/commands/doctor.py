@@ -16,6 +16,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the report."""
-    doctor = import_module("tengen.doctor")  # it needs NumPy, which the generator does not
+    doctor = import_module("tengen.utils.doctor")  # it needs NumPy, which the generator does not
     status: int = doctor.main([])
     return status

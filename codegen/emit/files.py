@@ -33,7 +33,7 @@ from .scope import TENGEN, VARIABLE_TYPE, Scope, function_names
 from .stubs import StubWriter
 from .type_files import BackendFiles
 
-WORDS = "from tengen.words import MISSING, as_given, ints, worded"
+WORDS = "from tengen.dispatch.binding_support import MISSING, as_given, ints, worded"
 
 
 class Renderer:
@@ -45,7 +45,7 @@ class Renderer:
         self.declared = declared
         self.derived = derive(declared)
         self.native = index(runtime, "native", library)
-        self.variadic = FunctionIndex(runtime, "variadic.py")
+        self.variadic = FunctionIndex(runtime, "functional.py")
         self.press = Press(templates)
         package = TENGEN if library is None else f"{library.package}.generated"
         self.scope = Scope(declared, self.derived, package)
@@ -157,9 +157,9 @@ class Renderer:
             *self.scope.function_imports,
             "from tengen.autograd.node import Node, SavesResults",
             "from tengen.autograd.saved_variable import FREED, unpack_result, unpack_tensor",
-            "from tengen.node_support import graph_is_kept, materialize, not_implemented, spread",
-            "from tengen.node_support import unpack_tensors",
-            "from tengen.size import Size",
+            "from tengen.autograd.node_support import graph_is_kept, materialize, not_implemented, spread",
+            "from tengen.autograd.node_support import unpack_tensors",
+            "from tengen.core.size import Size",
             *import_lines(writer.modules),
         ]
         return self.press.page(
@@ -180,8 +180,8 @@ class Renderer:
         ]
         imports = [
             *self.scope.function_imports,
-            "from tengen.node_support import zero_tangent",
-            "from tengen.operator import operator",
+            "from tengen.autograd.node_support import zero_tangent",
+            "from tengen.dispatch.operator import operator",
             *import_lines(writer.modules),
         ]
         return self.press.page(
@@ -229,11 +229,12 @@ class Renderer:
                 "from tengen.autograd.grad_mode import grad_mode",
                 "from tengen.autograd.variable_type_utils import run_inplace, run_out",
                 *self.scope.structure_imports,
-                "from tengen.node_support import LazyModule, not_differentiable, record_composite, versions",
-                "from tengen.node_support import run_not_implemented",
-                "from tengen.operator import operator",
-                "from tengen.tensor import Tensor",
-                "from tengen.type import Absent, Type",
+                "from tengen.autograd.node_support import LazyModule, not_differentiable",
+                "from tengen.autograd.node_support import record_composite, versions",
+                "from tengen.autograd.node_support import run_not_implemented",
+                "from tengen.dispatch.operator import operator",
+                "from tengen.tensors.tensor import Tensor",
+                "from tengen.dispatch.type import Absent, Type",
                 "",
                 *lazy_modules(writer.modules),
                 *self.scope.node_modules,
@@ -262,9 +263,9 @@ class Renderer:
                     "from tengen.autograd.grad_mode import grad_mode",
                     "from tengen.autograd.view import differentiable",
                     *self.scope.structure_imports,
-                    "from tengen.node_support import LazyModule, no_gradients, not_differentiable",
-                    "from tengen.node_support import record_node, record_not_implemented, versions",
-                    "from tengen.tensor import Tensor",
+                    "from tengen.autograd.node_support import LazyModule, no_gradients, not_differentiable",
+                    "from tengen.autograd.node_support import record_node, record_not_implemented, versions",
+                    "from tengen.tensors.tensor import Tensor",
                     "",
                     *self.scope.node_modules,
                 ],
@@ -284,7 +285,7 @@ class Renderer:
 
     def _bindings(self) -> list[OutputFile]:
         writer = BindingWriter(self.groups, self.structures)
-        common = [*self.scope.structure_imports, "from tengen.interception import active", WORDS]
+        common = [*self.scope.structure_imports, "from tengen.core.interception import active", WORDS]
         return [self._methods(writer, common), self._functions(writer, common)]
 
     def _methods(self, writer: BindingWriter, common: list[str]) -> OutputFile:
@@ -292,7 +293,7 @@ class Renderer:
             "tensor_methods.py",
             "bindings.py.jinja",
             summary="The methods of Tensor.",
-            imports=[*common, "from tengen.tensor_base import TensorBase"],
+            imports=[*common, "from tengen.core.tensor_base import TensorBase"],
             bindings=sorted(writer.methods(), key=lambda b: b.name),
             class_name="TensorMethods",
             special=writer.special_methods(),
@@ -306,8 +307,8 @@ class Renderer:
             summary="The operators as functions.",
             imports=[
                 *common,
-                "from tengen.operator import call, make, one_type",
-                "from tengen.tensor import Tensor",
+                "from tengen.dispatch.operator import call, make, one_type",
+                "from tengen.tensors.tensor import Tensor",
             ],
             bindings=sorted(writer.functions(), key=lambda b: b.name),
             class_name="",
@@ -316,7 +317,7 @@ class Renderer:
         )
 
     def _top_level(self) -> list[str]:
-        """The functions of ``tengen`` itself, less those that ``tengen.variadic`` has."""
+        """The functions of ``tengen`` itself, less those that ``tengen.functional`` has."""
         names = function_names(self.groups)
         plain = {n for n in names if self.groups[n].python_module is None and not n.startswith("_")}
         return sorted(plain if self.scope.library else plain.difference(self.variadic.functions))

@@ -31,7 +31,7 @@ class LibraryRenderer(Renderer):
 
     def _files(self) -> list[OutputFile]:
         writer = BindingWriter(self.groups, self.structures)
-        common = [*self.scope.structure_imports, "from tengen.interception import active", WORDS]
+        common = [*self.scope.structure_imports, "from tengen.core.interception import active", WORDS]
         derivatives = [d for d in self.declared.derivatives if self.declared.owns(d.place)]
         return [
             self.press.page("__init__.py", "init.py.jinja"),

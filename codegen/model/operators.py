@@ -236,7 +236,7 @@ class Backend:
 
     name: str  # "CPU"
     device: str  # "cpu"
-    library: str  # the module, or "module:object", that implements tengen.backend.Library for it
+    library: str  # the module, or "module:object", that implements tengen.dispatch.backend.Library for it
     namespace: str  # the module that is ``xp`` in expressions
     kernels: tuple[str, ...]  # modules of kernel functions
     scalar_types: tuple[str, ...]

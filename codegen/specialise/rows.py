@@ -80,7 +80,7 @@ def structure_fields(variants: Iterable[Variant], named: Mapping[str, str]) -> d
 
 
 def operator_row(variant: Variant) -> str:
-    """The row of an operator, as text: the columns of ``tengen.operator.Operator``."""
+    """The row of an operator, as text: the columns of ``tengen.dispatch.operator.Operator``."""
     operator = variant.operator
     arguments = operator.schema.arguments
     index = {a.name: i for i, a in enumerate(arguments)}

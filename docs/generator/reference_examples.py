@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import tengen
-import tengen.operator
+import tengen.dispatch.operator
 import tengen.testing.declared as declared
 from tengen.codegen.model.annotations import parameter_name
 from tengen.codegen.model.operators import Operator
@@ -46,7 +46,7 @@ def example(operator: Operator, call_name: str) -> str:
 
 
 def _directly(operator: Operator) -> str:
-    return f'tengen.operator.operator("{operator.name}")'
+    return f'tengen.dispatch.operator.operator("{operator.name}")'
 
 
 def _session(operator: Operator, call_name: str, call: Call) -> str:
@@ -55,8 +55,8 @@ def _session(operator: Operator, call_name: str, call: Call) -> str:
     words = [w for w in ("inf", "nan") if any(re.search(rf"\b{w}\b", line) for line in lines)]
     if words:
         lines.insert(0, f"from tengen import {', '.join(words)}")
-    if call_name.startswith("tengen.operator."):
-        lines.insert(0, "import tengen.operator")
+    if call_name.startswith("tengen.dispatch.operator."):
+        lines.insert(0, "import tengen.dispatch.operator")
         expression = f"{call_name}({', '.join(map(str, given))})"
     else:
         expression = _call(call_name, given)

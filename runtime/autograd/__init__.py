@@ -11,17 +11,15 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from tengen.autograd import forward_ad, function, graph
-from tengen.autograd.anomaly_mode import (
-    detect_anomaly,
-    is_anomaly_check_nan_enabled,
-    is_anomaly_enabled,
-    set_detect_anomaly,
-)
-from tengen.autograd.edge import Edge, gradient_edge
-from tengen.autograd.engine import execute
-from tengen.autograd.function import Function
-from tengen.autograd.grad_mode import (
+from ..core.function_dispatch import loosely_overridable
+from ..core.tensor_base import TensorBase
+from ..core.user_stack import program_stacklevel
+from . import forward_ad, function, graph
+from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
+from .edge import Edge, gradient_edge
+from .engine import execute
+from .function import Function
+from .grad_mode import (
     check_flag,
     enable_grad,
     is_grad_enabled,
@@ -30,19 +28,16 @@ from tengen.autograd.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from tengen.autograd.gradcheck import gradcheck, gradgradcheck
-from tengen.autograd.graph import GradientEdge
-from tengen.autograd.hooks import RemovableHandle
-from tengen.autograd.inference_mode import inference_mode, is_inference_mode_enabled
-from tengen.autograd.node import Node
-from tengen.autograd.root_gradients import make_grads, metadata_of
-from tengen.autograd.variable import Variable
-from tengen.function_dispatch import loosely_overridable
-from tengen.program_frames import program_stacklevel
-from tengen.tensor_base import TensorBase
+from .gradcheck import gradcheck, gradgradcheck
+from .graph import GradientEdge
+from .hooks import RemovableHandle
+from .inference_mode import inference_mode, is_inference_mode_enabled
+from .node import Node
+from .root_gradients import make_grads, metadata_of
+from .variable import Variable
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 _Key = TypeVar("_Key")
 #: What gradients can be asked of.
@@ -240,7 +235,7 @@ def _grad_of_many(
     roots: Sequence[Any], targets: Sequence[Any], grad_outputs: Any, options: tuple[Any, ...]
 ) -> list[Any]:
     """The gradients for each of many ``grad_outputs``, which their first dimension numbers."""
-    from tengen.func.vmap import vmap
+    from ..func.vmap import vmap
 
     given = _grads_for(roots, grad_outputs)
     for index, (root, gradient) in enumerate(zip(roots, given, strict=True)):
@@ -345,6 +340,8 @@ def _zeros_like(target: Any, requires_grad: bool) -> Any:
 
 def __getattr__(name: str) -> Any:
     """``functional``, which is made of operators, and the profiler: imported when they are first used."""
-    if name in ("functional", "profiler", "profiler_util"):
+    if name in ("functional", "profiler"):
         return import_module(f"tengen.autograd.{name}")
+    if name == "profiler_util":
+        return import_module("tengen.autograd.profiler.util")
     raise AttributeError(f"module 'tengen.autograd' has no attribute {name!r}")

@@ -6,15 +6,15 @@ import threading
 import weakref
 from typing import Any
 
-from tengen.autograd.autograd_meta import AutogradMeta, meta_of
-from tengen.autograd.hooks import run_post_accumulate
-from tengen.autograd.inference_mode import check_write
-from tengen.autograd.linear import Copy, add_tensors, apply_linear
-from tengen.autograd.node import LEAF_SEQUENCE_NR, Node
-from tengen.autograd.ownership import is_callers_only
-from tengen.native.layout import is_dense
-from tengen.promotion import promote_types
-from tengen.storage import begin_write
+from ..core.promotion import promote_types
+from ..core.storage import begin_write
+from ..native.layout import is_dense
+from .autograd_meta import AutogradMeta, meta_of
+from .hooks import run_post_accumulate
+from .inference_mode import check_write
+from .linear import Copy, add_tensors, apply_linear
+from .node import LEAF_SEQUENCE_NR, Node
+from .ownership import is_callers_only
 
 _making = threading.Lock()
 _ref = weakref.ref

@@ -6,10 +6,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from tengen.autograd.saved_variable import alias
-from tengen.autograd.saved_variable_hooks import saved_tensors_hooks
-from tengen.interception import Layer
-from tengen.tensor_base import TensorBase
+from ..core.interception import Layer
+from ..core.tensor_base import TensorBase
+from .saved_variable import alias
+from .saved_variable_hooks import saved_tensors_hooks
 
 
 class _Handle:

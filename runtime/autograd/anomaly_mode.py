@@ -8,14 +8,14 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tengen.autograd.grad_mode import check_bool
-from tengen.autograd.node import Node, next_sequence_nr
-from tengen.autograd.saved_variable import anomaly
-from tengen.autograd.saved_variable_hooks import new_nodes
-from tengen.interception import active
-from tengen.program_frames import program_frames, program_stacklevel
-from tengen.tensor_base import TensorBase
-from tengen.thread_state import carried
+from ..core.interception import active
+from ..core.tensor_base import TensorBase
+from ..core.thread_state import carried
+from ..core.user_stack import program_frames, program_stacklevel
+from .grad_mode import check_bool
+from .node import Node, next_sequence_nr
+from .saved_variable import anomaly
+from .saved_variable_hooks import new_nodes
 
 
 class _Running(threading.local):

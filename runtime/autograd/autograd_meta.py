@@ -7,9 +7,9 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tengen.autograd.accumulate_grad import AccumulateGrad
-    from tengen.autograd.forward_grad import ForwardGrad
-    from tengen.autograd.hooks import NodeExtra
+    from .accumulate_grad import AccumulateGrad
+    from .forward.forward_grad import ForwardGrad
+    from .hooks import NodeExtra
 
 #: How a view was made, where that restricts what may be written through it.
 PLAIN_VIEW, MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, CUSTOM_VIEW, INFERENCE_VIEW = 0, 1, 2, 3, 4

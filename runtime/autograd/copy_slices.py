@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tengen.autograd.edge import Edge
-from tengen.autograd.graph_task import current
-from tengen.autograd.input_metadata import fit_array, fit_tensor
-from tengen.autograd.linear import Erase, Gather, Pair, Scatter, add_tensors, apply_linear
-from tengen.autograd.node import Node
+from .edge import Edge
+from .graph_task import current
+from .input_metadata import fit_array, fit_tensor
+from .linear import Erase, Gather, Pair, Scatter, add_tensors, apply_linear
+from .node import Node
 
 
 class CopySlices(Node):

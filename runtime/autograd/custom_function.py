@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tengen.autograd.autograd_meta import CUSTOM_VIEW, MULTI_OUTPUT_VIEW, PLAIN_VIEW, meta_of
-from tengen.autograd.edge import Edge, gradient_edge
-from tengen.autograd.python_function import PyNode
-from tengen.autograd.variable_type_utils import check_inplace, rebase
-from tengen.autograd.view import differentiable, view_of_all
-from tengen.program_frames import program_stacklevel
-from tengen.storage import storage_of
-from tengen.tensor_base import TensorBase
+from ..core.storage import storage_of
+from ..core.tensor_base import TensorBase
+from ..core.user_stack import program_stacklevel
+from .autograd_meta import CUSTOM_VIEW, MULTI_OUTPUT_VIEW, PLAIN_VIEW, meta_of
+from .edge import Edge, gradient_edge
+from .python_function import PyNode
+from .variable_type_utils import check_inplace, rebase
+from .view import differentiable, view_of_all
 
 
 def wrap_outputs(

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tengen.autograd.input_buffer import Buffers, add_arrays, deliver
-from tengen.autograd.input_metadata import broadcasts_to
+from .input_buffer import Buffers, add_arrays, deliver
+from .input_metadata import broadcasts_to
 
 #: Larger arrays are reduced at once: memory is what they cost, not calls.
 _SMALL = 1 << 14

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tengen.autograd.node import Node
+    from .node import Node
 
 Edge = tuple["Node", int] | tuple["Node", int, Any]
 
@@ -45,4 +45,4 @@ def any_requires_grad(tensors: Iterable[Any]) -> bool:
 
 
 # Last, because an accumulator in turn needs edges.
-from tengen.autograd.accumulate_grad import AccumulateGrad, new_accumulator  # noqa: E402
+from .accumulate_grad import AccumulateGrad, new_accumulator  # noqa: E402

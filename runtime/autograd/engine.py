@@ -12,24 +12,24 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from tengen.autograd.anomaly_mode import run_watched
-from tengen.autograd.autograd_meta import meta_of
-from tengen.autograd.deferred import defer, settle, settle_all
-from tengen.autograd.edge import Edge
-from tengen.autograd.grad_mode import grad_mode
-from tengen.autograd.graph_task import Capture, GraphTask, current
-from tengen.autograd.hooks import NodeExtra, run_hooks, run_post_hooks, run_pre_hooks
-from tengen.autograd.input_buffer import Buffers, add_arrays, deliver
-from tengen.autograd.input_metadata import as_array, fit_array, fit_tensor
-from tengen.autograd.linear import Copy, add_tensors, apply_linear
-from tengen.autograd.node import GraphRoot, Node
-from tengen.autograd.ownership import is_locals_only
-from tengen.autograd.saved_variable import anomaly
-from tengen.declared_at import note_derivative
-from tengen.function_dispatch import enter_engine
-from tengen.function_dispatch import state as overrides
-from tengen.interception import Layer, active, gradients_are_seen
-from tengen.thread_state import call_elsewhere, stack_is_deep
+from ..core.error_notes import note_derivative
+from ..core.function_dispatch import enter_engine
+from ..core.function_dispatch import state as overrides
+from ..core.interception import Layer, active, gradients_are_seen
+from ..core.thread_state import call_elsewhere, stack_is_deep
+from .anomaly_mode import run_watched
+from .autograd_meta import meta_of
+from .deferred import defer, settle, settle_all
+from .edge import Edge
+from .grad_mode import grad_mode
+from .graph_task import Capture, GraphTask, current
+from .hooks import NodeExtra, run_hooks, run_post_hooks, run_pre_hooks
+from .input_buffer import Buffers, add_arrays, deliver
+from .input_metadata import as_array, fit_array, fit_tensor
+from .linear import Copy, add_tensors, apply_linear
+from .node import GraphRoot, Node
+from .ownership import is_locals_only
+from .saved_variable import anomaly
 
 
 def execute(

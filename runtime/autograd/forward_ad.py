@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tengen.autograd.forward_grad import ForwardLevel, forward_mode
-from tengen.autograd.grad_mode import ContextDecorator, check_bool
-from tengen.autograd.view import differentiable
-from tengen.interception import layers
-from tengen.tensor_base import TensorBase
+from ..core.interception import layers
+from ..core.tensor_base import TensorBase
+from .forward.forward_grad import ForwardLevel, forward_mode
+from .grad_mode import ContextDecorator, check_bool
+from .view import differentiable
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 __all__ = [
     "UnpackedDualTensor",

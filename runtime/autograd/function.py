@@ -8,15 +8,15 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ClassVar, Final
 
-from tengen.autograd.anomaly_mode import remember
-from tengen.autograd.custom_function import wrap_outputs
-from tengen.autograd.forward_grad import forward_mode, levels_of
-from tengen.autograd.grad_mode import grad_mode
-from tengen.autograd.node import Error
-from tengen.autograd.python_function import FunctionCtx, PyNode
-from tengen.autograd.saved_variable import anomaly
-from tengen.interception import active, observers
-from tengen.tensor_base import TensorBase
+from ..core.interception import active, observers
+from ..core.tensor_base import TensorBase
+from .anomaly_mode import remember
+from .custom_function import wrap_outputs
+from .forward.forward_grad import forward_mode, levels_of
+from .grad_mode import grad_mode
+from .node import Error
+from .python_function import FunctionCtx, PyNode
+from .saved_variable import anomaly
 
 __all__ = [
     "BackwardCFunction",
@@ -130,7 +130,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if separate or kwargs:
             args = _bound(cls.forward, args, kwargs, separate)
         if active and _of_examples(args):
-            from tengen.func.custom_function import apply_batched
+            from ..func.custom_function import apply_batched
 
             return apply_batched(cls, args)
         recording = grad_mode.enabled
@@ -161,7 +161,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             for observer, begun in seen:
                 observer.end_function(begun)
         if duals:
-            from tengen.autograd.custom_forward import differentiate
+            from .forward.custom_function import differentiate
 
             differentiate(node, args, made, duals)
         ctx.to_save = ctx.saved_for_forward = ctx.dirty_tensors = ctx.non_differentiable = ()

@@ -5,6 +5,6 @@ What they are made of needs operators, of which autograd names none: it is in ``
 
 from __future__ import annotations
 
-from tengen.func.functional import hessian, hvp, jacobian, jvp, vhp, vjp
+from ..func.functional import hessian, hvp, jacobian, jvp, vhp, vjp
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

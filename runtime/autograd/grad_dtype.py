@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from tengen.autograd.autograd_meta import meta_of
-from tengen.scalar_type import dtype
+from ..core.scalar_type import dtype
+from .autograd_meta import meta_of
 
 
 class AnyDtype:

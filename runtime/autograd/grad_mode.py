@@ -13,8 +13,8 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, TypeVar
 
-from tengen.program_frames import program_stacklevel
-from tengen.thread_state import carried
+from ..core.thread_state import carried
+from ..core.user_stack import program_stacklevel
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -257,7 +257,7 @@ class set_grad_enabled(ContextDecorator):
 def __getattr__(name: str) -> Any:
     """PyTorch has ``inference_mode`` here too; ours is a module of its own, which needs this one."""
     if name == "inference_mode":
-        from tengen.autograd.inference_mode import inference_mode
+        from .inference_mode import inference_mode
 
         return inference_mode
     raise AttributeError(f"module 'tengen.autograd.grad_mode' has no attribute {name!r}")

@@ -8,16 +8,16 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tengen.autograd.edge import gradient_edge
-from tengen.autograd.graph_task import GraphTask, current
-from tengen.autograd.hooks import RemovableHandle
-from tengen.autograd.node import Node
-from tengen.autograd.saved_variable_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
-from tengen.storage import storage_of
-from tengen.tensor_base import TensorBase
+from ..core.storage import storage_of
+from ..core.tensor_base import TensorBase
+from .edge import gradient_edge
+from .graph_task import GraphTask, current
+from .hooks import RemovableHandle
+from .node import Node
+from .saved_variable_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
 if TYPE_CHECKING:
-    from tengen.autograd.allow_mutation import AllowMutation
+    from .allow_mutation import AllowMutation
 
 __all__ = [
     "GradientEdge",
@@ -81,7 +81,7 @@ def allow_mutation_on_saved_tensors() -> AllowMutation:
     context too; ``context.clear()`` forgets what was saved so far. RuntimeError for a context in
     a context.
     """
-    from tengen.autograd.allow_mutation import AllowMutation
+    from .allow_mutation import AllowMutation
 
     return AllowMutation()
 
@@ -182,7 +182,7 @@ def _node_at(place: Any) -> Node | None:
 def __getattr__(name: str) -> Any:
     """``draw``, which is imported when it is first used."""
     if name == "draw":
-        from tengen.autograd.graph_drawing import draw
+        from .graph_drawing import draw
 
         return draw
     raise AttributeError(f"module 'tengen.autograd.graph' has no attribute {name!r}")

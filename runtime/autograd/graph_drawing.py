@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tengen.autograd.edge import Edge, gradient_edge
-from tengen.autograd.graph import GradientEdge
-from tengen.autograd.node import Node
-from tengen.autograd.python_function import PyNode
-from tengen.autograd.saved_attributes import attributes_of
-from tengen.autograd.saved_variable import FREED, PackedBase
-from tengen.tensor_base import TensorBase
+from ..core.tensor_base import TensorBase
+from .edge import Edge, gradient_edge
+from .graph import GradientEdge
+from .node import Node
+from .python_function import PyNode
+from .saved_attributes import attributes_of
+from .saved_variable import FREED, PackedBase
 
 if TYPE_CHECKING:
     import graphviz

@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tengen.autograd.edge import Edge
-from tengen.autograd.node import LEAF_SEQUENCE_NR, Node
-from tengen.interception import Layer, active, observers
-from tengen.thread_state import carried
+from ..core.interception import Layer, active, observers
+from ..core.thread_state import carried
+from .edge import Edge
+from .node import LEAF_SEQUENCE_NR, Node
 
 
 class CurrentTask(threading.local):

@@ -7,8 +7,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from tengen.function_dispatch import users_level
-from tengen.tensor_base import TensorBase
+from ..core.function_dispatch import users_level
+from ..core.tensor_base import TensorBase
 
 Hook = Callable[..., Any]
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
 
-from tengen.autograd.grad_mode import ContextDecorator, grad_mode
-from tengen.tensor_base import TensorBase
-from tengen.thread_state import here
+from ..core.tensor_base import TensorBase
+from ..core.thread_state import here
+from .grad_mode import ContextDecorator, grad_mode
 
 _SAVED = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
@@ -160,7 +160,7 @@ def mixes(arguments: Iterable[Any]) -> bool:
 
 def check_saved(result: Any) -> None:
     """Raise RuntimeError when the Node that made ``result`` has saved an inference tensor."""
-    from tengen.autograd.saved_variable_hooks import slots_of
+    from .saved_variable_hooks import slots_of
 
     for out in tensors_in((result,)):
         if out._edge is not None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tengen.autograd.linear import add_tensors
-from tengen.autograd.node import Node
-from tengen.autograd.ownership import is_buffers_only
+from .linear import add_tensors
+from .node import Node
+from .ownership import is_buffers_only
 
 #: What waits for each Node: a value, or for several inputs a list of values and None.
 Buffers = dict[Node, Any]

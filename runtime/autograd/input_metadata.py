@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from tengen.autograd.linear import Cast, SumTo, apply_linear
-from tengen.autograd.node import Node
-from tengen.size import Size
+from ..core.size import Size
+from .linear import Cast, SumTo, apply_linear
+from .node import Node
 
 Shape = tuple[int, ...]
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from tengen.autograd.edge import Edge, gradient_edge
-from tengen.autograd.grad_mode import grad_mode
-from tengen.autograd.node import Node
-from tengen.interception import Layer, active, layers
-from tengen.native.layout import extent, is_dense, may_overlap
+from ..core.interception import Layer, active, layers
+from ..native.layout import extent, is_dense, may_overlap
+from .edge import Edge, gradient_edge
+from .grad_mode import grad_mode
+from .node import Node
 
 Shape = tuple[int, ...]
 

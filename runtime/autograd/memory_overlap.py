@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tengen.autograd.linear import Window
-from tengen.declared_at import note_operator
+from ..core.error_notes import note_operator
+from .linear import Window
 
 #: What a declaration says of an argument: it may share nothing with what is written, or anything. Any other
 #: may be all of it, but no part.

@@ -10,12 +10,12 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tengen.autograd.grad_mode import grad_mode
-from tengen.autograd.hooks import Hook, NodeExtra, RemovableHandle, add_to, extra_of
+from .grad_mode import grad_mode
+from .hooks import Hook, NodeExtra, RemovableHandle, add_to, extra_of
 
 if TYPE_CHECKING:
-    from tengen.autograd.edge import Edge
-    from tengen.storage import Storage
+    from ..core.storage import Storage
+    from .edge import Edge
 
 #: Numbers Nodes in the order in which they are made; the engine runs the newest first.
 next_sequence_nr = itertools.count().__next__
@@ -60,7 +60,7 @@ class Node:
         # What a Node saves is shown by descriptors: a `__getattr__` would slow all access down.
         super().__init_subclass__()
         if any([slot.startswith("_") for slot in cls.__dict__.get("__slots__", ())]):
-            from tengen.autograd.saved_attributes import show_saved
+            from .saved_attributes import show_saved
 
             show_saved(cls)
 
@@ -141,7 +141,7 @@ class Node:
 
         One gradient, or a tuple of several. TypeError for another number of gradients.
         """
-        from tengen.tensor_base import TensorBase
+        from ..core.tensor_base import TensorBase
 
         several = self.type.__class__ is tuple
         count = len(self.type) if several else 1
@@ -169,7 +169,7 @@ class Node:
     @property
     def _input_metadata(self) -> tuple[Any, ...]:
         """Shape, dtype and device of each gradient that this Node receives."""
-        from tengen.autograd.input_metadata import InputMetadata
+        from .input_metadata import InputMetadata
 
         several = self.type.__class__ is tuple
         pairs = zip(self.shape, self.type, strict=True) if several else ((self.shape, self.type),)

@@ -6,13 +6,13 @@ import warnings
 import weakref
 from typing import Any, ClassVar
 
-from tengen.autograd.edge import Edge, gradient_edge
-from tengen.autograd.inference_mode import check_not_inference
-from tengen.autograd.node import Node
-from tengen.autograd.saved_variable import BACKWARD_TWICE, FREED, alias, unpack_tensor
-from tengen.autograd.saved_variable_hooks import pack_slot, state
-from tengen.function_dispatch import users_level
-from tengen.tensor_base import TensorBase
+from ..core.function_dispatch import users_level
+from ..core.tensor_base import TensorBase
+from .edge import Edge, gradient_edge
+from .inference_mode import check_not_inference
+from .node import Node
+from .saved_variable import BACKWARD_TWICE, FREED, alias, unpack_tensor
+from .saved_variable_hooks import pack_slot, state
 
 _CLEARED = (
     "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "

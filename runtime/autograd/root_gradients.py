@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tengen.autograd.graph import GradientEdge
-from tengen.autograd.linear import element_count
-from tengen.tensor_base import TensorBase
+from ..core.tensor_base import TensorBase
+from .graph import GradientEdge
+from .linear import element_count
 
 
 def make_grads(roots: Sequence[Any], grads: Sequence[Any]) -> list[Any]:

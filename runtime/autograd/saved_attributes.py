@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tengen.autograd.node import Node
-from tengen.autograd.saved_variable import BACKWARD_TWICE, FREED, unpack_result, unpack_tensor
-from tengen.autograd.saved_variable_hooks import (
-    HookPair,
-    Packed,
-    edge_in,
-    pack_result,
-    pack_slot,
-    result_type,
-    slots_of,
-)
+from .node import Node
+from .saved_variable import BACKWARD_TWICE, FREED, unpack_result, unpack_tensor
+from .saved_variable_hooks import HookPair, Packed, edge_in, pack_result, pack_slot, result_type, slots_of
 
 _FREED = "Calling register_hooks on a saved tensor after it has been freed. " + BACKWARD_TWICE.partition(
     ". "

@@ -9,13 +9,13 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from tengen.autograd.autograd_meta import meta_of
-from tengen.interception import active
-from tengen.storage import storage_of
+from ..core.interception import active
+from ..core.storage import storage_of
+from .autograd_meta import meta_of
 
 if TYPE_CHECKING:
-    from tengen.autograd.edge import Edge
-    from tengen.autograd.node import Node, SavesResults
+    from .edge import Edge
+    from .node import Node, SavesResults
 
 BACKWARD_TWICE = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they "
@@ -152,7 +152,7 @@ def alias(tensor: Any, edge: Edge | None, tangents: bool = True) -> Any:
     else:
         out._edge = edge
     if active and tangents:
-        from tengen.autograd.forward_grad import share_tangents
+        from .forward.forward_grad import share_tangents
 
         share_tangents(tensor, out)
     return out

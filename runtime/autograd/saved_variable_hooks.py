@@ -11,14 +11,14 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
-from tengen.autograd.edge import Edge, gradient_edge
-from tengen.autograd.grad_mode import grad_mode
-from tengen.autograd.node import LEAF_SEQUENCE_NR, Node, next_sequence_nr
-from tengen.autograd.saved_variable import FREED, PackedBase, alias
-from tengen.function_dispatch import users_level
-from tengen.interception import active
-from tengen.tensor_base import TensorBase
-from tengen.thread_state import carried, here
+from ..core.function_dispatch import users_level
+from ..core.interception import active
+from ..core.tensor_base import TensorBase
+from ..core.thread_state import carried, here
+from .edge import Edge, gradient_edge
+from .grad_mode import grad_mode
+from .node import LEAF_SEQUENCE_NR, Node, next_sequence_nr
+from .saved_variable import FREED, PackedBase, alias
 
 
 class HookPair(NamedTuple):

@@ -7,20 +7,20 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from tengen.autograd.autograd_meta import AutogradMeta, meta_of
-from tengen.autograd.edge import Edge
-from tengen.autograd.grad_dtype import check_grad_dtype, grad_dtype_of, set_grad_dtype
-from tengen.autograd.grad_mode import grad_mode, inside_transform
-from tengen.autograd.hooks import NodeExtra, RemovableHandle, add_hook, add_to, extra_of
-from tengen.autograd.view import StaleView, differentiable, follow_base
-from tengen.interception import active, tell_handed
-from tengen.scalar_type import dtype
-from tengen.storage import Storage, storage_of
-from tengen.tensor_base import TensorBase
+from ..core.interception import active, tell_handed
+from ..core.scalar_type import dtype
+from ..core.storage import Storage, storage_of
+from ..core.tensor_base import TensorBase
+from .autograd_meta import AutogradMeta, meta_of
+from .edge import Edge
+from .grad_dtype import check_grad_dtype, grad_dtype_of, set_grad_dtype
+from .grad_mode import grad_mode, inside_transform
+from .hooks import NodeExtra, RemovableHandle, add_hook, add_to, extra_of
+from .view import StaleView, differentiable, follow_base
 
 if TYPE_CHECKING:
-    from tengen.autograd.node import Node
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
+    from .node import Node
 
 _NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
@@ -247,7 +247,7 @@ class AutogradProperties(TensorBase):
         ``gradient`` has this tensor's shape; it may be left out for a real scalar. See
         ``tengen.autograd.backward``.
         """
-        from tengen.autograd import backward
+        from . import backward
 
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from tengen.autograd.graph_task import current
-from tengen.tensor_base import TensorBase
+from ..core.tensor_base import TensorBase
+from .graph_task import current
 
 
 class ExecutionEngine:
@@ -48,7 +48,7 @@ class Variable(metaclass=_VariableMeta):
                 stacklevel=2,
             )
         if data is None:
-            from tengen.tensor import Tensor
+            from ..tensors.tensor import Tensor
 
             data = Tensor()
         if not isinstance(data, TensorBase):

@@ -6,36 +6,20 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tengen.autograd.copy_slices import CopySlices
-from tengen.autograd.edge import Edge, gradient_edge
-from tengen.autograd.grad_mode import grad_mode
-from tengen.autograd.inference_mode import check_write
-from tengen.autograd.input_metadata import broadcasts_to
-from tengen.autograd.linear import (
-    BroadcastTo,
-    Cast,
-    Copy,
-    Identity,
-    Pair,
-    apply_linear,
-    element_count,
-    window_of,
-)
-from tengen.autograd.memory_overlap import FREE, NOTHING, check_no_internal_overlap, check_overlap
-from tengen.autograd.node import NotImplementedNode, UndefinedGrad
-from tengen.autograd.view import (
-    differentiable,
-    lose_history,
-    modified_message,
-    renew_views,
-    rewrite_views,
-    set_history,
-)
-from tengen.declared_at import note_operator
-from tengen.interception import active, tell_handed
-from tengen.promotion import can_cast
-from tengen.storage import begin_write, storage_of
-from tengen.tensor_base import TensorBase
+from ..core.error_notes import note_operator
+from ..core.interception import active, tell_handed
+from ..core.promotion import can_cast
+from ..core.storage import begin_write, storage_of
+from ..core.tensor_base import TensorBase
+from .copy_slices import CopySlices
+from .edge import Edge, gradient_edge
+from .grad_mode import grad_mode
+from .inference_mode import check_write
+from .input_metadata import broadcasts_to
+from .linear import BroadcastTo, Cast, Copy, Identity, Pair, apply_linear, element_count, window_of
+from .memory_overlap import FREE, NOTHING, check_no_internal_overlap, check_overlap
+from .node import NotImplementedNode, UndefinedGrad
+from .view import differentiable, lose_history, modified_message, renew_views, rewrite_views, set_history
 
 
 def run_inplace(
@@ -137,7 +121,7 @@ def _source(tensor: Any, storage: Any, copied: bool, requires: bool) -> tuple[An
         source._edge = edge
         source._requires_grad = True
     if active:
-        from tengen.autograd.forward_grad import share_tangents
+        from .forward.forward_grad import share_tangents
 
         # Also where the source is no copy: the tangent will be written over, as the tensor is.
         share_tangents(tensor, source, Copy(kind))

@@ -6,21 +6,14 @@ import threading
 import weakref
 from typing import Any
 
-from tengen.autograd.autograd_meta import (
-    CUSTOM_VIEW,
-    INFERENCE_VIEW,
-    MULTI_OUTPUT_VIEW,
-    NO_GRAD_VIEW,
-    PLAIN_VIEW,
-    meta_of,
-)
-from tengen.autograd.edge import gradient_edge
-from tengen.autograd.grad_mode import grad_mode
-from tengen.autograd.hooks import extra_of
-from tengen.autograd.linear import AsStridedBackward0, Pair, Scatter, Window, window_of
-from tengen.autograd.node import Error
-from tengen.function_dispatch import disabled_impl
-from tengen.storage import Storage, storage_of
+from ..core.function_dispatch import disabled_impl
+from ..core.storage import Storage, storage_of
+from .autograd_meta import CUSTOM_VIEW, INFERENCE_VIEW, MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, PLAIN_VIEW, meta_of
+from .edge import gradient_edge
+from .grad_mode import grad_mode
+from .hooks import extra_of
+from .linear import AsStridedBackward0, Pair, Scatter, Window, window_of
+from .node import Error
 
 _ref = weakref.ref
 _new = object.__new__

@@ -6,20 +6,21 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import tengen
-from tengen.autograd.grad_mode import grad_mode
-from tengen.device import as_device
-from tengen.errors import explain
-from tengen.legacy_type_dispatch import type_of
-from tengen.native.creation import as_number, checked
-from tengen.native.layout import preserved_strides
-from tengen.native.shape import wants_contiguous
-from tengen.scalar_type import default_complex
+
+from ..autograd.grad_mode import grad_mode
+from ..core.device import as_device
+from ..core.errors import explain
+from ..core.scalar_type import default_complex
+from ..dispatch.legacy_type_dispatch import type_of
+from ..native.creation import as_number, checked
+from ..native.layout import preserved_strides
+from ..native.shape import wants_contiguous
 
 if TYPE_CHECKING:
-    from tengen.device import device as Device
-    from tengen.scalar_type import dtype as DType
-    from tengen.tensor import Tensor
-    from tengen.type import Type
+    from ..core.device import device as Device
+    from ..core.scalar_type import dtype as DType
+    from ..dispatch.type import Type
+    from ..tensors.tensor import Tensor
 
 Number = bool | int | float | complex
 Shape = tuple[int, ...]

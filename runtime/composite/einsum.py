@@ -22,7 +22,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 Label = str | tuple[str, int]
 Labels = list[Label]

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import tengen
 import tengen.generated.functions as F
-from tengen.native.dims import wrap_dim
-from tengen.native.layout import broadcast_shapes
+
+from ..native.dims import wrap_dim
+from ..native.layout import broadcast_shapes
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 
 def unique(

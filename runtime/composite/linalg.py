@@ -7,18 +7,13 @@ from math import inf, prod
 from typing import TYPE_CHECKING
 
 import tengen
-from tengen.autograd.forward_grad import is_differentiated
-from tengen.native.dims import wrap_dim
-from tengen.native.linalg_checks import (
-    NOT_POSITIVE,
-    SINGULAR_INVERSE,
-    SINGULAR_SOLVE,
-    ZERO_PIVOT,
-    check_info,
-)
+
+from ..autograd.forward.forward_grad import is_differentiated
+from ..native.dims import wrap_dim
+from ..native.linalg_checks import NOT_POSITIVE, SINGULAR_INVERSE, SINGULAR_SOLVE, ZERO_PIVOT, check_info
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 Number = bool | int | float | complex
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import tengen
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 
 def _tolerances(

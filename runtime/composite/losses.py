@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tengen.generated import functions as F
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 NONE, MEAN, SUM = 0, 1, 2  # torch's Reduction
 

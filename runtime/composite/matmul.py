@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import tengen
 import tengen.generated.functions as F
-from tengen.native.creation import as_number
-from tengen.native.dims import wrap_dim
+
+from ..native.creation import as_number
+from ..native.dims import wrap_dim
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 Number = bool | int | float | complex
 

@@ -7,11 +7,12 @@ from math import prod, sqrt
 from typing import TYPE_CHECKING, Any
 
 import tengen
-from tengen.autograd.grad_mode import no_grad
 from tengen.generated import functions as F
 
+from ..autograd.grad_mode import no_grad
+
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 
 # -------------------------------------------------------------------------- activations
@@ -374,7 +375,7 @@ def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
 ) -> Tensor:
     """Division by the root mean square; reduced floating-point types are computed in float32."""
-    from tengen.native.nn.normalization import layer_shapes
+    from ..native.nn.normalization import layer_shapes
 
     layer_shapes(input, tuple(normalized_shape), weight, None)
     if not (input.is_floating_point() or input.is_complex()):

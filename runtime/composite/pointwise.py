@@ -8,7 +8,7 @@ import tengen
 import tengen.generated.functions as F
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 Number = bool | int | float | complex
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import tengen
-from tengen.native.dims import wrap_dim
+
+from ..native.dims import wrap_dim
 
 if TYPE_CHECKING:
-    from tengen.scalar_type import dtype as ScalarType
-    from tengen.tensor import Tensor
+    from ..core.scalar_type import dtype as ScalarType
+    from ..tensors.tensor import Tensor
 
 Number = bool | int | float | complex
 

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import tengen
 import tengen.generated.functions as F
-from tengen.autograd.linear import Cast, apply_linear
-from tengen.interception import active
-from tengen.native.dims import wrap_dim, wrap_dims
-from tengen.native.layout import broadcast_shapes, check_bytes, infer_size, view_strides
-from tengen.native.shape import wants_contiguous
-from tengen.native.views import split_sizes
+
+from ..autograd.linear import Cast, apply_linear
+from ..core.interception import active
+from ..native.dims import wrap_dim, wrap_dims
+from ..native.layout import broadcast_shapes, check_bytes, infer_size, view_strides
+from ..native.shape import wants_contiguous
+from ..native.views import split_sizes
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 Shape = tuple[int, ...]
 Tensors = tuple["Tensor", ...]
@@ -119,7 +120,7 @@ def to(
 
 def _moved(self: Tensor, dtype: Any, device: Any) -> Tensor:
     """The tensor on another device."""
-    from tengen.legacy_type_dispatch import type_of
+    from ..dispatch.legacy_type_dispatch import type_of
 
     moved: Tensor = apply_linear(Cast(self._type, type_of(dtype, device)), self)
     return moved
@@ -484,11 +485,11 @@ def _become(self: Tensor, method: str, *args: Any) -> Tensor:
 
     Raises RuntimeError, with nothing changed, where an in-place operator would not be allowed.
     """
-    from tengen.autograd.grad_mode import grad_mode
-    from tengen.autograd.inference_mode import check_write
-    from tengen.autograd.variable_type_utils import check_inplace
-    from tengen.autograd.view import lose_history, set_history
-    from tengen.storage import begin_write
+    from ..autograd.grad_mode import grad_mode
+    from ..autograd.inference_mode import check_write
+    from ..autograd.variable_type_utils import check_inplace
+    from ..autograd.view import lose_history, set_history
+    from ..core.storage import begin_write
 
     check_write(self)
     base = self._base
@@ -511,16 +512,16 @@ def _become(self: Tensor, method: str, *args: Any) -> Tensor:
 
 def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Tensor:
     """Another size for ``self``, in its own memory as far as that goes."""
-    from tengen.autograd.grad_mode import grad_mode
-    from tengen.autograd.inference_mode import check_write
-    from tengen.native.layout import contiguous_strides
-    from tengen.storage import begin_write
+    from ..autograd.grad_mode import grad_mode
+    from ..autograd.inference_mode import check_write
+    from ..core.storage import begin_write
+    from ..native.layout import contiguous_strides
 
     check_write(self)
     if self._requires_grad and not grad_mode.inference:
         raise RuntimeError("cannot resize variables that require grad")
     if active:
-        from tengen.autograd.forward_grad import newest_tangent
+        from ..autograd.forward.forward_grad import newest_tangent
 
         if newest_tangent(self) is not None:
             raise RuntimeError("cannot resize variables that has a forward grad")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tengen.func.batched import is_of
-from tengen.func.batching_arguments import Arguments
-from tengen.func.batching_rules import Rule
-from tengen.func.custom_function import VmapInfo, two_returned, with_examples
-from tengen.utils.pytree import tree_map
+from ..func.batched import is_of
+from ..func.batching_arguments import Arguments
+from ..func.batching_rules import Rule
+from ..func.custom_function import VmapInfo, two_returned, with_examples
+from ..utils.pytree import tree_map
 
 if TYPE_CHECKING:
-    from tengen.func.level import VmapLevel
-    from tengen.operator import Operator
+    from ..dispatch.operator import Operator
+    from ..func.level import VmapLevel
 
 
 class RegisteredRule(Rule):
@@ -23,7 +23,7 @@ class RegisteredRule(Rule):
     __slots__ = ()
 
     def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
-        from tengen.custom_operators.operator import CustomOperator
+        from .operator import CustomOperator
 
         assert isinstance(operator, CustomOperator)  # whose row this is
         rule = operator.vmap_rule

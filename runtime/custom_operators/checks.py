@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from tengen.autograd import grad
-from tengen.custom_operators import keys
-from tengen.custom_operators.definition import CustomOpDef
-from tengen.custom_operators.operator import CustomOperator
-from tengen.custom_operators.overloads import OpOverload, OpOverloadPacket, bind
-from tengen.device import device
 from tengen.generated.backends import BACKENDS
-from tengen.tensor import Tensor
-from tengen.utils.pytree import tree_leaves, tree_map
+
+from ..autograd import grad
+from ..core.device import device
+from ..tensors.tensor import Tensor
+from ..utils.pytree import tree_leaves, tree_map
+from . import keys
+from .definition import CustomOpDef
+from .operator import CustomOperator
+from .overloads import OpOverload, OpOverloadPacket, bind
 
 _Keywords = Mapping[str, Any]
 
@@ -130,7 +131,7 @@ class _Case:
 
     def close(self, found: Any, expected: Any, what: str) -> None:
         """Raise AssertionError where two results differ."""
-        from tengen.testing import assert_close
+        from ..testing import assert_close
 
         try:
             assert_close(found, expected, rtol=self.rtol, atol=self.atol, equal_nan=True)
@@ -260,7 +261,7 @@ def _compare_described(number: int, value: Tensor, other: Tensor) -> None:
 
 
 def _test_trace(case: _Case) -> None:
-    from tengen.jit.trace import record
+    from ..jit.trace import record
 
     if not case.has_data() or not tensors_of(case.given):
         return

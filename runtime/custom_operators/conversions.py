@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tengen.arguments import Mismatch, converter
-from tengen.tensor import Tensor
+from ..dispatch.arguments import Mismatch, converter
+from ..tensors.tensor import Tensor
 
 _Convert = Callable[[Any], Any]
 _tensor, _int, _float, _scalar = map(converter, ("Tensor", "int", "float", "Scalar"))

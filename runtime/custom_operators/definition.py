@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, overload
 
-from tengen.custom_operators import keys
-from tengen.custom_operators.fake import fake_kernel
-from tengen.custom_operators.gradients import Formula
-from tengen.custom_operators.inference import infer_schema
-from tengen.custom_operators.libraries import Library, defined, parse_namespace
-from tengen.custom_operators.operator import CustomOperator, Kernel
-from tengen.custom_operators.overloads import OpOverload
-from tengen.custom_operators.tags import Tag, as_tags
-from tengen.tensor_base import TensorBase
+from ..core.tensor_base import TensorBase
+from . import keys
+from .fake import fake_kernel
+from .gradients import Formula
+from .inference import infer_schema
+from .libraries import Library, defined, parse_namespace
+from .operator import CustomOperator, Kernel
+from .overloads import OpOverload
+from .tags import Tag, as_tags
 
 log = logging.getLogger(__name__)
 

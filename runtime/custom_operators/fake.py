@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tengen.thread_state import carried
+from ..core.thread_state import carried
 
 
 class _Running(threading.local):

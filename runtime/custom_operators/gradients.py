@@ -6,19 +6,19 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tengen.autograd.edge import Edge, gradient_edge
-from tengen.autograd.function import Function, FunctionMeta
-from tengen.autograd.node import Node
-from tengen.autograd.variable_type_utils import rebase
-from tengen.autograd.view import differentiable
-from tengen.interception import unseen
-from tengen.program_frames import program_stacklevel
-from tengen.tensor_base import TensorBase
-from tengen.thread_state import here
-from tengen.utils.pytree import tree_structure
+from ..autograd.edge import Edge, gradient_edge
+from ..autograd.function import Function, FunctionMeta
+from ..autograd.node import Node
+from ..autograd.variable_type_utils import rebase
+from ..autograd.view import differentiable
+from ..core.interception import unseen
+from ..core.tensor_base import TensorBase
+from ..core.thread_state import here
+from ..core.user_stack import program_stacklevel
+from ..utils.pytree import tree_structure
 
 if TYPE_CHECKING:
-    from tengen.custom_operators.operator import CustomOperator, Kernel
+    from .operator import CustomOperator, Kernel
 
 
 class Formula:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from types import GenericAlias, UnionType
 from typing import Any, Final, NoReturn
 
-from tengen.custom_operators.tags import Tag, as_tags
-from tengen.device import device
-from tengen.scalar_type import dtype
-from tengen.tensor import Tensor
+from ..core.device import device
+from ..core.scalar_type import dtype
+from ..tensors.tensor import Tensor
+from .tags import Tag, as_tags
 
 UNKNOWN: Final = "unknown"
 _NUMBER: Final = int | float | bool

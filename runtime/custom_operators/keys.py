@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from tengen.device import device
 from tengen.generated.backends import BACKENDS
+
+from ..core.device import device
 
 #: A function for all backends that have none of their own.
 EXPLICIT: Final = "CompositeExplicitAutograd"
@@ -34,7 +35,7 @@ def is_key(name: str) -> bool:
 
 def key_of_device(kind: str) -> str:
     """The key of a kind of devices, which is its backend's name; RuntimeError where no backend has them."""
-    from tengen.device import DEVICES
+    from ..core.device import DEVICES
 
     return DEVICES[device(kind).type]
 

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, overload
 
-from tengen.custom_operators import keys, schema_rules
-from tengen.custom_operators.operator import CustomOperator, Kernel, fallbacks
-from tengen.custom_operators.overloads import OpOverload, OpOverloadPacket
-from tengen.custom_operators.schemas import parse
-from tengen.custom_operators.tags import Tag, as_tags
 from tengen.generated.operators import OPERATORS
-from tengen.library import loaded, namespace
+
+from ..library import loaded, namespace
+from . import keys, schema_rules
+from .operator import CustomOperator, Kernel, fallbacks
+from .overloads import OpOverload, OpOverloadPacket
+from .schemas import parse
+from .tags import Tag, as_tags
 
 #: Names that no program's operators have: those of PyTorch's own, and tengen's.
 RESERVED: Final = frozenset({"aten", "prim", "prims", "tengen"})
@@ -271,7 +272,7 @@ def _name_of(given: Any) -> str:
 
 def source_of_caller() -> str:
     """Where the program called this package: ``file:line``."""
-    from tengen.program_frames import program_frames
+    from ..core.user_stack import program_frames
 
     frame = next(program_frames(), sys._getframe(0))
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"

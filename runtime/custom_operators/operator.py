@@ -6,20 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tengen.autograd.grad_mode import grad_mode
-from tengen.custom_operators.conversions import conversion
-from tengen.custom_operators.keys import AUTOGRAD, EXPLICIT, IMPLICIT
-from tengen.device import DEVICES, as_device, default_device
 from tengen.generated.backends import BACKENDS
-from tengen.interception import active, unseen
-from tengen.library_tables import add_row, remove_row
-from tengen.operator import Operator, add_operator, remove_operator
-from tengen.storage import storage_of
-from tengen.tensor_base import TensorBase
+
+from ..autograd.grad_mode import grad_mode
+from ..core.device import DEVICES, as_device, default_device
+from ..core.interception import active, unseen
+from ..core.library_tables import add_row, remove_row
+from ..core.storage import storage_of
+from ..core.tensor_base import TensorBase
+from ..dispatch.operator import Operator, add_operator, remove_operator
+from .conversions import conversion
+from .keys import AUTOGRAD, EXPLICIT, IMPLICIT
 
 if TYPE_CHECKING:
-    from tengen.custom_operators.gradients import Formula
-    from tengen.custom_operators.schemas import FunctionSchema
+    from .gradients import Formula
+    from .schemas import FunctionSchema
 
 
 def fallthrough_kernel() -> None:
@@ -144,7 +145,7 @@ class CustomOperator(Operator):
         elif self.kind == "composite":
             self.kind = "mutating" if self.written else "view" if self.signature.is_view else "functional"
         if self.vmap_rule is not None or (not self.decomposes and self.kind != "functional"):
-            from tengen.custom_operators.batching import RegisteredRule
+            from .batching import RegisteredRule
 
             add_row("batching", "RULES", self.name, RegisteredRule())
         else:
@@ -163,7 +164,7 @@ class CustomOperator(Operator):
         if own is not None:
             if own.function is fallthrough_kernel:
                 return self.below(backend, arguments)
-            from tengen.custom_operators.gradients import run_own
+            from .gradients import run_own
 
             return run_own(self, own, backend, arguments)
         if self.decomposes:
@@ -175,7 +176,7 @@ class CustomOperator(Operator):
             )
         if not recorded:
             return self.below(backend, arguments)
-        from tengen.custom_operators.gradients import record_without
+        from .gradients import record_without
 
         return record_without(self, backend, tensors, arguments)
 

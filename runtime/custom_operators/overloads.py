@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from tengen.arguments import Mismatch
-from tengen.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch, state
-from tengen.interception import active
-from tengen.tensor_base import TensorBase
+from ..core.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch, state
+from ..core.interception import active
+from ..core.tensor_base import TensorBase
+from ..dispatch.arguments import Mismatch
 
 if TYPE_CHECKING:
-    from tengen.custom_operators.operator import CustomOperator
-    from tengen.custom_operators.schemas import FunctionSchema
+    from .operator import CustomOperator
+    from .schemas import FunctionSchema
 
 
 class OpOverload:

@@ -8,21 +8,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tengen.custom_operators import keys
-from tengen.custom_operators.definition import CustomOpDef, no_autocast, opdef_of
-from tengen.custom_operators.fake import fake_kernel
-from tengen.custom_operators.gradients import Formula
-from tengen.custom_operators.libraries import (
-    Library,
-    defined,
-    find,
-    impl,
-    library_for,
-    parse_namespace,
-    source_of_caller,
-)
-from tengen.custom_operators.operator import CustomOperator, Kernel
-from tengen.custom_operators.overloads import OpOverload
+from . import keys
+from .definition import CustomOpDef, no_autocast, opdef_of
+from .fake import fake_kernel
+from .gradients import Formula
+from .libraries import Library, defined, find, impl, library_for, parse_namespace, source_of_caller
+from .operator import CustomOperator, Kernel
+from .overloads import OpOverload
 
 _Function = Callable[..., Any]
 _Operator = str | OpOverload | CustomOpDef

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tengen.custom_operators.schemas import FunctionSchema
+from .schemas import FunctionSchema
 
 _OUT = "Schema tagged with tengen.Tag.out"
 _INPLACE = "Schema tagged with tengen.Tag.inplace"

@@ -7,12 +7,13 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from tengen.arguments import Mismatch
 from tengen.codegen.model import schema as model
 from tengen.codegen.parse.schema import SchemaError, SchemaParser
-from tengen.custom_operators.conversions import conversion
-from tengen.device import device
-from tengen.scalar_type import dtype
+
+from ..core.device import device
+from ..core.scalar_type import dtype
+from ..dispatch.arguments import Mismatch
+from .conversions import conversion
 
 #: A quoted string.
 _STRING = re.compile(r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')")

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import tengen
-from tengen.formulas.shape import strided_extent
 from tengen.generated import functions as F
-from tengen.native.dims import wrap_dim
-from tengen.native.layout import broadcast_shapes
-from tengen.scalar_type import default_complex
+
+from ..core.scalar_type import default_complex
+from ..native.dims import wrap_dim
+from ..native.layout import broadcast_shapes
+from .shape import strided_extent
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 Shape = tuple[int, ...]
 Number = int | float | complex

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import tengen
-from tengen.native.layout import broadcast_shapes
+
+from ..native.layout import broadcast_shapes
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 Indices = Sequence["Tensor | None"]
 _MASKS = (tengen.bool, tengen.uint8)

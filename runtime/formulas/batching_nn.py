@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import tengen.generated.functions as F
-from tengen.formulas.batching import with_rank
+
+from .batching import with_rank
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 Number = int | float | complex
 Grads = tuple["Tensor | None", ...]

@@ -12,12 +12,13 @@ from math import isinf
 from typing import TYPE_CHECKING
 
 import tengen
-from tengen.autograd.forward_grad import is_differentiated
-from tengen.native.dims import wrap_dims
-from tengen.native.linalg_checks import is_vector
+
+from ..autograd.forward.forward_grad import is_differentiated
+from ..native.dims import wrap_dims
+from ..native.linalg_checks import is_vector
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 Number = bool | int | float | complex
 Gradients = Sequence["Tensor | None"]

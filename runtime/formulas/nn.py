@@ -9,12 +9,13 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tengen.composite.losses import MEAN, apply_reduction
 from tengen.generated import functions as F
-from tengen.native.meta.array import broadcast_shapes
+
+from ..composite.losses import MEAN, apply_reduction
+from ..native.meta.array import broadcast_shapes
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 Number = bool | int | float | complex
 Slopes = tuple["Tensor", "Tensor | float"]

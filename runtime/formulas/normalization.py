@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tengen.generated import functions as F
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 Grads = Sequence["Tensor | None"]
 Gradients = tuple["Tensor | None", "Tensor | None", "Tensor | None"]

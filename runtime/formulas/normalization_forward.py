@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from tengen.formulas.normalization import _by_channel, _mean, _normalised, _projected, _reshaped
+from .normalization import _by_channel, _mean, _normalised, _projected, _reshaped
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 Dual = tuple["Tensor", "Tensor"]
 OptionalDual = tuple["Tensor | None", "Tensor | None"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import tengen
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 Number = bool | int | float | complex
 

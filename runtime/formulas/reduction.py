@@ -14,7 +14,7 @@ import tengen
 import tengen.generated.functions as F
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 Dims = int | Sequence[int] | None
 Number = int | float

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import tengen
 from tengen.generated import functions as F
-from tengen.native.dims import wrap_dim
-from tengen.native.layout import extent
-from tengen.native.views import split_sizes
+
+from ..native.dims import wrap_dim
+from ..native.layout import extent
+from ..native.views import split_sizes
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 Shape = tuple[int, ...]
 Gradients = Sequence["Tensor | None"]

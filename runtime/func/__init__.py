@@ -6,12 +6,12 @@ names, so that all of them are imported here.
 
 from __future__ import annotations
 
-from tengen.func.batched import debug_unwrap
-from tengen.func.grad import grad, grad_and_value, vjp
-from tengen.func.jacobian import hessian, jacfwd, jacrev
-from tengen.func.jvp import jvp
-from tengen.func.linearize import linearize
-from tengen.func.vmap import vmap
+from .batched import debug_unwrap
+from .grad import grad, grad_and_value, vjp
+from .jacobian import hessian, jacfwd, jacrev
+from .jvp import jvp
+from .linearize import linearize
+from .vmap import vmap
 
 __all__ = [
     "debug_unwrap",

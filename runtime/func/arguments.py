@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tengen.tensor_base import TensorBase
-from tengen.utils.pytree import tree_leaves, tree_map
+from ..core.tensor_base import TensorBase
+from ..utils.pytree import tree_leaves, tree_map
 
 #: Which positional arguments are differentiated.
 Argnums = int | tuple[int, ...]

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tengen.autograd.grad_mode import inside_transform
-from tengen.function_dispatch import disabled_impl
-from tengen.interception import layers
-from tengen.memory_format import contiguous_format
-from tengen.native.meta.array import MetaArray
-from tengen.tensor import Tensor
+from ..autograd.grad_mode import inside_transform
+from ..core.function_dispatch import disabled_impl
+from ..core.interception import layers
+from ..core.memory_format import contiguous_format
+from ..native.meta.array import MetaArray
+from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from tengen.func.level import VmapLevel
+    from .level import VmapLevel
 
 _new = object.__new__
 
@@ -247,6 +247,6 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
 
 def vmap_levels() -> list[VmapLevel]:
     """The vmap levels of this thread, the outermost first."""
-    from tengen.func.level import VmapLevel
+    from .level import VmapLevel
 
     return [found for found in layers() if isinstance(found, VmapLevel)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tengen.tensor import Tensor
+from ..tensors.tensor import Tensor
 
 Arguments = Sequence[Any]
 

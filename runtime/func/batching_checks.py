@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
-from tengen.device import device
-from tengen.func.batching_arguments import Arguments, map_tensors
-from tengen.interception import Layer
-from tengen.legacy_type_dispatch import type_of
-from tengen.native.meta.array import MetaArray
-from tengen.native.meta.backend import device_name
+from ..core.device import device
+from ..core.interception import Layer
+from ..dispatch.legacy_type_dispatch import type_of
+from ..native.meta.array import MetaArray
+from ..native.meta.backend import device_name
+from .batching_arguments import Arguments, map_tensors
 
 if TYPE_CHECKING:
-    from tengen.func.level import VmapLevel
-    from tengen.operator import Operator
+    from ..dispatch.operator import Operator
+    from .level import VmapLevel
 
 #: What was seen to be no error: an operator, and its arguments, tensors as numbers of dimensions.
 _taken: set[Hashable] = set()
@@ -66,7 +66,7 @@ def _described(tensor: Any) -> Any:
 
 def raise_of_one(level: VmapLevel, operator: Operator, arguments: Arguments) -> None:
     """Raise what the first example that is an error raises: its dimensions and indices are the user's."""
-    from tengen.func.batching_loop import one_by_one
+    from .batching_loop import one_by_one
 
     try:
         one_by_one(level, operator, arguments)

@@ -6,15 +6,16 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tengen.func.batched import front, is_of
-from tengen.func.batching_arguments import Arguments, map_tensors
-from tengen.func.batching_rules import Rule, wrapped
 from tengen.generated.functions import stack
-from tengen.tensor import Tensor
+
+from ..tensors.tensor import Tensor
+from .batched import front, is_of
+from .batching_arguments import Arguments, map_tensors
+from .batching_rules import Rule, wrapped
 
 if TYPE_CHECKING:
-    from tengen.func.level import VmapLevel
-    from tengen.operator import Operator
+    from ..dispatch.operator import Operator
+    from .level import VmapLevel
 
 
 class Loop(Rule):

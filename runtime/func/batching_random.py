@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tengen.func.batched import front, is_of, leading, wrap
-from tengen.func.batching_arguments import Arguments, map_tensors
-from tengen.func.batching_loop import examples
-from tengen.func.batching_rules import Rule, padded
-from tengen.func.batching_writes import unbatched
-from tengen.random import Generator, default_generator
-from tengen.tensor_base import TensorBase
+from ..core.tensor_base import TensorBase
+from ..random import Generator, default_generator
+from .batched import front, is_of, leading, wrap
+from .batching_arguments import Arguments, map_tensors
+from .batching_loop import examples
+from .batching_rules import Rule, padded
+from .batching_writes import unbatched
 
 if TYPE_CHECKING:
-    from tengen.func.level import VmapLevel
-    from tengen.operator import Operator
+    from ..dispatch.operator import Operator
+    from .level import VmapLevel
 
 
 class Random(Rule):
@@ -61,7 +61,7 @@ class Random(Rule):
             with level.working():
                 return operator(*arguments)
         if level.randomness == "same":
-            from tengen.func.batching_writes import write_result
+            from .batching_writes import write_result
 
             return write_result(level, operator, target, base(*arguments))
         with level.working():

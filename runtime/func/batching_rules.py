@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tengen.func.batched import front, is_of, leading, replace_value, wrap
-from tengen.func.batching_arguments import Arguments, map_tensors, tensors_of
-from tengen.func.batching_checks import check_dimensions, raise_of_one
-from tengen.native.layout import broadcast_shapes
-from tengen.tensor import Tensor
+from ..native.layout import broadcast_shapes
+from ..tensors.tensor import Tensor
+from .batched import front, is_of, leading, replace_value, wrap
+from .batching_arguments import Arguments, map_tensors, tensors_of
+from .batching_checks import check_dimensions, raise_of_one
 
 if TYPE_CHECKING:
-    from tengen.func.level import VmapLevel
-    from tengen.operator import Operator
+    from ..dispatch.operator import Operator
+    from .level import VmapLevel
 
 
 class Rule:
@@ -49,7 +49,7 @@ class Rule:
 
     def write(self, level: VmapLevel, operator: Operator, base: Operator, arguments: Arguments) -> Any:
         """The in-place variant ``operator`` of ``base``, which has this rule; ``self`` is of the level."""
-        from tengen.func.batching_writes import write_result
+        from .batching_writes import write_result
 
         return write_result(level, operator, arguments[0], base(*arguments))
 
@@ -69,10 +69,11 @@ def rule_of(operator: Operator) -> Rule | None:
 
 
 def _find(operator: Operator) -> Rule | None:
-    from tengen.func.batching_loop import Loop
-    from tengen.func.batching_writes import InPlace, Out
     from tengen.generated.batching import RULES
-    from tengen.operator import operator as by_name
+
+    from ..dispatch.operator import operator as by_name
+    from .batching_loop import Loop
+    from .batching_writes import InPlace, Out
 
     if operator.kind == "inplace" and operator.base is not None:
         return InPlace(by_name(operator.base))
@@ -167,7 +168,7 @@ def promoted(level: VmapLevel, operator: Operator, arguments: Arguments) -> Argu
         return arguments
     if not any(is_of(t, level) and t._array.ndim == 0 for t in taking_part):
         return arguments
-    from tengen.promotion import common_dtype
+    from ..core.promotion import common_dtype
 
     values: list[Any] = []
     for i in operator.promoted:

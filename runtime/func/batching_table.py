@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tengen.func.batching_random import Random, Sized
-from tengen.func.batching_rules import (
+from .batching_random import Random, Sized
+from .batching_rules import (
     Become,
     Broadcast,
     Cases,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tengen.autograd.input_metadata import broadcasts_to
-from tengen.autograd.variable_type_utils import check_cast
-from tengen.func.batched import front, is_of
-from tengen.func.batching_arguments import Arguments
-from tengen.func.batching_rules import Rule, padded, rule_of
-from tengen.tensor import Tensor
+from ..autograd.input_metadata import broadcasts_to
+from ..autograd.variable_type_utils import check_cast
+from ..tensors.tensor import Tensor
+from .batched import front, is_of
+from .batching_arguments import Arguments
+from .batching_rules import Rule, padded, rule_of
 
 if TYPE_CHECKING:
-    from tengen.func.level import VmapLevel
-    from tengen.operator import Operator
+    from ..dispatch.operator import Operator
+    from .level import VmapLevel
 
 
 class InPlace(Rule):

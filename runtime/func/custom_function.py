@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tengen.autograd.input_metadata import broadcasts_to
-from tengen.autograd.linear import SumTo, apply_linear
-from tengen.func.batched import BatchedTensor, front, is_of, leading, vmap_levels, wrap
-from tengen.func.level import VmapLevel
-from tengen.tensor_base import TensorBase
-from tengen.utils.pytree import _broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from ..autograd.input_metadata import broadcasts_to
+from ..autograd.linear import SumTo, apply_linear
+from ..core.tensor_base import TensorBase
+from ..utils.pytree import _broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from .batched import BatchedTensor, front, is_of, leading, vmap_levels, wrap
+from .level import VmapLevel
 
 if TYPE_CHECKING:
-    from tengen.autograd.function import Function
+    from ..autograd.function import Function
 
 Dims = list[int | None]
 
@@ -78,7 +78,7 @@ def _newest(args: Any) -> VmapLevel:
 
 
 def _check(function: type[Function]) -> None:
-    from tengen.autograd.function import Function
+    from ..autograd.function import Function
 
     name = function.__name__
     has_rule = function.vmap is not Function.vmap
@@ -125,7 +125,7 @@ class _Vmapped:
 
     def as_function(self) -> type[Function]:
         """The Function. It is differentiated, and vmapped again, as any other."""
-        from tengen.autograd.function import Function
+        from ..autograd.function import Function
 
         vmapped = self
 

@@ -10,13 +10,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tengen.autograd import grad as autograd_grad
-from tengen.autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
-from tengen.func.jacobian import columns_of, unit_vectors
-from tengen.func.jvp import jvp_of
-from tengen.func.vmap import vmap
 from tengen.generated.functions import stack, zeros_like
-from tengen.tensor_base import TensorBase
+
+from ..autograd import grad as autograd_grad
+from ..autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+from ..core.tensor_base import TensorBase
+from .jacobian import columns_of, unit_vectors
+from .jvp import jvp_of
+from .vmap import vmap
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from tengen.autograd.grad_mode import grad_mode
-from tengen.autograd.root_gradients import implicit_grad, make_grads
-from tengen.autograd.view import differentiable
-from tengen.func.arguments import Argnums, check_output_tensors, map_tensors, positions, replaced, split_aux
-from tengen.func.grad_level import GradLevel, histories
-from tengen.tensor_base import TensorBase
-from tengen.utils.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten, treespec_pprint
+from ..autograd.grad_mode import grad_mode
+from ..autograd.root_gradients import implicit_grad, make_grads
+from ..autograd.view import differentiable
+from ..core.tensor_base import TensorBase
+from ..utils.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten, treespec_pprint
+from .arguments import Argnums, check_output_tensors, map_tensors, positions, replaced, split_aux
+from .grad_level import GradLevel, histories
 
 _GRAD = "grad_and_value(f)(*args)"
 _VJP = "vjp(f, *primals)"

@@ -15,20 +15,20 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tengen.autograd.accumulate_grad import AccumulateGrad
-from tengen.autograd.autograd_meta import AutogradMeta, meta_of
-from tengen.autograd.edge import Edge, gradient_edge
-from tengen.autograd.engine import execute
-from tengen.autograd.forward_grad import levels as forward_levels
-from tengen.autograd.forward_grad import share_tangents, tangent_of, wraps
-from tengen.autograd.grad_mode import grad_mode
-from tengen.autograd.node import LEAF_SEQUENCE_NR, Node, next_sequence_nr
-from tengen.autograd.view import differentiable
-from tengen.func.batched import vmap_levels, wrap
-from tengen.func.stripping import lift, lower
-from tengen.interception import active
-from tengen.storage import storage_of
-from tengen.tensor_base import TensorBase
+from ..autograd.accumulate_grad import AccumulateGrad
+from ..autograd.autograd_meta import AutogradMeta, meta_of
+from ..autograd.edge import Edge, gradient_edge
+from ..autograd.engine import execute
+from ..autograd.forward.forward_grad import levels as forward_levels
+from ..autograd.forward.forward_grad import share_tangents, tangent_of, wraps
+from ..autograd.grad_mode import grad_mode
+from ..autograd.node import LEAF_SEQUENCE_NR, Node, next_sequence_nr
+from ..autograd.view import differentiable
+from ..core.interception import active
+from ..core.storage import storage_of
+from ..core.tensor_base import TensorBase
+from .batched import vmap_levels, wrap
+from .stripping import lift, lower
 
 _BACKWARD_INSIDE = (
     "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any
 
-from tengen.func.arguments import Argnums, check_given_tensors, check_real, positions
-from tengen.func.grad import vjp_of
-from tengen.func.jvp import jvp_of
-from tengen.func.vmap import vmap
 from tengen.generated.functions import cat, zeros
-from tengen.utils.pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_unflatten
+
+from ..utils.pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from .arguments import Argnums, check_given_tensors, check_real, positions
+from .grad import vjp_of
+from .jvp import jvp_of
+from .vmap import vmap
 
 
 def jacrev(

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tengen.autograd.forward_grad import ForwardLevel, forward_mode
-from tengen.autograd.grad_mode import grad_mode
-from tengen.autograd.view import differentiable
-from tengen.func.arguments import (
+from tengen.generated.functions import zeros_like
+
+from ..autograd.forward.forward_grad import ForwardLevel, forward_mode
+from ..autograd.grad_mode import grad_mode
+from ..autograd.view import differentiable
+from ..utils.pytree import tree_flatten, tree_unflatten
+from .arguments import (
     Argnums,
     check_given_tensors,
     check_output_tensors,
@@ -18,8 +21,6 @@ from tengen.func.arguments import (
     replaced,
     split_aux,
 )
-from tengen.generated.functions import zeros_like
-from tengen.utils.pytree import tree_flatten, tree_unflatten
 
 _JVP = "jvp(f, primals, tangents)"
 

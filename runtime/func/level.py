@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tengen.autograd.grad_mode import grad_mode
-from tengen.func.batched import BatchedTensor, front, is_of, wrap
-from tengen.func.batching_rules import Rule, rule_of
-from tengen.interception import Layer
+from ..autograd.grad_mode import grad_mode
+from ..core.interception import Layer
+from .batched import BatchedTensor, front, is_of, wrap
+from .batching_rules import Rule, rule_of
 
 if TYPE_CHECKING:
-    from tengen.autograd.linear import LinearMap
-    from tengen.operator import Operator
-    from tengen.tensor import Tensor
+    from ..autograd.linear import LinearMap
+    from ..dispatch.operator import Operator
+    from ..tensors.tensor import Tensor
 
 
 class VmapLevel(Layer):
@@ -71,7 +71,7 @@ class VmapLevel(Layer):
     def linear(self, map: LinearMap, tensor: Tensor, proceed: Callable[[Tensor], Tensor]) -> Tensor:
         if not is_of(tensor, self):
             return proceed(tensor)
-        from tengen.autograd.linear import apply_linear
+        from ..autograd.linear import apply_linear
 
         return wrap(apply_linear(map.batched(self.size), front(tensor)), 0, self)
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tengen.autograd.grad_mode import grad_mode
-from tengen.autograd.view import differentiable
-from tengen.func.grad_level import GradLevel, histories
 from tengen.generated.functions import zeros_like
-from tengen.tensor import Tensor
-from tengen.tensor_base import TensorBase
-from tengen.utils.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
+
+from ..autograd.grad_mode import grad_mode
+from ..autograd.view import differentiable
+from ..core.tensor_base import TensorBase
+from ..tensors.tensor import Tensor
+from ..utils.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
+from .grad_level import GradLevel, histories
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tengen.autograd.forward_grad import levels as forward_levels
-from tengen.autograd.forward_grad import tangent_of, wraps
-from tengen.func.batched import front, is_of, wrap
+from ..autograd.forward.forward_grad import levels as forward_levels
+from ..autograd.forward.forward_grad import tangent_of, wraps
+from .batched import front, is_of, wrap
 
 if TYPE_CHECKING:
-    from tengen.func.level import VmapLevel
+    from .level import VmapLevel
 
 
 def lower(tensor: Any, levels: Sequence[VmapLevel]) -> Any:

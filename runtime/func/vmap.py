@@ -6,18 +6,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tengen.func.batched import is_of, vmap_levels, wrap
-from tengen.func.level import VmapLevel
 from tengen.generated.functions import cat
-from tengen.random import default_generator
-from tengen.tensor_base import TensorBase
-from tengen.utils.pytree import (
-    TreeSpec,
-    _broadcast_to_and_flatten,
-    tree_flatten,
-    tree_structure,
-    tree_unflatten,
-)
+
+from ..core.tensor_base import TensorBase
+from ..random import default_generator
+from ..utils.pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_structure, tree_unflatten
+from .batched import is_of, vmap_levels, wrap
+from .level import VmapLevel
 
 __all__ = ["vmap"]
 
@@ -209,7 +204,7 @@ class _Call:
                     "None"
                 )
             return result
-        from tengen.func.batched import leading
+        from .batched import leading
 
         ndim = result._array.ndim + 1
         if not -ndim <= dim < ndim:

@@ -1,14 +1,14 @@
 """Functions as graphs of operators: ``tengen.jit.trace``, and these as files."""
 
-from tengen.jit.graph import Constant as Constant
-from tengen.jit.graph import Graph as Graph
-from tengen.jit.graph import Node as Node
-from tengen.jit.graph import Source as Source
-from tengen.jit.graph import Value as Value
-from tengen.jit.serialization import LoadError as LoadError
-from tengen.jit.serialization import load as load
-from tengen.jit.serialization import save as save
-from tengen.jit.trace import TracedFunction as TracedFunction
-from tengen.jit.trace import TracingCheckError as TracingCheckError
-from tengen.jit.trace import trace as trace
-from tengen.jit.tracer import TracerWarning as TracerWarning
+from .graph import Constant as Constant
+from .graph import Graph as Graph
+from .graph import Node as Node
+from .graph import Source as Source
+from .graph import Value as Value
+from .serialization import LoadError as LoadError
+from .serialization import load as load
+from .serialization import save as save
+from .trace import TracedFunction as TracedFunction
+from .trace import TracingCheckError as TracingCheckError
+from .trace import trace as trace
+from .tracer import TracerWarning as TracerWarning

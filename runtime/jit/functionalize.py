@@ -12,14 +12,15 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tengen.arguments import Rejected, bind_arguments
-from tengen.autograd.grad_mode import no_grad
 from tengen.generated.operators import OPERATORS, OVERLOADS
-from tengen.jit.graph import Graph, Node, Value, replaced, values_in, walk, writes
-from tengen.jit.tracer import Tracer, TracerWarning
-from tengen.operator import Operator
-from tengen.operator import operator as find_operator
-from tengen.tensor import Tensor
+
+from ..autograd.grad_mode import no_grad
+from ..dispatch.arguments import Rejected, bind_arguments
+from ..dispatch.operator import Operator
+from ..dispatch.operator import operator as find_operator
+from ..tensors.tensor import Tensor
+from .graph import Graph, Node, Value, replaced, values_in, walk, writes
+from .tracer import Tracer, TracerWarning
 
 
 def functionalized(

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-from tengen.operator import Operator
-from tengen.scalar_type import dtype as DType
+from ..core.scalar_type import dtype as DType
+from ..dispatch.operator import Operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Graph:
     outputs: list[Value]
 
     def __str__(self) -> str:
-        from tengen.jit.text import graph_text
+        from .text import graph_text
 
         return graph_text(self)
 

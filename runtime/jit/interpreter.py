@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tengen.jit.graph import Graph, Value, replaced, values_in
+from .graph import Graph, Value, replaced, values_in
 
 
 def run_graph(graph: Graph, inputs: Sequence[Any], constants: Mapping[Value, Any] | None = None) -> list[Any]:

@@ -11,16 +11,16 @@ import pickle
 from collections.abc import Iterator
 from typing import IO, Any, TypeVar
 
-from tengen.device import device as Device
-from tengen.jit.graph import Constant, Graph, Node, Source, Value, values_in
-from tengen.jit.trace import TracedFunction
-from tengen.memory_format import CONSTANTS, layout, memory_format
-from tengen.operator import operator
-from tengen.scalar_type import dtype as DType
-from tengen.serialization import load as load_data
-from tengen.serialization import save as save_data
-from tengen.tensor import Tensor
-from tengen.utils.pytree import TreeSpec, tree_flatten, tree_unflatten
+from ..core.device import device as Device
+from ..core.memory_format import CONSTANTS, layout, memory_format
+from ..core.scalar_type import dtype as DType
+from ..dispatch.operator import operator
+from ..serialization import load as load_data
+from ..serialization import save as save_data
+from ..tensors.tensor import Tensor
+from ..utils.pytree import TreeSpec, tree_flatten, tree_unflatten
+from .graph import Constant, Graph, Node, Source, Value, values_in
+from .trace import TracedFunction
 
 File = str | os.PathLike[str] | IO[bytes]
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tengen.device import device as Device
-from tengen.jit.graph import Graph, Node, Value
-from tengen.scalar_type import dtype as DType
+from ..core.device import device as Device
+from ..core.scalar_type import dtype as DType
+from .graph import Graph, Node, Value
 
 
 def graph_text(graph: Graph) -> str:

@@ -9,12 +9,12 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
-from tengen.jit.graph import Graph, Node, writes
-from tengen.jit.interpreter import run_graph
-from tengen.jit.text import code_text
-from tengen.jit.tracer import Tracer, TracerWarning
-from tengen.tensor import Tensor
-from tengen.utils.pytree import TreeSpec, tree_flatten, tree_unflatten
+from ..tensors.tensor import Tensor
+from ..utils.pytree import TreeSpec, tree_flatten, tree_unflatten
+from .graph import Graph, Node, writes
+from .interpreter import run_graph
+from .text import code_text
+from .tracer import Tracer, TracerWarning
 
 
 class TracingCheckError(Exception):
@@ -75,7 +75,7 @@ class TracedFunction:
 
     def save(self, f: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write it to a file, for ``tengen.jit.load``; see ``tengen.jit.save``."""
-        from tengen.jit.serialization import save
+        from .serialization import save
 
         save(self, f)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from tengen.autograd.linear import (
+from ..autograd.linear import (
     BroadcastTo,
     Cast,
     Copy,
@@ -19,13 +19,13 @@ from tengen.autograd.linear import (
     SumTo,
     Window,
 )
-from tengen.interception import Layer, layers
-from tengen.jit.graph import Constant, Graph, Node, Source, Value, walk, writes
-from tengen.operator import Operator, operator
-from tengen.program_frames import program_frames
-from tengen.random import Generator, default_generator
-from tengen.storage import storage_of
-from tengen.tensor import Tensor
+from ..core.interception import Layer, layers
+from ..core.storage import storage_of
+from ..core.user_stack import program_frames
+from ..dispatch.operator import Operator, operator
+from ..random import Generator, default_generator
+from ..tensors.tensor import Tensor
+from .graph import Constant, Graph, Node, Source, Value, walk, writes
 
 
 class TracerWarning(Warning):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.sums import WHOLE, ones_of
+from .sums import WHOLE, ones_of
 
 Array = Any
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.parallel import get_num_threads, parallel_for
+from .parallel import get_num_threads, parallel_for
 
 Array = Any
 Shape = tuple[int, ...]

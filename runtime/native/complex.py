@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.strided import element_strides, empty_view
+from .strided import element_strides, empty_view
 
 Array = Any
 _COMPLEX = {"f": np.complex64, "d": np.complex128}

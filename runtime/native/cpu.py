@@ -1,4 +1,4 @@
-"""The CPU backend: NumPy. ``tengen.backend.Library`` says what each function does."""
+"""The CPU backend: NumPy. ``tengen.dispatch.backend.Library`` says what each function does."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native import sums
-from tengen.native.layout import contiguous_strides, extent, preserved_strides
+from . import sums
+from .layout import contiguous_strides, extent, preserved_strides
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]

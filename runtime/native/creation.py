@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.layout import extent
+from .layout import extent
 
 Array = Any
 Number = bool | int | float | complex

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native import lapack
-from tengen.native.linalg_checks import (
+from . import lapack
+from .linalg_checks import (
     NOT_POSITIVE,
     ZERO_PIVOT,
     LinAlgError,

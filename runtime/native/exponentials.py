@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native import rows, sums
-from tengen.native.reductions import fold, max_along, sum_dim
+from . import rows, sums
+from .reductions import fold, max_along, sum_dim
 
 Array = Any
 

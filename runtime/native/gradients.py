@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.dims import wrap_dim
-from tengen.native.nn.common import select
-from tengen.native.nn.normalization import native_group_norm_backward
-from tengen.native.reductions import count, restore_dims, sum_dim
-from tengen.native.views import split_sizes
+from .dims import wrap_dim
+from .nn.common import select
+from .nn.normalization import native_group_norm_backward
+from .reductions import count, restore_dims, sum_dim
+from .views import split_sizes
 
 Array = Any
 Shape = tuple[int, ...]

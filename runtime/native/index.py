@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.additions import add_at, add_slices
-from tengen.native.creation import as_number
-from tengen.native.dims import wrap_dim
-from tengen.native.reductions import INT64
+from .additions import add_at, add_slices
+from .creation import as_number
+from .dims import wrap_dim
+from .reductions import INT64
 
 Array = Any
 Number = bool | int | float | complex

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native import lapack
-from tengen.native.dims import wrap_dims
-from tengen.native.linalg_checks import (
+from . import lapack
+from .dims import wrap_dims
+from .linalg_checks import (
     SINGULAR_INVERSE,
     SINGULAR_SOLVE,
     check_info,
@@ -22,8 +22,8 @@ from tengen.native.linalg_checks import (
     solve_shape,
     triangular_shapes,
 )
-from tengen.native.reductions import amax, amin, sum_dim
-from tengen.native.sums import inner
+from .reductions import amax, amin, sum_dim
+from .sums import inner
 
 Array = Any  # numpy.ndarray, whose stubs say less than the kernels know
 Number = bool | int | float | complex

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.linalg_checks import LinAlgError, broadcast_batches, is_vector
+from .linalg_checks import LinAlgError, broadcast_batches, is_vector
 
 Array = Any  # numpy.ndarray, whose stubs say less than the kernels know
 Shape = tuple[int, ...]

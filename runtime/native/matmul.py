@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native import sums
-from tengen.native.creation import as_number
-from tengen.native.dims import wrap_dim
-from tengen.native.linalg_checks import broadcast_batches
+from . import sums
+from .creation import as_number
+from .dims import wrap_dim
+from .linalg_checks import broadcast_batches
 
 Array = Any  # numpy.ndarray, whose stubs say less than the kernels know
 Shape = tuple[int, ...]

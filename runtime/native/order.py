@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.parallel import parallel_for
-from tengen.native.places import along
-from tengen.native.reductions import INT64
+from .parallel import parallel_for
+from .places import along
+from .reductions import INT64
 
 Array = Any
 Keys = Callable[[Array], Array]

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.parallel import parallel_for
-from tengen.native.reductions import INT64
+from .parallel import parallel_for
+from .reductions import INT64
 
 Array = Any
 Shape = tuple[int, ...]

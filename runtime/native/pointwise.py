@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.creation import as_number
+from .creation import as_number
 
 Array = Any  # an ndarray, a 0-d result of a ufunc, or a Python number
 Number = bool | int | float | complex

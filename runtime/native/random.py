@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.creation import checked
+from .creation import checked
 
 Array = Any
 DType = np.dtype[Any]

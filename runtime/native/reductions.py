@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native import sums
-from tengen.native.dims import wrap_dim, wrap_dims
+from . import sums
+from .dims import wrap_dim, wrap_dims
 
 Array = Any  # an ndarray, or the 0-d result of a ufunc
 Dims = tuple[int, ...] | None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.parallel import parallel_for
+from .parallel import parallel_for
 
 Array = Any
 #: Works on a block of rows: its number, and its rows [begin, end).

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.parallel import parallel_for
+from .parallel import parallel_for
 
 Array = Any
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.additions import add_at, add_in_rows, add_slices
-from tengen.native.creation import as_number
-from tengen.native.dims import wrap_dim
-from tengen.native.index import check_bounds, check_integer_index, fitted
-from tengen.native.places import along, positions, put_along
-from tengen.native.pointwise import scaled
+from .additions import add_at, add_in_rows, add_slices
+from .creation import as_number
+from .dims import wrap_dim
+from .index import check_bounds, check_integer_index, fitted
+from .places import along, positions, put_along
+from .pointwise import scaled
 
 Array = Any
 Number = bool | int | float | complex

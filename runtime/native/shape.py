@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native import cpu
-from tengen.native.dims import wrap_dim, wrap_dims
-from tengen.native.layout import broadcast_shapes, extent, is_dense, preserved_strides
-from tengen.native.strided import Array, Shape, element_strides, storage_offset
-from tengen.native.views import as_strided, diagonal, select_int, slice_tensor, unfold
-from tengen.program_frames import program_stacklevel
+from ..core.user_stack import program_stacklevel
+from . import cpu
+from .dims import wrap_dim, wrap_dims
+from .layout import broadcast_shapes, extent, is_dense, preserved_strides
+from .strided import Array, Shape, element_strides, storage_offset
+from .views import as_strided, diagonal, select_int, slice_tensor, unfold
 
 DType = np.dtype[Any]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.dims import wrap_dim
-from tengen.native.order import first_few, stable_order
-from tengen.native.places import along
-from tengen.native.reductions import INT64, fold, refuse_empty
-from tengen.native.scans import last_true
+from .dims import wrap_dim
+from .order import first_few, stable_order
+from .places import along
+from .reductions import INT64, fold, refuse_empty
+from .scans import last_true
 
 Array = Any
 DType = np.dtype[Any]

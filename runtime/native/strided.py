@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tengen.native import cpu
-from tengen.native.layout import contiguous_strides
+from . import cpu
+from .layout import contiguous_strides
 
 #: A NumPy array or a MetaArray: view kernels are written once for both.
 Array: TypeAlias = Any

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.dims import wrap_dims
-from tengen.native.parallel import parallel_for
+from .dims import wrap_dims
+from .parallel import parallel_for
 
 Array = Any
 BLOCK = 512

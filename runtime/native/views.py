@@ -10,18 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native import cpu
-from tengen.native.dims import wrap_dim, wrap_dims
-from tengen.native.layout import infer_size, view_strides
-from tengen.native.strided import (
-    Array,
-    Shape,
-    element_strides,
-    empty_view,
-    full_strides,
-    restrided,
-    storage_offset,
-)
+from . import cpu
+from .dims import wrap_dim, wrap_dims
+from .layout import infer_size, view_strides
+from .strided import Array, Shape, element_strides, empty_view, full_strides, restrided, storage_offset
 
 ALL = slice(None)
 

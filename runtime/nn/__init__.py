@@ -1,4 +1,4 @@
 """Neural networks: ``tengen.nn.functional``, and ``tengen.nn.utils`` for their gradients."""
 
-from tengen.nn import functional as functional
-from tengen.nn import utils as utils
+from . import functional as functional
+from . import utils as utils

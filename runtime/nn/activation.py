@@ -8,8 +8,9 @@ from __future__ import annotations
 import warnings
 
 from tengen.generated import functions as F
-from tengen.scalar_type import dtype as Dtype
-from tengen.tensor import Tensor
+
+from ..core.scalar_type import dtype as Dtype
+from ..tensors.tensor import Tensor
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import warnings
 
 from tengen.generated import functions as F
-from tengen.tensor import Tensor
+
+from ..tensors.tensor import Tensor
 
 _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
 

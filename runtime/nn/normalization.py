@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from tengen.autograd import no_grad
 from tengen.generated import functions as F
-from tengen.tensor import Tensor
+
+from ..autograd import no_grad
+from ..tensors.tensor import Tensor
 
 
 def _check_values_per_channel(shape: Sequence[int]) -> None:

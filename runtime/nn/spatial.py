@@ -8,7 +8,8 @@ from typing import Any, Literal, overload
 
 import tengen
 from tengen.generated import functions as F
-from tengen.tensor import Tensor
+
+from ..tensors.tensor import Tensor
 
 Sizes = int | Sequence[int]
 Pooled = Any  # a Tensor, or with return_indices two; as a union it would help no caller

@@ -1,5 +1,5 @@
 """Functions as ONNX models: ``tengen.onnx.export``."""
 
-from tengen.onnx.errors import OnnxExporterError as OnnxExporterError
-from tengen.onnx.errors import UnsupportedOperatorError as UnsupportedOperatorError
-from tengen.onnx.export import export as export
+from .errors import OnnxExporterError as OnnxExporterError
+from .errors import UnsupportedOperatorError as UnsupportedOperatorError
+from .export import export as export

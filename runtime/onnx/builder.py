@@ -16,11 +16,11 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.defs import OpSchema, SchemaError, get_schema
 from onnx.shape_inference import infer_node_outputs
 
-from tengen.onnx.errors import OnnxExporterError, Unsupported
-from tengen.onnx.sizes import Axis, dynamic, plain, terms_of
-from tengen.scalar_type import bool_, from_array_dtype, int64
-from tengen.scalar_type import dtype as DType
-from tengen.thread_state import carried
+from ..core.scalar_type import bool_, from_array_dtype, int64
+from ..core.scalar_type import dtype as DType
+from ..core.thread_state import carried
+from .errors import OnnxExporterError, Unsupported
+from .sizes import Axis, dynamic, plain, terms_of
 
 
 class Ref:

@@ -13,18 +13,19 @@ import onnx
 from onnx import helper
 
 import tengen
-from tengen.jit.functionalize import functionalized
-from tengen.jit.graph import Graph, Node, Value, values_in
-from tengen.jit.trace import TracedFunction, record
-from tengen.onnx.builder import Builder, Ref, constant, element_type
-from tengen.onnx.builder import onnx as emit
-from tengen.onnx.errors import OnnxExporterError, Unsupported, UnsupportedOperatorError
-from tengen.onnx.sizes import Axis, Fit, dynamic
-from tengen.operator import Operator, wrapped_number
-from tengen.promotion import common_dtype
-from tengen.scalar_type import dtype as DType
-from tengen.tensor import Tensor
-from tengen.utils.pytree import tree_flatten, tree_unflatten
+
+from ..core.promotion import common_dtype
+from ..core.scalar_type import dtype as DType
+from ..dispatch.operator import Operator, wrapped_number
+from ..jit.functionalize import functionalized
+from ..jit.graph import Graph, Node, Value, values_in
+from ..jit.trace import TracedFunction, record
+from ..tensors.tensor import Tensor
+from ..utils.pytree import tree_flatten, tree_unflatten
+from .builder import Builder, Ref, constant, element_type
+from .builder import onnx as emit
+from .errors import OnnxExporterError, Unsupported, UnsupportedOperatorError
+from .sizes import Axis, Fit, dynamic
 
 #: The oldest opset that symbolics are written for.
 OLDEST_OPSET = 20

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tengen.onnx.builder import Ref, constant, onnx
-from tengen.onnx.errors import Unsupported
-from tengen.onnx.sizes import dynamic
-from tengen.scalar_type import bool_, dtype, float16, float32, float64, from_array_dtype, int32, int64
+from ..core.scalar_type import bool_, dtype, float16, float32, float64, from_array_dtype, int32, int64
+from .builder import Ref, constant, onnx
+from .errors import Unsupported
+from .sizes import dynamic
 
 
 def cast(value: Any, to: dtype) -> Ref:

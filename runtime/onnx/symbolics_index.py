@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tengen.onnx.builder import Ref, constant, onnx
-from tengen.onnx.errors import Unsupported
-from tengen.onnx.sizes import dynamic
-from tengen.onnx.symbolics import cast, int_vector, number, shape_of
-from tengen.onnx.symbolics_shape import identity, permuted, reshaped
-from tengen.scalar_type import bool_, int64
+from ..core.scalar_type import bool_, int64
+from .builder import Ref, constant, onnx
+from .errors import Unsupported
+from .sizes import dynamic
+from .symbolics import cast, int_vector, number, shape_of
+from .symbolics_shape import identity, permuted, reshaped
 
 
 def _line(self: Ref) -> Ref:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tengen.onnx.builder import Ref, constant, onnx
-from tengen.onnx.errors import Unsupported
-from tengen.onnx.sizes import dynamic
-from tengen.onnx.symbolics import cast, int_vector, numbers, shape_of
-from tengen.onnx.symbolics_pointwise import scaled
-from tengen.onnx.symbolics_reduction import reduced
-from tengen.onnx.symbolics_shape import filled, reshaped, transposed
-from tengen.scalar_type import bool_, float32, int64
+from ..core.scalar_type import bool_, float32, int64
+from .builder import Ref, constant, onnx
+from .errors import Unsupported
+from .sizes import dynamic
+from .symbolics import cast, int_vector, numbers, shape_of
+from .symbolics_pointwise import scaled
+from .symbolics_reduction import reduced
+from .symbolics_shape import filled, reshaped, transposed
 
 # -- products ---------------------------------------------------------------------------------------
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tengen.onnx.builder import Ref, constant, onnx
-from tengen.onnx.errors import Unsupported
-from tengen.onnx.symbolics import cast, floating, floats, number, shape_of, together, widened
-from tengen.promotion import promote_types
-from tengen.scalar_type import bool_, dtype, float64, int8, int32
+from ..core.promotion import promote_types
+from ..core.scalar_type import bool_, dtype, float64, int8, int32
+from .builder import Ref, constant, onnx
+from .errors import Unsupported
+from .symbolics import cast, floating, floats, number, shape_of, together, widened
 
 
 def _kind(value: Ref) -> dtype:

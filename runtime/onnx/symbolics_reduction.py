@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tengen.onnx.builder import Ref, constant, onnx
-from tengen.onnx.errors import Unsupported
-from tengen.onnx.symbolics import cast, int_vector, number, truth
-from tengen.promotion import promote_types
-from tengen.scalar_type import bool_, int32, int64
+from ..core.promotion import promote_types
+from ..core.scalar_type import bool_, int32, int64
+from .builder import Ref, constant, onnx
+from .errors import Unsupported
+from .symbolics import cast, int_vector, number, truth
 
 
 def all_dims(self: Ref, dim: Any) -> list[int]:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tengen.onnx.builder import Ref, constant, onnx
-from tengen.onnx.errors import Unsupported
-from tengen.onnx.sizes import dynamic, terms_of
-from tengen.onnx.symbolics import cast, int_vector, number
-from tengen.scalar_type import bool_, dtype, int64
+from ..core.scalar_type import bool_, dtype, int64
+from .builder import Ref, constant, onnx
+from .errors import Unsupported
+from .sizes import dynamic, terms_of
+from .symbolics import cast, int_vector, number
 
 _LAST = np.iinfo(np.int64).max
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from tengen.optim import lr_scheduler as lr_scheduler
-from tengen.optim.adadelta import Adadelta
-from tengen.optim.adagrad import Adagrad
-from tengen.optim.adam import Adam
-from tengen.optim.adamax import Adamax
-from tengen.optim.adamw import AdamW
-from tengen.optim.lbfgs import LBFGS
-from tengen.optim.nadam import NAdam
-from tengen.optim.optimizer import (
-    Optimizer,
-    register_optimizer_step_post_hook,
-    register_optimizer_step_pre_hook,
-)
-from tengen.optim.radam import RAdam
-from tengen.optim.rmsprop import RMSprop
-from tengen.optim.sgd import SGD
+from . import lr_scheduler as lr_scheduler
+from .adadelta import Adadelta
+from .adagrad import Adagrad
+from .adam import Adam
+from .adamax import Adamax
+from .adamw import AdamW
+from .lbfgs import LBFGS
+from .nadam import NAdam
+from .optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from .radam import RAdam
+from .rmsprop import RMSprop
+from .sgd import SGD
 
 __all__ = [
     "LBFGS",

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tengen.optim.blocks import Array, Kernel, constants
-from tengen.optim.checks import check_not_negative, check_rate
-from tengen.optim.elementwise import Elementwise, State, as_real, decayed
-from tengen.optim.optimizer import Group, Params, number
-from tengen.tensor import Tensor
+from ..tensors.tensor import Tensor
+from .blocks import Array, Kernel, constants
+from .checks import check_not_negative, check_rate
+from .elementwise import Elementwise, State, as_real, decayed
+from .optimizer import Group, Params, number
 
 __all__ = ["Adadelta"]
 

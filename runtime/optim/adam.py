@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tengen.generated.functions import maximum
-from tengen.optim.blocks import Array, Kernel, constants
-from tengen.optim.checks import check_betas, check_not_negative
-from tengen.optim.elementwise import Elementwise, State, as_real, check_modes, decayed
-from tengen.optim.optimizer import Group, Params, number, scalar
-from tengen.tensor import Tensor
+
+from ..tensors.tensor import Tensor
+from .blocks import Array, Kernel, constants
+from .checks import check_betas, check_not_negative
+from .elementwise import Elementwise, State, as_real, check_modes, decayed
+from .optimizer import Group, Params, number, scalar
 
 __all__ = ["Adam"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tengen.optim.adam import Adam, Beta
-from tengen.optim.optimizer import Params
-from tengen.tensor import Tensor
+from ..tensors.tensor import Tensor
+from .adam import Adam, Beta
+from .optimizer import Params
 
 __all__ = ["AdamW"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.parallel import get_num_threads
-from tengen.optim.blocks import Array
+from ..native.parallel import get_num_threads
+from .blocks import Array
 
 #: From so many elements on the one pass is worth SciPy's import, which takes as long as some hundred steps.
 LARGE = 16384

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.parallel import parallel_for
+from ..native.parallel import parallel_for
 
 Array = np.ndarray[Any, Any]
 #: Changes the arrays of one block: the first in place, by the second; the last ones are scratch.

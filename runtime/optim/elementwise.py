@@ -11,14 +11,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tengen.autograd.grad_mode import enable_grad, no_grad
-from tengen.creation import tensor as make_tensor
 from tengen.generated.functions import view_as_real, zeros, zeros_like
-from tengen.interception import active
-from tengen.optim.blocks import Array, Kernel, constants
-from tengen.optim.optimizer import Group, Optimizer, count_dtype, number
-from tengen.optim.plan import Maker, Plan
-from tengen.tensor import Tensor
+
+from ..autograd.grad_mode import enable_grad, no_grad
+from ..core.interception import active
+from ..tensors.creation import tensor as make_tensor
+from ..tensors.tensor import Tensor
+from .blocks import Array, Kernel, constants
+from .optimizer import Group, Optimizer, count_dtype, number
+from .plan import Maker, Plan
 
 State = dict[str, Any]
 

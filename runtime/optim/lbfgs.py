@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tengen.autograd.grad_mode import enable_grad, no_grad
 from tengen.generated.functions import cat, view_as_real, zeros_like
-from tengen.optim.checks import check_rate
-from tengen.optim.line_search import Point, StrongWolfe
-from tengen.optim.optimizer import Optimizer, Params, number
-from tengen.tensor import Tensor
+
+from ..autograd.grad_mode import enable_grad, no_grad
+from ..tensors.tensor import Tensor
+from .checks import check_rate
+from .line_search import Point, StrongWolfe
+from .optimizer import Optimizer, Params, number
 
 __all__ = ["LBFGS"]
 

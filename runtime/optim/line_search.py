@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tengen.tensor import Tensor
+from ..tensors.tensor import Tensor
 
 
 class Point(NamedTuple):

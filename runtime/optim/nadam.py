@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tengen.generated.functions import zeros_like
-from tengen.optim.blocks import Array, Kernel, constants
-from tengen.optim.checks import check_betas, check_not_negative, check_rate
-from tengen.optim.elementwise import Elementwise, State, as_real, decayed, new_count
-from tengen.optim.optimizer import Group, Params, number
-from tengen.tensor import Tensor
+
+from ..tensors.tensor import Tensor
+from .blocks import Array, Kernel, constants
+from .checks import check_betas, check_not_negative, check_rate
+from .elementwise import Elementwise, State, as_real, decayed, new_count
+from .optimizer import Group, Params, number
 
 __all__ = ["NAdam"]
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Hashable, Iterable
 from copy import deepcopy
 from typing import Any, TypeAlias
 
-from tengen.autograd.hooks import RemovableHandle
-from tengen.autograd.record_function import record_function
-from tengen.interception import active
-from tengen.queries import typename
-from tengen.scalar_type import float32, float64, get_default_dtype
-from tengen.tensor import Tensor
+from ..autograd.hooks import RemovableHandle
+from ..autograd.profiler.record_function import record_function
+from ..core.interception import active
+from ..core.scalar_type import float32, float64, get_default_dtype
+from ..tensors.queries import typename
+from ..tensors.tensor import Tensor
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tengen.autograd.ownership import is_locals_only
-from tengen.autograd.view import renew_views
-from tengen.function_dispatch import without_overrides
-from tengen.optim.blocks import BLOCK, Array, Kernel, run
-from tengen.storage import storage_of
+from ..autograd.ownership import is_locals_only
+from ..autograd.view import renew_views
+from ..core.function_dispatch import without_overrides
+from ..core.storage import storage_of
+from .blocks import BLOCK, Array, Kernel, run
 
 if TYPE_CHECKING:
-    from tengen.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 #: Makes the kernel of a step for a dtype, and says how many scratch arrays it takes. It is given the
 #: counters' values; of an optimiser without counters whether this is the first step (1.0) or another one

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tengen.generated.functions import zeros_like
-from tengen.optim.axpy import make_axpy
-from tengen.optim.blocks import Array, Kernel, constants
-from tengen.optim.checks import check_not_negative, check_rate
-from tengen.optim.elementwise import Elementwise, State, check_modes, decayed
-from tengen.optim.optimizer import Group, Params, number, scalar
-from tengen.tensor import Tensor
+
+from ..tensors.tensor import Tensor
+from .axpy import make_axpy
+from .blocks import Array, Kernel, constants
+from .checks import check_not_negative, check_rate
+from .elementwise import Elementwise, State, check_modes, decayed
+from .optimizer import Group, Params, number, scalar
 
 __all__ = ["SGD"]
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from tengen.autograd.profiler import DeviceType, _ExperimentalConfig, record_function
-from tengen.profiler.profiler import (
-    ProfilerActivity,
-    profile,
-    supported_activities,
-    tensorboard_trace_handler,
-)
-from tengen.profiler.schedule import ProfilerAction, schedule
+from ..autograd.profiler import DeviceType, _ExperimentalConfig, record_function
+from .profiler import ProfilerActivity, profile, supported_activities, tensorboard_trace_handler
+from .schedule import ProfilerAction, schedule
 
 __all__ = [
     "DeviceType",

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tengen.autograd import profiler as autograd_profiler
-from tengen.autograd.profiler import EventList, record_function
-from tengen.autograd.profiler_exports import Exports
-from tengen.autograd.profiler_trace import Trace
-from tengen.profiler.schedule import ProfilerAction, always
+from ..autograd import profiler as autograd_profiler
+from ..autograd.profiler import EventList, record_function
+from ..autograd.profiler.exports import Exports
+from ..autograd.profiler.trace import Trace
+from .schedule import ProfilerAction, always
 
 _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 

@@ -11,11 +11,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tengen.testing.comparison import assert_close as assert_close
-    from tengen.testing.failure import Failure as Failure
-    from tengen.testing.making import make_tensor as make_tensor
-    from tengen.testing.operators import check_operator as check_operator
-    from tengen.testing.operators import operator_tests as operator_tests
+    from .comparison import assert_close as assert_close
+    from .failure import Failure as Failure
+    from .making import make_tensor as make_tensor
+    from .operators import check_operator as check_operator
+    from .operators import operator_tests as operator_tests
 
 #: Where each name is: the modules that read declarations are imported when they are first used.
 _HOMES = {

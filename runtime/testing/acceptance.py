@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tengen.codegen.model.operators import Operator
-from tengen.testing import declared
-from tengen.testing.aspects import Aspect, Case
-from tengen.testing.refusals import at_fault, kinds_of, refusal
+
+from . import declared
+from .aspects import Aspect, Case
+from .refusals import at_fault, kinds_of, refusal
 
 
 def every_dtype(name: str) -> Iterator[Case]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.layout import extent
-from tengen.testing import declared
-from tengen.testing.samples import Array, Call, Random
+from ..native.layout import extent
+from . import declared
+from .samples import Array, Call, Random
 
 
 def _ordered(array: Array, order: tuple[int, ...]) -> Array:

@@ -9,10 +9,11 @@ from importlib import import_module
 from typing import Any
 
 from tengen.codegen.model.operators import Operator
-from tengen.testing import declared
-from tengen.testing.failure import Failure, Part, failure, in_short
-from tengen.testing.refusals import at_fault, refusal
-from tengen.testing.samples import Call
+
+from . import declared
+from .failure import Failure, Part, failure, in_short
+from .refusals import at_fault, refusal
+from .samples import Call
 
 
 @dataclass(frozen=True, slots=True)

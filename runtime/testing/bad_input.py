@@ -9,13 +9,14 @@ import tengen
 from tengen.codegen.model.operators import Operator
 from tengen.codegen.model.schema import Argument
 from tengen.generated.operators import OVERLOADS
-from tengen.operator import call as call_function
-from tengen.testing import declared
-from tengen.testing.aspects import Aspect, Case, in_first_dtype, kernel
-from tengen.testing.closeness import close
-from tengen.testing.declared import REAL, bad_calls, run
-from tengen.testing.failure import Mismatch, Part, blamed
-from tengen.testing.samples import Call
+
+from ..dispatch.operator import call as call_function
+from . import declared
+from .aspects import Aspect, Case, in_first_dtype, kernel
+from .closeness import close
+from .declared import REAL, bad_calls, run
+from .failure import Mismatch, Part, blamed
+from .samples import Call
 
 
 def error_class(name: str) -> type[BaseException]:

@@ -11,12 +11,13 @@ import numpy as np
 
 import tengen
 from tengen.codegen.model.operators import Operator
-from tengen.operator import operator as find_operator
-from tengen.testing import declared
-from tengen.testing.aspects import Aspect, Case, in_first_dtype, in_working_dtypes
-from tengen.testing.closeness import close
-from tengen.testing.declared import determined, flat, kind_of, run, tensors_in, variants
-from tengen.testing.failure import Mismatch, Part, blamed, failure
+
+from ..dispatch.operator import operator as find_operator
+from . import declared
+from .aspects import Aspect, Case, in_first_dtype, in_working_dtypes
+from .closeness import close
+from .declared import determined, flat, kind_of, run, tensors_in, variants
+from .failure import Mismatch, Part, blamed, failure
 
 #: Where a tensor stands among the arguments: its number, and that in a list.
 Slot = tuple[int, int | None]

@@ -11,10 +11,11 @@ from dataclasses import replace
 
 from tengen.codegen.commands.touched import called_names
 from tengen.codegen.model.operators import Formula
-from tengen.testing import declared
-from tengen.testing.failure import Failure, Part
-from tengen.testing.operators import cases_of
-from tengen.testing.reference import no_reference, nothing_but
+
+from . import declared
+from .failure import Failure, Part
+from .operators import cases_of
+from .reference import no_reference, nothing_but
 
 #: The aspects that tell whether derivatives agree with the values.
 DERIVATIVES = ("gradient", "tangent")

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.testing import declared
-from tengen.testing.aspects import Case, kernel
-from tengen.testing.calls import DERIVATIVES, functions_in, of_function, unjudged
-from tengen.testing.failure import Failure, Part
-from tengen.testing.numeric import STEP
-from tengen.testing.reference import reference_of
+
+from . import declared
+from .aspects import Case, kernel
+from .calls import DERIVATIVES, functions_in, of_function, unjudged
+from .failure import Failure, Part
+from .numeric import STEP
+from .reference import reference_of
 
 
 @dataclass(frozen=True, slots=True)

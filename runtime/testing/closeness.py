@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from tengen.codegen.model.operators import Operator
-from tengen.testing.failure import Mismatch
+
+from .failure import Mismatch
 
 TOLERANCE = {
     "float64": 1e-9,

@@ -32,10 +32,11 @@ from tengen.codegen.parse.formula import result_names
 from tengen.codegen.pipeline import load
 from tengen.codegen.read.libraries import Library
 from tengen.generated.backends import BACKENDS
-from tengen.operator import operator as find_operator
-from tengen.scalar_type import dtype, named
-from tengen.testing.samples import Call, CallMaker, backward_call, plain
-from tengen.testing.special import with_complex_numbers
+
+from ..core.scalar_type import dtype, named
+from ..dispatch.operator import operator as find_operator
+from .samples import Call, CallMaker, backward_call, plain
+from .special import with_complex_numbers
 
 REAL, COMPLEX = tengen.float64, tengen.complex128
 

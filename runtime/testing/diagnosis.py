@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.autograd.numerical_jacobian import Aspect as Numbers
-from tengen.autograd.numerical_jacobian import Problem, numerical_jacobian
-from tengen.interception import Layer
-from tengen.testing.closeness import differing
-from tengen.testing.failure import Mismatch
-from tengen.testing.numeric import STEP, Function
+
+from ..autograd.gradcheck.numerical_jacobian import Aspect as Numbers
+from ..autograd.gradcheck.numerical_jacobian import Problem, numerical_jacobian
+from ..core.interception import Layer
+from .closeness import differing
+from .failure import Mismatch
+from .numeric import STEP, Function
 
 RTOL, ATOL = 1e-3, 1e-5  # as gradcheck's
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import tengen
 from tengen.codegen.model.derived import NodeSpec
-from tengen.testing import declared
-from tengen.testing.declared import COMPLEX, REAL, calls, determined, flat, operators, run
-from tengen.testing.refusals import computes
-from tengen.testing.samples import Buffer, Call, Random
+
+from . import declared
+from .declared import COMPLEX, REAL, calls, determined, flat, operators, run
+from .refusals import computes
+from .samples import Buffer, Call, Random
 
 Function = Callable[..., list[Any]]
 

@@ -11,16 +11,17 @@ import numpy as np
 
 import tengen
 from tengen.codegen.model.operators import Operator
-from tengen.promotion import common_dtype
-from tengen.testing import declared
-from tengen.testing.aspects import Aspect, Case, kernel
-from tengen.testing.closeness import close, differing, tolerance
-from tengen.testing.declared import COMPLEX, REAL, calls, determined, flat, run
-from tengen.testing.failure import Mismatch, Part, blamed
-from tengen.testing.reference import no_reference, reference
-from tengen.testing.refusals import computed_in, operands
-from tengen.testing.samples import Buffer, Call, Random
-from tengen.testing.variants import in_place_variants, out_variants
+
+from ..core.promotion import common_dtype
+from . import declared
+from .aspects import Aspect, Case, kernel
+from .closeness import close, differing, tolerance
+from .declared import COMPLEX, REAL, calls, determined, flat, run
+from .failure import Mismatch, Part, blamed
+from .reference import no_reference, reference
+from .refusals import computed_in, operands
+from .samples import Buffer, Call, Random
+from .variants import in_place_variants, out_variants
 
 
 def untyped(operator: Operator) -> str:
@@ -168,7 +169,7 @@ def unclaimed(name: str) -> Iterator[Case]:
     if call is None or any(isinstance(v, Buffer) for v in call.values):
         return  # of a buffer the forward operator refuses it
     for scalar in declared.declarations().scalar_types:
-        kind = tengen.scalar_type.named(scalar.dtype)
+        kind = tengen.core.scalar_type.named(scalar.dtype)
         if computed_in(call, call.tensors(kind), kind) not in has:
             yield Case(call, kind)
 

@@ -13,18 +13,19 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.autograd.forward_grad import ForwardLevel
 from tengen.codegen.model.operators import Operator
-from tengen.testing import declared, sizes
-from tengen.testing.aspects import Aspect, Case
-from tengen.testing.closeness import close, tolerance
-from tengen.testing.declared import flat, run
-from tengen.testing.differentiable import as_function, inputs_of, kinds
-from tengen.testing.failure import Mismatch, Part, blamed
-from tengen.testing.gradients import excused, undifferentiable
-from tengen.testing.numeric import Function, directions, inner, leaves
-from tengen.testing.samples import Fixed, Random
-from tengen.testing.tangents import has_no_derivative
+
+from ..autograd.forward.forward_grad import ForwardLevel
+from . import declared, sizes
+from .aspects import Aspect, Case
+from .closeness import close, tolerance
+from .declared import flat, run
+from .differentiable import as_function, inputs_of, kinds
+from .failure import Mismatch, Part, blamed
+from .gradients import excused, undifferentiable
+from .numeric import Function, directions, inner, leaves
+from .samples import Fixed, Random
+from .tangents import has_no_derivative
 
 CALLED = ("forward", "reverse")
 #: What is at the ends of the domains of elementwise operators, and where their branches meet.

@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.autograd.forward_grad import ForwardLevel
 from tengen.codegen.model.operators import Nested, Operator
 from tengen.codegen.parse.formula import result_names
-from tengen.testing import declared
-from tengen.testing.aspects import Aspect, Case, kernel
-from tengen.testing.closeness import close, tolerance
-from tengen.testing.declared import flat, run
-from tengen.testing.failure import Mismatch, Part, blamed
-from tengen.testing.samples import Array
+
+from ..autograd.forward.forward_grad import ForwardLevel
+from . import declared
+from .aspects import Aspect, Case, kernel
+from .closeness import close, tolerance
+from .declared import flat, run
+from .failure import Mismatch, Part, blamed
+from .samples import Array
 
 CALLED = ("computed", "declared")
 

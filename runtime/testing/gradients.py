@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.autograd.gradcheck import GradcheckError
 from tengen.codegen.model.operators import Operator
-from tengen.testing import declared
-from tengen.testing.aspects import Aspect, Case
-from tengen.testing.closeness import close
-from tengen.testing.diagnosis import called_by, reverse_errors, worst
-from tengen.testing.differentiable import as_function, cases, inputs_of, nodes, recorded
-from tengen.testing.failure import Failure, Mismatch, Part, blamed, failure, in_short
-from tengen.testing.numeric import Function, check_gradient, check_second_gradient, leaves
-from tengen.testing.samples import strided
+
+from ..autograd.gradcheck import GradcheckError
+from . import declared
+from .aspects import Aspect, Case
+from .closeness import close
+from .diagnosis import called_by, reverse_errors, worst
+from .differentiable import as_function, cases, inputs_of, nodes, recorded
+from .failure import Failure, Mismatch, Part, blamed, failure, in_short
+from .numeric import Function, check_gradient, check_second_gradient, leaves
+from .samples import strided
 
 CALLED = ("analytical", "numerical")
 

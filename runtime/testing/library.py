@@ -7,8 +7,9 @@ from importlib import import_module
 from pathlib import Path
 
 from tengen.codegen.read.libraries import Library
-from tengen.testing import declared
-from tengen.testing.operators import operator_tests
+
+from . import declared
+from .operators import operator_tests
 
 
 def library_tests(package: str, references: Path | None = None) -> Callable[..., None]:

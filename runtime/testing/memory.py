@@ -9,14 +9,15 @@ import numpy as np
 
 import tengen
 from tengen.codegen.model.operators import Operator
-from tengen.testing import declared
-from tengen.testing.aspects import Aspect, Case, in_first_dtype
-from tengen.testing.declared import flat, run
-from tengen.testing.differentiable import as_function
-from tengen.testing.failure import Mismatch, Part, blamed
-from tengen.testing.gradients import excused, smooth, undifferentiable
-from tengen.testing.numeric import leaves
-from tengen.testing.special import of_one_element
+
+from . import declared
+from .aspects import Aspect, Case, in_first_dtype
+from .declared import flat, run
+from .differentiable import as_function
+from .failure import Mismatch, Part, blamed
+from .gradients import excused, smooth, undifferentiable
+from .numeric import leaves
+from .special import of_one_element
 
 
 def shares(operator: Operator) -> str:

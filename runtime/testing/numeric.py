@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.testing.closeness import number
-from tengen.testing.failure import Mismatch
+
+from .closeness import number
+from .failure import Mismatch
 
 Function = Callable[..., Sequence[Any]]  # differentiable tensors -> differentiable results
 

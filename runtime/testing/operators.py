@@ -7,8 +7,9 @@ from typing import Any
 
 from tengen.codegen.model.diagnostics import suggestion
 from tengen.codegen.model.operators import Operator
-from tengen.testing import declared
-from tengen.testing.aspects import Aspect, Case, aspects
+
+from . import declared
+from .aspects import Aspect, Case, aspects
 
 
 def check_operator(

@@ -12,8 +12,9 @@ import numpy as np
 import tengen
 from tengen.codegen.ir import expressions as ir
 from tengen.codegen.model.operators import Formula, Operator
-from tengen.testing import declared
-from tengen.testing.samples import Call
+
+from . import declared
+from .samples import Call
 
 
 @functools.cache

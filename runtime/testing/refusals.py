@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tengen.promotion import common_dtype
-from tengen.testing import declared
-from tengen.testing.failure import Failure, Part, failure, in_short
-from tengen.testing.reference import no_reference, reference
-from tengen.testing.samples import Call, Fixed
+from ..core.promotion import common_dtype
+from . import declared
+from .failure import Failure, Part, failure, in_short
+from .reference import no_reference, reference
+from .samples import Call, Fixed
 
 #: The folders of functions that declarations name, in tengen and in a library.
 _PACKAGES = frozenset({"native", "composite", "formulas", "onnx"})
@@ -72,7 +72,7 @@ def sample_is_wrong(case: Any, others: list[Call], error: Exception) -> bool:
             return True
         return False
     if declared.runs_on_meta(case.operator):
-        from tengen.testing.without_data import on_meta
+        from .without_data import on_meta
 
         try:
             declared.run(case.name, on_meta(case.call, case.kind))

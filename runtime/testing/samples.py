@@ -22,7 +22,8 @@ from tengen.codegen.ir.writer import write
 from tengen.codegen.model.annotations import default_value
 from tengen.codegen.model.operators import Operator, Sample, ScalarType
 from tengen.codegen.model.schema import Argument
-from tengen.scalar_type import dtype, named
+
+from ..core.scalar_type import dtype, named
 
 Array = np.ndarray[Any, Any]
 

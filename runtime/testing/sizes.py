@@ -11,9 +11,9 @@ from itertools import product
 from types import FunctionType, ModuleType
 from typing import Any
 
-from tengen.testing.declared import flat, run
-from tengen.testing.samples import Call, Random
-from tengen.testing.without_data import on_meta
+from .declared import flat, run
+from .samples import Call, Random
+from .without_data import on_meta
 
 _KERNELS = "tengen.native."
 

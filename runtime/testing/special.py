@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tengen.scalar_type import dtype
-from tengen.testing.samples import Buffer, Call, Random
+from ..core.scalar_type import dtype
+from .samples import Buffer, Call, Random
 
 #: What is added to a number to make it complex.
 IMAGINARY = 0.5j

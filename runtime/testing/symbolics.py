@@ -14,13 +14,14 @@ import numpy as np
 
 import tengen
 from tengen.codegen.model.operators import Operator
-from tengen.operator import operator as find_operator
-from tengen.testing import declared
-from tengen.testing.aspects import Aspect, Case
-from tengen.testing.closeness import close
-from tengen.testing.declared import flat, has_values
-from tengen.testing.failure import Mismatch, Part, blamed
-from tengen.testing.samples import Call
+
+from ..dispatch.operator import operator as find_operator
+from . import declared
+from .aspects import Aspect, Case
+from .closeness import close
+from .declared import flat, has_values
+from .failure import Mismatch, Part, blamed
+from .samples import Call
 
 #: What onnxruntime says of a dtype or a shape that it does not compute with.
 NOT_ITS = ("NOT_IMPLEMENTED", "Type Error", "INVALID_GRAPH", "Could not find an implementation")
@@ -93,7 +94,7 @@ def _run(model: Any, values: list[Any]) -> list[Any] | None:
     """The outputs of a model; None where onnxruntime does not have the dtype."""
     import onnxruntime as ort
 
-    from tengen.utils.pytree import tree_leaves
+    from ..utils.pytree import tree_leaves
 
     options = ort.SessionOptions()
     options.log_severity_level = 4

@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.autograd.forward_grad import ForwardLevel
-from tengen.operator import operator as find_operator
-from tengen.testing import declared
-from tengen.testing.aspects import Aspect, Case
-from tengen.testing.closeness import close
-from tengen.testing.declared import run, variants
-from tengen.testing.diagnosis import ATOL, RTOL, called_by
-from tengen.testing.differentiable import as_function, differentiable_places, inexact, seed
-from tengen.testing.failure import Failure, Mismatch, Part, blamed, failure, in_short
-from tengen.testing.gradients import smooth, undifferentiable, variables
-from tengen.testing.numeric import Function, assert_close, difference, directions, inner, leaves
+
+from ..autograd.forward.forward_grad import ForwardLevel
+from ..dispatch.operator import operator as find_operator
+from . import declared
+from .aspects import Aspect, Case
+from .closeness import close
+from .declared import run, variants
+from .diagnosis import ATOL, RTOL, called_by
+from .differentiable import as_function, differentiable_places, inexact, seed
+from .failure import Failure, Mismatch, Part, blamed, failure, in_short
+from .gradients import smooth, undifferentiable, variables
+from .numeric import Function, assert_close, difference, directions, inner, leaves
 
 #: Made of an operator that has no derivative in either mode, or cutting the history off on purpose.
 WITHOUT = ("derivative for", "Trying to use forward AD with")

@@ -8,13 +8,14 @@ import numpy as np
 
 import tengen
 from tengen.codegen.model.operators import Operator
-from tengen.testing import declared
-from tengen.testing.aspects import Aspect, Case, in_first_dtype, in_working_dtypes, kernel, random
-from tengen.testing.closeness import close, tolerance
-from tengen.testing.declared import determined, flat, run
-from tengen.testing.failure import Mismatch, Part, blamed, failure, in_short
-from tengen.testing.reference import no_reference, reference
-from tengen.testing.samples import expanded, repeated, strided
+
+from . import declared
+from .aspects import Aspect, Case, in_first_dtype, in_working_dtypes, kernel, random
+from .closeness import close, tolerance
+from .declared import determined, flat, run
+from .failure import Mismatch, Part, blamed, failure, in_short
+from .reference import no_reference, reference
+from .samples import expanded, repeated, strided
 
 
 def check_value(case: Case) -> None:

@@ -10,11 +10,12 @@ import numpy as np
 import tengen
 from tengen.codegen.model.operators import Operator
 from tengen.codegen.model.schema import Argument
-from tengen.testing import declared
-from tengen.testing.aspects import Aspect, Case, in_first_dtype, kernel
-from tengen.testing.closeness import close
-from tengen.testing.declared import REAL, aliases, flat, has_values, operators, run, variants
-from tengen.testing.failure import Mismatch, Part, blamed
+
+from . import declared
+from .aspects import Aspect, Case, in_first_dtype, kernel
+from .closeness import close
+from .declared import REAL, aliases, flat, has_values, operators, run, variants
+from .failure import Mismatch, Part, blamed
 
 
 def signature(operator: Operator) -> tuple[Any, ...]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tengen.testing import declared
-from tengen.testing.aspects import Aspect, Case, aspects
-from tengen.testing.calls import DERIVATIVES, cause
-from tengen.testing.causes import Looked, dtypes_at_fault, reference_at_fault
-from tengen.testing.failure import Failure, Part
-from tengen.testing.operators import cases_of
+from . import declared
+from .aspects import Aspect, Case, aspects
+from .calls import DERIVATIVES, cause
+from .causes import Looked, dtypes_at_fault, reference_at_fault
+from .failure import Failure, Part
+from .operators import cases_of
 
 
 @dataclass

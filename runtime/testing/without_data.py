@@ -7,13 +7,14 @@ from typing import Any
 import tengen
 from tengen.codegen.model.operators import Operator
 from tengen.generated.backends import BACKENDS
-from tengen.testing import declared
-from tengen.testing.arrangements import arrangements, strides_that_matter, tensors
-from tengen.testing.aspects import Aspect, Case, in_first_dtype, in_working_dtypes
-from tengen.testing.declared import flat, run
-from tengen.testing.differentiable import inputs_of, nodes
-from tengen.testing.failure import Mismatch, Part, blamed
-from tengen.testing.samples import Call
+
+from . import declared
+from .arrangements import arrangements, strides_that_matter, tensors
+from .aspects import Aspect, Case, in_first_dtype, in_working_dtypes
+from .declared import flat, run
+from .differentiable import inputs_of, nodes
+from .failure import Mismatch, Part, blamed
+from .samples import Call
 
 #: The backend whose tensors have no data, by its name and its device.
 BACKEND, DEVICE = next((n, str(b["device"])) for n, b in BACKENDS.items() if not b["data"])

@@ -15,12 +15,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tengen.testing import declared
-from tengen.testing.aspects import aspects
-from tengen.testing.failure import Failure, Part
-from tengen.testing.operators import unchecked
-from tengen.testing.reference import uncompared
-from tengen.testing.verdict import verdict
+from . import declared
+from .aspects import aspects
+from .failure import Failure, Part
+from .operators import unchecked
+from .reference import uncompared
+from .verdict import verdict
 
 
 def main(file: str, references: str, package: str = "") -> int:

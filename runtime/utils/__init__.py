@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tengen.utils import checkpoint, dlpack, pytree
+from . import checkpoint, dlpack, pytree
 
 __all__ = ["checkpoint", "dlpack", "pytree"]

@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from tengen.autograd import Function, backward
-from tengen.autograd.edge import gradient_edge
-from tengen.autograd.grad_mode import enable_grad, is_grad_enabled
-from tengen.autograd.graph_task import current
-from tengen.autograd.saved_variable import alias, unpack_tensor
-from tengen.autograd.saved_variable_hooks import Packed, saved_tensors_hooks, state
-from tengen.random import fork_rng, get_rng_state, set_rng_state
-from tengen.tensor_base import TensorBase
-from tengen.thread_state import carried
-from tengen.utils.checkpoint_debug import OperatorLog, explained
-from tengen.utils.selective_checkpoint import (
+from ..autograd import Function, backward
+from ..autograd.edge import gradient_edge
+from ..autograd.grad_mode import enable_grad, is_grad_enabled
+from ..autograd.graph_task import current
+from ..autograd.saved_variable import alias, unpack_tensor
+from ..autograd.saved_variable_hooks import Packed, saved_tensors_hooks, state
+from ..core.tensor_base import TensorBase
+from ..core.thread_state import carried
+from ..random import fork_rng, get_rng_state, set_rng_state
+from .checkpoint_debug import OperatorLog, explained
+from .selective_checkpoint import (
     CheckpointPolicy,
     SelectiveCheckpointContext,
     create_selective_checkpoint_contexts,

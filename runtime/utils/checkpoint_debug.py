@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tengen.interception import Layer
-from tengen.program_frames import program_frames
-from tengen.tensor_base import TensorBase
+from ..core.interception import Layer
+from ..core.tensor_base import TensorBase
+from ..core.user_stack import program_frames
 
 
 class OperatorLog(Layer):

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tengen.interop import DLDeviceType, from_dlpack, to_dlpack
+from ..tensors.interop import DLDeviceType, from_dlpack, to_dlpack
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]

@@ -10,8 +10,8 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from tengen.size import Size
-from tengen.structseq import StructSequence
+from ..core.size import Size
+from ..core.structseq import StructSequence
 
 __all__ = [
     "TreeSpec",

@@ -6,12 +6,12 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tengen.autograd.node import Error
-from tengen.autograd.saved_variable_hooks import HookPair, call_pack, state
-from tengen.interception import Layer
-from tengen.operator import Operator
-from tengen.random import get_rng_state, set_rng_state
-from tengen.tensor_base import TensorBase
+from ..autograd.node import Error
+from ..autograd.saved_variable_hooks import HookPair, call_pack, state
+from ..core.interception import Layer
+from ..core.tensor_base import TensorBase
+from ..dispatch.operator import Operator
+from ..random import get_rng_state, set_rng_state
 
 
 class CheckpointPolicy(enum.Enum):

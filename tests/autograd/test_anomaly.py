@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tengen.interception import active
+from tengen.core.interception import active
 
 pytestmark = pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled")
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import tengen
-from tengen.interception import active
+from tengen.core.interception import active
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import tengen
-from tengen.autograd.forward_grad import ForwardLevel, forward_mode
-from tengen.interception import active
+from tengen.autograd.forward.forward_grad import ForwardLevel, forward_mode
+from tengen.core.interception import active
 
 Program = Callable[..., Any]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tengen
-from tengen.autograd.forward_grad import ForwardLevel
+from tengen.autograd.forward.forward_grad import ForwardLevel
 
 
 def apply(m: ModuleType, function: Any, *rest: Any) -> list[Any]:

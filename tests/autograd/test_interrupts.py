@@ -12,17 +12,17 @@ from interrupts import points, run
 
 import tengen as tg
 from tengen.autograd import forward_ad
-from tengen.autograd.forward_grad import forward_mode
+from tengen.autograd.forward.forward_grad import forward_mode
 from tengen.autograd.grad_mode import grad_mode
 from tengen.autograd.graph import saved_tensors_hooks
 from tengen.autograd.graph_task import current
 from tengen.autograd.profiler import profile
 from tengen.autograd.saved_variable import anomaly
 from tengen.autograd.saved_variable_hooks import state as hooks
+from tengen.core.function_dispatch import state as overrides
+from tengen.core.interception import active
+from tengen.core.thread_state import call_elsewhere
 from tengen.func import grad, hessian, jacrev, jvp, vmap
-from tengen.function_dispatch import state as overrides
-from tengen.interception import active
-from tengen.thread_state import call_elsewhere
 from tengen.utils.checkpoint import checkpoint
 
 use = importlib.import_module("tengen.autograd.inference_mode").use

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import tengen
+from tengen.autograd.node_support import not_implemented, record_not_implemented, run_not_implemented
 from tengen.codegen.derive.derived import derive
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.pipeline import load
-from tengen.node_support import not_implemented, record_not_implemented, run_not_implemented
 
 Operation = Callable[[Any, Any], Any]
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import tengen
-from tengen import interception
 from tengen.autograd import profiler as ours
+from tengen.core import interception
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import tengen
-from tengen import interception
+from tengen.core import interception
 
 
 @pytest.fixture

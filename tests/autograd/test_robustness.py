@@ -15,7 +15,7 @@ import pytest
 
 import tengen
 from tengen.autograd.graph_task import current
-from tengen.interception import active
+from tengen.core.interception import active
 
 #: Nodes one after the other: what follows them by recursion does not come to the end.
 DEEP = 200_000

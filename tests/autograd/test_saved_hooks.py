@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import tengen
-from tengen.interception import active
+from tengen.core.interception import active
 
 
 def leaf(m: Any, *values: float) -> Any:

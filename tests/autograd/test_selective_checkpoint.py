@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import tengen
-from tengen.interception import Layer, active
+from tengen.core.interception import Layer, active
 from tengen.utils.checkpoint import (
     CheckpointError,
     CheckpointPolicy,

@@ -7,13 +7,13 @@ import inspect
 import pytest
 
 import tengen
-from tengen import interception
 from tengen.codegen.derive.ufuncs import Ufuncs
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.ir.writer import write
 from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.inplace import InplaceWriter
+from tengen.core import interception
 
 
 @pytest.mark.parametrize(

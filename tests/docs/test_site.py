@@ -156,7 +156,7 @@ def test_an_example_that_fails_stops_the_build(generator: None, monkeypatch: pyt
         raise RuntimeError("broken")
 
     monkeypatch.setattr(examples.tengen, "exp", fail)
-    monkeypatch.setattr(examples.tengen.operator, "operator", fail)
+    monkeypatch.setattr(examples.tengen.dispatch.operator, "operator", fail)
     with pytest.raises(examples.ExampleError, match="the example of exp fails: broken"):
         examples.example(operator, "tengen.exp")
 

@@ -128,7 +128,7 @@ NAMES = [
     for module, names in {
         "tengen": "Tensor Size device load",
         "tengen.serialization": "rebuild_tensor rebuild_storage rebuild_subclass load",
-        "tengen.scalar_type_base": "named dtype",
+        "tengen.core.scalar_type_base": "named dtype",
         "numpy": "ndarray dtype load",
         "numpy._core.multiarray": "_reconstruct scalar",
         "collections": "OrderedDict defaultdict",

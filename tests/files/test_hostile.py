@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tengen
-from tengen.weights_unpickler import MAX_DEPTH
+from tengen.tensors.weights_unpickler import MAX_DEPTH
 
 PROTO = b"\x80\x04"
 
@@ -34,7 +34,7 @@ def number(value: int) -> bytes:
 TENSOR, ARRAY = name("tengen", "Tensor"), name("numpy", "ndarray")
 REBUILD_STORAGE = name("tengen.serialization", "rebuild_storage")
 DICT = name("collections", "OrderedDict") + b")R"
-FLOAT = name("tengen.scalar_type_base", "named") + text("float32") + b"\x85R"
+FLOAT = name("tengen.core.scalar_type_base", "named") + text("float32") + b"\x85R"
 BOOL = FLOAT.replace(text("float32"), text("bool"))
 CPU, META = (name("tengen", "device") + text(d) + b"\x85R" for d in ("cpu", "meta"))
 
@@ -241,7 +241,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a storage of a list": (REBUILD_STORAGE + CPU + b"]\x86R", "rebuild_storage"),
     "a storage nowhere": (REBUILD_STORAGE + text("cpu") + b"K\1\x86R", "rebuild_storage"),
     "no such device": (name("tengen", "device") + text("tpu") + b"\x85R", "RuntimeError.*tpu"),
-    "no such type": (name("tengen.scalar_type_base", "named") + text("float31") + b"\x85R", "'float31'"),
+    "no such type": (name("tengen.core.scalar_type_base", "named") + text("float31") + b"\x85R", "'float31'"),
     "over the end": (tensor(offset=b"K\1"), "reaches over the end of its storage of 8 bytes"),
     "over the end by strides": (tensor(strides=b"K\2\x85"), "reaches over the end"),
     "over the end on meta": (
@@ -369,14 +369,18 @@ def test_the_cases_are_files_but_for_what_is_refused() -> None:
 
 
 def test_classes_are_as_they_were() -> None:
-    before = dict(vars(tengen.Tensor)), dict(vars(tengen.tensor_base.TensorBase)), dict(vars(tengen.Size))
+    before = (
+        dict(vars(tengen.Tensor)),
+        dict(vars(tengen.core.tensor_base.TensorBase)),
+        dict(vars(tengen.Size)),
+    )
     for data, _ in REFUSED.values():
         for proto in (b"", PROTO):
             with pytest.raises(pickle.UnpicklingError):
                 load(data, proto)
     assert before == (
         dict(vars(tengen.Tensor)),
-        dict(vars(tengen.tensor_base.TensorBase)),
+        dict(vars(tengen.core.tensor_base.TensorBase)),
         dict(vars(tengen.Size)),
     )
     with pytest.raises(pickle.UnpicklingError, match="does not begin as a pickle"):

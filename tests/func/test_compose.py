@@ -131,7 +131,7 @@ def test_exceptions_leave_no_level() -> None:
     for first, second in itertools.product(TRANSFORMS, repeat=2):
         with pytest.raises(KeyError):
             chain(tengen, (first, second), fails)(x)
-    from tengen.interception import active
+    from tengen.core.interception import active
 
     assert not active and tengen.is_grad_enabled()
     assert grad(lambda x: (x * x).sum())(x).tolist() == [2.0, 2.0]

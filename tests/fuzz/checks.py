@@ -13,7 +13,7 @@ from programs import Program, run
 from sides import cotangent
 
 import tengen
-from tengen.autograd.forward_grad import ForwardLevel
+from tengen.autograd.forward.forward_grad import ForwardLevel
 from tengen.jit.functionalize import functionalized
 from tengen.jit.interpreter import run_graph
 from tengen.testing import declared

@@ -18,7 +18,7 @@ from sides import TENGEN, Side
 from writing import flat
 
 from tengen.codegen.model.operators import Operator
-from tengen.scalar_type import dtype, named
+from tengen.core.scalar_type import dtype, named
 from tengen.testing import declared
 from tengen.testing.differentiable import constant, differentiable_places, hermitian
 from tengen.testing.samples import Call, Random

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import tengen
+from tengen.dispatch.operator import operator
 from tengen.jit.graph import Graph, Node, Value
 from tengen.jit.interpreter import run_graph
-from tengen.operator import operator
 
 
 def value(name: str | None = None) -> Value:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tengen
-from tengen.interception import active
+from tengen.core.interception import active
 from tengen.jit import TracerWarning
 from tengen.nn import functional as F
 

@@ -15,7 +15,7 @@ import pytest
 import tengen
 from tengen import Tensor, func, library
 from tengen.custom_operators.checks import OpCheckError
-from tengen.operator import OPERATORS, OVERLOADS
+from tengen.dispatch.operator import OPERATORS, OVERLOADS
 from tengen.overrides import TengenFunctionMode
 from tengen.testing import assert_close
 
@@ -64,12 +64,12 @@ def sine() -> Any:
 
 
 def test_it_is_an_operator_as_the_declared_ones(sine: Any) -> None:
-    found = tengen.operator.operator("spare::sine")
+    found = tengen.dispatch.operator.operator("spare::sine")
     assert found.name == "spare::sine" and found.kind == "functional" and not found.decomposes
     assert found.schema == "spare::sine(Tensor x) -> Tensor"
     assert OVERLOADS["spare::sine"] == ("spare::sine",) and "spare::sine" in OPERATORS
     assert_close(found(X), X.sin())
-    assert_close(tengen.operator.call("spare::sine", (X,), {}), X.sin())
+    assert_close(tengen.dispatch.operator.call("spare::sine", (X,), {}), X.sin())
 
 
 def test_a_definition_is_taken_back_when_its_library_is_collected() -> None:

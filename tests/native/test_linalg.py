@@ -112,7 +112,7 @@ def test_einsum_of_lists_and_paths() -> None:
     a, b, c = make(normal(2, 3)), make(normal(3, 4)), make(normal(4, 5))
     close(tengen.einsum(a, [0, 1], b, [1, 2], [2, 0]), (a @ b).T)
     close(tengen.einsum(a, [..., 1], b, [1, 2]), a @ b)
-    composed = tengen.operator.operator("einsum")
+    composed = tengen.dispatch.operator.operator("einsum")
     for path in ([0, 1, 0, 1], [1, 2, 0, 1], [0, 2, 0, 1]):
         close(composed("ij,jk,kl->il", [a, b, c], path), a @ b @ c)
     with pytest.raises(RuntimeError, match="size 4"):

@@ -16,10 +16,10 @@ ort = pytest.importorskip("onnxruntime")
 
 import tengen.onnx.builder as builder  # noqa: E402
 from tengen.codegen.model.operators import Primitive  # noqa: E402
+from tengen.core.scalar_type import from_array_dtype  # noqa: E402
 from tengen.onnx import symbolics, symbolics_pointwise  # noqa: E402
 from tengen.onnx.errors import Unsupported  # noqa: E402
 from tengen.onnx.export import newest_opset  # noqa: E402
-from tengen.scalar_type import from_array_dtype  # noqa: E402
 from tengen.testing.declared import declarations  # noqa: E402
 from tengen.testing.symbolics import NOT_ITS, TOLERANCES  # noqa: E402
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tengen.codegen.model.operators import Operator
-from tengen.scalar_type import named
+from tengen.core.scalar_type import named
 from tengen.testing import declared
 from tengen.testing.declared import calls, kind_of, operators, variants
 from tengen.testing.samples import Random

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import tengen
-from tengen.arguments import Mismatch, Rejected, bind_arguments, shown
 from tengen.codegen.model.operators import Operator
-from tengen.operator import NUMPY_WORDS, operator, plain_keywords
+from tengen.dispatch.arguments import Mismatch, Rejected, bind_arguments, shown
+from tengen.dispatch.operator import NUMPY_WORDS, operator, plain_keywords
 from tengen.testing import declared
 from tengen.testing.declared import declared_operators
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tengen.scalar_type import named
+from tengen.core.scalar_type import named
 from tengen.testing import declared
 from tengen.testing.bad_input import bad_dtypes
 from tengen.testing.closeness import close, tolerance

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sides import TENGEN, Side, cotangent, start
 
-from tengen.scalar_type import named
+from tengen.core.scalar_type import named
 from tengen.testing import declared
 from tengen.testing.closeness import close, tolerance
 from tengen.testing.declared import calls, operators, run

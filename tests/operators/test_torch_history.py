@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import tengen
-from tengen.scalar_type import dtype
+from tengen.core.scalar_type import dtype
 from tengen.testing import declared
 from tengen.testing.declared import calls, operators, run, working_dtypes
 from tengen.testing.samples import Call

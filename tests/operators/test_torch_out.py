@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import tengen
-from tengen.scalar_type import named
+from tengen.core.scalar_type import named
 from tengen.testing.declared import calls, declared_operators, flat, operators, run
 from tengen.testing.variants import out_variants
 

@@ -10,7 +10,7 @@ from sides import TENGEN, Side
 
 import tengen
 from tengen.codegen.model.operators import Operator
-from tengen.scalar_type import dtype
+from tengen.core.scalar_type import dtype
 from tengen.testing import declared
 from tengen.testing.aspects import Case, aspects
 from tengen.testing.closeness import close, tolerance

@@ -7,7 +7,7 @@ import pytest
 
 import tengen
 from tengen.codegen.model.operators import Operator
-from tengen.scalar_type import named
+from tengen.core.scalar_type import named
 from tengen.testing import declared
 from tengen.testing.aspects import Case, aspects
 from tengen.testing.closeness import TOLERANCE

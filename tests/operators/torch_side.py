@@ -12,7 +12,7 @@ from sides import Side
 import tengen
 from tengen.codegen.model.operators import Operator
 from tengen.codegen.parse.formula import result_names
-from tengen.scalar_type import dtype
+from tengen.core.scalar_type import dtype
 
 warnings.filterwarnings("ignore", module="torch")
 

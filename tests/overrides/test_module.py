@@ -11,9 +11,9 @@ import pytest
 
 import tengen
 import tengen.overrides as overrides
-from tengen.function_dispatch import overloaded, overridable
-from tengen.operator import NUMPY_WORDS
-from tengen.words import MISSING
+from tengen.core.function_dispatch import overloaded, overridable
+from tengen.dispatch.binding_support import MISSING
+from tengen.dispatch.operator import NUMPY_WORDS
 
 
 def test_import_stays_light() -> None:

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tengen.backend import Library
+from tengen.dispatch.backend import Library
 from tengen.generated.backends import BACKENDS
 from tengen.native import cpu
 from tengen.native.dims import wrap_dim, wrap_dims

@@ -62,7 +62,7 @@ def test_the_text_of_the_error_is_what_it_was() -> None:
 
 
 def test_every_entry_is_found() -> None:
-    from tengen.declared_at import place
+    from tengen.core.error_notes import place
     from tengen.generated.places import NODES, OPERATORS
 
     places = [place(file, entry) for file, entry in OPERATORS.values()]

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tengen.doctor import VARIABLE, Diagnosis, Speed, advice, measure, possible, report
+from tengen.utils.doctor import VARIABLE, Diagnosis, Speed, advice, measure, possible, report
 
 
 def speeds(**gflops: float | None) -> tuple[Speed, ...]:

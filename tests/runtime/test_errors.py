@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tengen
-from tengen.errors import explain
+from tengen.core.errors import explain
 
 
 @pytest.mark.parametrize(

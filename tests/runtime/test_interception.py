@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tengen
-from tengen.interception import Layer, active, observers
+from tengen.core.interception import Layer, active, observers
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import tengen
-from tengen.arguments import Rejected, bind_arguments
-from tengen.operator import Operator, operator
+from tengen.dispatch.arguments import Rejected, bind_arguments
+from tengen.dispatch.operator import Operator, operator
 from tengen.testing.declared import calls, deterministic, flat, operators
 
 NAMES = [name for name in operators() if calls(name)]

@@ -13,7 +13,7 @@ import pytest
 import tengen
 import tengen.generated.functions
 from tengen.autograd import profiler
-from tengen.program_frames import program_frames
+from tengen.core.user_stack import program_frames
 from tengen.utils.checkpoint_debug import OperatorLog
 
 

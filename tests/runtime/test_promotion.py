@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tengen
-from tengen.promotion import combined, common_dtype
+from tengen.core.promotion import combined, common_dtype
 
 NAMES = [
     "bool",

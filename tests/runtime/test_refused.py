@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import tengen
+from tengen.dispatch.operator import operator
 from tengen.generated.operators import OVERLOADS
-from tengen.operator import operator
 
 SIZES = {
     "m.ones(True)": TypeError,

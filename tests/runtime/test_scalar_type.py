@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tengen
-from tengen.scalar_type import from_array_dtype
+from tengen.core.scalar_type import from_array_dtype
 
 NAMES = [
     "bool",

@@ -19,17 +19,17 @@ import numpy as np
 import pytest
 
 import tengen as tg
-from tengen import thread_state
 from tengen.autograd import forward_ad
 from tengen.autograd.graph import disable_saved_tensors_hooks, saved_tensors_hooks
 from tengen.autograd.graph_task import current
 from tengen.autograd.profiler import profile, record_function
 from tengen.autograd.saved_variable_hooks import state as hooks
+from tengen.core import thread_state
+from tengen.core.function_dispatch import at_level
+from tengen.core.function_dispatch import state as overrides
+from tengen.core.interception import active, layers
+from tengen.core.thread_state import call_elsewhere
 from tengen.func import grad, vmap
-from tengen.function_dispatch import at_level
-from tengen.function_dispatch import state as overrides
-from tengen.interception import active, layers
-from tengen.thread_state import call_elsewhere
 
 
 def test_all_state_of_a_thread_goes_along() -> None:

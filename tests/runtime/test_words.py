@@ -3,7 +3,7 @@
 import pytest
 
 import tengen as tg
-from tengen.words import MISSING, as_given, ints
+from tengen.dispatch.binding_support import MISSING, as_given, ints
 
 
 @pytest.mark.parametrize("value", [(), (1,), (0, -3)])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tengen
-from tengen.interception import Layer
+from tengen.core.interception import Layer
 from tengen.testing.declared import variants
 
 SHAPES = [(0,), (0, 3), (3, 0), (1, 0), (0, 1), (0, 0), (5, 0, 3), (4, 0, 0), (2, 3, 0, 4), (2, 0, 1, 3)]

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import pytest
 
 import tengen
-from tengen import forward_operators
-from tengen.forward_operators import rule_of
-from tengen.operator import operator
+from tengen.autograd.forward import operators as forward_operators
+from tengen.autograd.forward.operators import rule_of
+from tengen.dispatch.operator import operator
 from tengen.testing.aspects import aspects
 from tengen.testing.failure import Failure
 

@@ -7,7 +7,7 @@ and the other modules the ``meta_*`` kernels of operators that are no pointwise 
 
 from __future__ import annotations
 
-from tengen.native.meta.array import MetaArray, broadcast_shapes, meta_elementwise
+from .array import MetaArray, broadcast_shapes, meta_elementwise
 
 __all__ = ["MetaArray", "broadcast", "meta_elementwise", "meta_like", "meta_reduced", "meta_shape"]
 
@@ -17,4 +17,4 @@ def broadcast(*arrays: MetaArray) -> tuple[int, ...]:
     return broadcast_shapes(*[a.shape for a in arrays])
 
 
-from tengen.native.meta.common import meta_like, meta_reduced, meta_shape  # noqa: E402
+from .common import meta_like, meta_reduced, meta_shape  # noqa: E402

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tengen.native.layout import (
+from ..layout import (
     MOST,
     check_bytes,
     contiguous_strides,
@@ -24,7 +24,7 @@ from tengen.native.layout import (
     preserved_strides,
     view_strides,
 )
-from tengen.native.layout import broadcast_shapes as broadcast_shapes
+from ..layout import broadcast_shapes as broadcast_shapes
 
 Shape = tuple[int, ...]
 Key = int | slice | EllipsisType | None

@@ -1,4 +1,4 @@
-"""What the runtime asks of every backend (see ``tengen.backend``), for arrays without data."""
+"""What the runtime asks of every backend (see ``tengen.dispatch.backend``), for arrays without data."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tengen.native.layout import contiguous_strides
-from tengen.native.meta.array import NO_DATA, MetaArray, broadcast_shapes
-from tengen.native.strided import element_strides
+from ..layout import contiguous_strides
+from ..strided import element_strides
+from .array import NO_DATA, MetaArray, broadcast_shapes
 
 device_name = "meta"
 dlpack_device = None

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.dims import wrap_dims
-from tengen.native.meta.array import MetaArray, broadcast_shapes
+from ..dims import wrap_dims
+from .array import MetaArray, broadcast_shapes
 
 
 def meta_like(self: MetaArray, dtype: np.dtype[Any] | None = None) -> MetaArray:

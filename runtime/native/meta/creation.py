@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native import complex as parts
-from tengen.native import creation
-from tengen.native.meta.array import MetaArray, broadcast_shapes
-from tengen.native.random import check_multinomial
+from .. import complex as parts
+from .. import creation
+from ..random import check_multinomial
+from .array import MetaArray, broadcast_shapes
 
 arange_shape = creation.arange_shape
 eye_shape = creation.eye_shape

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tengen.native.dims import wrap_dim
-from tengen.native.index import (
+from ..dims import wrap_dim
+from ..index import (
     check_as_many,
     check_index_copy,
     check_integer_index,
@@ -16,8 +16,8 @@ from tengen.native.index import (
     check_vector,
     index_shape,
 )
-from tengen.native.meta.array import MetaArray, broadcast_shapes
-from tengen.native.scatter import check_gather, check_index_add, check_scatter
+from ..scatter import check_gather, check_index_add, check_scatter
+from .array import MetaArray, broadcast_shapes
 
 Shape = tuple[int, ...]
 

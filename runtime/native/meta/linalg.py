@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.decompositions import check_lu
-from tengen.native.linalg import check_norm, pinv_shape
-from tengen.native.linalg_checks import (
+from ..decompositions import check_lu
+from ..linalg import check_norm, pinv_shape
+from ..linalg_checks import (
     check_driver,
     check_matrices,
     check_qr_mode,
@@ -18,9 +18,9 @@ from tengen.native.linalg_checks import (
     solve_shape,
     triangular_shapes,
 )
-from tengen.native.lstsq import lstsq_shape
-from tengen.native.meta.array import MetaArray
-from tengen.native.meta.common import reduced_shape
+from ..lstsq import lstsq_shape
+from .array import MetaArray
+from .common import reduced_shape
 
 Number = bool | int | float | complex
 INFO = np.dtype(np.int32)

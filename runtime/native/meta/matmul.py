@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tengen.native import matmul
-from tengen.native.meta.array import MetaArray
+from .. import matmul
+from .array import MetaArray
 
 Number = bool | int | float | complex
 

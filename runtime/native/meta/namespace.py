@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.meta.array import MetaArray, apply
+from .array import MetaArray, apply
 
 
 def _elementwise(function: Any) -> Callable[..., MetaArray]:

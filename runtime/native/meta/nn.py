@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.dims import wrap_dim
-from tengen.native.meta.array import MetaArray, broadcast_shapes
-from tengen.native.meta.common import meta_like
-from tengen.native.nn.activation import glu_halves
-from tengen.native.nn.conv import conv_geometry, transposed_size
-from tengen.native.nn.loss import check_nll, check_nll2d
-from tengen.native.nn.normalization import batch_shapes, group_shapes, layer_shapes
-from tengen.native.nn.padding import mirror_shape, pad_pairs, padded_shape
-from tengen.native.nn.pooling import adaptive_out, avg_pool_window, pool_window
+from ..dims import wrap_dim
+from ..nn.activation import glu_halves
+from ..nn.conv import conv_geometry, transposed_size
+from ..nn.loss import check_nll, check_nll2d
+from ..nn.normalization import batch_shapes, group_shapes, layer_shapes
+from ..nn.padding import mirror_shape, pad_pairs, padded_shape
+from ..nn.pooling import adaptive_out, avg_pool_window, pool_window
+from .array import MetaArray, broadcast_shapes
+from .common import meta_like
 
 Shape = tuple[int, ...]
 Gradients = tuple[MetaArray | None, ...]

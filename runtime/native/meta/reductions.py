@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.dims import wrap_dim
-from tengen.native.meta.array import MetaArray, broadcast_shapes
-from tengen.native.meta.common import meta_reduced
-from tengen.native.reductions import INT64, INTEGRAL, UINT8, mean_dtype, refuse_empty, restored_shape
-from tengen.native.scatter import check_selected
-from tengen.native.sorting import check_search
+from ..dims import wrap_dim
+from ..reductions import INT64, INTEGRAL, UINT8, mean_dtype, refuse_empty, restored_shape
+from ..scatter import check_selected
+from ..sorting import check_search
+from .array import MetaArray, broadcast_shapes
+from .common import meta_reduced
 
 DType = np.dtype[Any]
 Dims = tuple[int, ...] | None

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native.dims import wrap_dims
-from tengen.native.layout import broadcast_shapes
-from tengen.native.meta.array import MetaArray
-from tengen.native.shape import (
+from ..dims import wrap_dims
+from ..layout import broadcast_shapes
+from ..shape import (
     cat_shape,
     check_matrices,
     diag_embed_shape,
@@ -19,6 +18,7 @@ from tengen.native.shape import (
     stack_shape,
     wants_contiguous,
 )
+from .array import MetaArray
 
 Shape = tuple[int, ...]
 

@@ -11,11 +11,11 @@ import math
 
 import numpy as np
 
-from tengen.native.creation import as_number
-from tengen.native.dims import wrap_dim
-from tengen.native.nn.common import Array, Number, as_array, select, stable_sigmoid
-from tengen.native.pointwise import within
-from tengen.native.reductions import INT64
+from ..creation import as_number
+from ..dims import wrap_dim
+from ..pointwise import within
+from ..reductions import INT64
+from .common import Array, Number, as_array, select, stable_sigmoid
 
 _SQRT_HALF = math.sqrt(0.5)
 _TANH_SCALE = math.sqrt(2 / math.pi)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native import rows, sums
-from tengen.native.nn.common import Array
+from .. import rows, sums
+from .common import Array
 
 #: From this many places on a channel of a sample is worth a row.
 PLACES = 16

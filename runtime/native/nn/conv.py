@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tengen.native.matmul import batched_product
-from tengen.native.nn.common import Array, Shape, expand
+from ..matmul import batched_product
+from .common import Array, Shape, expand
 
 _BLOCK = 1 << 18  # elements of a block of columns
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tengen.native.nn.common import Array
-from tengen.native.random import source
+from ..random import source
+from .common import Array
 
 
 def native_dropout(input: Array, p: float, train: bool | None) -> tuple[Array, Array]:

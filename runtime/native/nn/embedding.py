@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tengen.native.additions import add_slices
-from tengen.native.index import in_range
-from tengen.native.nn.common import Array
+from ..additions import add_slices
+from ..index import in_range
+from .common import Array
 
 
 def _check_indices(indices: Array, count: int) -> None:

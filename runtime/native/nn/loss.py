@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native import sums
-from tengen.native.index import lowest_and_highest
-from tengen.native.nn.common import MEAN, NONE, SUM, Array, loss_scale, reduce_loss, select
-from tengen.native.reductions import first_places
+from .. import sums
+from ..index import lowest_and_highest
+from ..reductions import first_places
+from .common import MEAN, NONE, SUM, Array, loss_scale, reduce_loss, select
 
 Pair = tuple[Array | None, Array | None]
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native import rows, sums
-from tengen.native.nn import channels
-from tengen.native.nn.common import Array, Shape
+from .. import rows, sums
+from . import channels
+from .common import Array, Shape
 
 #: From this many blocks on their weights are spread out.
 REPEATED = 4

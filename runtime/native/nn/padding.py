@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tengen.native.creation import as_number
-from tengen.native.nn.common import Array, Number, Shape
+from ..creation import as_number
+from .common import Array, Number, Shape
 
 Pairs = list[tuple[int, int]]
 

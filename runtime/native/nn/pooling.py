@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tengen.native.nn.common import Array, Shape, expand
-from tengen.native.pointwise import div_rounded
+from ..pointwise import div_rounded
+from .common import Array, Shape, expand
 
 
 class Window(NamedTuple):

@@ -6,17 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tengen.native import rows, sums
-from tengen.native.dims import wrap_dim
-from tengen.native.exponentials import (
-    GREATEST,
-    GREATEST_IN_LOG,
-    SHARED,
-    excess,
-    is_table,
-)
-from tengen.native.nn.common import Array
-from tengen.native.reductions import max_along
+from .. import rows, sums
+from ..dims import wrap_dim
+from ..exponentials import GREATEST, GREATEST_IN_LOG, SHARED, excess, is_table
+from ..reductions import max_along
+from .common import Array
 
 
 def softmax(self: Array, dim: int, half_to_float: bool) -> Array:

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from tengen.nn.parallel import comm as comm
+from . import comm as comm

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tengen.device import default_device
 from tengen.generated.functions import cat
-from tengen.tensor_base import TensorBase
+
+from ...core.device import default_device
+from ...core.tensor_base import TensorBase
 
 if TYPE_CHECKING:
-    from tengen.device import device as Device
-    from tengen.tensor import Tensor
+    from ...core.device import device as Device
+    from ...tensors.tensor import Tensor
 
 __all__ = ["broadcast", "gather", "reduce_add", "scatter"]
 

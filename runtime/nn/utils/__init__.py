@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tengen.nn.utils.clip_grad import (
+from .clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
     clip_grad_value_,
     clip_grads_with_norm_,
     get_total_norm,
 )
-from tengen.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
+from .convert_parameters import parameters_to_vector, vector_to_parameters
 
 __all__ = [
     "clip_grad_norm",

@@ -6,12 +6,13 @@ import types
 import warnings
 from collections.abc import Iterable
 
-from tengen.autograd.grad_mode import no_grad
-from tengen.creation import tensor
 from tengen.generated.functions import clamp, stack
-from tengen.linalg import vector_norm
-from tengen.nn.utils.grad_arrays import euclidean_norm, limit, scale
-from tengen.tensor import Tensor
+
+from ...autograd.grad_mode import no_grad
+from ...linalg import vector_norm
+from ...tensors.creation import tensor
+from ...tensors.tensor import Tensor
+from .grad_arrays import euclidean_norm, limit, scale
 
 Tensors = Tensor | Iterable[Tensor]
 

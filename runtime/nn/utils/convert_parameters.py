@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from tengen.generated.functions import cat
-from tengen.queries import typename
-from tengen.tensor import Tensor
+
+from ...tensors.queries import typename
+from ...tensors.tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tengen.autograd.variable_type_utils import writes_freely, written
-from tengen.creation import tensor
-from tengen.function_dispatch import without_overrides
-from tengen.interception import active
-from tengen.storage import begin_write
-from tengen.tensor import Tensor
+from ...autograd.variable_type_utils import writes_freely, written
+from ...core.function_dispatch import without_overrides
+from ...core.interception import active
+from ...core.storage import begin_write
+from ...tensors.creation import tensor
+from ...tensors.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 

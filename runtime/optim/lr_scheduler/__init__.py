@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from tengen.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
-from tengen.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
-from tengen.optim.lr_scheduler.cyclic import CyclicLR
-from tengen.optim.lr_scheduler.decay import (
-    ConstantLR,
-    ExponentialLR,
-    LinearLR,
-    MultiStepLR,
-    PolynomialLR,
-    StepLR,
-)
-from tengen.optim.lr_scheduler.lambdas import LambdaLR, MultiplicativeLR
-from tengen.optim.lr_scheduler.one_cycle import OneCycleLR
-from tengen.optim.lr_scheduler.plateau import ReduceLROnPlateau
-from tengen.optim.lr_scheduler.scheduler import LRScheduler
+from .combined import ChainedScheduler, SequentialLR
+from .cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
+from .cyclic import CyclicLR
+from .decay import ConstantLR, ExponentialLR, LinearLR, MultiStepLR, PolynomialLR, StepLR
+from .lambdas import LambdaLR, MultiplicativeLR
+from .one_cycle import OneCycleLR
+from .plateau import ReduceLROnPlateau
+from .scheduler import LRScheduler
 
 __all__ = [
     "ChainedScheduler",

@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from tengen.optim.lr_scheduler.plateau import ReduceLROnPlateau
-from tengen.optim.lr_scheduler.scheduler import LRScheduler, set_value, values_of
-from tengen.optim.optimizer import Optimizer
+from ..optimizer import Optimizer
+from .plateau import ReduceLROnPlateau
+from .scheduler import LRScheduler, set_value, values_of
 
 
 class _Combined(LRScheduler):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from tengen.optim.lr_scheduler.scheduler import LRScheduler, Value
-from tengen.optim.optimizer import Optimizer
+from ..optimizer import Optimizer
+from .scheduler import LRScheduler, Value
 
 
 class CosineAnnealingLR(LRScheduler):

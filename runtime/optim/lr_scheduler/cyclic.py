@@ -7,15 +7,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from tengen.optim.lr_scheduler.momentum import begin_momentum, set_momentum, uses_beta1
-from tengen.optim.lr_scheduler.scheduler import (
-    LRScheduler,
-    Value,
-    check_optimizer,
-    for_each_group,
-    set_value,
-)
-from tengen.optim.optimizer import Optimizer
+from ..optimizer import Optimizer
+from .momentum import begin_momentum, set_momentum, uses_beta1
+from .scheduler import LRScheduler, Value, check_optimizer, for_each_group, set_value
 
 _MODES = ("triangular", "triangular2", "exp_range")
 

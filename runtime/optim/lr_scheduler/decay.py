@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 
-from tengen.optim.lr_scheduler.scheduler import LRScheduler, Value
-from tengen.optim.optimizer import Optimizer
+from ..optimizer import Optimizer
+from .scheduler import LRScheduler, Value
 
 
 class StepLR(LRScheduler):

@@ -6,8 +6,8 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tengen.optim.lr_scheduler.scheduler import LRScheduler, Value
-from tengen.optim.optimizer import Optimizer
+from ..optimizer import Optimizer
+from .scheduler import LRScheduler, Value
 
 Function = Callable[[int], float]
 

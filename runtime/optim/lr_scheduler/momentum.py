@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tengen.optim.lr_scheduler.scheduler import Value, for_each_group
-from tengen.optim.optimizer import Group, Optimizer
+from ..optimizer import Group, Optimizer
+from .scheduler import Value, for_each_group
 
 
 def uses_beta1(optimizer: Optimizer) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from tengen.optim.lr_scheduler.momentum import begin_momentum, set_momentum, uses_beta1
-from tengen.optim.lr_scheduler.scheduler import LRScheduler, Value, check_optimizer, for_each_group
-from tengen.optim.optimizer import Group, Optimizer
+from ..optimizer import Group, Optimizer
+from .momentum import begin_momentum, set_momentum, uses_beta1
+from .scheduler import LRScheduler, Value, check_optimizer, for_each_group
 
 
 class _Phase(NamedTuple):

@@ -6,14 +6,8 @@ import math
 import warnings
 from typing import Any, SupportsFloat
 
-from tengen.optim.lr_scheduler.scheduler import (
-    EPOCH_WARNING,
-    LRScheduler,
-    check_optimizer,
-    set_value,
-    values_of,
-)
-from tengen.optim.optimizer import Optimizer
+from ..optimizer import Optimizer
+from .scheduler import EPOCH_WARNING, LRScheduler, check_optimizer, set_value, values_of
 
 
 class ReduceLROnPlateau(LRScheduler):

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
-from tengen.optim.optimizer import Group, Optimizer, scalar
-from tengen.tensor import Tensor
+from ...tensors.tensor import Tensor
+from ..optimizer import Group, Optimizer, scalar
 
 #: A learning rate, a momentum: a number, or a tensor of one element.
 Value = Any

@@ -1,0 +1,105 @@
+"""Duals and vmap: the tangents of a tensor that wraps another are the other's.
+
+A tensor may wrap others at several levels of vmap, the newest outermost; so does its tangent, which may
+be of more levels than the tensor is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...core.tensor_base import TensorBase
+from ...func.batched import front, leading, wrap
+from .forward_grad import tangent_of, wraps
+from .tangents import moved
+
+if TYPE_CHECKING:
+    from .forward_grad import ForwardLevel
+
+
+def layers_of(tensor: Any) -> list[Any]:
+    """The levels of vmap that a tensor is of, the outermost, which is the oldest, first."""
+    found = []
+    while wraps(tensor):
+        found.append(tensor._layer)
+        tensor = tensor._value
+    return found[::-1]
+
+
+def below(tensor: Any, layer: Any) -> Any:
+    """A tensor below a level of vmap: with a dimension for its examples in front; newer levels stay."""
+    if wraps(tensor) and tensor._layer.level > layer.level:
+        return wrap(below(tensor._value, layer), tensor._bdim + 1, tensor._layer)
+    return leading(tensor, layer)
+
+
+def above(tensor: Any, bdim: int, layer: Any) -> Any:
+    """A tensor with its dimension ``bdim`` hidden in a level of vmap, below the newer levels."""
+    if wraps(tensor) and tensor._layer.level > layer.level:
+        place = bdim + (bdim >= tensor._bdim)
+        return wrap(above(tensor._value, place, layer), tensor._bdim - (tensor._bdim > place), tensor._layer)
+    return wrap(tensor, bdim, layer)
+
+
+def tangent_above(tensor: Any, level: ForwardLevel) -> Any:
+    """The tangent of a tensor that wraps another: what the other's is at this tensor's level of vmap."""
+    found = tangent_of(tensor._value, level)
+    return None if found is None else above(found, tensor._bdim, tensor._layer)
+
+
+def dual_above(primal: Any, tangent: Any, level: ForwardLevel) -> Any:
+    """The dual of a tensor that wraps another: it wraps the other's dual."""
+    layer = primal._layer
+    return wrap(level.make_dual(front(primal), below(tangent, layer)), 0, layer)
+
+
+def set_above(tensor: Any, tangent: Any, level: ForwardLevel) -> None:
+    """Make ``tangent`` that of a tensor that wraps another: of the other."""
+    if tangent is not None:
+        with level.masked():
+            tangent = moved(below(tangent, tensor._layer), 0, tensor._bdim)
+    level.set(tensor._value, tangent)
+
+
+def unpack_above(dual: Any, level: ForwardLevel) -> tuple[Any, Any]:
+    """What ``level.unpack`` returns for a tensor that wraps another."""
+    primal, tangent = level.unpack(dual._value)
+    at = dual._bdim, dual._layer
+    return wrap(primal, *at), None if tangent is None else above(tangent, *at)
+
+
+def meeting(level: ForwardLevel, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands of a call that vmap is to run.
+
+    Where one is of no example of a level of vmap, its tangent is, and another operand is, it is expanded
+    to as many examples: below that level its tangent has to be found.
+    """
+    present = {id(layer) for value in arguments for layer in _layers_in(value)}
+    return tuple([_raised(level, value, present) for value in arguments])
+
+
+def _layers_in(value: Any) -> list[Any]:
+    if value.__class__ in (list, tuple):
+        return [layer for v in value for layer in _layers_in(v)]
+    return layers_of(value) if isinstance(value, TensorBase) else []
+
+
+def _raised(level: ForwardLevel, value: Any, present: set[int]) -> Any:
+    if value.__class__ in (list, tuple):
+        raised = [_raised(level, v, present) for v in value]
+        return raised if any([a is not b for a, b in zip(raised, value, strict=True)]) else value
+    tangent = tangent_of(value, level) if isinstance(value, TensorBase) else None
+    if tangent is None:
+        return value
+    own = layers_of(value)
+    others = [layer for layer in layers_of(tangent) if layer not in own]
+    if not any([id(layer) in present for layer in others]):
+        return value
+    all_layers = sorted([*own, *others], key=lambda layer: layer.level)
+    dual, tangent = level.unpack(value)
+    for layer in reversed(all_layers):
+        dual, tangent = below(dual, layer), below(tangent, layer)
+    dual = level.make_dual(dual, tangent)
+    for layer in all_layers:
+        dual = wrap(dual, 0, layer)
+    return dual

@@ -1,0 +1,343 @@
+"""ForwardGrad: the tangents of a tensor, by level, and the level, which computes them.
+
+A tensor with a tangent is a dual number. A ``ForwardLevel`` is a layer (``tengen.core.interception``): an
+operator on duals of that level is run as it is, and then once more as its forward formula, which gives
+the tangents of the results. Levels nest: each knows its own tangents only, and those of the older levels
+are tensors like any other to it, so that a tangent may have tangents of older levels.
+
+What transforms are made of::
+
+    with ForwardLevel() as level:
+        dual = level.make_dual(primal, tangent)      # a view of the primal; its tangents of others stay
+        result = function(dual)
+        value, tangent = level.unpack(result)        # the tangent is None where it is zero
+    # here no tensor has a tangent of the level any more; value and tangent are what they were
+
+A tensor that wraps another (``wraps``, of vmap) has no tangent itself: it is the wrapped tensor's. The
+tangent of a tensor that wraps none may be one that does. ``tangent_of`` looks through. No operator is
+named here: forward formulas are generated, and what else is computed with tangents is in
+``tengen.autograd.forward.operators`` and ``tengen.autograd.forward.tangents``.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...core.interception import Layer, active, layers
+from ...core.tensor_base import TensorBase
+from ...core.thread_state import carried
+from ..autograd_meta import meta_of
+from ..edge import gradient_edge
+from ..grad_mode import grad_mode
+from ..linear import AliasBackward0, Identity, apply_linear
+from ..saved_variable import alias
+from ..view import as_view, differentiable
+
+if TYPE_CHECKING:
+    from ...dispatch.operator import Operator
+    from ..linear import LinearMap
+
+_UNKNOWN: Any = object()
+
+
+class ForwardGrad:
+    """The tangents of one tensor by level. None says that there is none, whatever the base has."""
+
+    __slots__ = ("__weakref__", "tangents")
+
+    def __init__(self) -> None:
+        self.tangents: dict[ForwardLevel, Any] = {}
+
+
+class ForwardMode(threading.local):
+    """Whether tangents are computed in this thread."""
+
+    enabled: bool = True
+
+    def on(self) -> bool:
+        """Whether they are, here: inference mode does without."""
+        return self.enabled and not grad_mode.inference
+
+
+forward_mode = carried(ForwardMode())
+
+
+def levels() -> list[ForwardLevel]:
+    """The levels of this thread, the newest last."""
+    return [found for found in layers() if isinstance(found, ForwardLevel)]
+
+
+def wraps(tensor: Any) -> bool:
+    """Whether a tensor stands for another one, which has its tangents."""
+    found: bool = getattr(tensor, "wraps", False)
+    return found
+
+
+def tangent_of(tensor: Any, level: ForwardLevel) -> Any:
+    """The tangent of a tensor at a level, or None.
+
+    That of a view of which nothing is known is a view of its base's.
+    """
+    if wraps(tensor):
+        from .batched import tangent_above
+
+        return tangent_above(tensor, level)
+    meta = tensor._meta
+    if meta is not None and meta.forward_grad is not None:
+        found = meta.forward_grad.tangents.get(level, _UNKNOWN)
+        if found is not _UNKNOWN:
+            return found
+    base = tensor._base
+    if base is None or not differentiable(tensor._type):
+        return None
+    whole = tangent_of(base, level)
+    if whole is None:
+        return None
+    from .tangents import view_like
+
+    with level.masked(), _Awake(level):
+        found = view_like(whole, base, tensor)
+    level.set(tensor, found)
+    return found
+
+
+def levels_of(arguments: Sequence[Any]) -> list[tuple[ForwardLevel, list[Any]]]:
+    """The levels at which an argument has a tangent, the oldest first, with the tangents there."""
+    if not forward_mode.on():
+        return []
+    found = []
+    for level in levels():
+        if level.depth:
+            continue
+        tangents = [tangent_of(a, level) if isinstance(a, TensorBase) else None for a in arguments]
+        if any([t is not None for t in tangents]):
+            found.append((level, tangents))
+    return found
+
+
+def _may_have(tensor: Any, level: ForwardLevel) -> bool:
+    """Whether a tensor or its base has a tangent; asking makes none."""
+    for known in (tensor, tensor._base):
+        meta = None if known is None else known._meta
+        if meta is not None and meta.forward_grad is not None and level in meta.forward_grad.tangents:
+            return True
+    return False
+
+
+def newest_tangent(tensor: Any) -> Any:
+    """The tangent of a tensor at the newest level of this thread at which it has one, or None."""
+    found = [tangent_of(tensor, level) for level in reversed(levels())] if forward_mode.on() else []
+    return next((tangent for tangent in found if tangent is not None), None)
+
+
+def is_differentiated(tensor: Any) -> bool:
+    """Whether what is computed from a tensor will be differentiated, in reverse or forward mode."""
+    recorded: bool = tensor._requires_grad and grad_mode.enabled
+    return recorded or (bool(active) and newest_tangent(tensor) is not None)
+
+
+def share_tangents(
+    source: Any, target: Any, map: LinearMap | None = None, unless: ForwardLevel | None = None
+) -> None:
+    """Give ``target`` the tangents of ``source``, or what ``map`` makes of them; not of one level."""
+    for level in levels():
+        if level is unless or wraps(target):
+            continue
+        found = tangent_of(source, level)
+        if found is not None:
+            with level.masked(), _Awake(level):
+                level.set(target, found if map is None else apply_linear(map, found))
+
+
+class _Awake:
+    """While it is entered, the levels older than one see all, though they be masked.
+
+    For what is computed from its tangents late, when they already hand on what they see: the tangents
+    have tangents of theirs all the same.
+    """
+
+    __slots__ = ("depths", "level")
+
+    def __init__(self, level: ForwardLevel) -> None:
+        self.level = level
+
+    def __enter__(self) -> None:
+        found = levels()
+        older = found[: found.index(self.level)]
+        self.depths = [(each, each.depth) for each in older]
+        # No call from here on, where an interrupt could come.
+        for each in older:
+            each.depth = 0
+
+    def __exit__(self, *error: object) -> None:
+        for each, depth in self.depths:
+            each.depth = depth
+
+
+class _Masked:
+    """While it is entered, a level hands on all that it sees."""
+
+    __slots__ = ("level",)
+
+    def __init__(self, level: ForwardLevel) -> None:
+        self.level = level
+
+    def __enter__(self) -> None:
+        self.level.depth += 1
+
+    def __exit__(self, *error: object) -> None:
+        self.level.depth -= 1
+
+
+class ForwardLevel(Layer):
+    """Tangents that are computed together, and the layer that computes them."""
+
+    gradients = True
+
+    def __init__(self) -> None:
+        #: How often it is masked.
+        self.depth = 0
+        self._held: list[weakref.ref[ForwardGrad]] = []
+        self._limit = 64
+
+    # -- the layer
+
+    def __call__(self, operator: Operator, arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> Any:
+        """Run an operator, and its forward formula if an operand has a tangent."""
+        if self.depth or not self._held or not forward_mode.on():
+            return proceed(*arguments)
+        from .operators import run
+
+        return run(self, operator, arguments, proceed)
+
+    def linear(self, map: LinearMap, tensor: Any, proceed: Callable[[Any], Any]) -> Any:
+        """A linear map is applied to the tangent, too."""
+        out = proceed(tensor)
+        if self.depth or wraps(tensor) or not forward_mode.on():
+            return out
+        tangent = tangent_of(tensor, self)
+        if tangent is not None:
+            with self.masked():
+                self.set(out, apply_linear(map, tangent))
+        return out
+
+    def leave(self) -> None:
+        """Compute no more, and forget all tangents of this level."""
+        super().leave()
+        held, self._held = self._held, []
+        for ref in held:
+            found = ref()
+            if found is not None:
+                found.tangents.pop(self, None)
+
+    def masked(self) -> _Masked:
+        """A context in which this level hands on all that it sees."""
+        return _Masked(self)
+
+    def index(self) -> int:
+        """How many older levels there are."""
+        return levels().index(self)
+
+    # -- the tangents
+
+    def set(self, tensor: Any, tangent: Any) -> None:
+        """Make ``tangent`` that of a tensor; None, that it has none."""
+        if wraps(tensor):
+            from .batched import set_above
+
+            set_above(tensor, tangent, self)
+            return
+        meta = meta_of(tensor)
+        found: ForwardGrad | None = meta.forward_grad
+        if found is None:
+            found = meta.forward_grad = ForwardGrad()
+        if self not in found.tangents:
+            self.hold(found)
+        found.tangents[self] = tangent
+
+    def hold(self, found: ForwardGrad) -> None:
+        """See to it that the tangents of this level are taken out of it in the end."""
+        if len(self._held) >= self._limit:
+            self._held = [ref for ref in self._held if ref() is not None]
+            self._limit = 2 * len(self._held) + 64
+        self._held.append(weakref.ref(found))
+
+    def make_dual(self, primal: Any, tangent: Any) -> Any:
+        """A view of ``primal`` with the tangent ``tangent``, which has its shape.
+
+        Raises RuntimeError when the primal, or the tangent, has a tangent of this level already, and
+        for a tangent of another shape.
+        """
+        if not forward_mode.on():
+            return self._view(primal)
+        self._check_dual(primal, tangent)
+        if wraps(primal):
+            from .batched import dual_above
+
+            return dual_above(primal, tangent, self)
+        from .tangents import laid_out
+
+        dual = self._view(primal)
+        with self.masked():
+            self.set(dual, laid_out(tangent, dual))
+        return dual
+
+    def unpack(self, dual: Any) -> tuple[Any, Any]:
+        """A view of the tensor without its tangent, and the tangent, which is None where there is none."""
+        if wraps(dual):
+            from .batched import unpack_above
+
+            return unpack_above(dual, self)
+        tangent = tangent_of(dual, self) if forward_mode.on() else None
+        return self._view(dual), tangent
+
+    def plain(self, tensor: Any, found: list[ForwardLevel] | None = None) -> Any:
+        """The tensor as formulas see it: without the tangents of this level and of newer ones.
+
+        ``found`` are the levels of this thread.
+        """
+        if wraps(tensor):
+            return tensor
+        if found is None:
+            found = levels()
+        own = found.index(self)
+        if not any([_may_have(tensor, level) for level in found[own:]]):
+            return tensor
+        out = alias(tensor, gradient_edge(tensor) if tensor._requires_grad else None, tangents=False)
+        for level in found[:own]:
+            tangent = tangent_of(tensor, level)
+            if tangent is not None:
+                level.set(out, tangent)
+        return out
+
+    def _view(self, tensor: Any) -> Any:
+        """A view of the tensor that has no tangent of this level."""
+        kind = tensor._type
+        out = as_view(tensor, tensor._array, kind)
+        if tensor._requires_grad and grad_mode.enabled:
+            node = AliasBackward0(Identity(kind), gradient_edge(tensor), out._array.shape, kind)
+            out._edge, out._requires_grad = (node, 0), True
+        share_tangents(tensor, out, unless=self)
+        self.set(out, None)
+        return out
+
+    def _check_dual(self, primal: Any, tangent: Any) -> None:
+        if tangent_of(primal, self) is not None:
+            raise RuntimeError(
+                "Making a dual Tensor based on a Tensor that already has a forward gradient at the same "
+                f"level {self.index()} is not supported."
+            )
+        if tangent_of(tangent, self) is not None:
+            raise RuntimeError(
+                "Setting a forward grad that itself has a forward gradient at the same level "
+                f"{self.index()} is not supported."
+            )
+        if tangent._array.shape != primal._array.shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original "
+                f"Tensor, this is not supported. Tensor is of size {list(primal._array.shape)} while the "
+                f"given forward gradient is of size {list(tangent._array.shape)}."
+            )

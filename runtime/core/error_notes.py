@@ -1,0 +1,86 @@
+"""The last line of a traceback that comes out of generated code: where that was declared."""
+
+from __future__ import annotations
+
+import functools
+import re
+from types import TracebackType
+from typing import Any
+
+_MARK = "declared in "
+#: The beginning of an entry.
+_ENTRY = re.compile(r'^(?:- |  )(?:func|name): *["\']?([\w.]+)')
+
+
+def note_operator(error: BaseException, name: str) -> None:
+    """Add where the operator with this full name, or function, is declared, unless that was said."""
+    from tengen.generated.operators import OVERLOADS
+    from tengen.generated.places import OPERATORS
+
+    full = name if name in OPERATORS else next(iter(OVERLOADS.get(name, ())), name)
+    found = OPERATORS.get(full)
+    if found is not None:
+        file, entry = found
+        _note(error, f"{full} is {_MARK}{place(file, entry)}")
+
+
+def note_derivative(error: BaseException) -> None:
+    """Add where the derivative is declared whose Node the error came out of."""
+    from tengen.generated.places import NODES
+
+    node: Any = None
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_name in ("apply", "apply_graph") and "generated" in code.co_filename:
+            node = trace.tb_frame.f_locals.get("node")
+        trace = trace.tb_next
+    found = NODES.get(type(node).__name__) if node is not None else None
+    if found is not None:
+        name, file = found
+        _note(error, f"the derivative of {name} is {_MARK}{place(file, name)}", "the derivative of ")
+
+
+def place(file: str, entry: str) -> str:
+    """``FILE:LINE`` of an entry; the file alone where the entry is not found in it."""
+    entry = entry.rpartition("::")[2]
+    lines = _lines(file)
+    stem, dot, overload = entry.partition(".")
+    # An operator may be declared in place only; what nn.yaml declares is two operators with one entry.
+    kin = (f"{stem}_{dot}{overload}", stem.removesuffix("_backward"), stem.removesuffix("_forward"))
+    for name in (entry, *kin):
+        if name in lines:
+            return f"{file}:{lines[name]}"
+    return file
+
+
+@functools.cache
+def _lines(file: str) -> dict[str, int]:
+    """The line where each entry of a file of declarations begins."""
+    from importlib import resources  # which brings much else: not when tengen is imported
+
+    from ..library import loaded
+
+    folder, _, name = file.rpartition("/")
+    package = next((o.package for o in loaded().values() if folder == o.manifest.FOLDER), None)
+    try:
+        found_in = resources.files("tengen.declarations")
+        if package is not None:
+            found_in = resources.files(package) / "declarations"
+        text = (found_in / name).read_text(encoding="utf-8")
+    except (OSError, ModuleNotFoundError):
+        return {}
+    found: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        entry = _ENTRY.match(line)
+        if entry is not None:
+            found.setdefault(entry[1], number)
+    return found
+
+
+def _note(error: BaseException, text: str, kind: str = "") -> None:
+    """Add a note, the innermost one of its kind only."""
+    for note in getattr(error, "__notes__", ()):
+        if _MARK in note and note.startswith("the derivative of ") == bool(kind):
+            return
+    error.add_note(text)

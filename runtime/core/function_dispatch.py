@@ -1,0 +1,349 @@
+"""Function overrides: finding the arguments that take over a call, and letting them.
+
+A class with ``__tengen_function__`` is asked when one of its instances is among the arguments of a public
+function or method. Plain tensors are told by their class, so that calls without such arguments, in which
+nothing is entered into ``active``, never come here. ``tengen.overrides`` is what users see of this.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from types import FunctionType, TracebackType
+from typing import Any, Final, TypeVar
+
+from .interception import active
+from .thread_state import carried
+
+_F = TypeVar("_F")
+#: CO_VARARGS and CO_VARKEYWORDS: importing inspect for them would take longer than all of this.
+_LOOSE: Final = 0x04 | 0x08
+#: What ``dispatch`` returns when nobody takes over the call.
+UNHANDLED: Final = object()
+
+#: How much is disabled: nothing, the overrides of arguments, these and the modes.
+ENABLED, NO_ARGUMENTS, NOTHING = range(3)
+
+
+class _State(threading.local):
+    """What a thread has disabled, and its modes, the newest last."""
+
+    level = ENABLED
+    modes: tuple[Any, ...] = ()
+    #: While the engine runs, which nothing overrides: what was disabled outside of it.
+    outside: int | None = None
+
+
+state = carried(_State())
+
+#: The class of plain tensors; handed over by ``tengen.tensors.bindings``.
+_plain: Any = None
+#: Classes without overrides that are met often, Tensor among them.
+without_overrides: set[type] = {bool, int, float, complex, str, bytes, slice, type(None), type(...)}
+
+
+def bind(tensor: type) -> None:
+    """Hand over Tensor, which is made after this module."""
+    global _plain
+    _plain = tensor
+    without_overrides.add(tensor)
+
+
+class Overridden(Exception):
+    """No error: an argument that overrides functions was met while arguments were converted."""
+
+
+class at_level:
+    """``with at_level(level):`` disables that much in this thread; levels only rise when they nest."""
+
+    __slots__ = ("before", "level")
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+
+    def __enter__(self) -> None:
+        self.before = state.level
+        state.level = max(self.before, self.level)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        state.level = self.before
+
+
+class users_level:
+    """``with users_level():`` the engine calls what a user wrote: overrides are as outside of it."""
+
+    __slots__ = ("before",)
+
+    def __enter__(self) -> None:
+        self.before = state.level
+        if state.outside is not None:
+            state.level = state.outside
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        state.level = self.before
+
+
+def enter_engine() -> tuple[int, int | None]:
+    """The engine begins: formulas are not overridden. What is returned ``state`` has again at its end."""
+    before = state.level, state.outside
+    state.level, state.outside = NOTHING, before[0]
+    return before
+
+
+class _DisabledImpl:
+    """The type of ``disabled_impl``: no function, which would be bound to instances."""
+
+    __slots__ = ()
+
+    def __call__(
+        self, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        with at_level(NO_ARGUMENTS):
+            return func(*args, **(kwargs or {}))
+
+    def __repr__(self) -> str:
+        return "<tengen.overrides._disabled_tengen_function_impl>"
+
+
+#: The ``__tengen_function__`` of classes that take no part: functions of them have plain results.
+disabled_impl: Final = _DisabledImpl()
+
+
+# -- who takes over ----------------------------------------------------------------------
+
+
+def handler_of(value: Any) -> Any:
+    """The ``__tengen_function__`` of an argument; None when it has none, or one that was opted out of."""
+    if value.__class__ in without_overrides or isinstance(value, type):
+        return None
+    found = getattr(value, "__tengen_function__", None)
+    return None if found is disabled_impl else found
+
+
+def overrides(value: Any) -> bool:
+    """Whether ``value``, no plain tensor, takes over the functions that it is an argument of."""
+    return state.level == ENABLED and handler_of(value) is not None
+
+
+def overloaded(arguments: Iterable[Any]) -> list[Any]:
+    """The arguments to be asked, one of each class: from left to right, but subclasses first.
+
+    Elements of lists and tuples count as arguments.
+    """
+    found: list[Any] = []
+    for value in arguments:
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            if each.__class__ not in without_overrides and handler_of(each) is not None:
+                _insert(found, each)
+    return found
+
+
+def _insert(found: list[Any], value: Any) -> None:
+    kind = type(value)
+    place = len(found)
+    for position, other in enumerate(found):
+        if type(other) is kind:
+            return
+        if place == len(found) and issubclass(kind, type(other)):
+            place = position
+    found.insert(place, value)
+
+
+# -- the call ------------------------------------------------------------------------------
+
+
+def dispatch(
+    public: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], relevant: list[Any] | None = None
+) -> Any:
+    """The result of the mode or the argument that takes over a call of ``public``; else UNHANDLED.
+
+    ``public`` is the function that was called, or the name of the method of Tensor; ``relevant`` are the
+    arguments to be asked, where these are not to be looked for. TypeError when all that were asked returned
+    NotImplemented.
+    """
+    level = state.level
+    if level == NOTHING:
+        return UNHANDLED
+    modes = state.modes
+    asked: list[Any] = []
+    if level == ENABLED:
+        asked = overloaded((*args, *kwargs.values())) if relevant is None else relevant
+    if not modes and not asked:
+        return UNHANDLED
+    if public.__class__ is str:
+        public = getattr(_plain, public)
+    types = tuple([type(value) for value in asked])
+    if modes:
+        state.modes = modes[:-1]
+        try:
+            result = modes[-1].__tengen_function__(public, types, args, dict(kwargs))
+        finally:
+            state.modes = modes
+        if result is not NotImplemented:
+            return result
+    for value in asked:
+        result = _handler(value)(public, types, args, dict(kwargs))
+        if result is not NotImplemented:
+            return result
+    raise nobody(public, modes, asked)
+
+
+def _handler(value: Any) -> Any:
+    found = value.__tengen_function__
+    if getattr(found, "__self__", None) is value:
+        warnings.warn(
+            "Defining your `__tengen_function__` as a plain method is deprecated and will be an error in "
+            "future, please define it as a classmethod.",
+            DeprecationWarning,
+            stacklevel=4,
+        )
+    return found
+
+
+def nobody(public: Any, modes: tuple[Any, ...], asked: list[Any]) -> TypeError:
+    """The error of a call that everybody who was asked refused."""
+    lines = [f"  - mode object {modes[-1]!r}"] if modes else []
+    for value in asked:
+        kind = type(value)
+        what = "tensor subclass" if issubclass(kind, _plain) else "object of"
+        lines.append(f"  - {what} {kind!r}")
+    return TypeError(
+        f"Multiple dispatch failed for '{public_name(public)}'; all __tengen_function__ handlers returned "
+        "NotImplemented:\n\n" + "\n".join(lines)
+    )
+
+
+def public_name(public: Any) -> str:
+    """``tengen.add`` and the like, for messages."""
+    from ..overrides import resolve_name
+
+    name: str = resolve_name(public) or getattr(public, "__qualname__", None) or repr(public)
+    return name
+
+
+def dispatch_bound(
+    public: Any, args: tuple[Any, ...], keywords: Mapping[str, Any], relevant: list[Any] | None = None
+) -> Any:
+    """As ``dispatch``, from inside a binding: without the arguments that only its defaults have given."""
+    binding = _method(public) if public.__class__ is str else public
+    given = getattr(binding, "__kwdefaults__", None) or {}
+    keywords = {k: v for k, v in keywords.items() if k not in given or v is not given[k]}
+    defaults = getattr(binding, "__defaults__", None) or ()
+    if defaults and len(args) == binding.__code__.co_argcount:
+        kept = len(args)
+        for value, default in zip(reversed(args), reversed(defaults), strict=False):
+            if value is not default:
+                break
+            kept -= 1
+        args = args[:kept]
+    return dispatch(public, args, keywords, relevant)
+
+
+def _method(name: str) -> Any:
+    """What plain tensors have under this name, as it is."""
+    return next((k.__dict__[name] for k in _plain.__mro__ if name in k.__dict__), None)
+
+
+# -- functions written by hand -----------------------------------------------------------------
+
+#: Those that arguments can take over.
+overridable_functions: set[Any] = set()
+
+
+def overridable(function: Any) -> Any:
+    """A function written by hand as users call it: arguments and modes may take it over.
+
+    The wrapper tests what the annotations say are tensors, and nothing else, so it is made for the
+    function. Where nothing is a tensor only modes take it over.
+    """
+    code = function.__code__
+    if code.co_flags & _LOOSE:
+        return loosely_overridable(function)
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    positional, keyword = names[: code.co_argcount], names[code.co_argcount :]
+    annotations = function.__annotations__
+    tests = [test for n in names if (test := _plain_test(n, annotations.get(n)))]
+    given = ", ".join([*positional, *[f"{n}={n}" for n in keyword]])
+    loose = "".join([f"{n}, " for n in positional])
+    named = ", ".join([f'"{n}": {n}' for n in keyword])
+    source = (
+        f"def public({', '.join([*positional, *(['*'] if keyword else []), *keyword])}):\n"
+        f"    if {' and '.join(['not active', *tests])}:\n"
+        f"        return function({given})\n"
+        f"    result = dispatch(public, ({loose}), {{{named}}})\n"
+        f"    return function({given}) if result is UNHANDLED else result\n"
+    )
+    scope: dict[str, Any] = {
+        "__name__": function.__module__,
+        "active": active,
+        "Tensor": _plain,
+        "function": function,
+        "dispatch": dispatch_bound if tests else _dispatch_to_modes,
+        "UNHANDLED": UNHANDLED,
+    }
+    names_taken = scope.keys() & set(names)
+    if names_taken:
+        raise ValueError(f"{function.__name__}(): the wrapper has names of its own: {names_taken}")
+    exec(source, scope)
+    made = scope["public"]
+    made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    if tests:
+        overridable_functions.add(made)
+    return wraps(function)(made)
+
+
+def loosely_overridable(function: _F) -> _F:
+    """As ``overridable``, for functions that take loose arguments or such of many kinds: it looks at all."""
+    run: Any = function
+
+    @wraps(run)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        if not active:
+            for value in (*args, *kwargs.values()):
+                if value.__class__ not in without_overrides:
+                    break
+            else:
+                return run(*args, **kwargs)
+        result = dispatch(public, args, kwargs)
+        return run(*args, **kwargs) if result is UNHANDLED else result
+
+    made: Any = public
+    overridable_functions.add(made)
+    return made  # type: ignore[no-any-return]
+
+
+def _dispatch_to_modes(public: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+    return dispatch_bound(public, args, keywords, [])
+
+
+def _plain_test(name: str, annotation: Any) -> str:
+    """The test that an argument overrides nothing; empty for what is no tensor."""
+    kinds = {part.strip() for part in str(annotation).split("|")}
+    if "Tensor" not in kinds:
+        return ""
+    test = f"{name}.__class__ is Tensor"
+    return test if kinds == {"Tensor"} else f"({name} is None or {test})"
+
+
+def make_overridable(namespace: dict[str, Any], *names: str) -> None:
+    """Replace functions of a module that others import from by such that can be taken over.
+
+    These are those written by hand that take or return tensors, as their annotations say, and ``names``,
+    for which annotations do not say it.
+    """
+    for name, found in list(namespace.items()):
+        if name in names:
+            namespace[name] = loosely_overridable(found)
+        elif (
+            isinstance(found, FunctionType)
+            and not name.startswith("_")
+            and not found.__module__.startswith("tengen.generated.")
+            and any([_plain_test("", a) for a in found.__annotations__.values()])
+        ):
+            namespace[name] = overridable(found)

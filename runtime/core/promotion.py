@@ -1,0 +1,127 @@
+"""Type promotion: the scalar type that several operands meet in.
+
+The rules are PyTorch's. Operands fall into three categories, of which the first that has the
+highest kind of number (bool, integral, floating, complex) decides: tensors with dimensions,
+0-d tensors, Python numbers. Within a category the generated table tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from tengen.generated.promotion import ORDER, TABLE
+
+from .scalar_type import bool_, dtype, get_default_dtype, int64, named, of_python_type
+from .tensor_base import TensorBase
+
+_table: Final[dict[tuple[dtype, dtype], dtype]] = {
+    (named(first), named(second)): named(TABLE[first][column])
+    for first in ORDER
+    for column, second in enumerate(ORDER)
+}
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest scalar type that both types can be cast to.
+
+    TypeError unless both are scalar types.
+    """
+    try:
+        return _table[type1, type2]
+    except (KeyError, TypeError):
+        _check_dtype("promote_types", "type1", 1, type1)
+        _check_dtype("promote_types", "type2", 2, type2)
+        raise
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether an in-place operator may put a result of type ``from_`` into a tensor of type ``to``.
+
+    Not from complex to real, from floating to integral, nor from anything else to bool.
+    """
+    _check_dtype("can_cast", "from_", 1, from_)
+    _check_dtype("can_cast", "to", 2, to)
+    return _rank(from_) <= _rank(to)
+
+
+_RANKS: Final = {"bool": 0, "integral": 1, "floating": 2, "reduced": 2, "complex": 3}
+
+
+def _rank(d: dtype) -> int:
+    return _RANKS[d.category]
+
+
+def _check_dtype(function: str, name: str, position: int, value: object) -> None:
+    if not isinstance(value, dtype):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be tengen.dtype, "
+            f"not {type(value).__name__}"
+        )
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dtype:
+    """The scalar type of arithmetic on the two operands: tensors or Python numbers.
+
+    TypeError for anything else.
+    """
+    for position, value in enumerate((tensor1, tensor2), 1):
+        if not isinstance(value, (TensorBase, int, float, complex)) and not _is_numpy_number(value):
+            raise TypeError(
+                f"result_type(): argument 'tensor{position}' (position {position}) must be Tensor or Number, "
+                f"not {type(value).__name__}"
+            )
+    return combined((tensor1, tensor2))
+
+
+def _is_numpy_number(value: object) -> bool:
+    return hasattr(value, "item") and hasattr(value, "dtype") and getattr(value, "ndim", None) == 0
+
+
+def combined(operands: Iterable[Any]) -> dtype:
+    """The scalar type that the operands, tensors and Python numbers, promote to."""
+    sized: dtype | None = None  # of the tensors with dimensions
+    zero_dim: dtype | None = None  # of the 0-d tensors
+    number: dtype | None = None  # of the Python numbers
+    for operand in operands:
+        if isinstance(operand, TensorBase):
+            found: dtype = operand._type.scalar_type
+            if operand._array.ndim:
+                sized = _joined(sized, found)
+            else:
+                zero_dim = _joined(zero_dim, found)
+        else:
+            cls = type(operand.item()) if hasattr(operand, "item") else type(operand)
+            number = _joined(number, of_python_type(cls))
+    result = _overriding(sized, _overriding(zero_dim, number))
+    return get_default_dtype() if result is None else result
+
+
+def _joined(a: dtype | None, b: dtype) -> dtype:
+    return b if a is None else _table[a, b]
+
+
+def _overriding(higher: dtype | None, lower: dtype | None) -> dtype | None:
+    """What a category decides over a lower one: that only matters with a higher kind of number."""
+    if higher is None or lower is None:
+        return lower if higher is None else higher
+    if _rank(lower) <= _rank(higher):
+        return higher
+    if higher.is_floating_point:  # and the lower one is complex: its parts keep the precision
+        return higher.to_complex()
+    return _table[higher, lower]
+
+
+def common_dtype(operands: Iterable[Any], kind: str) -> dtype:
+    """The scalar type that a promoting operator of this ``kind`` casts its operands to.
+
+    ``kind`` is the operator's ``promote`` key: ``default``, ``int_to_float``, ``bool_to_long``;
+    the kinds that only change the result (``always_bool``, ``complex_to_float``) are ``default``
+    here.
+    """
+    common = combined(operands)
+    if kind == "int_to_float" and common.category in ("bool", "integral"):
+        return get_default_dtype()
+    if kind == "bool_to_long" and common is bool_:
+        return int64
+    return common

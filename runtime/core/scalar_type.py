@@ -1,0 +1,157 @@
+"""The scalar types, the default ones, and the limits of their numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tengen.generated.scalar_types import *  # noqa: F403
+from tengen.generated.scalar_types import __all__ as _names
+from tengen.generated.scalar_types import bool_, float32, int64
+
+from .scalar_type_base import dtype, named
+
+__all__ = [
+    *_names,
+    "complex_of",
+    "default_complex",
+    "dtype",
+    "finfo",
+    "from_array_dtype",
+    "get_default_dtype",
+    "iinfo",
+    "named",
+    "of_python_type",
+    "set_default_dtype",
+]
+
+
+class _Default:
+    """The default scalar type of the process (``set_default_dtype``)."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self) -> None:
+        self.dtype: dtype = float32
+
+
+default = _Default()
+
+
+def get_default_dtype() -> dtype:
+    """The type of tensors made of Python floats, and of the results of integer division."""
+    return default.dtype
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Make ``d`` the default floating-point type. TypeError unless ``d`` is one."""
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    default.dtype = d
+
+
+def complex_of(d: dtype) -> dtype:
+    """The complex type whose parts have the precision of ``d``, at least float32's."""
+    return d.to_complex()
+
+
+def default_complex() -> dtype:
+    """The type of tensors made of Python complex numbers."""
+    return default.dtype.to_complex()
+
+
+def of_python_type(cls: type) -> dtype:
+    """The type of a tensor made of Python numbers of class ``cls``."""
+    if issubclass(cls, bool):
+        return bool_
+    if issubclass(cls, int):
+        return int64
+    return default.dtype if issubclass(cls, float) else default_complex()
+
+
+_by_array_dtype: dict[np.dtype[Any], dtype] = {}
+
+
+def from_array_dtype(array_dtype: np.dtype[Any]) -> dtype:
+    """The scalar type of arrays of ``array_dtype``. KeyError when there is none."""
+    found = _by_array_dtype.get(array_dtype)
+    if found is None:
+        if not array_dtype.isnative:
+            raise KeyError(array_dtype)
+        found = dtype.registry[array_dtype.name]
+        if found.array_dtype != array_dtype:
+            raise KeyError(array_dtype)
+        _by_array_dtype[array_dtype] = found
+    return found
+
+
+def add_array_dtype(array_dtype: Any, scalar_type: dtype) -> None:
+    """Let a dtype of another array library be that of a scalar type's arrays."""
+    _by_array_dtype[array_dtype] = scalar_type
+
+
+class finfo:
+    """The limits of a floating-point type; of a complex type, those of its parts.
+
+    Attributes as in NumPy: ``bits, eps, max, min, tiny, smallest_normal, resolution``, and
+    ``dtype``, the type's name. TypeError for an integral type.
+    """
+
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+
+    def __init__(self, type: dtype | None = None) -> None:
+        type = get_default_dtype() if type is None else type
+        if not (type.is_floating_point or type.is_complex):
+            raise TypeError(
+                "tengen.finfo() requires a floating point input type. "
+                f"Use tengen.iinfo to handle '{type.name}'"
+            )
+        real = type.to_real()
+        info: Any = np.finfo(real.array_dtype) if real.array_dtype.kind == "f" else _ml_finfo(real)
+        self.bits = int(info.bits)
+        self.eps = float(info.eps)
+        self.max = float(info.max)
+        self.min = float(info.min)
+        self.tiny = self.smallest_normal = float(info.smallest_normal)
+        self.resolution = float(10 ** -int(-np.log10(self.eps)))
+        self.dtype = real.name
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+        )
+
+
+def _ml_finfo(type: dtype) -> Any:
+    import ml_dtypes
+
+    return ml_dtypes.finfo(type.array_dtype)  # type: ignore[no-untyped-call]
+
+
+class iinfo:
+    """The limits of an integral type: ``bits, max, min``, and ``dtype``, the type's name.
+
+    TypeError for any other type, and for bool.
+    """
+
+    __slots__ = ("bits", "dtype", "max", "min")
+
+    def __init__(self, type: dtype) -> None:
+        if type.category != "integral":
+            if type is bool_:
+                raise TypeError("tengen.bool is not supported by tengen.iinfo")
+            raise TypeError(
+                f"tengen.iinfo() requires an integer input type. Use tengen.finfo to handle '{type.name}'"
+            )
+        info = np.iinfo(type.array_dtype)
+        self.bits = int(info.bits)
+        self.max = int(info.max)
+        self.min = int(info.min)
+        self.dtype = type.name
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

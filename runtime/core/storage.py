@@ -1,0 +1,137 @@
+"""The memory that views share, and its version counter."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .device import device
+
+if TYPE_CHECKING:
+    from .tensor_base import TensorBase
+
+
+class Storage:
+    """What a tensor, its views and its detached handles have in common.
+
+    Made only once something needs it (a view, an in-place operator): a tensor without one has
+    version 0. ``version`` counts the writes. ``views`` has a weak reference to each live view,
+    so that a write through one of them can give the others their new history.
+    """
+
+    __slots__ = ("__weakref__", "untyped", "version", "views")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.views: list[weakref.ref[TensorBase]] | None = None
+        self.untyped: UntypedStorage | None = None  # the user's handle, made when asked for
+
+
+def storage_of(tensor: TensorBase) -> Storage:
+    """The tensor's Storage, made if there is none yet.
+
+    The Node that computed the tensor is told, when it saved the tensor as its result: it must be
+    able to see later whether somebody wrote into it.
+    """
+    storage = tensor._storage
+    if storage is None:
+        storage = tensor._storage = Storage()
+        if tensor._edge is not None:
+            node, number = tensor._edge[0], tensor._edge[1]
+            stored = getattr(node, "result_stored", None)
+            if stored is not None:
+                stored(number, storage)
+    return storage
+
+
+def begin_write(tensor: TensorBase) -> None:
+    """Count a write before it is done.
+
+    Were it interrupted, a Node that saved the old values would say that they are gone.
+    """
+    storage_of(tensor).version += 1
+
+
+class UntypedStorage:
+    """The bytes that a tensor's elements are kept in, as the user sees them.
+
+    ``t.untyped_storage()`` of a tensor and of its views is the same object.
+    """
+
+    __slots__ = ("__weakref__", "_backend", "_owner", "_root")
+
+    def __init__(self, root: Any, backend: Any, owner: Storage | None = None) -> None:
+        self._root = root.view(np.uint8)  # the backend's 1-d array over the whole memory
+        self._backend = backend
+        # weak: the Storage holds this handle
+        self._owner: weakref.ref[Storage] | None = None if owner is None else weakref.ref(owner)
+
+    def shared(self) -> Storage:
+        """The Storage of the tensors over this memory, made if none of them is left."""
+        owner = None if self._owner is None else self._owner()
+        if owner is None:
+            owner = Storage()
+            owner.untyped = self
+            self._owner = weakref.ref(owner)
+        return owner
+
+    @property
+    def device(self) -> device:
+        """Where the memory is."""
+        found: device = self._backend.device
+        return found
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        address: int = self._backend.lib.data_ptr(self._root)
+        return address
+
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        count: int = self._backend.lib.nbytes(self._root)
+        return count
+
+    size = nbytes
+    __len__ = nbytes
+
+    def element_size(self) -> int:
+        """Always 1: what is stored are bytes."""
+        return 1
+
+    def memory(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The bytes as a NumPy array that shares the memory."""
+        found: np.ndarray[Any, Any] = self._backend.lib.to_numpy(self._root)
+        return found
+
+    def typed(self, array_dtype: Any) -> Any:
+        """The backend's 1-d array over the memory, as whole elements of a dtype."""
+        step = array_dtype.itemsize
+        return self._root[: self.nbytes() // step * step].view(array_dtype)
+
+    def tolist(self) -> list[int]:
+        """The bytes, as ints."""
+        values: list[int] = self.memory().tolist()
+        return values
+
+    def __getitem__(self, index: int) -> int:
+        return int(self.memory()[index])
+
+    def __repr__(self) -> str:
+        return f"tengen.UntypedStorage(device={self.device}) of size {self.nbytes()}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from ..serialization import reduce_storage
+
+        return reduce_storage(self)
+
+
+def untyped_storage_of(tensor: TensorBase) -> UntypedStorage:
+    """The user's handle on a tensor's memory."""
+    storage, backend = storage_of(tensor), tensor._type.backend
+    root = backend.lib.root(tensor._array)
+    found = storage.untyped
+    if found is None or found.data_ptr() != backend.lib.data_ptr(root):  # resized since
+        found = storage.untyped = UntypedStorage(root, backend, storage)
+    return found

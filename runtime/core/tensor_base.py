@@ -1,0 +1,46 @@
+"""What a Tensor is made of: the slots, and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from .storage import Storage
+
+
+class TensorBase:
+    """The handle that a user holds.
+
+    Whoever allocates one with ``new(cls)`` sets all the slots: a slot that was never set is an
+    AttributeError later, and a test for it would cost every operator.
+    """
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_array",
+        "_base",
+        "_edge",
+        "_meta",
+        "_requires_grad",
+        "_storage",
+        "_type",
+    )
+
+    #: Whether a layer has its elements, and ``_array`` only describes them.
+    wraps: ClassVar[bool] = False
+
+    #: The backend's array: np.ndarray for CPU, MetaArray for Meta. Never a NumPy scalar.
+    _array: Any
+    #: The Type: one for each (backend, scalar type, recording or not).
+    _type: Any
+    #: Whether gradients flow to this tensor: a leaf that asked for them, or a result that has an edge.
+    _requires_grad: bool
+    #: (Node, output number) of a result that was recorded; None for a leaf.
+    _edge: Any
+    #: Version counter and views, shared with views and detached handles; None until needed.
+    _storage: Storage | None
+    #: None, or the tensor this is a view of: always the root of a chain of views.
+    _base: TensorBase | None
+    #: None, or the AutogradMeta: grad, hooks, name, what made this view ...
+    _meta: Any

@@ -1,0 +1,145 @@
+"""The matrix of Types: one singleton for each backend, scalar type and recording or not.
+
+Filled lazily: a backend's library and its generated classes are imported when the first
+tensor of that backend is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tengen.generated.backends import BACKENDS
+
+from ..autograd.grad_mode import grad_mode
+from ..autograd.inference_mode import use as inference
+from ..core.device import DEVICES, device
+from ..core.scalar_type import dtype
+
+if TYPE_CHECKING:
+    from .type import Type
+
+
+class Backend:
+    """One backend: its name, its device and the library of array functions behind it.
+
+    ``lib`` is a module, or an object, with the functions that :mod:`tengen.dispatch.backend` describes.
+    """
+
+    __slots__ = ("device", "has_data", "lib", "name")
+
+    def __init__(self, name: str, device_type: str, library: str, has_data: bool) -> None:
+        self.name = name
+        #: False where tensors have shapes only, so that no value can be looked at.
+        self.has_data = has_data
+        self.device = device(device_type)
+        module, _, name = library.partition(":")
+        #: The module or object with the functions.
+        self.lib: Any = import_module(module)
+        if name:
+            self.lib = getattr(self.lib, name)
+
+    def __repr__(self) -> str:
+        return f"<tengen backend {self.name}>"
+
+
+_backends: dict[str, Backend] = {}
+_matrix: dict[tuple[str, dtype, bool], Type] = {}
+#: What gives the classes that each Type gets before its own, the newest last.
+_extensions: list[Callable[[Type], type | None]] = []
+
+
+def backend(name: str) -> Backend:
+    """The backend called ``name``, as in backends.yaml ("CPU").
+
+    Raises RuntimeError for a name that no declaration has.
+    """
+    found = _backends.get(name)
+    if found is None:
+        row = BACKENDS.get(name)
+        if row is None:
+            raise RuntimeError(f"no backend {name!r}; there are {', '.join(sorted(BACKENDS))}")
+        found = _backends[name] = Backend(name, row["device"], row["library"], row["data"])
+    return found
+
+
+def backend_of_device(where: device) -> Backend:
+    """The backend whose tensors live on ``where``; RuntimeError when there is none."""
+    name = DEVICES.get(where.type)
+    if name is None:
+        known = ", ".join(sorted(DEVICES))
+        raise RuntimeError(f"no backend serves device type {where.type!r}; there are {known}")
+    return backend(name)
+
+
+def get_type(backend_name: str, scalar_type: dtype, recording: bool = True) -> Type:
+    """The Type of a backend and a scalar type; ``recording`` ones build the graph.
+
+    Raises NotImplementedError when the backend does not have that scalar type.
+    """
+    found = _matrix.get((backend_name, scalar_type, recording))
+    if found is None:
+        found = _make(backend_name, scalar_type, recording)
+    return found
+
+
+def type_of(scalar_type: dtype, where: device, recording: bool | None = None) -> Type:
+    """The Type of tensors of ``scalar_type`` on ``where``: one that records, save in inference mode."""
+    if recording is None:
+        recording = not grad_mode.inference
+    return get_type(backend_of_device(where).name, scalar_type, recording)
+
+
+def _make(backend_name: str, scalar_type: dtype, recording: bool) -> Type:
+    owner = backend(backend_name)
+    row = BACKENDS[backend_name]
+    if scalar_type.type_name not in row["scalar_types"]:
+        raise NotImplementedError(f"backend {backend_name} has no tensors of {scalar_type}")
+    module = import_module(row["variable_types"] if recording else row["types"])
+    name = f"{'Variable' if recording else ''}{backend_name}{scalar_type.type_name}Type"
+    made: Type = getattr(module, name)(owner, scalar_type, recording)
+    done = 0
+    while True:
+        for extension in _extensions[done:]:  # this may import: not below the lock
+            _extend(made, extension(made))
+            done += 1
+        with inference.lock:  # two threads may come here at once; setdefault keeps the singleton single
+            if done == len(_extensions):
+                made.unsettled = not recording or bool(inference.threads)
+                return _matrix.setdefault((backend_name, scalar_type, recording), made)
+
+
+def extend_types(extension: Callable[[Type], type | None]) -> None:
+    """Give every Type, those made later too, the methods of a class before its own.
+
+    ``extension`` says of which: a class without slots, or None.
+    """
+    seen: dict[int, type | None] = {}
+    while True:
+        for kind in list(_matrix.values()):
+            if id(kind) not in seen:  # this may import: not below the lock
+                seen[id(kind)] = extension(kind)
+        with inference.lock:
+            if len(seen) == len(_matrix):
+                for kind in _matrix.values():
+                    _extend(kind, seen[id(kind)])
+                _extensions.append(extension)
+                return
+
+
+def _extend(kind: Type, mixin: type | None) -> None:
+    """Make a Type, which all its tensors keep, one of a class that derives from the mixin and its own."""
+    former = type(kind)
+    if mixin is not None:
+        body = {"__slots__": (), "__doc__": former.__doc__, "__module__": former.__module__}
+        kind.__class__ = type(former.__name__, (mixin, former), body)
+
+
+def _unsettle(inside: bool) -> None:
+    """While a thread is in inference mode, Types that record look at the mode before they make a result."""
+    for kind in _matrix.values():
+        kind.unsettled = not kind.recording or inside
+
+
+inference.tell = _unsettle

@@ -1,0 +1,619 @@
+"""Operator: one overload as the second path sees it.
+
+The generated bindings take the first path, straight to the Type, when their arguments are
+tensors of one Type. Everything else comes here: Python scalars that promote, tensors of
+different types, keyword forms, several overloads, out variants, active interceptors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from tengen.generated.operators import BY_METHOD, OPERATORS, OVERLOADS
+
+from ..autograd.grad_mode import grad_mode
+from ..autograd.inference_mode import check_saved, mixes
+from ..autograd.inference_mode import use as inference
+from ..core.device import as_device, default_device
+from ..core.error_notes import note_operator
+from ..core.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch_bound, state
+from ..core.interception import Interceptor, active, layers, tell_handed
+from ..core.library_tables import add_row, remove_row
+from ..core.promotion import common_dtype
+from ..core.scalar_type import default_complex, dtype, get_default_dtype, int64
+from ..native.creation import as_number
+from ..tensors.tensor import Tensor
+from .arguments import UNDECIDED, Parameter, Rejected, bind_arguments, bind_positional, describe_call, shown
+from .binding_support import MISSING
+from .legacy_type_dispatch import type_of
+from .type import Type
+
+NUMBERS = frozenset({bool, int, float, complex})
+_FACTORY_OPTIONS = 4  # dtype, layout, device, pin_memory
+
+
+class Operator:
+    """A declared operator. Calling it promotes, chooses the Type and runs its method."""
+
+    __slots__ = (
+        "base",
+        "decomposes",
+        "factory",
+        "function",
+        "kind",
+        "method",
+        "name",
+        "names",
+        "numbers",
+        "numbers_become",
+        "options",
+        "out",
+        "parameters",
+        "promote",
+        "promoted",
+        "refuse",
+        "same_dtype",
+        "scalars",
+        "schema",
+        "tensors",
+        "zero_dim",
+    )
+
+    #: Whether what it is made of stays as it is; what a program defines may be given another kernel or rule.
+    fixed = True
+
+    def __init__(self, name: str, row: tuple[Any, ...]) -> None:
+        self.name = name
+        self.function = name.partition(".")[0]
+        (
+            self.schema,
+            self.method,
+            parameters,
+            self.promote,
+            self.promoted,
+            self.same_dtype,
+            #: Those of ``same_dtype`` that may be of another dtype where they are 0-d.
+            self.zero_dim,
+            #: What an integral dtype makes of numbers: None where they wrap; "given" where the kernel
+            #: gets them as they are; "fitting" where it is an error if they are out of its range.
+            self.numbers_become,
+            self.tensors,
+            self.factory,
+            self.options,
+            self.out,
+            self.numbers,
+            self.refuse,
+            #: "functional", "view", "inplace", "out", or "composite": made of others, without a derivative;
+            #: "mutating" where a program has defined it, and it writes to some of its arguments.
+            self.kind,
+            #: Of an in-place or out variant: the full name of the functional operator.
+            self.base,
+            #: Whether running it is calling other operators.
+            self.decomposes,
+        ) = row
+        self.parameters: tuple[Parameter, ...] = tuple(Parameter(p, self.numbers) for p in parameters)
+        #: The numbers that have no say in the dtype.
+        numbers = [i for i, p in enumerate(self.parameters) if p.type in ("Scalar", "Scalar?")]
+        self.scalars = [i for i in numbers if i not in self.promoted and self.kind in ("functional", "view")]
+        #: The words that may be keywords of a call; users know self as "input".
+        self.names = frozenset(shown(p) for p in self.parameters)
+
+    def __repr__(self) -> str:
+        return f"<tengen operator {self.schema}>"
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """The positions of the arguments that it writes to."""
+        if self.kind == "out":
+            return (len(self.parameters) - 1,)
+        return _written_by_schema(self.schema, tuple([p.name for p in self.parameters]))
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run on arguments that are complete and in the schema's order."""
+        try:
+            if active:
+                return self._intercepted(layers(), arguments)
+            return self.proceed(*arguments)
+        except Exception as error:
+            note_operator(error, self.name)
+            raise
+
+    def _intercepted(self, layers: tuple[Interceptor, ...], arguments: tuple[Any, ...]) -> Any:
+        """Run below the interceptors ``layers``, the newest, which is the last, first."""
+        if not layers:  # a snapshot: another thread may take its own out of the list meanwhile
+            return self.proceed(*arguments)
+        return layers[-1](self, arguments, lambda *given: self._intercepted(layers[:-1], given))
+
+    def proceed(self, *arguments: Any) -> Any:
+        """The rest of the path below the interceptors."""
+        if self.factory is not None:
+            return self._make(arguments)
+        if self.refuse is not None:
+            self._check_refused(arguments)
+        tensors = self._tensors(arguments)
+        if self.same_dtype:
+            self._check_same_dtype(arguments)
+        if self.promote:
+            arguments, kind = self._promote(arguments, tensors)
+        else:
+            kind = self._common_type(tensors)
+        if self.scalars and kind.scalar_type.category != "complex":
+            arguments = self._real_numbers(arguments, kind)
+        result = getattr(kind, self.method)(*arguments)
+        if inference.ever and grad_mode.enabled and mixes(arguments):
+            check_saved(result)
+        return result
+
+    def _real_numbers(self, arguments: tuple[Any, ...], kind: Type) -> tuple[Any, ...]:
+        """The arguments without complex numbers, which of what is not complex only bool can hold."""
+        truth = kind.scalar_type.category == "bool"
+        for i in self.scalars:
+            value = arguments[i]
+            if value.__class__ is complex:
+                if value.imag and not truth:
+                    what = f"type {kind.scalar_type} without overflow"
+                    raise RuntimeError(f"{self.function}: value cannot be converted to {what}")
+                real = value != 0 if truth else value.real
+                arguments = (*arguments[:i], real, *arguments[i + 1 :])
+        return arguments
+
+    # -- creation ----------------------------------------------------------------------
+
+    def _make(self, arguments: tuple[Any, ...]) -> Any:
+        """Run a factory: its Type comes from dtype and device, or from the values given."""
+        at = self.options
+        chosen, _, where, _ = arguments[at : at + _FACTORY_OPTIONS]
+        if chosen is None:
+            chosen = self._inferred(arguments)
+        kind = type_of(chosen, as_device(where))
+        rest = arguments[:at] + arguments[at + _FACTORY_OPTIONS :]
+        return getattr(kind, self.method)(*rest)
+
+    def _inferred(self, arguments: tuple[Any, ...]) -> dtype:
+        if self.factory == "default":
+            given = arguments[: self.options]
+            return default_complex() if any(v.__class__ is complex for v in given) else get_default_dtype()
+        if self.factory == "int64":
+            return int64
+        least, places = self.factory
+        values = [arguments[i] for i in places if arguments[i] is not None]
+        if any(isinstance(v, complex) for v in values):
+            return default_complex()
+        if any(isinstance(v, float) for v in values):
+            return get_default_dtype()
+        bools = values and all([isinstance(v, bool) for v in values])
+        return dtype.registry[least] if bools else int64
+
+    # -- types -------------------------------------------------------------------------
+
+    def _tensors(self, arguments: tuple[Any, ...]) -> list[Tensor]:
+        found: list[Tensor] = []
+        for i in self.tensors:
+            value = arguments[i]
+            if value.__class__ in NUMBERS:
+                continue
+            if value.__class__ in (list, tuple):
+                found.extend(t for t in value if t is not None)
+            elif value is not None:
+                found.append(value)
+        return found
+
+    def _common_type(self, tensors: Sequence[Tensor]) -> Type:
+        """The Type of the first tensor; the others must live on its device."""
+        if not tensors:
+            return type_of(get_default_dtype(), default_device)
+        kind: Type = tensors[0]._type
+        for t in tensors[1:]:
+            other = t._type
+            if other is kind:
+                continue
+            if other.backend is not kind.backend:
+                raise self._devices_differ(tensors)
+            if other.recording and not kind.recording:
+                kind = kind.recorded(True)
+        return kind
+
+    def _devices_differ(self, tensors: Sequence[Tensor]) -> RuntimeError:
+        found = ", ".join(dict.fromkeys(str(t._type.backend.device) for t in tensors))
+        return RuntimeError(
+            f"{self.function}: Expected all tensors to be on the same device, "
+            f"but found at least two devices: {found}"
+        )
+
+    def _check_same_dtype(self, arguments: tuple[Any, ...]) -> None:
+        first: Tensor | None = None
+        name = ""
+        for i in self.same_dtype:
+            value = arguments[i]
+            for t in value if value.__class__ in (list, tuple) else (value,):
+                if t is None or (i in self.zero_dim and not t._array.ndim):
+                    continue
+                if first is None:
+                    first, name = t, self.parameters[i].name
+                elif t._type.scalar_type is not first._type.scalar_type:
+                    raise RuntimeError(
+                        f"{self.function}: expected {name} and {self.parameters[i].name} to have the same "
+                        f"dtype, but got: {first._type.scalar_type} != {t._type.scalar_type}"
+                    )
+
+    def _promote(self, arguments: tuple[Any, ...], tensors: list[Tensor]) -> tuple[tuple[Any, ...], Type]:
+        """The arguments cast to their common Type, and that Type."""
+        taking_part: list[Any] = []
+        for i in self.promoted:
+            value = arguments[i]
+            if value.__class__ in (list, tuple):
+                taking_part.extend(value)
+            elif value is not None:
+                taking_part.append(value)
+        common = common_dtype(taking_part, self.promote)
+        kind = self._common_type_ignoring_scalars(tensors).of(common)
+        cast = list(arguments)
+        for i in self.promoted:
+            value = cast[i]
+            if value.__class__ in (list, tuple):
+                cast[i] = [cast_alias(t, kind) for t in value]
+            elif isinstance(value, Tensor):
+                cast[i] = cast_alias(value, kind)
+            elif value is not None:
+                number = self._number(value, common)
+                is_tensor = self.parameters[i].type == "Tensor"
+                cast[i] = kind.wrap(kind.backend.lib.full((), number, kind.dtype)) if is_tensor else number
+        return tuple(cast), kind
+
+    def _number(self, value: Any, common: dtype) -> Any:
+        """A Python number as an operand of the type ``common``."""
+        if self.numbers_become is None or common.category != "integral":
+            return wrapped_number(common, value)
+        return value if self.numbers_become == "given" else as_number(value, common.array_dtype)
+
+    def _check_refused(self, operands: Sequence[Any]) -> None:
+        """RuntimeError for an operand of a category that the operator refuses."""
+        for value in operands:
+            if isinstance(value, Tensor):
+                category = value._type.scalar_type.category
+            elif value.__class__ in NUMBERS:
+                category = dtype.of_python(value.__class__).category
+            else:
+                continue
+            if category in self.refuse:
+                raise RuntimeError(f"{self.function}: {self.refuse[category]}")
+
+    def _common_type_ignoring_scalars(self, tensors: list[Tensor]) -> Type:
+        """As _common_type, but a 0-d CPU-like tensor may join tensors of another device."""
+        sized = [t for t in tensors if t._array.ndim] or tensors
+        return self._common_type(sized)
+
+
+@cache
+def _written_by_schema(schema: str, names: tuple[str, ...]) -> tuple[int, ...]:
+    arguments = schema.partition(" -> ")[0]
+    return tuple([names.index(name) for name in re.findall(r"\(\w+!\)\S* (\w+)", arguments) if name in names])
+
+
+def cast_alias(tensor: Tensor, kind: Type) -> Tensor:
+    """``tensor`` in the Type ``kind``, with the same gradient edge.
+
+    Not an operator: the history sees the tensor itself, and the gradient is cast back to its
+    dtype where it arrives.
+    """
+    kind = kind.recorded(tensor._type.recording)  # an inference tensor stays one
+    if tensor._type is kind:
+        return tensor
+    from ..autograd.edge import gradient_edge
+
+    source = tensor._type.backend
+    array = tensor._array
+    if source is not kind.backend:
+        array = kind.backend.lib.from_numpy(source.lib.to_numpy(array))
+    out = kind.wrap(kind.backend.lib.cast(array, kind.dtype))
+    if tensor._requires_grad and kind.recording:
+        out._edge = gradient_edge(tensor)
+        out._requires_grad = True
+    if active:
+        tell_handed(tensor, out, copied=True)
+        _share_tangents(tensor, out)
+    return out
+
+
+def _share_tangents(tensor: Tensor, out: Tensor) -> None:
+    """Give a cast tensor the tangents of the tensor, cast."""
+    from ..autograd.forward.forward_grad import share_tangents
+    from ..autograd.linear import Cast
+
+    if tensor._type.backend is out._type.backend:
+        share_tangents(tensor, out, Cast(tensor._type, out._type))
+
+
+def wrapped_number(common: dtype, value: Any) -> Any:
+    """A Python number as an operand of the type ``common``; integers wrap as C's do."""
+    match common.category:
+        case "integral":
+            bits = 8 * common.itemsize
+            low = -(1 << (bits - 1)) if common.is_signed else 0
+            return (int(value) - low) % (1 << bits) + low
+        case "complex":
+            return complex(value)
+        case "bool":
+            return bool(value)
+    return float(value)
+
+
+# -- the table -------------------------------------------------------------------------
+
+_made: dict[str, Operator] = {}
+
+
+def operator(name: str) -> Operator:
+    """The operator with this full name (``"add.Tensor"``); KeyError when there is none."""
+    found = _made.get(name)
+    if found is None:
+        found = _made[name] = Operator(name, OPERATORS[name])
+    return found
+
+
+def add_operator(made: Operator, row: tuple[Any, ...]) -> None:
+    """Make an operator known that a program has defined, behind the other overloads of its function."""
+    names = [*(n for n in OVERLOADS.get(made.function, ()) if n != made.name), made.name]
+    add_row("operators", "OPERATORS", made.name, row)
+    add_row("operators", "OVERLOADS", made.function, tuple(names))
+    _made[made.name] = made
+    _forget_overloads(made.function)
+
+
+def remove_operator(name: str) -> None:
+    """Forget an operator that ``add_operator`` has added."""
+    made = _made.pop(name)
+    names = tuple([n for n in OVERLOADS[made.function] if n != name])
+    remove_row("operators", "OPERATORS", name)
+    if names:
+        add_row("operators", "OVERLOADS", made.function, names)
+    else:
+        remove_row("operators", "OVERLOADS", made.function)
+    _forget_overloads(made.function)
+
+
+def _forget_overloads(function: str) -> None:
+    for out in (False, True):
+        _overloads.pop((function, out), None)
+
+
+def by_method(method: str) -> Operator | None:
+    """The operator behind a generated method of a Type (``"add_Tensor"``)."""
+    name = BY_METHOD.get(method)
+    return operator(name) if name is not None else None
+
+
+def one_type(tensors: Any) -> Type | None:
+    """The Type that all the tensors of a list or tuple have; None when there is no such."""
+    if tensors.__class__ is not list and tensors.__class__ is not tuple:
+        return None
+    kind: Type | None = None
+    for t in tensors:
+        if t.__class__ is not Tensor or (t._type is not kind and kind is not None):
+            return None
+        kind = t._type
+    return kind
+
+
+# -- calls from the bindings -------------------------------------------------------------
+
+
+def call(
+    function: str,
+    arguments: tuple[Any, ...],
+    keywords: dict[str, Any],
+    public: Any = None,
+    seen: tuple[Any, ...] | None = None,
+    seen_keywords: dict[str, Any] | None = None,
+) -> Any:
+    """Call the first overload of ``function`` that takes these arguments.
+
+    ``public`` is what the user called, a function or the name of a method, where arguments and modes may
+    take the call over; ``seen`` its arguments, if the method's own differ. Raises TypeError, naming what
+    came and what was expected, when no overload takes them.
+    """
+    if keywords:
+        arguments, keywords = _without_missing(function, arguments, keywords)
+    found = _unless_taken_over(function, arguments, keywords)
+    if found is None:
+        result, found = _taken_over(
+            function, arguments, keywords, public, arguments if seen is None else seen, seen_keywords
+        )
+        if result is not UNHANDLED:
+            return result
+        if found is None:
+            raise _no_overload(function, arguments, keywords)
+    chosen, bound = found
+    return chosen(*bound)
+
+
+def call_operator(function: str, arguments: tuple[Any, ...], public: Any = None) -> Any:
+    """As ``call``, for Python's operators: NotImplemented for operands that are not ours."""
+    found = _unless_taken_over(function, arguments, {})
+    if found is None:
+        try:
+            result, found = _taken_over(function, arguments, {}, public, arguments, None)
+        except TypeError:
+            if len(arguments) == 1:
+                raise
+            return NotImplemented
+        if result is not UNHANDLED:
+            return result
+        if found is None:
+            return NotImplemented
+    chosen, bound = found
+    return chosen(*bound)
+
+
+def make(
+    function: str,
+    arguments: tuple[Any, ...],
+    keywords: dict[str, Any],
+    public: Any,
+    requires_grad: Any,
+) -> Any:
+    """As ``call``, for functions that make tensors: with ``requires_grad`` a leaf."""
+    if requires_grad is False or requires_grad is None:
+        return call(function, arguments, keywords, public)
+    if requires_grad is not True:
+        name = type(requires_grad).__name__
+        raise TypeError(f"{function}(): argument 'requires_grad' must be bool, not {name}")
+    arguments, keywords = _without_missing(function, arguments, keywords)
+    result = dispatch_bound(public, arguments, {**keywords, "requires_grad": requires_grad})
+    if result is UNHANDLED:
+        result = call(function, arguments, keywords)
+        result.requires_grad = True
+    return result
+
+
+def _without_missing(
+    function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The call without what a binding says is missing, which keywords give by another word.
+
+    What comes after that becomes keywords, by the names that the overloads then have in common.
+    """
+    count = next((i for i, value in enumerate(arguments) if value is MISSING), None)
+    if count is None:
+        return arguments, keywords
+    parameters = operator(OVERLOADS[function][0]).parameters
+    later = zip(parameters[count:], arguments[count:], strict=False)
+    named = {shown(p): v for p, v in later if v is not MISSING and (p.required or v is not p.default)}
+    return arguments[:count], {**named, **keywords}
+
+
+def _unless_taken_over(
+    function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[Operator, list[Any]] | None:
+    """As ``_overload``; None also where a mode or an argument may take the call over.
+
+    Arguments that do are met where arguments are converted: looking for them before would cost every call.
+    """
+    if active and state.modes:
+        return None
+    try:
+        return _overload(function, arguments, keywords)
+    except Overridden:
+        return None
+
+
+def _taken_over(
+    function: str,
+    arguments: tuple[Any, ...],
+    keywords: dict[str, Any],
+    public: Any,
+    seen: tuple[Any, ...],
+    seen_keywords: dict[str, Any] | None,
+) -> tuple[Any, tuple[Operator, list[Any]] | None]:
+    """The result of whoever takes the call over; else UNHANDLED, and the overload to call."""
+    if public is not None:
+        result = dispatch_bound(public, seen, keywords if seen_keywords is None else seen_keywords)
+        if result is not UNHANDLED:
+            return result, None
+    with at_level(NO_ARGUMENTS):
+        return UNHANDLED, _overload(function, arguments, keywords)
+
+
+_overloads: dict[tuple[str, bool], list[Operator]] = {}
+
+
+def _candidates(function: str, keywords: dict[str, Any]) -> list[Operator]:
+    """The overloads that can be meant: those with ``out`` only when one is given."""
+    out = keywords.get("out") is not None
+    found = _overloads.get((function, out))
+    if found is None:
+        found = [o for o in map(operator, OVERLOADS[function]) if o.out is out]
+        _overloads[function, out] = found
+    return found
+
+
+def _overload(
+    function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[Operator, list[Any]] | None:
+    """The first overload that takes the arguments, and these converted."""
+    candidates = _candidates(function, keywords)
+    if keywords:
+        keywords = _without_no_out(function, keywords)
+    if not keywords:
+        for chosen in candidates:
+            bound = bind_positional(chosen.parameters, arguments)
+            if bound is UNDECIDED:
+                break
+            if bound is not None:
+                return chosen, bound
+    worded = [(o, plain_keywords(keywords, o.names)) for o in candidates]
+    fitting = [(o, named) for o, named in worded if o.names.issuperset(named)]
+    for chosen, named in fitting:
+        try:
+            return chosen, bind_arguments(chosen.parameters, arguments, named)
+        except Rejected:
+            continue
+    for chosen, named in fitting:  # a number stands for a tensor only where no overload takes it as it is
+        if chosen.numbers:
+            try:
+                bound = bind_arguments(chosen.parameters, arguments, named, numbers=True)
+            except Rejected:
+                continue
+            if chosen.numbers == "alone" or any([isinstance(bound[i], Tensor) for i in chosen.tensors]):
+                return chosen, bound
+    return None
+
+
+def _as_such(parameters: Sequence[Parameter], arguments: tuple[Any, ...]) -> bool:
+    """Whether the arguments given by position are tensors and numbers just where the schema says so."""
+    for parameter, value in zip(parameters, arguments, strict=False):
+        if value.__class__ in NUMBERS:
+            if parameter.type == "Tensor":
+                return False
+        elif parameter.type == "Scalar" and isinstance(value, Tensor):
+            return False
+    return True
+
+
+#: NumPy's words for some arguments, which are understood too.
+NUMPY_WORDS = {
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "a": "input",
+    "x": "input",
+    "x1": "input",
+    "x2": "other",
+}
+
+
+def plain_keywords(keywords: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    """The keywords in PyTorch's words; ``names`` mean what they say.
+
+    A word for what is given already stays as it is, and is then no keyword of the operator.
+    """
+    if not NUMPY_WORDS.keys().isdisjoint(keywords):
+        plain: dict[str, Any] = {}
+        for k, v in keywords.items():
+            name = k if k in names else NUMPY_WORDS.get(k, k)
+            plain[k if name != k and (name in keywords or name in plain) else name] = v
+        keywords = plain
+    return keywords
+
+
+def _without_no_out(function: str, keywords: dict[str, Any]) -> dict[str, Any]:
+    """The keywords less an ``out`` that is None, of a function that takes one."""
+    if keywords.get("out", MISSING) is None and any([operator(n).out for n in OVERLOADS[function]]):
+        return {k: v for k, v in keywords.items() if k != "out"}
+    return keywords
+
+
+def _no_overload(function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> TypeError:
+    """The error of a call that no overload takes, with the reason of each."""
+    rejected: list[tuple[Operator, Rejected]] = []
+    keywords = _without_no_out(function, keywords)
+    for chosen in _candidates(function, keywords):
+        try:
+            bind_arguments(chosen.parameters, arguments, plain_keywords(keywords, chosen.names))
+        except Rejected as reason:
+            rejected.append((chosen, reason))
+    error = describe_call(function, arguments, keywords, rejected)
+    note_operator(error, function)
+    return error

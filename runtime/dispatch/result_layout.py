@@ -1,0 +1,74 @@
+"""The layouts of results, where they are not as kernels make them: the words of ``layout`` in declarations.
+
+Each function gives the array itself where its strides are right (those of dimensions of size 1 do not
+matter), else a copy, so that what a view of a result may be is as in PyTorch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..native.layout import (
+    channels_last_strides,
+    contiguous_strides,
+    may_overlap,
+    operand_strides,
+    preserved_strides,
+    stands_channels_last,
+)
+
+Shape = tuple[int, ...]
+
+
+def contiguous(lib: Any, array: Any) -> Any:
+    """In row-major order."""
+    return lib.contiguous(array)
+
+
+def column_major(lib: Any, array: Any) -> Any:
+    """Matrices column by column, as LAPACK has them; what is before them in row-major order."""
+    shape = array.shape
+    strides = contiguous_strides((*shape[:-2], shape[-1], shape[-2]))
+    return _laid_out(lib, array, (*strides[:-2], strides[-1], strides[-2]))
+
+
+def like(lib: Any, array: Any, *operands: Any) -> Any:
+    """Dense, its dimensions in the order of the operands': the first one that has an order decides."""
+    shape = array.shape
+    if len(shape) < 2:
+        return array
+    given = [(a.shape, lib.strides(a)) for a in operands if a is not None]
+    if any([len(s) > len(shape) for s, _ in given]):
+        return array
+    return _laid_out(lib, array, operand_strides(shape, given))
+
+
+def strided_as(lib: Any, array: Any, operand: Any) -> Any:
+    """With the very strides of the operand, also where these leave gaps; dense where its elements overlap."""
+    shape, strides = array.shape, lib.strides(operand)
+    if may_overlap(shape, strides):
+        strides = preserved_strides(shape, strides)
+    return _laid_out(lib, array, strides)
+
+
+def channels_last(lib: Any, array: Any, *operands: Any) -> Any:
+    """The second dimension innermost where that is so of an operand, images or volumes; else row-major."""
+    shape = array.shape
+    for a in operands:
+        if len(shape) == a.ndim and stands_channels_last(a.shape, lib.strides(a)):
+            return _laid_out(lib, array, channels_last_strides(shape))
+    return lib.contiguous(array)
+
+
+def _laid_out(lib: Any, array: Any, strides: Shape) -> Any:
+    shape = array.shape
+    if 0 in shape:
+        return array
+    for n, wanted, found in zip(shape, strides, lib.strides(array), strict=True):
+        if n != 1 and wanted != found:
+            break
+    else:
+        return array
+    fresh = lib.empty_strided(shape, strides, array.dtype)
+    lib.copyto(fresh, array)
+    return fresh

@@ -1,0 +1,180 @@
+"""Type: what a tensor is, and where its operators are.
+
+There is one singleton for each backend, scalar type, and recording or not. The generated
+classes derive from this one; ``x.log10()`` ends in ``x._type.log10(x)``.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import copysign
+from typing import Any, ClassVar
+
+from ..core.errors import unsupported
+from ..core.scalar_type import bool_, dtype, from_array_dtype, int64
+from ..tensors.tensor import Tensor
+from .legacy_type_dispatch import Backend, get_type
+
+_new = object.__new__
+_WEAK: dict[str, frozenset[type]] = {
+    "bool": frozenset({bool}),
+    "integral": frozenset({bool, int}),
+    "floating": frozenset({bool, int, float}),
+    "reduced": frozenset({bool, int, float}),
+    "complex": frozenset({bool, int, float, complex}),
+}
+#: Of which classes such a type keeps numbers: exact ones, so that equal numbers are one array.
+_KEPT: dict[str, frozenset[type]] = {
+    "integral": frozenset({int}),
+    "floating": frozenset({int, float}),
+    "complex": frozenset({int, float}),
+}
+
+
+def _weak(scalar_type: dtype) -> frozenset[type]:
+    """The classes of Python numbers that stay in a type; a narrow integer must wrap an int first."""
+    narrow = scalar_type.category == "integral" and scalar_type.itemsize < 8
+    return _WEAK["bool" if narrow else scalar_type.category]
+
+
+class Numbers(dict[Any, Any]):
+    """The 0-d arrays of Python numbers that a Type computes with: to make one takes as long as to compute.
+
+    ``numbers[2]`` is an array of the dtype, or 2 itself where an array might mean something else: reduced
+    types are computed in another one, 0.0 and -0.0 are one key, and NaN is none.
+    """
+
+    __slots__ = ("classes", "dtype", "lib", "zero")
+
+    #: How many are kept; a program that goes through more numbers than that gains nothing here.
+    limit = 256
+
+    def __init__(self, lib: Any, scalar_type: dtype) -> None:
+        super().__init__()
+        self.lib, self.dtype = lib, scalar_type.array_dtype
+        self.classes: frozenset[Any] = _KEPT.get(scalar_type.category, frozenset())
+        #: What is written for a 0 in an expression; among the others it cannot be, for -0.0 is equal to it.
+        self.zero: Any = lib.full((), 0, self.dtype) if self.classes else 0
+
+    def __missing__(self, value: Any) -> Any:
+        if value.__class__ not in self.classes or value != value:
+            return value
+        if not value:
+            return self.zero if copysign(1.0, value) > 0 else value
+        try:
+            array = self.lib.full((), value, self.dtype)
+        except OverflowError:
+            return value  # NumPy says it where it is used
+        if len(self) < self.limit:
+            self[value] = array
+        return array
+
+
+class Type:
+    """The operators of tensors of one backend and scalar type."""
+
+    __slots__ = (
+        "__dict__",  # for the siblings
+        "backend",
+        "dtype",
+        "numbers",
+        "recording",
+        "scalar_type",
+        "unsettled",
+        "weak",
+    )
+
+    #: Whether it stands for any, as only ``AnyDtype`` does.
+    any_dtype: ClassVar[bool] = False
+
+    def __init__(self, backend: Backend, scalar_type: dtype, recording: bool) -> None:
+        self.backend = backend
+        self.scalar_type = scalar_type
+        self.dtype: Any = scalar_type.array_dtype
+        self.recording = recording
+        #: Whether it depends on the thread's mode if results are of this Type, or of its twin.
+        self.unsettled = not recording
+        #: The classes of Python scalars that an operation with such a tensor does not promote.
+        self.weak = _weak(scalar_type)
+        self.numbers = Numbers(backend.lib, scalar_type)
+
+    @property
+    def name(self) -> str:
+        """``CPUFloatType``, ``VariableCPUFloatType``, ..."""
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        return f"<tengen Type {self.name}>"
+
+    def wrap(self, array: Any) -> Tensor:
+        """A new tensor of this Type over ``array``, which must have its dtype; no history."""
+        out = _new(Tensor)
+        out._array = array
+        out._type = self
+        out._requires_grad = False
+        out._edge = out._storage = out._base = out._meta = None
+        return out
+
+    def number(self, value: Any) -> Tensor:
+        """A Python number of a ``weak`` class as a 0-d tensor of this Type."""
+        return self.wrap(self.backend.lib.full((), value, self.dtype))
+
+    def of(self, scalar_type: dtype) -> Type:
+        """The Type of another scalar type on the same backend, recording as this one does."""
+        if scalar_type is self.scalar_type:
+            return self
+        return get_type(self.backend.name, scalar_type, self.recording)
+
+    def of_array(self, array: Any) -> Type:
+        """The Type for an array of this backend, by its dtype."""
+        if array.dtype is self.dtype:
+            return self
+        return self.of(from_array_dtype(array.dtype))
+
+    def accepted(self, array: Any) -> Type:
+        """The Type of which a gradient must be where one of this Type is awaited."""
+        return self
+
+    def recorded(self, recording: bool) -> Type:
+        """This Type's twin that records, or does not."""
+        if recording is self.recording:
+            return self
+        return get_type(self.backend.name, self.scalar_type, recording)
+
+    # Siblings are made when they are first asked for. No `__getattr__`: it would slow all access down.
+
+    @cached_property
+    def bool_type(self) -> Type:
+        """The Type of truth values."""
+        return self.of(bool_)
+
+    @cached_property
+    def int64_type(self) -> Type:
+        """The Type of indices."""
+        return self.of(int64)
+
+    @cached_property
+    def real_type(self) -> Type:
+        """The Type of absolute values."""
+        return self.of(self.scalar_type.to_real())
+
+    @cached_property
+    def twin(self) -> Type:
+        """The Type that records where this one does not, and the other way round."""
+        return self.recorded(not self.recording)
+
+
+class Absent:
+    """Stands in a Type class for an operator that it has not: whoever asks for it is told."""
+
+    __slots__ = ("name",)
+
+    name: str
+
+    def __set_name__(self, owner: type[Type], name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Type | None, owner: type[Type]) -> Any:
+        if instance is None:
+            return self
+        raise unsupported(instance, self.name)

@@ -1,0 +1,122 @@
+"""Functions whose calls no schema describes: they take loose tensors, or one argument of many kinds.
+
+Each brings its arguments into the form of a declared operator, and calls that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .dispatch.operator import operator
+from .tensors.tensor import Tensor
+
+
+def _loose(function: str, tensors: tuple[Any, ...]) -> list[Any]:
+    """``f(a, b)`` and ``f([a, b])`` alike. TypeError for what is no tensor."""
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tuple(tensors[0])
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"{function}(): operand {i} must be a Tensor, not {type(t).__name__}")
+    return list(tensors)
+
+
+def einsum(*args: Any) -> Tensor:
+    """The sums of products of tensors that an equation in Einstein's notation names.
+
+    ``einsum("ij,jk->ik", a, b)``, ``einsum("ij,jk->ik", [a, b])`` or, with numbers from 0 to 51
+    in place of letters, ``einsum(a, [0, 1], b, [1, 2], [0, 2])``. Letters name dimensions and
+    ``...`` the remaining ones, which broadcast; a letter repeated within a term takes a diagonal;
+    letters absent after ``->`` are summed over; without ``->`` the result has the letters that
+    occur once, in alphabetical order. Dimensions of size 1 broadcast.
+
+    Pairs are contracted one after another, as matrix products, the cheapest first. Raises
+    RuntimeError for an equation that does not fit the tensors.
+    """
+    from .composite.einsum import equation_of
+
+    if len(args) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, "
+            "or at least one operand and its subscripts list"
+        )
+    equation: Any
+    if isinstance(args[0], Tensor):
+        equation, tensors = equation_of(args)
+    else:
+        equation, tensors = args[0], _loose("einsum", args[1:])
+    if not isinstance(equation, str):
+        raise TypeError(
+            f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}"
+        )
+    result: Tensor = operator("einsum")(equation, tensors, None)
+    return result
+
+
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
+    """The sums of products over dimensions of both tensors.
+
+    ``dims`` is how many dimensions from the end of ``a`` and from the front of ``b``, or two lists
+    of dimensions to pair. The result has the other dimensions, those of ``a`` first.
+    """
+    dims_a, dims_b = _paired_dims(a, b, dims)
+    if out is None:
+        result: Tensor = operator("tensordot")(a, b, dims_a, dims_b)
+    else:
+        result = operator("tensordot.out")(a, b, dims_a, dims_b, out)
+    return result
+
+
+def _paired_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, (list, tuple)):
+        if len(dims) != 2 or not all(isinstance(d, (list, tuple)) for d in dims):
+            raise RuntimeError(f"tensordot expects dims to be int or two lists of ints, but got dims={dims}")
+        return tuple(dims[0]), tuple(dims[1])
+    if isinstance(dims, bool) or not isinstance(dims, int):
+        raise RuntimeError(f"tensordot expects dims to be int or two lists of ints, but got dims={dims}")
+    if dims < 0:
+        raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+    if dims > min(a.ndim, b.ndim):
+        raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+    return tuple(range(-dims, 0)), tuple(range(dims))
+
+
+def chain_matmul(*matrices: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+    """The product of one or more matrices in the order that costs the fewest multiplications."""
+    return _call("chain_matmul", _loose("chain_matmul", matrices), out)
+
+
+def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
+    """The matrices along the diagonal of one, zeros elsewhere; vectors count as rows."""
+    return _call("block_diag", _loose("block_diag", tensors), None)
+
+
+def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
+    """Each way to take one element from each of the vectors, as rows."""
+    return _call("cartesian_prod", _loose("cartesian_prod", tensors), None)
+
+
+def _call(name: str, tensors: Sequence[Any], out: Tensor | None) -> Tensor:
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"{name}(): expected Tensor as element {i}, but got {type(t).__name__}")
+    result: Tensor = operator(name)(tensors) if out is None else operator(f"{name}.out")(tensors, out)
+    return result
+
+
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The tensors expanded to the shape that all broadcast to."""
+    return tuple(operator("broadcast_tensors")(_loose("broadcast_tensors", tensors)))
+
+
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
+    """For each vector a tensor of the grid that they span, varying along the vector's own dimension.
+
+    ``indexing="xy"`` exchanges the first two dimensions.
+    """
+    if indexing is None:
+        return tuple(operator("meshgrid")(_loose("meshgrid", tensors)))
+    return tuple(operator("meshgrid.indexing")(_loose("meshgrid", tensors), indexing))

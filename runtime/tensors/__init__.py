@@ -1,0 +1,1 @@
+"""The handle that users hold: making, indexing, converting, printing, and files."""

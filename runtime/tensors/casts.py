@@ -1,0 +1,104 @@
+"""``x.float()``, ``x.long()`` and so on: shorthands of ``to``.
+
+They are named like Python's own types, so they live in a class of their own, where no
+annotation means those.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..core import scalar_type as _types
+from ..core.function_dispatch import UNHANDLED, dispatch, state
+from ..core.interception import active
+from ..core.tensor_base import TensorBase
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+class TensorCasts(TensorBase):
+    """The tensor itself if it has the dtype, else a copy that has."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # whose stub is generated: the overloads of ``TensorMethods``
+
+        def to(self, *args, **keywords) -> Tensor:
+            """The tensor with another dtype or on another device; itself if it is that already.
+
+            ``to(dtype)``, ``to(device, dtype)`` or ``to(other)``, where ``other`` is a tensor; then
+            ``non_blocking``, ``copy`` and ``memory_format``. ``copy=True`` always makes a copy.
+            """
+            if len(args) == 1 and not keywords and args[0].__class__ is _types.dtype:
+                return _cast(self, args[0], None, "to")
+            from ..dispatch.operator import call
+
+            return call("to", (self, *args), keywords, "to")
+
+    def bool(self, memory_format: Any = None) -> Tensor:
+        """``self`` as bool: whether each element is not zero."""
+        return _cast(self, _types.bool_, memory_format, "bool")
+
+    def byte(self, memory_format: Any = None) -> Tensor:
+        """``self`` as uint8."""
+        return _cast(self, _types.uint8, memory_format, "byte")
+
+    def char(self, memory_format: Any = None) -> Tensor:
+        """``self`` as int8."""
+        return _cast(self, _types.int8, memory_format, "char")
+
+    def short(self, memory_format: Any = None) -> Tensor:
+        """``self`` as int16."""
+        return _cast(self, _types.int16, memory_format, "short")
+
+    def int(self, memory_format: Any = None) -> Tensor:
+        """``self`` as int32."""
+        return _cast(self, _types.int32, memory_format, "int")
+
+    def long(self, memory_format: Any = None) -> Tensor:
+        """``self`` as int64."""
+        return _cast(self, _types.int64, memory_format, "long")
+
+    def half(self, memory_format: Any = None) -> Tensor:
+        """``self`` as float16."""
+        return _cast(self, _types.float16, memory_format, "half")
+
+    def bfloat16(self, memory_format: Any = None) -> Tensor:
+        """``self`` as bfloat16."""
+        return _cast(self, _types.bfloat16, memory_format, "bfloat16")
+
+    def float(self, memory_format: Any = None) -> Tensor:
+        """``self`` as float32."""
+        return _cast(self, _types.float32, memory_format, "float")
+
+    def double(self, memory_format: Any = None) -> Tensor:
+        """``self`` as float64."""
+        return _cast(self, _types.float64, memory_format, "double")
+
+    def cfloat(self, memory_format: Any = None) -> Tensor:
+        """``self`` as complex64."""
+        return _cast(self, _types.complex64, memory_format, "cfloat")
+
+    def cdouble(self, memory_format: Any = None) -> Tensor:
+        """``self`` as complex128."""
+        return _cast(self, _types.complex128, memory_format, "cdouble")
+
+
+def _cast(self: Any, dtype: Any, memory_format: Any, method: str) -> Tensor:
+    if active:
+        from ..dispatch.operator import operator
+
+        if state.modes:
+            given = (self, dtype) if method == "to" else (self,)
+            keywords = {} if memory_format is None else {"memory_format": memory_format}
+            taken = dispatch(method, given, keywords)
+            if taken is not UNHANDLED:
+                return taken  # type: ignore[no-any-return]
+        result: Tensor = operator("to.dtype")(self, dtype, False, False, memory_format)
+        return result
+    if self._type.scalar_type is dtype:
+        unchanged: Tensor = self
+        return unchanged
+    copy: Tensor = self._type.to_dtype(self, dtype, False, False, memory_format)
+    return copy

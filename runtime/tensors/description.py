@@ -1,0 +1,226 @@
+"""What a tensor says of itself: shape, strides, type, device, memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, overload
+
+from ..core.device import default_device
+from ..core.device import device as Device
+from ..core.memory_format import contiguous_format, is_channels_last, preserve_format, strided
+from ..core.memory_format import layout as Layout
+from ..core.memory_format import memory_format as MemoryFormat
+from ..core.scalar_type import dtype as DType
+from ..core.size import Size, of_shape
+from ..core.storage import UntypedStorage, untyped_storage_of
+from ..core.tensor_base import TensorBase
+from ..native.dims import wrap_dim
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+_new_size = tuple.__new__
+
+
+class TensorDescription(TensorBase):
+    """The part of Tensor that needs neither elements nor operators."""
+
+    __slots__ = ()
+
+    # -- shape
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of the dimensions."""
+        return _new_size(Size, self._array.shape)
+
+    @overload
+    def size(self, dim: None = None) -> Size: ...
+    @overload
+    def size(self, dim: int) -> int: ...
+    def size(self, dim: int | None = None) -> Size | int:
+        """The shape, or the size of one dimension. IndexError when there is no such dimension."""
+        sizes: tuple[int, ...] = self._array.shape
+        return of_shape(sizes) if dim is None else sizes[_checked_dim(dim, len(sizes))]
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        count: int = self._array.ndim
+        return count
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        count: int = self._array.ndim
+        return count
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        count: int = self._array.size
+        return count
+
+    nelement = numel
+
+    def is_same_size(self, other: TensorBase) -> bool:
+        """Whether both tensors have the same shape."""
+        same: bool = self._array.shape == other._array.shape
+        return same
+
+    # -- memory
+
+    @overload
+    def stride(self, dim: None = None) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, dim: int) -> int: ...
+    def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
+        """The strides in elements, or that of one dimension. IndexError when there is no such one."""
+        steps: tuple[int, ...] = self._type.backend.lib.strides(self._array)
+        return steps if dim is None else steps[_checked_dim(dim, len(steps))]
+
+    def storage_offset(self) -> int:
+        """How many elements after the start of the storage the first element is."""
+        offset: int = self._type.backend.lib.storage_offset(self._array)
+        return offset
+
+    def data_ptr(self) -> int:
+        """The address of the first element; 0 where there is none."""
+        address: int = self._type.backend.lib.data_ptr(self._array) if self._array.size else 0
+        return address
+
+    def untyped_storage(self) -> UntypedStorage:
+        """The memory that the tensor shares with its views, as bytes."""
+        return untyped_storage_of(self)
+
+    def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
+        """Whether the elements stand in memory in the order of the indices, without gaps."""
+        lib = self._type.backend.lib
+        if memory_format is contiguous_format:
+            contiguous: bool = lib.is_contiguous(self._array)
+            return contiguous
+        if memory_format is preserve_format:
+            raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+        return is_channels_last(memory_format, self._array.shape, lib.strides(self._array))
+
+    def is_set_to(self, tensor: TensorBase) -> bool:
+        """Whether both tensors are the same window of the same memory."""
+        lib, other = self._type.backend.lib, tensor._type.backend.lib
+        if lib is not other:
+            return False
+        a, b = self._array, tensor._array
+        address = lib.data_ptr(a)
+        shared = address == lib.data_ptr(b) if address else self._storage is tensor._storage is not None
+        return shared and bool(lib.same_layout(a, b))
+
+    def element_size(self) -> int:
+        """The bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.numel() * self.itemsize
+
+    def is_shared(self) -> bool:
+        """Whether other processes see the memory: they never do."""
+        return False
+
+    # -- type
+
+    @property
+    def dtype(self) -> DType:
+        """The scalar type of the elements."""
+        found: DType = self._type.scalar_type
+        return found
+
+    @property
+    def device(self) -> Device:
+        """Where the elements are."""
+        found: Device = self._type.backend.device
+        return found
+
+    def get_device(self) -> int:
+        """The index of the device; -1 when its kind has only one."""
+        index = self.device.index
+        return -1 if index is None else index
+
+    @property
+    def layout(self) -> Layout:
+        """Always ``tengen.strided``."""
+        return strided
+
+    def is_floating_point(self) -> bool:
+        """Whether the elements are floating-point numbers."""
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether the elements are complex numbers."""
+        return self.dtype.is_complex
+
+    def is_signed(self) -> bool:
+        """Whether the elements can be negative."""
+        return self.dtype.is_signed
+
+    def _type_string(self) -> str:
+        """``tengen.FloatTensor``; with the kind of device where it is not the default."""
+        kind = self.device.type
+        place = "" if kind == default_device.type else f"{kind}."
+        return f"tengen.{place}{self.dtype.type_name}Tensor"
+
+    # -- what no tensor of ours is, and programs written for PyTorch ask
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.device.type == "cpu"
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether the tensor has no data, only a shape, a dtype and strides."""
+        return self.device.type == "meta"
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.type == "cuda"
+
+    @property
+    def is_sparse(self) -> bool:
+        return False
+
+    @property
+    def is_quantized(self) -> bool:
+        return False
+
+    @property
+    def is_nested(self) -> bool:
+        return False
+
+    @property
+    def is_mkldnn(self) -> bool:
+        return False
+
+    def is_conj(self) -> bool:
+        """Whether conjugation is pending: never, ``conj`` computes."""
+        return False
+
+    def is_neg(self) -> bool:
+        """Whether negation is pending: never."""
+        return False
+
+    def resolve_conj(self) -> Tensor:
+        """The tensor itself: conjugation is never pending."""
+        return self  # type: ignore[return-value]
+
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself: negation is never pending."""
+        return self  # type: ignore[return-value]
+
+
+def _checked_dim(dim: Any, ndim: int) -> int:
+    if ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, ndim)

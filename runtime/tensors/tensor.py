@@ -1,0 +1,252 @@
+"""Tensor: the handle that a user holds.
+
+Its operators are generated (``TensorMethods``), its part in graphs is ``AutogradProperties``;
+here are the rest and the assembly.
+"""
+
+from __future__ import annotations
+
+import builtins
+import warnings
+from collections.abc import Iterator
+from numbers import Number
+from typing import Any, TypeVar
+
+from tengen.generated.tensor_methods import TensorMethods
+
+from ..autograd.tensor_properties import AutogradProperties
+from ..core.device import device as Device
+from ..core.scalar_type import dtype as DType
+from ..core.storage import storage_of
+from .casts import TensorCasts
+from .conversion import TensorConversion
+from .description import TensorDescription
+from .indexing import delitem, getitem, setitem
+from .metaclass import TensorMeta
+
+_T = TypeVar("_T", bound="Tensor")
+_new = object.__new__
+
+
+class Tensor(
+    TensorDescription, TensorConversion, TensorCasts, AutogradProperties, TensorMethods, metaclass=TensorMeta
+):
+    """An n-dimensional array of numbers of one type that gradients can flow through.
+
+    ``Tensor(2, 3)`` is uninitialised, ``Tensor([1, 2])`` holds the data, both of the default
+    scalar type, as in PyTorch; ``tengen.tensor`` is what to use.
+    """
+
+    __module__ = "tengen"
+    __slots__ = ()
+
+    def __new__(cls, *args: Any, device: Device | str | None = None) -> Tensor:
+        from .creation import legacy_tensor
+
+        return make_subclass(cls, legacy_tensor(args, device))
+
+    __hash__ = object.__hash__
+
+    # -- the container
+
+    __getitem__ = getitem
+    __setitem__ = setitem
+    __delitem__ = delitem
+
+    def __len__(self) -> int:
+        """The size of the first dimension. TypeError when there is none."""
+        shape: tuple[int, ...] = self._array.shape
+        if not shape:
+            raise TypeError("len() of a 0-d tensor")
+        return shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        """The slices along the first dimension. TypeError when there is none."""
+        if not self._array.shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __reversed__(self) -> Tensor:
+        """The tensor with its first dimension reversed."""
+        return self.flip(0) if self._array.shape else self
+
+    def __contains__(self, element: object) -> bool:
+        """Whether an element equals the number, or the tensor broadcast to this one's shape."""
+        if isinstance(element, (Tensor, Number)):
+            return bool(self.eq(element).any())  # type: ignore[arg-type]
+        raise RuntimeError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+        )
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(type(self)), *self.__dict__})
+
+    # -- transposition
+
+    @property
+    def T(self) -> Tensor:
+        """The tensor with its dimensions reversed; deprecated, as in PyTorch, but for matrices."""
+        ndim = self._array.ndim
+        if ndim == 0:
+            _warn("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
+        elif ndim != 2:
+            _warn(
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated "
+                "and it will throw an error in a future release. Consider `x.mT` to transpose batches of "
+                "matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a "
+                "tensor.".replace("torch", "tengen")
+            )
+        return self.permute(tuple(range(ndim - 1, -1, -1)))
+
+    @property
+    def mT(self) -> Tensor:
+        """The last two dimensions exchanged. RuntimeError for a 1-d tensor."""
+        return self._matrix_transpose("mT")
+
+    @property
+    def H(self) -> Tensor:
+        """The conjugate transpose of a matrix. RuntimeError for a tensor that is none."""
+        ndim = self._array.ndim
+        if ndim == 0:
+            _warn("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
+            return self.conj()
+        if ndim != 2:
+            raise RuntimeError(
+                f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor."
+                + (" For batches of matrices, consider using tensor.mH" if ndim > 2 else "")
+            )
+        return self.transpose(0, 1).conj()
+
+    @property
+    def mH(self) -> Tensor:
+        """The conjugate transpose of the last two dimensions. RuntimeError for a 1-d tensor."""
+        return self._matrix_transpose("mH").conj()
+
+    def adjoint(self) -> Tensor:
+        """The conjugate transpose of the last two dimensions."""
+        return self._matrix_transpose("adjoint()").conj()
+
+    def _matrix_transpose(self, name: str) -> Tensor:
+        ndim = self._array.ndim
+        if ndim == 0:
+            _warn(
+                f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases."
+            )
+            return self
+        if ndim == 1:
+            raise RuntimeError(
+                f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor."
+            )
+        return self.transpose(-2, -1)
+
+    # -- the parts of complex numbers
+
+    @property
+    def real(self) -> Tensor:
+        """The real parts, a view; of a real tensor itself. Assignment writes into them."""
+        from tengen.generated.functions import real
+
+        return real(self)
+
+    @real.setter
+    def real(self, values: Tensor) -> None:
+        self.real.copy_(values)
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary parts, a view. RuntimeError for a real tensor. Assignment writes into them."""
+        from tengen.generated.functions import imag
+
+        return imag(self)
+
+    @imag.setter
+    def imag(self, values: Tensor) -> None:
+        self.imag.copy_(values)
+
+    # -- other types and places
+
+    def type(self, dtype: DType | str | None = None, non_blocking: bool = False) -> Any:
+        """The name of the tensor's type ("tengen.FloatTensor"), or the tensor cast to another one.
+
+        ``dtype`` is a scalar type or such a name; ValueError for a name that is none.
+        """
+        if dtype is None:
+            return self._type_string()
+        return self.to(_scalar_type_of(dtype))
+
+    def cpu(self) -> Tensor:
+        """The tensor on the CPU: itself if it is there."""
+        return self.to("cpu")
+
+    def new_tensor(
+        self,
+        data: Any,
+        *,
+        dtype: DType | None = None,
+        device: Device | str | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A new leaf made of ``data``, by default of this tensor's scalar type and device."""
+        from .creation import new_tensor
+
+        return new_tensor(self, data, dtype, device, requires_grad)
+
+    def as_subclass(self, cls: builtins.type[Tensor]) -> Tensor:
+        """A view of the whole tensor that is an instance of ``cls``, a subclass of Tensor; differentiable."""
+        from ..autograd.view import adopt_view
+        from ..dispatch.operator import operator
+
+        if not (isinstance(cls, builtins.type) and issubclass(cls, Tensor)):
+            raise RuntimeError(f"as_subclass(): {cls!r} is no subclass of Tensor")
+        made: Tensor = adopt_view(operator("alias")(self), _new(cls))
+        return made
+
+    @classmethod
+    def __tengen_function__(
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Call ``func``, which has an argument of this class, and return tensors as instances of the class.
+
+        Subclasses may override it: see ``tengen.overrides``. NotImplemented when there is an argument of a
+        class that this one does not derive from.
+        """
+        from ..overrides import default_handler
+
+        return default_handler(cls, func, types, args, kwargs)
+
+    @staticmethod
+    def _make_subclass(cls: builtins.type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
+        """A leaf of class ``cls`` that shares the memory of ``data`` and not its history."""
+        made = make_subclass(cls, data)
+        if require_grad:
+            made.requires_grad = True
+        return made
+
+
+def make_subclass(cls: type[_T], data: Tensor) -> _T:
+    """A new handle of class ``cls`` on the memory of ``data``, without its history."""
+    made = _new(cls)
+    made._array = data._array
+    made._type = data._type
+    made._requires_grad = False
+    made._edge = made._base = made._meta = None
+    made._storage = storage_of(data)
+    return made
+
+
+def _scalar_type_of(name: DType | str) -> DType:
+    """The scalar type that ``Tensor.type`` was given: itself, or "tengen.DoubleTensor"."""
+    if isinstance(name, DType):
+        return name
+    module, _, kind = str(name).rpartition(".")
+    try:
+        found = DType.registry[kind.removesuffix("Tensor")]
+    except KeyError:
+        raise ValueError(f"invalid type: '{name}'") from None
+    if module != "tengen" or not kind.endswith("Tensor"):
+        raise ValueError(f"invalid type: '{name}'")
+    return found
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, UserWarning, stacklevel=4)
