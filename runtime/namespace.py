@@ -1,7 +1,5 @@
 """What ``tengen`` has: the names that users write."""
-# ruff: noqa: F403, F405
-
-from __future__ import annotations
+# ruff: noqa: F403, F405, F821
 
 from math import e as e
 from math import inf as inf
@@ -102,6 +100,5 @@ newaxis = None
 _make_overridable(globals(), "result_type")
 
 # Python's names are the scalar types' here, as in PyTorch.
-bool = bool_
-int = int_
-float = float_
+bool, int, float = bool_, int_, float_
+del bool_, int_, float_

@@ -236,7 +236,8 @@ class _Nn:
         passed = (
             [t for t in own.value if t.value in ELEMENTWISE] if own and isinstance(own.value, tuple) else []
         )
-        tags = Located((Located("generated", self.place), *passed), self.place)
+        words = (Located(word, self.place) for word in ("generated", "internal"))
+        tags = Located((*words, *passed), self.place)
         return Declared(
             schema, self.place, "nn", {**kept, "tags": tags, **fields}, None, frozenset({"dispatch"})
         )

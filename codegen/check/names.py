@@ -7,7 +7,7 @@ values and functions there are; one subclass each for arrays, for Tensors and fo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..ir.expressions import (
@@ -216,18 +216,18 @@ class OperatorTable:
 
     def __init__(
         self,
-        schemas: Iterable[tuple[Schema, frozenset[str], Iterable[str]]],
+        schemas: Iterable[tuple[Schema, Mapping[str, frozenset[str]]]],
         attributes: frozenset[str],
         unread: Iterable[str] = (),
     ) -> None:
-        """``schemas`` come with their variants and the functions that autogen adds; ``attributes`` are
-        what a Tensor has by hand; of ``unread`` operators nothing but the names is known."""
+        """``schemas`` come with the names that they and autogen give, and with the variants of these;
+        ``attributes`` are what a Tensor has by hand; of ``unread`` operators the names alone are known."""
         self.attributes = attributes
         self.by_function: dict[str, list[Schema]] = {name.split(".")[0]: [] for name in unread}
         self.methods: set[str] = set(self.by_function)
         self.functions: set[str] = set(self.by_function)
-        for schema, variants, derived in schemas:
-            for name in dict.fromkeys((schema.name.function, *derived)):
+        for schema, given in schemas:
+            for name, variants in given.items():
                 self.by_function.setdefault(name, []).append(schema)
                 if "method" in variants:
                     self.methods.add(name)

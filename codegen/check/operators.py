@@ -77,6 +77,7 @@ class OperatorChecker:
         composite = any(key in COMPOSITES for key in kernels)
         promote, promoted = self.promotion(declared, tags, composite)
         zero_dim, numbers = self.promotion_of_some(declared)
+        autogen = self.autogen(declared)
         samples = self.sample_checker
         if "samples" not in declared.given and not tags & {"pointwise", "generated"}:
             self.untested(declared, tags)
@@ -87,7 +88,8 @@ class OperatorChecker:
             variants=self.variants(declared),
             kernels=kernels,
             tags=tags,
-            autogen=self.autogen(declared),
+            autogen=autogen,
+            inplace_variants=self.inplace_variants(declared, autogen),
             python_module=self.python_module(declared),
             operators=self.operators(declared),
             promote=promote,
@@ -163,8 +165,23 @@ class OperatorChecker:
 
     def variants(self, declared: Declared) -> frozenset[str]:
         located = declared.fields.get("variants")
+        return frozenset({"function"}) if located is None else self.chosen_variants(declared, located)
+
+    def inplace_variants(self, declared: Declared, autogen: Iterable[OperatorName]) -> frozenset[str] | None:
+        located = declared.fields.get("inplace_variants")
         if located is None:
-            return frozenset({"function"})
+            return None
+        if not any(name.inplace for name in autogen):
+            self.report.error(
+                located.key or located.place,
+                "autogen names no in-place operator",
+                length=len("inplace_variants"),
+                expected=f"{declared.schema.name.base}_ in autogen, of which this is said",
+            )
+        return self.chosen_variants(declared, located)
+
+    def chosen_variants(self, declared: Declared, located: Located) -> frozenset[str]:
+        """Functions, methods or both; methods are of tengen's own operators that have a ``self``."""
         chosen = self.words_of(located, VARIANTS, "variant")
         if "method" in chosen and declared.schema.name.namespace:
             self.not_of_libraries(located.key or located.place, "variants", "methods of Tensor")

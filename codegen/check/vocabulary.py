@@ -75,13 +75,17 @@ def _operator_table(declared: Iterable[Declared], unread: Iterable[str], runtime
     rows = []
     for item in declared:
         fields = item.fields
-        derived = [name.function for name in autogen_names(item)]
-        variants = (
-            frozenset(w for w, _ in words(fields["variants"], silent))
-            if "variants" in fields
-            else frozenset({"function"})
-        )
-        rows.append((item.schema, variants, derived))
+        given = {
+            key: frozenset(w for w, _ in words(fields[key], silent))
+            for key in ("variants", "inplace_variants")
+            if key in fields
+        }
+        own = given.get("variants", frozenset({"function"}))
+        variants = {
+            name.function: given.get("inplace_variants", own) if name.inplace else own
+            for name in autogen_names(item)
+        }
+        rows.append((item.schema, variants | {item.schema.name.function: own}))
     attributes = attributes_of(runtime_dir / name for name in _ATTRIBUTE_FILES)
     return OperatorTable(rows, attributes | _PLAIN_ATTRIBUTES, unread)
 

@@ -320,14 +320,17 @@ class Renderer:
         """The functions of ``tengen`` itself, less those that ``tengen.functional`` has."""
         names = function_names(self.groups)
         plain = {n for n in names if self.groups[n].python_module is None and not n.startswith("_")}
-        return sorted(plain if self.scope.library else plain.difference(self.variadic.functions))
+        if self.scope.library:  # all of a library's operators are in tengen.ops
+            return sorted(plain)
+        plain.difference_update(self.variadic.functions)
+        return sorted(n for n in plain if not self.groups[n].is_internal)
 
     def _modules(self) -> list[OutputFile]:
         """``nn_functions.py`` and the like: functions under the names of their submodule."""
         modules: dict[str, list[tuple[str, str]]] = {}
         for name in function_names(self.groups):
             group = self.groups[name]
-            if group.python_module is not None:
+            if group.python_module is not None and not group.is_internal:
                 modules.setdefault(group.python_module, []).append((name, exported_name(group)))
         return [
             self.press.page(

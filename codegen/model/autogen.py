@@ -41,7 +41,7 @@ def inplace_variant(operator: Operator, name: OperatorName) -> Variant:
         parenthesised=False,
     )
     methods = operator.tags & {"pointwise"} and not name.namespace
-    variants = operator.variants | ({"method"} if methods else set())
+    variants = operator.inplace_variants or operator.variants | ({"method"} if methods else set())
     made = replace(operator, schema=inplace, variants=variants, kernels={}, autogen=(), samples=())
     return Variant(made, "inplace", operator.name)
 

@@ -134,6 +134,7 @@ class Operator:
     kernels: Mapping[str, Kernel] = field(default_factory=dict)  # by dispatch key
     tags: frozenset[str] = frozenset()
     autogen: tuple[OperatorName, ...] = ()
+    inplace_variants: frozenset[str] | None = None  # of the in-place one of autogen; None: as ``variants``
     python_module: str | None = None
     operators: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # __mul__: (self, other)
     promote: str | None = None  # None: the operator does no promotion

@@ -34,6 +34,7 @@ _WHAT = (
     Key("variants", _WORDS, "whether it is a function, a method or both"),
     Key("python_module", _STR, "the submodule that gets the function"),
     Key("autogen", _WORDS, "the in-place and out variants to derive"),
+    Key("inplace_variants", _WORDS, "whether the derived in-place one is a function, a method or both"),
     Key("tags", _WORDS, "what is true of the operator; see tags.yaml"),
     Key("dispatch", _MAP, "the kernel for each backend, or the composite"),
 )

@@ -91,6 +91,11 @@ class Group:
         return self.operators[0].python_module
 
     @property
+    def is_internal(self) -> bool:
+        """Whether it is no public name: an underscore says so, or the tag."""
+        return self.function.startswith("_") or all("internal" in o.tags for o in self.operators)
+
+    @property
     def doc(self) -> str:
         return next((o.doc for o in self.operators if o.doc), "")
 

@@ -280,7 +280,7 @@ def _tensors(name: str, given: Any) -> Sequence[Any]:
 
 def _refuse_wrapped(function: str, roots: Sequence[Any]) -> None:
     """RuntimeError where a transform has made one of the tensors: the graph is that of what it wraps."""
-    if any([isinstance(root, TensorBase) and root.wraps for root in roots]):
+    if any([isinstance(root, TensorBase) and root._wraps for root in roots]):
         raise RuntimeError(
             f"{function}() called inside a functorch transform. This is not supported, please use "
             f"functorch.grad or functorch.vjp instead or call {function}() outside of functorch transforms."

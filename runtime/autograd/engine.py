@@ -50,7 +50,7 @@ def execute(
     if outer is not None and stack_is_deep():  # a pass within a pass
         return call_elsewhere(partial(execute, roots, grads, keep_graph, create_graph, inputs, accumulate))
     over_tensors = create_graph or (bool(active) and gradients_are_seen())
-    over_tensors = over_tensors or any([getattr(g, "wraps", False) for g in grads])
+    over_tensors = over_tensors or any([getattr(g, "_wraps", False) for g in grads])
     values = tuple(grads) if over_tensors else tuple([g._array for g in grads])
     root = GraphRoot(tuple(roots), values)
     del values

@@ -216,7 +216,7 @@ def _of_examples(args: Any) -> bool:
     """Whether vmap wraps one of the arguments, or of what is in lists, tuples and dicts among them."""
     for value in args:
         if isinstance(value, TensorBase):
-            if value.wraps:
+            if value._wraps:
                 return True
         elif isinstance(value, (list, tuple, dict)) and _of_examples(
             value.values() if isinstance(value, dict) else value

@@ -294,7 +294,7 @@ class Window:
 def window_of(tensor: Any) -> Window:
     """Where the tensor's elements lie; those of one example, of a tensor that wraps another."""
     array = tensor._array
-    if tensor.wraps:
+    if tensor._wraps:
         return Window(tuple(array.shape), array.element_strides, array.offset, tensor._type)
     lib = tensor._type.backend.lib
     return Window(tuple(array.shape), lib.strides(array), lib.storage_offset(array), tensor._type)

@@ -83,7 +83,7 @@ def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
 def view_of_all(source: Any) -> Any:
     """A view of the whole of a Tensor, of the same class, unless that opts out of overrides."""
     view, cls = as_view(source, source._array, source._type), source.__class__
-    if cls is Tensor or source.wraps or cls.__tengen_function__ is disabled_impl:
+    if cls is Tensor or source._wraps or cls.__tengen_function__ is disabled_impl:
         return view
     return adopt_view(view, _new(cls))
 

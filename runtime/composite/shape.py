@@ -85,7 +85,7 @@ def movedim(self: Tensor, source: Sequence[int], destination: Sequence[int]) -> 
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{what}` ({list(given)})")
     if not ndim:
-        return self.alias()
+        return F.alias(self)
     rest = iter([d for d in range(ndim) if d not in froms])
     at = dict(zip(tos, froms, strict=True))
     return self.permute(tuple([at[d] if d in at else next(rest) for d in range(ndim)]))
@@ -153,7 +153,7 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
         start += n
     if start > n - length:
         raise RuntimeError(f"narrow(): start ({start}) + length ({length}) exceeds dimension size ({n}).")
-    return self.slice(dim, start, start + length, 1)
+    return F.slice(self, dim, start, start + length, 1)
 
 
 def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
@@ -224,7 +224,7 @@ def _size_to_split(self: Tensor, dim: int) -> int:
 
 def _split_at(self: Tensor, indices: Sequence[int], dim: int, n: int) -> Tensors:
     bounds = [0, *indices, n]
-    return tuple([self.slice(dim, a, b, 1) for a, b in pairwise(bounds)])
+    return tuple([F.slice(self, dim, a, b, 1) for a, b in pairwise(bounds)])
 
 
 def hsplit(self: Tensor, parts: int | Sequence[int]) -> Tensors:

@@ -28,7 +28,7 @@ class TensorBase:
     )
 
     #: Whether a layer has its elements, and ``_array`` only describes them.
-    wraps: ClassVar[bool] = False
+    _wraps: ClassVar[bool] = False
 
     #: The backend's array: np.ndarray for CPU, MetaArray for Meta. Never a NumPy scalar.
     _array: Any

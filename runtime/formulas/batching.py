@@ -62,7 +62,7 @@ def transposed_examples(self: Tensor) -> Tensor:
     """``t``. RuntimeError for examples with more than two dimensions."""
     if self.ndim > 3:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim - 1}D")
-    return self.transpose(1, 2) if self.ndim == 3 else tengen.alias(self)
+    return self.transpose(1, 2) if self.ndim == 3 else F.alias(self)
 
 
 def squeezed_examples(self: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import tengen
+from tengen.generated import functions as F
 
 from ..native.layout import broadcast_shapes
 
@@ -69,14 +70,14 @@ def index_examples(self: Tensor, indices: Indices) -> Tensor:
     chosen = _integers(indices, [False] * len(indices))
     plan = _Plan(self.ndim - 1, chosen)
     count = max([i.ndim for i in chosen if i is not None])
-    found = tengen.index(self.permute(plan.order), [None, *[i for i in chosen if i is not None]])
+    found = F.index(self.permute(plan.order), [None, *[i for i in chosen if i is not None]])
     return found.permute(plan.to_result(count, found.ndim))
 
 
 def index_each(self: Tensor, indices: Indices) -> Tensor:
     """``index`` with indices of each example's own."""
     chosen, plan, count = _own(self.ndim - 1, indices)
-    found = tengen.index(self.permute(plan.order), chosen)
+    found = F.index(self.permute(plan.order), chosen)
     return found.permute(plan.to_result(count, found.ndim))
 
 

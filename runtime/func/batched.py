@@ -48,7 +48,7 @@ class BatchedTensor(Tensor):
     _value: Any
     _bdim: int
     _layer: VmapLevel
-    wraps = True
+    _wraps = True
     __tengen_function__ = disabled_impl  # layers see to it, not function overrides
 
     def __new__(cls, *args: Any, **keywords: Any) -> BatchedTensor:

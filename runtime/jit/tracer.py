@@ -319,7 +319,7 @@ def _as_operators(map: LinearMap, tensor: Any) -> Any:
     if isinstance(map, Copy):
         return tensor.clone()
     if isinstance(map, Identity):
-        return tensor.alias()
+        return operator("alias")(tensor)
     if isinstance(map, (Gather, Scatter, Erase)):
         base, view = map.pair.base, map.pair.view
         if base.type.dtype == view.type.dtype:

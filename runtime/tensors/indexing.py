@@ -356,7 +356,7 @@ class _Walk:
     def tensor(self, index: Any) -> None:
         category = index._type.scalar_type.name
         if index._array.ndim == 0 and category in _INTEGERS:
-            if index.wraps:
+            if index._wraps:
                 self.number(index)
             else:
                 self.select(int(index))

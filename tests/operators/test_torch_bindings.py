@@ -71,7 +71,7 @@ def test_methods_and_functions(name: str) -> None:
     _, entry = theirs()[name]
     assert operator.python_module == entry.get("python_module")
     variants = entry.get("variants", "function")
-    if "method" in variants:
+    if "method" in variants and hasattr(torch.Tensor, base):
         assert hasattr(tengen.Tensor, base)
     if "function" in variants and hasattr(torch, base):
         assert hasattr(home(operator), base)

@@ -72,7 +72,7 @@ def levels() -> list[ForwardLevel]:
 
 def wraps(tensor: Any) -> bool:
     """Whether a tensor stands for another one, which has its tangents."""
-    found: bool = getattr(tensor, "wraps", False)
+    found: bool = getattr(tensor, "_wraps", False)
     return found
 
 
