@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 from tengen.codegen.gen import version
-from tengen.codegen.read.libraries import LibraryError
+from tengen.codegen.outcome import outcome
 
 #: Each command: the module that has its ``add_arguments`` and ``run``, and what it is for.
 COMMANDS = {
@@ -27,7 +26,10 @@ COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """``tengen COMMAND ...``. Returns the exit status. Without a command it shows which there are."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    return outcome(lambda: _run(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def _run(given: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="tengen", description="Tools for the declarations of operators.")
     parser.add_argument("--version", action="version", version=f"tengen {version()}")
     commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
@@ -42,15 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return 0
-    try:
-        status: int = options.run(options)
-        sys.stdout.flush()
-    except LibraryError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except BrokenPipeError:  # who read has read enough: `tengen explain mul | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    status: int = options.run(options)
     return status
 
 

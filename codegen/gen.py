@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .emit.cache import Cache
+from .outcome import outcome
 
 if TYPE_CHECKING:
     from .emit.write import Status
@@ -119,44 +120,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def library_of(options: argparse.Namespace) -> Library | None:
     """The library that a command works on: the one that is named, or that which it is called in.
 
-    None for tengen itself. Raises LibraryError for a folder that is no library's, or has mistakes.
+    None for tengen itself. Raises CommandError where a folder that is named is not what it should be.
     """
+    from .model.diagnostics import CommandError
     from .read.libraries import LibraryError, library_around, library_at
 
+    declarations: Path | None = getattr(options, "declarations", None)
+    if declarations is not None and not declarations.is_dir():
+        raise CommandError(f"{declarations} is no folder of declarations")
     named: Path | None = getattr(options, "library", None)
     if named is not None:
         found = library_at(named)
         if found is None:
-            raise LibraryError(f"{named} is no library: its pyproject.toml has no [tool.tengen] library")
+            raise LibraryError(f"{named} is no library: it has no pyproject.toml with [tool.tengen] library")
         return found
-    return library_around(Path.cwd()) if getattr(options, "declarations", None) is None else None
+    return library_around(Path.cwd()) if declarations is None else None
 
 
 def run(options: argparse.Namespace) -> int:
     """The command, its arguments parsed; returns the exit status."""
-    from .read.libraries import LibraryError
-
-    try:
-        library = library_of(options)
-    except LibraryError as error:
-        print(error, file=sys.stderr)
-        return 1
+    library = library_of(options)
     output: Path = options.output or (output_dir() if library is None else library.generated)
-    if options.declarations and not options.declarations.is_dir():
-        print(f"{options.declarations} is no folder of declarations", file=sys.stderr)
-        return 1
     cache = cache_of(options, output, library)
     if cache.unchanged():
         return _unchanged(options, output)
     gc.disable()  # the process is short, and what it makes lives to its end
     from .emit.write import compare, foreign, write
-    from .model.diagnostics import DeclarationErrors
 
-    try:
-        files = generate(options.declarations, library, output, lambda text: print(text, file=sys.stderr))
-    except DeclarationErrors as errors:
-        print(errors, file=sys.stderr)
-        return 1
+    files = generate(options.declarations, library, output, lambda text: print(text, file=sys.stderr))
     if options.check:
         answer = _report(compare(files, output), options)
         if answer == 0:
@@ -224,7 +215,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """``python -m tengen.codegen.gen``."""
     parser = argparse.ArgumentParser(prog="python -m tengen.codegen.gen", description=__doc__)
     add_arguments(parser)
-    return run(parser.parse_args(arguments))
+    options = parser.parse_args(arguments)
+    return outcome(lambda: run(options))
 
 
 if __name__ == "__main__":

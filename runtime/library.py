@@ -20,6 +20,7 @@ from tengen.generated.backends import BACKENDS
 
 from .core import library_tables
 from .core.device import DEVICES
+from .core.user_stack import add_library
 from .dispatch.legacy_type_dispatch import extend_types
 
 if TYPE_CHECKING:
@@ -227,4 +228,5 @@ def _add(made: LoadedLibrary) -> None:
         DEVICES[row["device"]] = name
     vars(made.operators).update({name: getattr(functions, name) for name in names})
     vars(made.operators).update(__all__=list(names), __doc__=f"The operators of the library {made.name}.")
+    add_library(made.package)
     _loaded[made.name] = made

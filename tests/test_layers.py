@@ -108,6 +108,7 @@ STAGES = (
     "specialise",
     "emit",
     "pipeline",
+    "outcome",
     "gen",
     "cli",
     "commands",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..ir.expressions import Attribute, Call, Name
+from ..ir.expressions import Attribute, Call, Elements, Name
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.operators import Formula, Kernel
-from ..model.schema import Argument, Schema
+from ..model.schema import Argument, ListType, Schema
 from ..model.source import Located
-from ..parse.formula import as_text, parse_formula
+from ..parse.formula import as_text, length_of, parse_formula, place_of
 from ..read.fields import length_of_scalar
 from ..read.functions import Arity, Function, FunctionIndex
 from .names import (
@@ -143,6 +143,7 @@ class KernelChecker:
             assert modules is not None
             vocabulary = KernelVocabulary(given, index, modules, primitives, "pointwise" in tags)
         check_names(formula, vocabulary, self.report)
+        self.results(formula, schema)
         calls = {}
         builtins = TENSOR_BUILTINS if composite else BUILTINS
         for name in sorted(formula.names() - set(given) - builtins):
@@ -151,6 +152,19 @@ class KernelChecker:
                 calls[name] = found[0].qualified
                 self.unique(found, formula.source, key)
         return Kernel(formula, None, calls)
+
+    def results(self, formula: Formula, schema: Schema) -> None:
+        """Reports a tuple of another number of results than the schema has."""
+        tree, count = formula.tree, len(schema.returns)
+        listed = count == 1 and isinstance(schema.returns[0].type, ListType)
+        if not isinstance(tree, Elements) or tree.kind != "tuple" or listed or len(tree.elements) == count:
+            return
+        self.report.error(
+            place_of(formula, tree),
+            f"the kernel gives {len(tree.elements)} results, and {schema.name} has {count}",
+            length=length_of(formula, tree),
+            expected=f"a tuple of {count}" if count > 1 else "one array",
+        )
 
     def function(
         self,

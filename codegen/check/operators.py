@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..model.diagnostics import Report
 from ..model.operators import Kernel, Operator, ResultLayout
-from ..model.schema import OperatorName
+from ..model.schema import OperatorName, Schema
 from ..model.source import Located, Place
 from ..read.fields import kind_of, known_word, words
 from ..read.keys import KEYS
@@ -71,7 +71,7 @@ class OperatorChecker:
         """The operator of an entry; mistakes are reported and left out."""
         check_signature(declared, self.report)
         fields, schema = declared.fields, declared.schema
-        tags = self.tags(fields.get("tags"))
+        tags = self.tags(fields.get("tags"), schema)
         factory = self.factory(declared)
         kernels = self.kernels(declared, tags, factory is not None)
         composite = any(key in COMPOSITES for key in kernels)
@@ -208,14 +208,29 @@ class OperatorChecker:
             expected=f"functions only: they are found in tengen.ops.{self.sources.library}",
         )
 
-    def tags(self, located: Located | None) -> frozenset[str]:
+    def tags(self, located: Located | None, schema: Schema) -> frozenset[str]:
         chosen = self.words_of(located, self.sources.tables.tags, "tag")
+        self.pointwise(located, schema)
         excluded = self.sources.tables.excluded
         for word, place in words(located, self.report) if located is not None else ():
             for other in sorted(excluded.get(word, frozenset()) & chosen):
                 message = f'the tags "{word}" and "{other}" contradict each other'
                 self.report.error(place, message, length=len(word), expected="one of them")
         return chosen
+
+    def pointwise(self, located: Located | None, schema: Schema) -> None:
+        """Reports the tag of an operator whose kernel cannot be one expression over elements."""
+        if len(schema.returns) == 1 and schema.returns[0].type.is_tensor:
+            return
+        given = ", ".join(str(r.type) for r in schema.returns) or "nothing"
+        for word, place in words(located, Report()) if located is not None else ():
+            if word == "pointwise":
+                self.report.error(
+                    place,
+                    f"a pointwise operator gives one Tensor, and {schema.name} gives {given}",
+                    length=len(word),
+                    expected="the tag elementwise, functions as kernels for CPU and Meta, and samples",
+                )
 
     def python_module(self, declared: Declared) -> str | None:
         located = declared.fields.get("python_module")

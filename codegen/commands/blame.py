@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,13 +9,14 @@ from pathlib import Path
 
 from ..check.expand import parse_located_schema
 from ..ir.expressions import Elements
-from ..ir.reader import read_module
 from ..model.diagnostics import Report
 from ..model.operators import Declarations, Derivative, Formula, Kernel, Operator
 from ..model.source import Entry, Located, Place
 from ..parse.formula import length_of, place_of, result_names
 from ..read.entries import mechanism_of, read_entries
 from ..read.fields import words
+from .touched import called_names
+from .written import kernel_functions, unjudged, written_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,9 @@ class Blame:
         self.declared = declared
         self.folder, self.runtime = folder, runtime
         self.operators = {str(o.name): o for o in declared.operators}
+        self.functions: dict[str, list[Operator]] = {}
+        for operator in declared.operators:
+            self.functions.setdefault(operator.name.function, []).append(operator)
         self.derivatives = {str(d.name): d for d in declared.derivatives}
         self._entries: dict[str, dict[Place, Entry]] = {}
 
@@ -72,31 +75,24 @@ class Blame:
     def _kernel(self, operator: Operator, backend: str) -> Spot:
         """The kernel of a backend; where that has none, the one that stands for it."""
         kernels = operator.kernels
-        kernel = kernels.get(backend) or next(iter(kernels.values()), None)
-        if kernel is None:
+        wanted = (backend, *(b.name for b in self.declared.backends), *kernels)
+        key = next((key for key in wanted if key in kernels), None)
+        if key is None:
             return Spot(operator.place)
+        kernel = kernels[key]
         spot = whole(kernel.formula)
-        key = backend if backend in kernels else next(iter(kernels))
         return Spot(spot.place, spot.length, tuple(self._functions(key, kernel)))
 
     def _functions(self, key: str, kernel: Kernel) -> Iterator[tuple[Place, str]]:
         """Where the functions that a kernel names are written."""
-        package = "composite" if key.startswith("Composite") else "native"
-        names = [kernel.function] if kernel.function else []
-        for qualified in [*names, *kernel.calls.values()]:
+        for package, qualified in kernel_functions(key, kernel):
             yield from self.function(package, qualified)
 
     def function(self, package: str, qualified: str) -> Iterator[tuple[Place, str]]:
         """Where a function of a package of the runtime is written: "module.function" below it."""
-        within = qualified.rpartition(f".{package}.")[2] if qualified.startswith("@") else qualified
-        module, _, function = within.rpartition(".")
-        path = self.runtime / package / f"{module.replace('.', '/')}.py"
-        if ":" in qualified or not path.is_file():
-            return
-        for node in read_module(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and node.name == function:
-                file = path.relative_to(self.runtime.parent).as_posix()
-                yield Place(file, node.lineno, 1), f"{function} is written here"
+        place = written_at(self.runtime, package, qualified)
+        if place is not None:
+            yield place, f"{qualified.rpartition('.')[2]} is written here"
 
     def origin(self, file: str, line: int) -> Place | None:
         """A line of a function that a declaration names; None of one that is not of this project."""
@@ -128,10 +124,17 @@ class Blame:
         return self._with_helpers(entry, formula, whole(formula))
 
     def _with_helpers(self, entry: Derivative, formula: Formula, spot: Spot) -> Spot:
-        """The spot of a formula, with the places of the functions of formulas/ that it calls."""
+        """The spot of a formula, with the places of the functions of formulas/ that it calls.
+
+        And of the kernels that it calls which nothing else judges, as backward operators' mostly are.
+        """
         called = [entry.helpers[n] for n in sorted(formula.names()) if n in entry.helpers]
-        related = tuple(place for name in called for place in self.function("formulas", name))
-        return Spot(spot.place, spot.length, related)
+        related = [place for name in called for place in self.function("formulas", name)]
+        for name in sorted(set(called_names(formula.tree)) - entry.helpers.keys()):
+            for operator in self.functions.get(name, ()):
+                if unjudged(operator):
+                    related += self._kernel(operator, "").related
+        return Spot(spot.place, spot.length, tuple(related))
 
     # -- keys ----------------------------------------------------------------------------------
 

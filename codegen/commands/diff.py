@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import argparse
 import io
-import sys
 import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tengen.codegen.commands.revision import NotFound, git, git_bytes
+from tengen.codegen.commands.revision import commit_of, git_bytes
 from tengen.codegen.commands.workspace import Workspace, add_workspace
 from tengen.codegen.gen import declarations_dir
-from tengen.codegen.model.diagnostics import DeclarationErrors, Report
+from tengen.codegen.model.diagnostics import Report
 from tengen.codegen.model.operators import Declarations, Derivative, Operator
 from tengen.codegen.model.schema import Argument, Schema
 from tengen.codegen.pipeline import load_reporting
@@ -63,15 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the changes. Returns the exit status."""
     workspace = Workspace.of(options)
-    try:
-        now = workspace.load()
-        before, unread = at_revision(workspace, options.revision)
-    except DeclarationErrors as errors:
-        print(errors, file=sys.stderr)
-        return 1
-    except NotFound as error:
-        print(error, file=sys.stderr)
-        return 2
+    now = workspace.load()
+    before, unread = at_revision(workspace, options.revision)
     found = changes(before, now, unread)
     if unread:
         few = ", ".join(sorted(unread)[:3]) + (", ..." if len(unread) > 3 else "")
@@ -103,13 +95,13 @@ def _marked(change: Change) -> str:
 def at_revision(workspace: Workspace, revision: str) -> tuple[Declarations, frozenset[str]]:
     """What was declared then, and the operators whose entries cannot be read any more. Raises NotFound."""
     folder = workspace.declarations.resolve()
-    root = Path(git(folder, "rev-parse", "--show-toplevel").strip())
+    root, commit = commit_of(folder, revision)
     library = workspace.library
     paths = [(folder if library is None else library.folder).relative_to(root).as_posix()]
     runtime = workspace.runtime.resolve()
     if library is None and runtime.is_relative_to(root):
         paths.append(runtime.relative_to(root).as_posix())
-    archive = git_bytes(root, "archive", "--format=tar", revision, *paths)
+    archive = git_bytes(root, "archive", "--format=tar", commit, *paths)
     with tempfile.TemporaryDirectory() as scratch:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             tar.extractall(scratch, filter="data")

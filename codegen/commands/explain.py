@@ -18,9 +18,9 @@ from tengen.codegen.derive.derived import Derived, derive, saved_values
 from tengen.codegen.derive.differentiate import Language, derivative_of
 from tengen.codegen.derive.graph import Underivable
 from tengen.codegen.model.derived import NodeSpec, Variant
-from tengen.codegen.model.diagnostics import DeclarationErrors, suggestion
+from tengen.codegen.model.diagnostics import suggestion
 from tengen.codegen.model.operators import Declarations, Derivative, Kernel, Operator, ScalarType
-from tengen.codegen.read.functions import ABSOLUTE, module_path
+from tengen.codegen.read.functions import ABSOLUTE, module_path, source_of
 
 _WIDTH = 14
 
@@ -41,11 +41,7 @@ def run(options: argparse.Namespace) -> int:
         print("tengen explain takes an operator, or --where FILE:LINE", file=sys.stderr)
         return 2
     workspace = Workspace.of(options)
-    try:
-        declared = workspace.load()
-    except DeclarationErrors as errors:
-        print(errors, file=sys.stderr)
-        return 1
+    declared = workspace.load()
     explainer = Explainer(workspace, declared)
     scalars = {s.dtype: s for s in declared.scalar_types}
     if options.dtype is not None:
@@ -251,7 +247,7 @@ class Explainer:
         found = next((by_name[f, n] for f in files for n in names if (f, n) in by_name), None)
         if found is None:
             return
-        lines = (self.workspace.output / found.file).read_text(encoding="utf-8").split("\n")
+        lines = source_of(self.workspace.output / found.file).split("\n")
         yield ""
         yield f"  # {self._place(self.workspace.shown + '/' + found.file, found.line)} {found.name}"
         yield from (f"  {line}" for line in lines[found.line - 1 : found.end])
@@ -263,9 +259,14 @@ class Explainer:
         found = re.fullmatch(r"(.+):(\d+)(?::\d+)?", text)
         if found is None:
             return f'"{text}" is not FILE:LINE'
-        file, line = Path(found.group(1)).name, int(found.group(2))
-        if not (self.workspace.output / file).is_file():
-            return f"{self.workspace.shown}/{file} is no generated file"
+        given, line = Path(found.group(1)), int(found.group(2))
+        file, path = given.name, self.workspace.output / given.name
+        elsewhere = given.exists() and not (path.exists() and given.samefile(path))
+        if elsewhere or not path.is_file():
+            return f"{given} is no generated file: these are in {self.workspace.shown}/"
+        last = len(source_of(path).splitlines())
+        if not 1 <= line <= last:
+            return f"{self.workspace.shown}/{file} has no line {line}: it ends with line {last}"
         definition = self.index.at(file, line)
         if definition is None:
             return f"line {line} of {file} belongs to no operator alone"
@@ -293,7 +294,7 @@ def _line_of(path: Path, function: str) -> int:
     if not path.is_file():
         path = path.with_suffix("") / "__init__.py"
     pattern = re.compile(rf"^(def {function}\b|{function}\s*[:=])")
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+    for number, line in enumerate(source_of(path).split("\n"), 1):
         if pattern.match(line):
             return number
     return 1

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 from tengen.codegen.commands.workspace import Workspace, add_workspace
-from tengen.codegen.model.diagnostics import DeclarationErrors, Report
+from tengen.codegen.emit.write import replace
+from tengen.codegen.model.diagnostics import Report
 from tengen.codegen.read.entries import KERNELS, mechanism_of, read_entries
 from tengen.codegen.read.file_text import EntryText, Item, read_layout
 from tengen.codegen.read.keys import KEYS
@@ -36,14 +37,10 @@ def run(options: argparse.Namespace) -> int:
                 print(f"{path} is no file of declarations", file=sys.stderr)
                 return 2
             continue
-        before = path.read_text(encoding="utf-8")
         report = Report()
-        list(read_entries(path, path.name, mechanism, report))
-        try:
-            report.finish()
-        except DeclarationErrors as errors:
-            print(errors, file=sys.stderr)
-            return 1
+        list(read_entries(path, f"{path.parent.name}/{path.name}", mechanism, report))
+        report.finish()
+        before = path.read_text(encoding="utf-8")
         after = formatted(before, mechanism)
         if after == before:
             continue
@@ -54,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
                 difflib.unified_diff(before.splitlines(True), after.splitlines(True), *names, n=1)
             )
         else:
-            path.write_text(after, encoding="utf-8", newline="\n")
+            replace(path, after)
             print(f"formatted {path.name}")
     if options.check and changed:
         print(f"\n{changed} file{'s' if changed > 1 else ''} would change. To mend it: tengen fmt")

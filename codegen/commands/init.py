@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -55,6 +56,10 @@ def run(options: argparse.Namespace) -> int:
     if taken:
         print(f"{taken[0]} is there already; nothing was written", file=sys.stderr)
         return 1
+    problem = taken_problem(name)
+    if problem is not None:
+        print(problem, file=sys.stderr)
+        return 1
     folder = templates_dir() / "library"
     environment = Environment(
         loader=FileSystemLoader(folder), undefined=StrictUndefined, keep_trailing_newline=True
@@ -71,3 +76,13 @@ def run(options: argparse.Namespace) -> int:
     print(f"wrote the library {name} to {root}/")
     print(f"next: cd {root}; pip install -e .[test]; pytest")
     return 0
+
+
+def taken_problem(name: str) -> str | None:
+    """Why a new package cannot have this name: what is imported by it now would be hidden, or hide it."""
+    if name in sys.stdlib_module_names:
+        return f'"{name}" cannot name a library: it is a module of Python itself'
+    found = find_spec(name)
+    if found is None or found.origin is None:  # a folder without a module is in nobody's way
+        return None
+    return f'"{name}" cannot name a library: a package of that name is installed ({found.origin})'

@@ -7,9 +7,7 @@ are checked with the entry in place, and nothing is written when there is a mist
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +17,7 @@ import yaml
 from tengen.codegen.check.kernels import COMPOSITES
 from tengen.codegen.commands.format import in_order
 from tengen.codegen.commands.workspace import Workspace, add_workspace
+from tengen.codegen.emit.write import replace
 from tengen.codegen.ir.expressions import Attribute, Call, Expr, Name, Operation, walk
 from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.model.diagnostics import DeclarationErrors, Diagnostic
@@ -62,14 +61,10 @@ def run(options: argparse.Namespace) -> int:
         found = Diagnostic(where, error.message, error.length, error.expected)
         print(found.render(options.schema), file=sys.stderr)
         return 1
-    try:
-        declared = workspace.load()
-    except DeclarationErrors as errors:
-        print(errors, file=sys.stderr)
-        return 1
+    declared = workspace.load()
     fields = entry_fields(schema, options, declared)
     name = options.file or likeliest_file(schema, fields.get("tags", ""), declared)
-    if mechanism_of(Path(name)) != _MECHANISM:
+    if mechanism_of(Path(name)) != _MECHANISM or Path(name).name != name:
         print(f'"{name}" is no file of native functions: native_functions.PART.yaml', file=sys.stderr)
         return 1
     path = workspace.declarations / name
@@ -83,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     if wrong is not None:
         print(wrong, file=sys.stderr)
         return 1
-    path.write_text(text, encoding="utf-8", newline="\n")
+    replace(path, text)
     line = text.split("\n").index(entry.lines(False)[0]) + 1
     print(f"wrote {schema.name} to {workspace.declarations.name}/{name}:{line}")
     print("next: tengen gen, then tengen verify " + str(schema.name))
@@ -94,7 +89,8 @@ def entry_fields(
     schema: Schema, options: argparse.Namespace, declared: Declarations
 ) -> dict[str, str | Sequence[str]]:
     """The keys of the entry and their values."""
-    pointwise = not options.composite and is_pointwise(options.kernel, declared)
+    one = len(schema.returns) == 1 and schema.returns[0].type.is_tensor
+    pointwise = one and not options.composite and is_pointwise(options.kernel, declared)
     takes_self = bool(schema.positional) and schema.positional[0].name == "self"
     key = COMPOSITES[0] if options.composite else options.backend or declared.backends[0].name
     fields: dict[str, str | Sequence[str]] = {"func": str(schema)}
@@ -185,9 +181,7 @@ def inserted(text: str, entry: EntryText) -> str:
 
 def mistakes(workspace: Workspace, name: str, text: str) -> DeclarationErrors | None:
     """What would be wrong with the declarations if the file had this text."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / workspace.declarations.name
-        shutil.copytree(workspace.declarations, copy, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    with workspace.copy() as copy:
         (copy / name).write_text(text, encoding="utf-8")
         try:
             workspace.load_from(copy)

@@ -17,7 +17,8 @@ from ..model.diagnostics import Report
 from ..model.operators import Declarations, Derivative, Operator
 from ..model.source import Located
 from ..read.entries import mechanism_of, read_entries
-from .revision import NotFound, git
+from ..read.functions import source_of
+from .revision import NotFound, commit_of, git
 from .uses import Module, Uses, changed_names, definitions, module_at
 
 #: Where the functions are that declarations name, below the runtime.
@@ -55,7 +56,7 @@ class Folders:
 
 def touched(declared: Declarations, folders: Folders, revision: str) -> Touched:
     """What has changed since a revision of git. Raises NotFound."""
-    root = Path(git(folders.declarations.resolve(), "rev-parse", "--show-toplevel").strip())
+    root, revision = commit_of(folders.declarations.resolve(), revision)
     changed = _changed_files(root, revision)
     found = Touched()
     functions: set[str] = set()
@@ -100,7 +101,7 @@ def _at(root: Path, revision: str, path: str) -> str:
 
 
 def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
+    return source_of(file) if file.is_file() else ""
 
 
 # -- entries ---------------------------------------------------------------------------------

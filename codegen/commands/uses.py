@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..ir.reader import read_module
+from ..read.functions import source_of
 
 
 def changed_names(before: str, now: str) -> set[str]:
@@ -59,7 +60,7 @@ class Uses:
     def read(self, subfolder: str) -> None:
         """Add the modules of a folder below."""
         for path in sorted((self.folder / subfolder).rglob("*.py")):
-            self.add(module_at(path, self.folder, self.package), path.read_text(encoding="utf-8"))
+            self.add(module_at(path, self.folder, self.package), source_of(path))
 
     def add(self, module: Module, text: str) -> None:
         """Add a module."""

@@ -28,6 +28,7 @@ import argparse
 import json
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -37,25 +38,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from tengen.codegen.commands.blame import Blame
 from tengen.codegen.commands.progress import Progress
-from tengen.codegen.commands.revision import NotFound
 from tengen.codegen.commands.touched import Folders, Touched, touched
 from tengen.codegen.commands.workspace import Workspace, add_workspace
 from tengen.codegen.gen import declarations_dir, output_dir, version
-from tengen.codegen.model.diagnostics import DeclarationErrors, Diagnostic, suggestion
+from tengen.codegen.model.diagnostics import CommandError, Diagnostic, suggestion
 from tengen.codegen.model.operators import Declarations
 from tengen.codegen.model.source import Place
-from tengen.codegen.read.libraries import Library, LibraryError
+from tengen.codegen.outcome import missing
+from tengen.codegen.read.libraries import Library
 
 Answer = dict[str, Any]
 Key = tuple[Place, ...]  # of a cause: where it is
 
 #: An operator for each process is too few: each loads what is declared.
 _A_PROCESS = 4
+_LAST_LINES = 12  # of what a process has printed
 _FEW = 12  # names that are listed
 _A_FEW = 3  # operators without a reference that are shown one by one
 
@@ -70,7 +72,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since", default="HEAD", metavar="REV", help="what differs from this revision (HEAD)"
     )
-    parser.add_argument("--jobs", "-j", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
+    parser.add_argument(
+        "--jobs", "-j", type=count_of, default=os.cpu_count() or 1, metavar="N", help="processes"
+    )
     parser.add_argument(
         "--verbose", "-v", action="store_true", help="also tell what could not be verified, and why"
     )
@@ -80,25 +84,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_workspace(parser)
 
 
+def count_of(text: str) -> int:
+    """A number of processes."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"takes a number from 1 on, not {text!r}")
+    return int(text)
+
+
 def run(options: argparse.Namespace) -> int:
     """Verify, and print what is wrong. Returns the exit status."""
     began = time.monotonic()
-    try:
-        workspace = Workspace.of(options)
-        declared = workspace.load()
-        names, changed = chosen(options, workspace, declared)
-    except DeclarationErrors as errors:
-        print(errors, file=sys.stderr)
-        return 1
-    except (LibraryError, NotFound, LookupError) as error:
-        print(error.args[0], file=sys.stderr)
-        return 2
+    workspace = Workspace.of(options)
+    declared = workspace.load()
+    names, changed = chosen(options, workspace, declared)
     if not names:
         print(f"nothing that is declared differs from {options.since}: name operators, or verify --all")
         return 0
     with tempfile.TemporaryDirectory(prefix="tengen-verify-") as scratch:
         regenerate(workspace, declared, Path(scratch))
-        answers = verify(names, workspace, Path(scratch), max(1, options.jobs))
+        answers = verify(names, workspace, Path(scratch), options.jobs)
     report = Report(workspace, declared, changed)
     for answer in answers:
         report.add(answer)
@@ -113,7 +117,7 @@ def chosen(
 ) -> tuple[list[str], dict[str, set[str]]]:
     """The operators to verify, and what of them has changed, as far as that was asked.
 
-    Raises LookupError for an unknown name, NotFound where there is nothing to compare with.
+    Raises CommandError for an unknown name, or where there is nothing to compare with.
     """
     own = "" if workspace.library is None else workspace.library.name
     every = [str(o.name) for o in declared.operators if o.name.namespace == own]
@@ -138,7 +142,7 @@ def named(words: Sequence[str], declared: Declarations) -> list[str]:
         names = [word] if word in full else functions.get(word, [])
         if not names:
             close = suggestion(word, [*full, *functions])
-            raise LookupError(f'no operator is named "{word}"' + (f": {close}" if close else ""))
+            raise CommandError(f'no operator is named "{word}"' + (f": {close}" if close else ""))
         found |= dict.fromkeys(names)
     return list(found)
 
@@ -255,17 +259,24 @@ def verify(names: Sequence[str], workspace: Workspace, scratch: Path, jobs: int)
     count = min(jobs, -(-len(names) // _A_PROCESS))
     with Progress(len(names), "verifying") as progress, ThreadPoolExecutor(count) as pool:
 
-        def work(_: int) -> None:
-            worker = Worker(scratch, tests_of(workspace), package)
+        def work(worker: Worker) -> None:
             try:
-                while not waiting.empty():
-                    name = waiting.get()
+                while not worker.killed:
+                    name = waiting.get_nowait()
                     answers[name] = worker.ask(name)
                     progress.step(name)
+            except Empty:
+                pass
             finally:
                 worker.close()
 
-        list(pool.map(work, range(count)))
+        workers = [Worker(scratch, tests_of(workspace), package) for _ in range(count)]
+        try:
+            list(pool.map(work, workers))
+        except BaseException:  # Ctrl-C, or a process that cannot be started: the others need not go on
+            for worker in workers:
+                worker.kill()
+            raise
     return [answers[name] for name in names if name in answers]
 
 
@@ -275,23 +286,44 @@ class Worker:
     def __init__(self, scratch: Path, references: Path, package: str) -> None:
         self.scratch, self.arguments = scratch, [str(scratch / "declared"), str(references), package]
         self.process: subprocess.Popen[str] | None = None
+        self.killed = False
 
     def start(self) -> subprocess.Popen[str]:
+        """A process that waits for names. Raises CommandError where it cannot run operators at all."""
         path = os.pathsep.join(p for p in (str(self.scratch), os.environ.get("PYTHONPATH", "")) if p)
         command = [sys.executable, "-m", "tengen.testing.worker", *self.arguments]
-        return subprocess.Popen(
+        self.process = process = subprocess.Popen(
             command,
             cwd=self.scratch,
             env={**os.environ, "PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=(self.scratch / f"errors-{id(self)}").open("w"),
+            stderr=self.errors.open("w"),
             text=True,
         )
+        assert process.stdout is not None
+        if self.killed:
+            process.kill()
+        if process.stdout.readline():
+            return process
+        process.wait()
+        self.process = None
+        if self.killed:
+            raise Empty
+        raise CommandError(unstartable(self.printed()))
+
+    @property
+    def errors(self) -> Path:
+        """The file that the process writes to."""
+        return self.scratch / f"errors-{id(self)}"
+
+    def printed(self) -> list[str]:
+        """What the process has written."""
+        return self.errors.read_text(errors="replace").strip().splitlines()
 
     def ask(self, name: str) -> Answer:
         """What the process answers about an operator; that it ended, if it did."""
-        process = self.process = self.process or self.start()
+        process = self.process or self.start()
         assert process.stdin is not None and process.stdout is not None
         try:
             process.stdin.write(f"{name}\n")
@@ -304,13 +336,21 @@ class Worker:
             return answer
         status = process.wait()
         self.process = None
-        printed = (self.scratch / f"errors-{id(self)}").read_text(errors="replace").strip().splitlines()
+        if self.killed:
+            raise Empty
+        printed = self.printed()
         last = f": {printed[-1]}" if printed else ""
         return {
             "operator": name,
             "internal": f"the process ended with status {status}{last}",
             "trace": "\n".join(printed),
         }
+
+    def kill(self) -> None:
+        """End the process at once, whatever it does."""
+        self.killed = True
+        if self.process is not None:
+            self.process.kill()
 
     def close(self) -> None:
         """End the process."""
@@ -319,6 +359,14 @@ class Worker:
             self.process.stdin.close()
             self.process.stdout.close()
             self.process.wait()
+
+
+def unstartable(printed: Sequence[str]) -> str:
+    """Why operators cannot be run, of what a process printed that ended before it was asked anything."""
+    absent = re.fullmatch(r"ModuleNotFoundError: No module named '([\w.]+)'", printed[-1] if printed else "")
+    if absent is not None and not absent[1].startswith("tengen"):
+        return missing(absent[1])
+    return "\n".join(["no operator can be run:", *(f"  {line}" for line in printed[-_LAST_LINES:])])
 
 
 # -- what is printed -------------------------------------------------------------------------------
@@ -361,7 +409,7 @@ class Report:
         """Note what is wrong about an operator."""
         if "internal" in answer:
             name = answer["operator"]
-            trace = [f"  {line}" for line in answer["trace"].splitlines()[-12:]]
+            trace = [f"  {line}" for line in answer["trace"].splitlines()[-_LAST_LINES:]]
             message = f"{name} could not be checked: {answer['internal']}"
             spot = self.blame.spot(name, "kernel")
             diagnostic = Diagnostic(spot.place, message, spot.length, related=spot.related)

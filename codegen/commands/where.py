@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..derive.derived import Derived
-from ..ir.reader import read_module
 from ..model.source import Place
+from ..read.functions import module_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,7 @@ def definitions(path: Path, root: Path) -> list[Definition]:
     """Everything that a generated file defines, outer before inner."""
     if path.suffix not in (".py", ".pyi"):
         return []
-    tree = read_module(path.read_text(encoding="utf-8"))
-    return list(_definitions(tree, path.relative_to(root).as_posix(), ""))
+    return list(_definitions(module_of(path), path.relative_to(root).as_posix(), ""))
 
 
 def _definitions(node: ast.AST, file: str, prefix: str) -> Iterator[Definition]:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -38,6 +42,19 @@ class Workspace:
         """The folder of the generated code as messages show it."""
         library = self.library
         return self.output.name if library is None else self.output.relative_to(library.root).as_posix()
+
+    @contextmanager
+    def copy(self) -> Iterator[Path]:
+        """A copy of the declarations, beside the tests that they name, for as long as it is used."""
+        tests = self.declarations.resolve().parent / "tests"
+        with tempfile.TemporaryDirectory(prefix="tengen-") as folder:
+            copy = Path(folder) / self.declarations.resolve().name
+            shutil.copytree(self.declarations, copy, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+            if self.library is None and tests.is_dir():
+                (Path(folder) / "tests").mkdir()
+                for path in tests.glob("references*.py"):
+                    shutil.copy2(path, Path(folder) / "tests")
+            yield copy
 
     def load(self) -> Declarations:
         """What is declared. Raises DeclarationErrors with every mistake."""

@@ -64,7 +64,7 @@ def write(files: Iterable[OutputFile], output: Path) -> list[Status]:
         if status.state == "orphan":
             (output / status.path).unlink()
         elif status.state != "same":
-            _replace(output / status.path, texts[status.path])
+            replace(output / status.path, texts[status.path])
     return before
 
 
@@ -79,7 +79,8 @@ def compare(files: Iterable[OutputFile], output: Path) -> list[Status]:
         elif path not in wanted:
             states.append(Status(path, "orphan"))
         else:
-            states.append(_compare(path, found[path].read_text(encoding="utf-8"), wanted[path]))
+            text = found[path].read_text(encoding="utf-8", errors="replace")
+            states.append(_compare(path, text, wanted[path]))
     return states
 
 
@@ -105,7 +106,8 @@ def _generated(output: Path) -> Iterable[Path]:
                 yield path
 
 
-def _replace(path: Path, text: str) -> None:
+def replace(path: Path, text: str) -> None:
+    """Write a file whole, or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .source import Place
 
 _LONGEST_LINE = 400
+_SUGGESTIONS = 3
 _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f]")  # all but tabs
 _SUGGESTED = re.compile(r'did you mean "([^"]+)"\?')
 
@@ -59,8 +60,16 @@ class Diagnostic:
         return "\n".join(parts)
 
 
-class DeclarationErrors(Exception):
+class CommandError(Exception):
+    """A command cannot do what it is asked; ``str()`` of it says why, and ``status`` is its exit status."""
+
+    status = 2
+
+
+class DeclarationErrors(CommandError):
     """The declarations have mistakes; ``str()`` of it is the whole report."""
+
+    status = 1
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...], sources: Mapping[str, list[str]]) -> None:
         self.diagnostics = diagnostics
@@ -68,15 +77,17 @@ class DeclarationErrors(Exception):
         super().__init__(self.render())
 
     def render(self) -> str:
-        """All diagnostics, each with its source line and a caret, and their number at the end."""
-        texts = []
+        """All diagnostics, and their number at the end."""
+        count = len(self.diagnostics)
+        number = f"{count} error{'s' if count != 1 else ''} in the declarations; nothing was written"
+        return "\n\n".join([*self.texts(), number])
+
+    def texts(self) -> Iterator[str]:
+        """The diagnostics, each with its source line and a caret."""
         for diagnostic in self.diagnostics:
             lines = self.sources.get(diagnostic.place.file, [])
             number = diagnostic.place.line - 1
-            texts.append(diagnostic.render(lines[number] if 0 <= number < len(lines) else None))
-        count = len(self.diagnostics)
-        texts.append(f"{count} error{'s' if count != 1 else ''} in the declarations; nothing was written")
-        return "\n\n".join(texts)
+            yield diagnostic.render(lines[number] if 0 <= number < len(lines) else None)
 
 
 @dataclass(slots=True)
@@ -128,13 +139,28 @@ def width(char: str) -> int:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """``did you mean "variants"?`` when a known name looks like ``name``, else nothing."""
+    """``did you mean "variants"?`` when known names look like ``name``, else nothing.
+
+    Several are named where each is one slip away; in-place variants only for what is written like one.
+    """
     names = sorted(set(known))
     folded = {known_name.lower(): known_name for known_name in names}
     if name.lower() in folded:
         return f'did you mean "{folded[name.lower()]}"?'
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    return f'did you mean "{close[0]}"?' if close else ""
+    close = difflib.get_close_matches(name, names, n=_SUGGESTIONS, cutoff=0.6)
+    near = [n for n in close if is_slip(name, n)]
+    chosen = [n for n in near if n.endswith("_") <= name.endswith("_")] or near or close[:1]
+    return f"did you mean {' or '.join(f'{chr(34)}{n}{chr(34)}' for n in chosen)}?" if chosen else ""
+
+
+def is_slip(wrong: str, meant: str) -> bool:
+    """Whether one slip makes a word of another: a letter too many, too few or wrong, or two exchanged."""
+    a, b = wrong.lower(), meant.lower()
+    if abs(len(a) - len(b)) > 1:
+        return False
+    same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    a, b = a[same:], b[same:]
+    return a[1:] == b or a == b[1:] or a[1:] == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
 def one_of(names: Iterable[str], limit: int = 24) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..ir.reader import read_module
+from ..model.diagnostics import CommandError
 
 # A function or a variable that is defined at the outermost level of a module.
 _DEFINITION = re.compile(r"^(?:def +([A-Za-z]\w*) *(?=\()|([A-Za-z]\w*) *(?::[^=\n]+)?=(?!=))", re.M)
@@ -59,6 +60,23 @@ def _arguments(least: int, most: int) -> str:
     if least == most:
         return f"{most} argument{'s' if most != 1 else ''}"
     return f"{least} to {most} arguments"
+
+
+def source_of(path: Path) -> str:
+    """The text of a Python file. Raises CommandError for one that is not UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise CommandError(f"{path}:{line} is not UTF-8") from None
+
+
+def module_of(path: Path) -> ast.Module:
+    """The tree of a Python file. Raises CommandError for one that is no Python."""
+    try:
+        return read_module(source_of(path))
+    except SyntaxError as error:
+        raise CommandError(f"{path}:{error.lineno} is no Python: {error.msg}") from None
 
 
 #: Begins a module that is named in full, because it is not below tengen's package: "@mylib.native.foo".
@@ -128,7 +146,7 @@ class FunctionIndex:
             below = parts[:-1] if parts[-1] == "__init__" else parts
             module = ".".join([prefix, *below] if prefix else below)
             self.modules.append(module)
-            text = path.read_text(encoding="utf-8")
+            text = source_of(path)
             seen: set[str] = set()
             for match in _DEFINITION.finditer(text):
                 name = match[1] or match[2]
@@ -154,13 +172,13 @@ class FunctionIndex:
 
 def attributes_of(paths: Iterable[Path]) -> frozenset[str]:
     """The methods and properties of all classes in the files that exist."""
-    texts = (path.read_text(encoding="utf-8") for path in paths if path.exists())
+    texts = (source_of(path) for path in paths if path.exists())
     return frozenset(match[1] or match[2] for text in texts for match in _ATTRIBUTE.finditer(text))
 
 
 def classes_of(path: Path) -> frozenset[str]:
     """The classes that a file defines, if it exists."""
-    return frozenset(_CLASS.findall(path.read_text(encoding="utf-8"))) if path.exists() else frozenset()
+    return frozenset(_CLASS.findall(source_of(path))) if path.exists() else frozenset()
 
 
 def _header_end(source: str) -> int:

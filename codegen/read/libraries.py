@@ -8,6 +8,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..model.diagnostics import CommandError
 from .functions import FunctionIndex
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
@@ -15,8 +16,10 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
 _TAKEN = frozenset({"tengen"})
 
 
-class LibraryError(Exception):
+class LibraryError(CommandError):
     """A library's folder, or what its pyproject.toml says, cannot be used; the text says why."""
+
+    status = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +61,11 @@ class Library:
 
 def name_problem(name: str) -> str | None:
     """Why a library cannot have this name; None when it can."""
-    if keyword.iskeyword(name) or not _NAME.fullmatch(name):
+    if keyword.iskeyword(name):
+        return f'"{name}" cannot name a library: it is a word of Python\'s language'
+    if not _NAME.fullmatch(name):
         return f'"{name}" cannot name a library: a name is letters, digits and single underscores, as my_lib'
-    return f'"{name}" cannot name a library: it is taken' if name in _TAKEN else None
+    return f'"{name}" cannot name a library: that is this package' if name in _TAKEN else None
 
 
 def library_at(root: Path) -> Library | None:

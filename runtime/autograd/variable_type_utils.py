@@ -11,6 +11,7 @@ from ..core.interception import active, tell_handed
 from ..core.promotion import can_cast
 from ..core.storage import begin_write, storage_of
 from ..core.tensor_base import TensorBase
+from ..core.user_stack import program_stacklevel
 from .copy_slices import CopySlices
 from .edge import Edge, gradient_edge
 from .grad_mode import grad_mode
@@ -340,7 +341,7 @@ def _resize_output(tensor: Any, shape: tuple[int, ...]) -> None:
             "future release outputs will not be resized unless they have zero elements. You can explicitly "
             "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
             UserWarning,
-            stacklevel=4,
+            stacklevel=program_stacklevel(),
         )
     lib = tensor._type.backend.lib
     offset = lib.storage_offset(array)

@@ -1,6 +1,6 @@
-"""Where the program is that uses tengen: the frames of the stack that are not the library's own.
+"""Where the program is that uses tengen: the frames of the stack that are not tengen's own, nor a library's.
 
-A frame belongs to the library by the name of its module, wherever that is installed.
+A frame belongs to them by the name of its module, wherever that is installed.
 """
 
 from __future__ import annotations
@@ -11,11 +11,21 @@ from types import FrameType
 
 #: What stands between the program and the library: context managers and decorators.
 _BETWEEN = ("contextlib", "functools")
+#: The packages of a library with what its declarations name or generate: what else it has is a program.
+_OF_LIBRARIES = ("generated", "native", "composite", "formulas", "onnx")
+_libraries: tuple[str, ...] = ()
+
+
+def add_library(package: str) -> None:
+    """From now on the operators of a library are no program."""
+    global _libraries
+    _libraries += tuple([f"{package}.{name}." for name in _OF_LIBRARIES])
 
 
 def _is_program(frame: FrameType) -> bool:
     name = frame.f_globals.get("__name__") or ""
-    return name.partition(".")[0] != "tengen" and name not in _BETWEEN
+    own = name.partition(".")[0] == "tengen" or name in _BETWEEN
+    return not own and not f"{name}.".startswith(_libraries)
 
 
 def program_frames() -> Iterator[FrameType]:

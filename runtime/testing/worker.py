@@ -2,7 +2,7 @@
 
 ``python -m tengen.testing.worker FILE REFERENCES [PACKAGE]`` loads what is declared from a file that the
 command has written, and the functions of references from a folder; it imports the package of a library. Then
-it answers each line of its input, the full name of an operator, with a line of JSON.
+it says that it is ready, and answers each line of its input, the full name of an operator, by a line of JSON.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ def main(file: str, references: str, package: str = "") -> int:
     warnings.simplefilter("ignore")
     if package:
         import_module(package)
+    print(json.dumps("ready"), file=answers, flush=True)
     for line in sys.stdin:
         name = line.strip()
         try:

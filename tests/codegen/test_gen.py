@@ -135,5 +135,5 @@ def test_a_folder_of_other_files_is_left_alone(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_no_such_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert gen.main(["--declarations", str(tmp_path / "nowhere")]) == 1
+    assert gen.main(["--declarations", str(tmp_path / "nowhere")]) == 2
     assert "is no folder of declarations" in capsys.readouterr().err

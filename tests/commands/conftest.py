@@ -22,3 +22,15 @@ def tengen(scratch: Scratch) -> Command:
         return scratch.python("-m", "tengen.codegen.cli", *arguments)
 
     return command
+
+
+@pytest.fixture
+def repository(scratch: Scratch) -> Scratch:
+    """The scratch copy with a commit of all that declares operators."""
+    for command in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"],
+    ):
+        subprocess.run(["git", *command], cwd=scratch.root, check=True)
+    return scratch

@@ -62,7 +62,7 @@ def test_onnx(tengen: Command) -> None:
 def test_unknown_names(tengen: Command) -> None:
     done = tengen("explain", "mull")
     assert done.returncode == 1
-    assert done.stdout.strip() == 'no operator is named "mull": did you mean "mul"?'
+    assert done.stdout.strip() == 'no operator is named "mull": did you mean "mul" or "full"?'
     assert tengen("explain").returncode == 2
 
 

@@ -238,6 +238,38 @@ def test_what_is_wrong_is_shown_where_it_stands(
     assert generated(scratch) == before
 
 
+#: Backward kernels of each kind: the module, what computes the gradient, the operator that it is of.
+BACKWARD_KERNELS = [
+    ("nn/loss.py", "huber_loss_backward", "huber_loss"),  # one kernel for two gradients
+    ("nn/normalization.py", "native_layer_norm_backward", "native_layer_norm"),  # called by a formula
+    ("nn/pooling.py", "max_pool2d_backward", "max_pool2d"),  # made by another function
+    ("nn/activation.py", "leaky_relu_backward", "leaky_relu"),
+]
+
+
+@pytest.mark.parametrize(("file", "kernel", "operator"), BACKWARD_KERNELS, ids=lambda v: str(v))
+def test_the_file_of_a_wrong_backward_kernel(
+    file: str, kernel: str, operator: str, scratch: Scratch, tengen: Command
+) -> None:
+    path = scratch.root / "runtime" / "native" / file
+    lines = path.read_text(encoding="utf-8").split("\n")
+    first = next(i for i, line in enumerate(lines) if re.match(rf"(def )?{kernel}\b", line))
+    right = f"_right_{kernel}"
+    lines[first] = lines[first].replace(kernel, right)
+    end = next(i for i in range(first + 1, len(lines)) if lines[i] and not lines[i].startswith((" ", ")")))
+    wrong = f"""def {kernel}(*arguments):
+    found = {right}(*arguments)
+    return tuple(g if g is None else 2 * g for g in found) if isinstance(found, tuple) else 2 * found
+"""
+    lines[end:end] = ["", *wrong.split("\n"), ""]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    done = tengen("verify", operator, "-j", "1")
+    assert done.returncode == 1, done.stdout
+    place = f"runtime/native/{file}:{end + 2}:1"
+    errors = re.split(r"\n\n", done.stdout[: done.stdout.rindex("\n\n")])
+    assert errors and all(f"{place}: {kernel} is written here" in error for error in errors), done.stdout
+
+
 def test_what_is_right_passes(tengen: Command) -> None:
     done = tengen("verify", "sin", "addcmul", "max_pool2d", "-v")
     assert done.returncode == 0, done.stdout
@@ -284,18 +316,6 @@ def test_a_process_that_ends_is_a_failure(scratch: Scratch, tengen: Command) -> 
 
 
 # -- what an edit touches ---------------------------------------------------------------------------
-
-
-@pytest.fixture
-def repository(scratch: Scratch) -> Scratch:
-    """The scratch copy with a commit of all that declares operators."""
-    for command in (
-        ["init", "-q"],
-        ["add", "."],
-        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"],
-    ):
-        subprocess.run(["git", *command], cwd=scratch.root, check=True)
-    return scratch
 
 
 def names_verified(done: subprocess.CompletedProcess[str]) -> int:
