@@ -22,16 +22,17 @@ _BUILTIN = frozenset({
 _GLOBAL = frozenset({
     "Absent", "Any", "F", "FREED", "Generator", "LARGE", "LazyModule", "LibraryFunction", "MISSING",
     "NUMBERS", "Node", "Number", "SPECIAL", "SavesResults", "Sequence", "Size", "Tensor", "TensorBase",
-    "TensorMethods", "Type", "active", "any_requires_grad", "as_given", "as_view", "bind", "call", "call_",
-    "call_operator", "call_operator_", "channels_last", "check_overlap", "column_major", "contiguous",
-    "differentiable", "downcast", "explain", "grad_mode", "gradient_edge", "gradient_edges", "graph_is_kept",
-    "ints", "is_callers_only", "like", "make", "make_", "materialize", "materialize_array", "modified",
-    "next_sequence_nr", "no_gradients", "not_differentiable", "not_implemented", "one_type", "onnx",
-    "operator", "prod", "record_composite", "record_node", "record_not_implemented", "return_types", "rules",
-    "run_in_mode", "run_inplace", "run_not_implemented", "run_out", "spread", "storage_of", "store",
-    "strided_as", "unpack_array", "unpack_arrays", "unpack_result", "unpack_result_array",
-    "unpack_tensor", "unpack_tensors", "upcast", "versions", "worded", "writes_freely", "written", "xp",
-    "zero_tangent",
+    "TensorMethods", "Type", "active", "any_requires_grad", "as_given", "as_view", "bind", "call",
+    "call_", "call_operator", "call_operator_", "channels_last", "check_overlap", "column_major",
+    "contiguous", "differentiable", "explain", "grad_mode", "gradient_edge", "gradient_edges",
+    "graph_is_kept", "ints", "is_callers_only", "like", "make", "make_", "materialize",
+    "materialize_array", "modified", "next_sequence_nr", "no_gradients", "not_differentiable",
+    "not_implemented", "one_type", "onnx", "operator", "prod", "record_composite", "record_node",
+    "record_not_implemented", "return_types", "rules", "run_factory", "run_in_mode", "run_inplace",
+    "run_kernel", "run_kernels", "run_list_kernel", "run_not_implemented", "run_out", "run_view",
+    "run_views", "spread", "storage_of", "store", "strided_as", "unpack_array", "unpack_arrays",
+    "unpack_result", "unpack_result_array", "unpack_tensor", "unpack_tensors", "versions", "worded",
+    "writes_freely", "written", "xp", "zero_tangent",
 })  # fmt: skip
 #: What is a variable, or a parameter, of generated functions.
 _LOCAL = frozenset({

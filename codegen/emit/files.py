@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..derive.derived import derive
-from ..model.methods import AbsentMethod, Method, TypeClass
+from ..model.methods import AbsentMethod, Method, TypeClass, in_order
 from ..model.operators import Declarations
 from ..model.source import OutputFile
 from ..read.functions import FunctionIndex
@@ -217,7 +217,6 @@ class Renderer:
         found: dict[str, Method] = {m.name: m for v in self.scope.of_type_default for m in writer.methods(v)}
         for name in (v.name for v in self.scope.variants):
             found.setdefault(name.method, AbsentMethod(name.method))
-        methods = [found[name] for name in sorted(found)]
         doc = "What no backend computes itself: composites, in-place and out variants."
         return self.press.page(
             "type_default.py",
@@ -241,7 +240,7 @@ class Renderer:
             ],
             libraries=[],
             assignments=[],
-            classes=[TypeClass("TypeDefault", self.scope.root, tuple(methods), doc)],
+            classes=[TypeClass("TypeDefault", self.scope.root, in_order(found.values()), doc)],
         )
 
     def _variable_type(self) -> list[OutputFile]:
@@ -252,7 +251,6 @@ class Renderer:
         doc = (
             "Calls the plain method, which stands below it among a Type's bases, and records what that gave."
         )
-        methods = tuple(sorted(found, key=lambda m: m.name))
         return [
             self.press.page(
                 "variable_types.py",
@@ -271,7 +269,7 @@ class Renderer:
                 ],
                 libraries=[],
                 assignments=[],
-                classes=[TypeClass(VARIABLE_TYPE, (), methods, doc)],
+                classes=[TypeClass(VARIABLE_TYPE, (), in_order(found), doc)],
             )
         ]
 

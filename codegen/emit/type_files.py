@@ -6,17 +6,18 @@ from collections.abc import Iterable, Sequence
 
 from ..derive.derived import Derived
 from ..model.derived import Variant
-from ..model.methods import AbsentMethod, Method, TypeClass
+from ..model.methods import AbsentMethod, Method, TypeClass, in_order
 from ..model.nodes import NodeClass
 from ..model.operators import Backend, Declarations, ScalarType
 from ..model.source import OutputFile
 from ..read.functions import FunctionIndex
 from ..specialise.array_nodes import ArrayWriter
 from ..specialise.array_results import assignments
+from ..specialise.generic import make_cold_generic
 from ..specialise.hoist import ClassNode, hoist, tree
 from ..specialise.inplace import InplaceWriter
 from ..specialise.recording import recorder
-from ..specialise.type_methods import Specialiser
+from ..specialise.type_methods import FLAT, Specialiser
 from .page import Press, import_lines, lazy_module, lazy_modules
 from .scope import Scope
 
@@ -50,7 +51,8 @@ class BackendFiles:
         self.press = press
         self.stem = backend.name.lower()
         self.scalars = [s for s in declared.scalar_types if s.name in backend.scalar_types]
-        given = (derived, backend, native, structures, declared.primitives)
+        reduced = any(s.category == "reduced" for s in self.scalars)
+        given = (derived, backend, native, structures, declared.primitives, reduced)
         self.array_specialiser = Specialiser(*given)
         self.nodes = self._array_nodes()
         self.specialiser = Specialiser(*given, frozenset(n.name for n in self.nodes))
@@ -91,6 +93,8 @@ class BackendFiles:
                 methods.update(self._inplace(s))
         top = tree(f"{prefix}Type", branches)
         hoist(top)
+        if not recording:
+            make_cold_generic(top, {f"{prefix}{s.name}Type" for s in self.scalars if s.category == FLAT})
         for v in variants:
             general = self._recorder(v) if recording else AbsentMethod(v.name.method)
             if general is not None:
@@ -119,7 +123,7 @@ class BackendFiles:
             "from tengen.core.errors import explain",
             *self.scope.structure_imports,
             "from tengen.autograd.node_support import LARGE, LazyModule, LibraryFunction",
-            "from tengen.autograd.node_support import downcast, upcast, versions",
+            "from tengen.autograd.node_support import versions",
             "from tengen.dispatch.operator import operator",
             "from tengen.dispatch.result_layout import channels_last, column_major, contiguous",
             "from tengen.dispatch.result_layout import like, strided_as",
@@ -130,6 +134,8 @@ class BackendFiles:
     def _plain_imports(self) -> list[str]:
         package = self.scope.package_of(self.backend)
         return [
+            "from tengen.autograd.generic_methods import run_factory, run_kernel, run_kernels",
+            "from tengen.autograd.generic_methods import run_list_kernel, run_view, run_views",
             f"from {package}.type_default import TypeDefault",
             "from tengen.dispatch.type import Absent",
             "",
@@ -223,7 +229,8 @@ def _classes(node: ClassNode, above: Sequence[str], recording: bool) -> Iterable
     else:
         bases = tuple(above)
         doc = "What is the same for" if node.children else "The Type of"
-    methods = tuple(node.methods[n] for n in sorted(node.methods))
-    yield TypeClass(node.name, bases, methods, f"{doc} {own.removesuffix('Type')} tensors.")
+    yield TypeClass(
+        node.name, bases, in_order(node.methods.values()), f"{doc} {own.removesuffix('Type')} tensors."
+    )
     for child in node.children:
         yield from _classes(child, [node.name], recording)

@@ -7,7 +7,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
@@ -90,14 +90,6 @@ class Result:
         if may_be_scalar:
             yield f"if {r}.__class__ is not _array:"
             yield f"    {r} = _asarray({r})"
-        match self.cast:
-            case Cast.ALWAYS:
-                yield f"{r} = {r}.astype(T.dtype)"
-            case Cast.IF_COMPUTED_IN:
-                yield f"{r} = downcast({r}, T.dtype)"
-            case Cast.UNDIRECTED:
-                yield "if dtype is None:"
-                yield f"    {r} = downcast({r}, T.dtype)"
         if self.relaid is not None:
             yield f"if {self.relaid.condition}:"
             yield f"    {r} = {self.relaid.call}"
@@ -347,6 +339,11 @@ class WriteMethod(StoreMethod):
 
 
 Method = AbsentMethod | CallMethod | FallbackMethod | RecordMethod | KernelMethod | StoreMethod
+
+
+def in_order(methods: Iterable[Method]) -> tuple[Method, ...]:
+    """The methods of a class by name, those that it does not have before the others."""
+    return tuple(sorted(methods, key=lambda m: (not isinstance(m, AbsentMethod), m.name)))
 
 
 @dataclass(frozen=True, slots=True)

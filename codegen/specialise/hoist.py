@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..model.methods import AbsentMethod, Method
+from ..model.methods import AbsentMethod, KernelMethod, Method
 
 
 @dataclass(slots=True)
@@ -32,7 +32,8 @@ def hoist(node: ClassNode) -> None:
     names = dict.fromkeys(name for child in node.children for name in child.methods)
     for name in names:
         texts = Counter(child.methods[name] for child in node.children if name in child.methods)
-        method, count = texts.most_common(1)[0]
+        # Of two that are as common the longer one: more is saved.
+        method, count = max(texts.items(), key=lambda found: (found[1], isinstance(found[0], KernelMethod)))
         if isinstance(method, AbsentMethod) or count < 2:
             continue
         node.methods[name] = method

@@ -43,6 +43,7 @@ from ..model.schema import Argument, OperatorName, Schema
 from ..read.functions import ABSOLUTE, FunctionIndex, module_path
 from .array_results import ArrayResults
 from .blocks import Weigher, call_of, function_of
+from .generic import generic
 from .headers import header, plain_arguments
 from .kept_numbers import with_kept_numbers
 from .layouts import relaid
@@ -72,9 +73,10 @@ class Specialiser:
         native: FunctionIndex,
         structures: Mapping[str, str],
         primitives: Mapping[str, Primitive],
+        reduced: bool,
         array_nodes: frozenset[str] = frozenset(),
     ) -> None:
-        """``array_nodes`` are the Nodes that have a form over arrays."""
+        """``reduced``: whether the backend has reduced types; ``array_nodes``: its Nodes over arrays."""
         self.derived = derived
         self.weigher = Weigher(primitives)
         self.closed = self.weigher.closed()
@@ -90,6 +92,7 @@ class Specialiser:
         ] = {}  # functions of other libraries: alias -> (module, name)
         self.array_nodes = array_nodes
         self._modules = frozenset(backend.kernels)
+        self._reduced = reduced
         self._computed: dict[tuple[OperatorName, bool, bool], Method] = {}
         self._cache: dict[tuple[OperatorName, str, bool, bool], Method | None] = {}
 
@@ -141,11 +144,16 @@ class Specialiser:
         node = self.derived.node(str(operator.name), self.backend.name)
         if recording and (node is None or not self.arrays or scalar.category != FLAT):
             return None
-        upcast = scalar.category == "reduced" and operator.opmath and variant.kind != "view"
-        key = (variant.name, upcast, recording)
+        hooked = operator.opmath and variant.kind != "view" and self._has_hooks(scalar)
+        key = (variant.name, hooked, recording)
         if key not in self._computed:
-            self._computed[key] = self._computing(variant, upcast, node if recording else None)
+            method = self._computing(variant, hooked, node if recording else None)
+            self._computed[key] = method if self.arrays and not hooked else generic(method)
         return self._computed[key]
+
+    def _has_hooks(self, scalar: ScalarType) -> bool:
+        """Whether a method is to be of use for reduced types: for these alone where others have flat ones."""
+        return scalar.category == "reduced" if self.arrays else self._reduced
 
     def _promoting(self, operator: Operator) -> CallMethod:
         names = ", ".join(parameter_name(a.name) for a in operator.schema.arguments)
@@ -153,15 +161,15 @@ class Specialiser:
 
     # -- the computation -------------------------------------------------------------------
 
-    def _computing(self, variant: Variant, upcast: bool, node: NodeSpec | None) -> KernelMethod:
+    def _computing(self, variant: Variant, hooked: bool, node: NodeSpec | None) -> KernelMethod:
         operator = variant.operator
         kernel = self.kernel(operator)
         assert kernel is not None
-        locals_, call = self._call(operator, kernel, upcast)
-        small, blocked = self._blocked(operator, kernel, upcast) if variant.exposed else ("", "")
-        rewrite = self.arrays and variant.exposed and not upcast
+        locals_, call = self._call(operator, kernel, hooked)
+        small, blocked = self._blocked(operator, kernel, hooked) if variant.exposed else ("", "")
+        rewrite = self.arrays and variant.exposed and not hooked
         arrays = self.array_results.rewritten(call) if rewrite else None
-        results = self._results(variant, upcast)
+        results = self._results(variant, hooked)
         if variant.kind != "view" and variant.exposed and self._has_layouts(kernel, operator):
             results = self._relaid(operator, kernel, results)
         if not variant.exposed:
@@ -187,14 +195,14 @@ class Specialiser:
 
     def computation(self, operator: Operator, kernel: Kernel) -> tuple[list[Named], Expr]:
         """What ``kernel`` computes in the place of the operator's own, and the local names it needs."""
-        return self._call(operator, kernel, upcast=False)
+        return self._call(operator, kernel, hooked=False)
 
-    def _call(self, operator: Operator, kernel: Kernel, upcast: bool) -> tuple[list[Named], Expr]:
+    def _call(self, operator: Operator, kernel: Kernel, hooked: bool) -> tuple[list[Named], Expr]:
         """The expression that computes, and the local names it needs."""
         arguments = plain_arguments(operator)
         if kernel is not operator.kernels.get(self.backend.name) and "pointwise" in self.backend.capabilities:
             return [], self._pointwise(operator)
-        arrays = {a.name: _array(a, upcast) for a in arguments}
+        arrays = {a.name: _array(a, hooked) for a in arguments}
         dtype = Attribute(Name("T"), "dtype")
         if kernel.function is not None:
             given = [arrays[a.name] for a in arguments]
@@ -213,13 +221,13 @@ class Specialiser:
             names["dtype"] = dtype
         names.update({n: self._function(qualified) for n, qualified in kernel.calls.items()})
         call = replaced(kernel.formula.tree, names)
-        if self.arrays and not upcast:
+        if self.arrays and not hooked:
             numbers = {a.name for a in arguments if a.type.is_scalar and a.name in operator.promoted}
             ours = _of_type(operator, names)
             call = with_kept_numbers(call, ours, numbers, _NUMBERS, self.closed)
         return locals_, call
 
-    def _blocked(self, operator: Operator, kernel: Kernel, upcast: bool) -> tuple[str, str]:
+    def _blocked(self, operator: Operator, kernel: Kernel, hooked: bool) -> tuple[str, str]:
         """When a kernel is called plainly, and else; nothing if blocks are never worth it."""
         arrays = [a for a in operator.schema.arguments if a.type.is_tensor]
         runner = self.blocks()
@@ -239,7 +247,7 @@ class Specialiser:
             tree = replaced(kernel.formula.tree, known)
             function, scratch = function_of(list(parameters.values()), tree, names, self.weigher.primitives)
         small = " and ".join(f"{parameter_name(a.name)}._array.size < LARGE" for a in arrays)
-        return small, write(call_of(runner, function, [_array(a, upcast) for a in arguments], "", scratch))
+        return small, write(call_of(runner, function, [_array(a, hooked) for a in arguments], "", scratch))
 
     def blocks(self) -> Expr | None:
         """What calls functions on blocks of their operands; None where nothing does."""
@@ -280,12 +288,12 @@ class Specialiser:
 
     # -- results ---------------------------------------------------------------------------
 
-    def _results(self, variant: Variant, upcast: bool) -> tuple[Result, ...]:
+    def _results(self, variant: Variant, hooked: bool) -> tuple[Result, ...]:
         operator = variant.operator
         returns = operator.schema.returns
         type_ = _RESULT_TYPES.get(operator.result_kind, "")
         masked = any(a.name == "output_mask" for a in operator.schema.arguments)
-        cast = _cast(operator) if upcast else None
+        cast = _cast(operator) if hooked else None
         found: list[Result] = []
         for i, r in enumerate(returns):
             number = "" if len(returns) == 1 else str(i)
@@ -350,17 +358,17 @@ def _is_none(expr: Expr) -> Expr:
     return Operation("is", (expr, Constant(None)))
 
 
-def _array(argument: Argument, upcast: bool) -> Expr:
+def _array(argument: Argument, hooked: bool) -> Expr:
     """The array, or the plain value, that a kernel gets for an argument."""
     given = Name(parameter_name(argument.name))
     optional = "?" in str(argument.type)
     if argument.type.required.is_dtype:
         value: Expr = Attribute(given, "array_dtype")
     elif argument.is_tensor:
-        value = _operand(given, upcast)
+        value = _operand(given, hooked)
     elif argument.is_tensor_list:
         each = Name("t")
-        item = _operand(each, upcast)
+        item = _operand(each, hooked)
         item = Conditional(_is_none(each), Constant(None), item) if optional else item
         return Comprehension("list", item, (Clause(each, given),))
     else:
@@ -368,10 +376,10 @@ def _array(argument: Argument, upcast: bool) -> Expr:
     return Conditional(_is_none(given), Constant(None), value) if optional else value
 
 
-def _operand(tensor: Expr, upcast: bool) -> Expr:
+def _operand(tensor: Expr, hooked: bool) -> Expr:
     """The array of a tensor; a reduced one in the type computed in, where other types stay as they are."""
     array = Attribute(tensor, "_array")
-    return Call(Name("upcast"), (array,)) if upcast else array
+    return Call(dotted("T.load"), (array,)) if hooked else array
 
 
 def _of_type(operator: Operator, names: Mapping[str, Expr]) -> frozenset[Expr]:

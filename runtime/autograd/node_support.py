@@ -7,8 +7,6 @@ from functools import cache
 from importlib import import_module
 from typing import Any, NoReturn
 
-import numpy as np
-
 from ..core.storage import storage_of
 from .edge import Edge, gradient_edge, gradient_edges
 from .grad_mode import grad_mode
@@ -16,8 +14,6 @@ from .graph_task import current
 from .node import Node, NotImplementedNode, SavesResults, next_sequence_nr
 from .saved_variable import BACKWARD_TWICE, FREED, modified_in_place, unpack_array, unpack_tensor
 from .view import differentiable
-
-_float32 = np.dtype("float32")
 
 
 class LibraryFunction:
@@ -57,20 +53,6 @@ class LazyModule:
 
 #: Arrays of so many elements are computed in blocks, where that is worth it.
 LARGE = 1 << 17
-
-
-# -- reduced floating types ----------------------------------------------------------------
-
-
-def upcast(array: Any) -> Any:
-    """float16 and bfloat16 as float32, in which they are computed; anything else as it is."""
-    kind = array.dtype
-    return array.astype(_float32) if kind.char == "e" or kind.name == "bfloat16" else array
-
-
-def downcast(array: Any, dtype: Any) -> Any:
-    """A float32 result rounded to ``dtype``; anything else as it is."""
-    return array.astype(dtype) if array.dtype == _float32 else array
 
 
 # -- saved values --------------------------------------------------------------------------

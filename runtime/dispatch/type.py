@@ -6,14 +6,18 @@ classes derive from this one; ``x.log10()`` ends in ``x._type.log10(x)``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from math import copysign
 from typing import Any, ClassVar
 
 from ..core.errors import unsupported
+from ..core.reduced_types import downcast, round_to, upcast
 from ..core.scalar_type import bool_, dtype, from_array_dtype, int64
 from ..tensors.tensor import Tensor
 from .legacy_type_dispatch import Backend, get_type
+
+Store = Callable[[Any, Any], Any]
 
 _new = object.__new__
 _WEAK: dict[str, frozenset[type]] = {
@@ -70,6 +74,10 @@ class Numbers(dict[Any, Any]):
         return array
 
 
+def _unchanged(array: Any) -> Any:
+    return array
+
+
 class Type:
     """The operators of tensors of one backend and scalar type."""
 
@@ -77,9 +85,12 @@ class Type:
         "__dict__",  # for the siblings
         "backend",
         "dtype",
+        "load",
         "numbers",
         "recording",
         "scalar_type",
+        "store",
+        "store_computed",
         "unsettled",
         "weak",
     )
@@ -97,6 +108,13 @@ class Type:
         #: The classes of Python scalars that an operation with such a tensor does not promote.
         self.weak = _weak(scalar_type)
         self.numbers = Numbers(backend.lib, scalar_type)
+        reduced = scalar_type.category == "reduced"
+        #: What a kernel gets for an array of this Type.
+        self.load: Callable[[Any], Any] = upcast if reduced else _unchanged
+        #: What makes a result, with the dtype that it must have, one of this Type; None for nothing.
+        self.store: Store | None = round_to if reduced else None
+        #: The same for a result that need not be of this Type, but should be if it is of that computed in.
+        self.store_computed: Store | None = downcast if reduced else None
 
     @property
     def name(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tengen.codegen.model.methods import AbsentMethod, CallMethod, Method
+from tengen.codegen.model.methods import AbsentMethod, CallMethod, KernelMethod, Method, Result
 from tengen.codegen.specialise.hoist import ClassNode, hoist, tree
 
 
@@ -36,3 +36,14 @@ def test_what_no_two_sisters_share_stays() -> None:
 def test_a_sister_without_the_method_does_not_inherit_it() -> None:
     mother = hoisted("common", None, "common")
     assert [child.methods.get("exp") for child in mother.children] == [None, AbsentMethod("exp"), None]
+
+
+def test_of_two_the_longer_moves_up() -> None:
+    """A call is a line, and a kernel's method many: the class that has the call overrides."""
+    kernel = KernelMethod("exp", "exp", "self: Tensor", "Tensor", "k()", (Result("r", "out", "T"),), "out")
+    promoting = method('operator("exp")(self)')
+    leaves = {f"leaf{i}": {"exp": m} for i, m in enumerate((promoting, promoting, kernel, kernel))}
+    mother = tree("root", {"floating": leaves}).children[0]
+    hoist(mother)
+    assert mother.methods == {"exp": kernel}
+    assert [child.methods.get("exp") for child in mother.children] == [promoting, promoting, None, None]

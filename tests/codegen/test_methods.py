@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tengen.codegen.gen import templates_dir
@@ -10,6 +12,7 @@ from tengen.codegen.model.methods import (
     Cast,
     KernelMethod,
     Record,
+    RecordMethod,
     Relaid,
     Result,
     ResultKind,
@@ -23,7 +26,7 @@ TWO = (Result("r0", "out0", "T"), Result("r1", "out1", "T.int64_type", optional=
 
 
 def record(*results: Result, **more: object) -> Record:
-    given: dict[str, object] = {"outputs": (0,), "saves_results": False, "constants": (), "fresh": True}
+    given: dict[str, object] = {"outputs": (0,), "saves_results": False, "constants": ()}
     return Record("_nodes.N", "x._requires_grad", "(x._edge,)", results, (), **(given | more))  # type: ignore[arg-type]
 
 
@@ -31,12 +34,6 @@ def record(*results: Result, **more: object) -> Record:
     ("result", "first"),
     [
         (ONE, ["out = _new(Tensor)"]),
-        (Result("r", "out", "T", cast=Cast.ALWAYS), ["r = r.astype(T.dtype)"]),
-        (Result("r", "out", "", cast=Cast.IF_COMPUTED_IN), ["r = downcast(r, T.dtype)"]),
-        (
-            Result("r", "out", "", cast=Cast.UNDIRECTED),
-            ["if dtype is None:", "    r = downcast(r, T.dtype)"],
-        ),
         (Result("r", "out", "T", relaid=Relaid("r.ndim", "like(r)")), ["if r.ndim:", "    r = like(r)"]),
         (TWO[1], ["if r1 is None:", "    out1 = None", "else:", "    out1 = _new(Tensor)"]),
         (Result("r", "out", "T", ResultKind.VIEW), ["out = as_view(self, r, T)"]),
@@ -64,7 +61,7 @@ def test_a_record_of_one_result() -> None:
     assert list(made.attached()) == ["out._edge = (node, 0)", "out._requires_grad = True"]
     assert list(made.detached()) == ["out._edge = None", "out._requires_grad = False"]
     assert made.further and not made.refuses_dtypes
-    assert not list(record(ONE, fresh=False).detached())
+    assert not list(record(replace(ONE, kind=ResultKind.VIEW)).detached())
 
 
 def test_a_record_of_several_results() -> None:
@@ -107,3 +104,17 @@ def test_each_kind_of_method_has_its_macro() -> None:
     assert len(names) == len(kinds)
     listed = text.partition("{% set macros = {")[2].partition("}")[0]
     assert {part.partition('"')[2].partition('"')[0] for part in listed.split(",")} == names
+
+
+def test_what_a_shared_method_records() -> None:
+    """Two statements make the Node; then come those that save, for the slots are empty before."""
+    group = SaveGroup("edges[0] is not None", (Save("_x", "x"),))
+    plain = RecordMethod("f", "f", "", "Tensor", "super().f(x)", record(), "(x,)", "", ())
+    assert list(plain.recorded()) == ["record_node(_nodes.N, out, (x,))"]
+    several = replace(plain, record=replace(record(), saves=(group,)), outputs="(0, 2)")
+    assert list(several.recorded()) == [
+        "node = record_node(_nodes.N, outs, (x,), (0, 2))",
+        "edges = node.next_edges",
+        "if edges[0] is not None:",
+        "    node._x = x",
+    ]

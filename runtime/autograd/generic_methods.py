@@ -1,0 +1,115 @@
+"""Methods of Types where size counts more than speed: each is one call of what is here.
+
+A Type's hooks say how its elements are computed with: ``load`` gives the array that a kernel gets, ``store``
+and ``store_computed`` what becomes of the array that it returns. Reduced types compute in another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core.errors import explain
+from ..dispatch.operator import by_method
+from .grad_mode import grad_mode
+from .inference_mode import run_in_mode
+from .view import as_view
+
+Compute = Callable[[], Any]
+Convert = Callable[..., Any]
+
+
+def run_kernel(
+    T: Any,
+    method: str,
+    arguments: tuple[Any, ...],
+    compute: Compute,
+    kind: Any = None,
+    store: Convert | None = None,
+    layout: Convert | None = None,
+    as_array: Convert | None = None,
+) -> Any:
+    """What a kernel computes as a Tensor, of the thread's mode.
+
+    ``kind`` is its Type; by default that of the array. ``as_array`` makes an array of a scalar of the array
+    library's, ``store`` converts it to the Type's dtype, ``layout`` gives it PyTorch's strides. An error of
+    the kernel's is raised as that of the operator.
+    """
+    if T.unsettled and T.recording is grad_mode.inference:
+        return run_in_mode(T, method, arguments)
+    return run_factory(T, method, arguments, compute, kind, store, layout, as_array)
+
+
+def run_kernels(
+    T: Any,
+    method: str,
+    arguments: tuple[Any, ...],
+    compute: Compute,
+    kind: Any = None,
+    store: Convert | None = None,
+    layouts: Sequence[Convert | None] | None = None,
+    as_array: Convert | None = None,
+) -> Any:
+    """As ``run_kernel``, of several results: a tuple, with None where a result is not asked for."""
+    if T.unsettled and T.recording is grad_mode.inference:
+        return run_in_mode(T, method, arguments)
+    arrays = _computed(method, arguments, compute)
+    each = layouts or (None,) * len(arrays)
+    pairs = zip(arrays, each, strict=True)
+    return tuple([_finished(T, array, kind, store, layout, as_array) for array, layout in pairs])
+
+
+def run_factory(
+    T: Any,
+    method: str,
+    arguments: tuple[Any, ...],
+    compute: Compute,
+    kind: Any = None,
+    store: Convert | None = None,
+    layout: Convert | None = None,
+    as_array: Convert | None = None,
+) -> Any:
+    """As ``run_kernel``, in the mode that the Type is of."""
+    return _finished(T, _computed(method, arguments, compute), kind, store, layout, as_array)
+
+
+def run_list_kernel(T: Any, method: str, arguments: tuple[Any, ...], compute: Compute) -> tuple[Any, ...]:
+    """As ``run_kernel``, of a kernel whose result is a list."""
+    if T.unsettled and T.recording is grad_mode.inference:
+        return tuple(run_in_mode(T, method, arguments))
+    arrays = _computed(method, arguments, compute)
+    return tuple([T.of_array(array).wrap(array) for array in arrays])
+
+
+def run_view(T: Any, method: str, arguments: tuple[Any, ...], compute: Compute, kind: Any = None) -> Any:
+    """A view of the first argument."""
+    array = _computed(method, arguments, compute)
+    return as_view(arguments[0], array, kind or T.of_array(array))
+
+
+def run_views(T: Any, method: str, arguments: tuple[Any, ...], compute: Compute) -> tuple[Any, ...]:
+    """The views of the first argument that an operator returns together."""
+    arrays = _computed(method, arguments, compute)
+    return tuple([as_view(arguments[0], array, T, True) for array in arrays])
+
+
+def _computed(method: str, arguments: tuple[Any, ...], compute: Compute) -> Any:
+    try:
+        return compute()
+    except Exception as error:
+        operator = by_method(method)
+        raise explain(error, method if operator is None else operator.name, *arguments) from None
+
+
+def _finished(
+    T: Any, array: Any, kind: Any, store: Convert | None, layout: Convert | None, as_array: Convert | None
+) -> Any:
+    if array is None:
+        return None
+    if as_array is not None:
+        array = as_array(array)
+    if store is not None:
+        array = store(array, T.dtype)
+    if layout is not None:
+        array = layout(array)
+    return (T.of_array(array) if kind is None else kind).wrap(array)

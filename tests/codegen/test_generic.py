@@ -1,0 +1,88 @@
+"""Methods in a few words: what the flat ones become for Types where size counts more than speed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tengen.codegen.model.methods import CallMethod, Cast, KernelMethod, Relaid, Result, ResultKind
+from tengen.codegen.specialise.generic import generic, make_cold_generic
+from tengen.codegen.specialise.hoist import ClassNode
+
+RESULT = Result("r", "out", "T")
+FLAT = KernelMethod(
+    "mul_Tensor",
+    "mul.Tensor",
+    "self: Tensor, other: Tensor",
+    "Tensor",
+    "self._array * other._array",
+    (RESULT,),
+    "out",
+    tensors=", self, other",
+    arguments="(self, other,)",
+)
+GIVEN = 'run_kernel(T, "mul_Tensor", (self, other,),'
+START = f"{GIVEN} lambda: self._array * other._array"
+SECOND = replace(RESULT, variable="r1", optional=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "call"),
+    [
+        ({}, f"{START}, kind=T)"),
+        ({"results": (replace(RESULT, type=""),)}, f"{START})"),
+        ({"results": (replace(RESULT, cast=Cast.ALWAYS),)}, f"{START}, kind=T, store=T.store)"),
+        (
+            {"results": (replace(RESULT, type="", cast=Cast.UNDIRECTED),)},
+            f"{START}, store=T.store_computed if dtype is None else None)",
+        ),
+        (
+            {"results": (replace(RESULT, relaid=Relaid("r.ndim", "a(r) if flag else b(r)")),)},
+            f"{START}, kind=T, layout=lambda r: (a(r) if flag else b(r)) if r.ndim else r)",
+        ),
+        ({"may_be_scalars": True}, f"{START}, kind=T, as_array=_asarray)"),
+        (
+            {"call": "a if b else c", "small": "s", "blocked": "in_blocks()"},
+            f"{GIVEN} lambda: (a if b else c) if s else in_blocks(), kind=T)",
+        ),
+        (
+            {"call": "_self * _self", "locals": (("_self", "self._array"),)},
+            f"{GIVEN} lambda _self=self._array: _self * _self, kind=T)",
+        ),
+        (
+            {"arguments": ""},
+            'run_factory(T, "mul_Tensor", (self, other,), lambda: self._array * other._array, kind=T)',
+        ),
+        (
+            {"arguments": "", "tensors": "", "call": "zeros()"},
+            'run_factory(T, "mul_Tensor", (), lambda: zeros(), kind=T)',
+        ),
+        (
+            {"arguments": "", "tensors": ", self", "results": (replace(RESULT, kind=ResultKind.VIEW),)},
+            'run_view(T, "mul_Tensor", (self,), lambda: self._array * other._array, kind=T)',
+        ),
+        (
+            {
+                "results": (RESULT, replace(RESULT, variable="r1", optional=True)),
+                "returned": "pair((out, out1))",
+            },
+            f"pair({START.replace('run_kernel', 'run_kernels')}, kind=T))",
+        ),
+    ],
+)
+def test_calls(change: dict[str, object], call: str) -> None:
+    made = generic(replace(FLAT, **change))  # type: ignore[arg-type]
+    assert made.call == call
+    assert (made.name, made.operator, made.signature) == (FLAT.name, FLAT.operator, FLAT.signature)
+
+
+def test_what_hot_types_run_stays_flat() -> None:
+    """Theirs, and what they inherit; not what they override, and nothing of their sisters."""
+    hot = ClassNode("hot", methods={"own": FLAT})
+    cold = ClassNode("cold", methods={"inherited": FLAT})
+    top = ClassNode("top", [hot, cold], {"own": FLAT, "inherited": FLAT})
+    make_cold_generic(top, {"hot"})
+    flat = {(node.name, n) for node in (top, hot, cold) for n, m in node.methods.items() if m is FLAT}
+    assert flat == {("hot", "own"), ("top", "inherited")}
+    assert isinstance(cold.methods["inherited"], CallMethod)
