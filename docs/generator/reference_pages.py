@@ -148,7 +148,8 @@ class PageWriter:
     def coverage(self) -> str:
         """The coverage matrix."""
         found = rows(self.subjects)
-        parts = ["---", "hide: [toc, navigation]", "---", "", "# Coverage", "", _COVERAGE, ""]
+        parts = ["---", "hide: [toc, navigation]", "search:", "  exclude: true", "---", "", "# Coverage"]
+        parts += ["", _COVERAGE, ""]
         parts += [_FILTER, legend(), ""]
         for s in self.subjects:
             here = [r for r in found if r.subject == s.title]

@@ -22,6 +22,8 @@ OUTSIDE = {
     "SECURITY.md": "security.md",
     "declarations/README.md": "declarations.md",
 }
+#: Pages that only list names.
+UNLINKED = ("names.md", "changelog.md")
 _LINK = re.compile(r"(?<!\!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
 _FENCE = re.compile(r"^(```\w+)[ \t]+([^\n]+)$", re.MULTILINE)
 _ATTRIBUTE = re.compile(r'(?:title|append|in)="([^"]*)"')
@@ -36,10 +38,11 @@ def generator(name: str) -> Any:
 
 def on_config(config: Any) -> Any:
     """Put the reference into the navigation."""
-    found = generator("reference_model").subjects()
-    pages = [{s.title: f"operators/{s.slug}.md"} for s in found]
+    modules = [{p.title: f"api/{p.slug}.md"} for p in generator("api_model").pages()]
+    subjects = [{s.title: f"operators/{s.slug}.md"} for s in generator("reference_model").subjects()]
     first = [{"All operators": "operators/index.md"}, {"Coverage": "operators/coverage.md"}]
-    config.nav = [*config.nav, {"Operators": first + pages}]
+    api = {"Python API": [{"All modules": "api/index.md"}, *modules]}
+    config.nav = [*config.nav, api, {"Operators": first + subjects}]
     return config
 
 
@@ -51,16 +54,31 @@ def on_files(files: Files, config: Any) -> Files:
     made = {f"operators/{s.slug}.md": writer.subject(s) for s in subjects}
     made["operators/index.md"] = writer.index()
     made["operators/coverage.md"] = writer.coverage()
+    made |= api_pages(url)
     made["names.md"] = generator("names_page").page()
     for name, page in OUTSIDE.items():
         made[page] = (ROOT / name).read_text(encoding="utf-8")
     if not url:
-        for path in sorted((ROOT / "declarations").iterdir()):
-            if path.suffix in (".yaml", ".cwrap"):
-                made[f"source/{path.name}.md"] = source_page(path)
+        declarations = (p for p in (ROOT / "declarations").iterdir() if p.suffix in (".yaml", ".cwrap"))
+        for path in sorted((*declarations, *api_sources())):
+            name = path.relative_to(ROOT).as_posix()
+            made[source_of(name)] = source_page(name)
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
     return files
+
+
+def api_pages(url: str) -> dict[str, str]:
+    """The pages of the hand-written API."""
+    writer = generator("api_pages").ApiWriter(lambda place: place_address(place, url))
+    made = {f"api/{p.slug}.md": writer.page(p) for p in generator("api_model").pages()}
+    return {"api/index.md": writer.index(), **made}
+
+
+def api_sources() -> list[Path]:
+    """The files in which the hand-written API is defined."""
+    described = (d for p in generator("api_model").pages() for e in p.entries for d in (e, *e.members))
+    return [ROOT / file for file in {d.place.file for d in described if d.place is not None}]
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
@@ -68,6 +86,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     name = page.file.src_uri
     if name.startswith(("operators/", "source/")):
         return markdown
+    if name.startswith("api/"):
+        return with_links(markdown, name)
     origin = next((o for o, p in OUTSIDE.items() if p == name), f"docs/{name}")
 
     def link(found: re.Match[str]) -> str:
@@ -78,7 +98,16 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         address = address_of(path, name, files, source_url(config))
         return f"[{text}]({address}{anchor})" if address else text
 
-    return _FENCE.sub(fence, _LINK.sub(link, markdown))
+    written = _FENCE.sub(fence, _LINK.sub(link, markdown))
+    return written if name in UNLINKED else with_links(written, name)
+
+
+def with_links(markdown: str, page: str) -> str:
+    """A page in which names of functions and classes lead to what describes them."""
+    here = posixpath.dirname(page) or "."
+    addresses = generator("api_pages").addresses()
+    text: str = generator("prose").linked(markdown, addresses, lambda a: posixpath.relpath(a, here))
+    return text
 
 
 def fence(found: re.Match[str]) -> str:
@@ -93,9 +122,8 @@ def address_of(path: str, page: str, files: Files, url: str) -> str:
     target = OUTSIDE.get(path) or path.removeprefix("docs/")
     if path == "generated/operators.md":
         target = "operators/index.md"
-    source = f"source/{posixpath.basename(path)}.md"
-    if path.startswith("declarations/") and source in files.src_uris:
-        target = source
+    if source_of(path) in files.src_uris:
+        target = source_of(path)
     if target in files.src_uris:
         return posixpath.relpath(target, here or ".")
     return f"{url}/{path}" if url else ""
@@ -110,14 +138,20 @@ def place_address(place: Any, url: str) -> str:
     """The address of a place, from a page of the reference."""
     if url:
         return f"{url}/{place.file}#L{place.line}"
-    return f"../source/{posixpath.basename(place.file)}.html#__codelineno-0-{place.line}"
+    return f"../{source_of(place.file).removesuffix('.md')}.html#__codelineno-0-{place.line}"
 
 
-def source_page(path: Path) -> str:
-    """A declaration file, with numbered lines."""
-    text = path.read_text(encoding="utf-8").rstrip()
+def source_of(path: str) -> str:
+    """The page that shows a file of the project."""
+    return f"source/{path.removeprefix('declarations/')}.md"
+
+
+def source_page(path: str) -> str:
+    """A file of the project, with numbered lines."""
+    text = (ROOT / path).read_text(encoding="utf-8").rstrip()
+    language = "python" if path.endswith(".py") else "yaml"
     return (
         "---\nsearch:\n  exclude: true\nhide: [toc]\n---\n\n"
-        f"# declarations/{path.name}\n\n"
-        f'```yaml linenums="1"\n{text}\n```\n'
+        f"# {path}\n\n"
+        f'~~~~{language} linenums="1"\n{text}\n~~~~\n'
     )
