@@ -110,12 +110,12 @@ def has_tengen_function(relevant_args: Iterable[Any]) -> bool:
 
 
 def has_tengen_function_unary(value: Any) -> bool:
-    """As ``has_tengen_function((value,))``."""
+    """Whether ``value`` overrides functions, or a mode is on: ``has_tengen_function((value,))``."""
     return has_tengen_function((value,))
 
 
 def has_tengen_function_variadic(*values: Any) -> bool:
-    """As ``has_tengen_function(values)``."""
+    """Whether one of ``values`` overrides functions, or a mode is on: ``has_tengen_function(values)``."""
     return has_tengen_function(values)
 
 

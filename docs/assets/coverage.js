@@ -5,16 +5,16 @@ for (const form of document.querySelectorAll(".coverage-filter")) {
   const update = () => {
     const wanted = name.value.trim().toLowerCase();
     let count = 0;
-    for (const matrix of document.querySelectorAll(".matrix")) {
+    for (const subject of document.querySelectorAll(".matrix tbody")) {
       let any = false;
-      for (const row of matrix.querySelectorAll("tbody tr")) {
+      for (const row of subject.querySelectorAll("tr:not(.subject)")) {
         const fits = row.cells[0].textContent.toLowerCase().includes(wanted) &&
           (!gaps.checked || "gap" in row.dataset);
         row.hidden = !fits;
         any ||= fits;
         count += fits;
       }
-      matrix.hidden = !any;
+      subject.hidden = !any;
     }
     shown.value = `${count} operators`;
   };

@@ -54,6 +54,11 @@ class Entry:
     def name(self) -> str:
         return self.path.rpartition(".")[2]
 
+    @property
+    def parameters(self) -> list[str]:
+        """The names of its parameters."""
+        return re.findall(r"(?:\(|^    |, )\*{0,2}(\w+)(?=[:=,)])", self.signature, re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class Section:
@@ -91,26 +96,26 @@ class ModulePage:
 
 
 @functools.cache
-def _chosen() -> Any:
+def chosen() -> Any:
     return yaml.safe_load(CHOSEN.read_text(encoding="utf-8"))
 
 
 def public_modules() -> tuple[str, ...]:
     """The public modules that have something written by hand, without ``tengen.``."""
-    return tuple(_chosen()["modules"])
+    return tuple(chosen()["modules"])
 
 
-def _module(name: str) -> ModuleType:
+def module_of(name: str) -> ModuleType:
     return import_module("tengen" if name == "tengen" else f"tengen.{name}")
 
 
 @functools.cache
 def public_names(name: str) -> tuple[str, ...]:
     """The public names of a module, sorted."""
-    module = import_module("tengen.namespace") if name == "tengen" else _module(name)
+    module = import_module("tengen.namespace") if name == "tengen" else module_of(name)
     listed = getattr(module, "__all__", None)
-    chosen = listed if listed is not None else _declared_names(module)
-    return tuple(sorted(n for n in chosen if not n.startswith("_")))
+    named = listed if listed is not None else _declared_names(module)
+    return tuple(sorted(n for n in named if not n.startswith("_")))
 
 
 def _declared_names(module: ModuleType) -> set[str]:
@@ -129,15 +134,15 @@ def _declared_names(module: ModuleType) -> set[str]:
 
 def _hand_written(name: str) -> Iterator[tuple[str, Any]]:
     """The public names of a module with what they stand for, less modules and what is generated."""
-    module = _module(name)
+    module = module_of(name)
     for n in public_names(name):
         value = getattr(module, n)
-        if isinstance(value, ModuleType) or _is_generated(value):
+        if isinstance(value, ModuleType) or is_generated(value):
             continue
         yield n, value
 
 
-def _is_generated(value: Any) -> bool:
+def is_generated(value: Any) -> bool:
     code = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
     return code is not None and "generated" in Path(code.co_filename).parts
 
@@ -148,14 +153,14 @@ def _is_generated(value: Any) -> bool:
 @functools.cache
 def pages() -> tuple[ModulePage, ...]:
     """The pages: ``tengen``, ``Tensor``, and a page for each public module."""
-    homes = _homes()
+    where = homes()
     made = []
     for module in public_modules():
-        here = sorted((p for p, m in homes.items() if m == module), key=_order)
+        here = sorted((p for p, m in where.items() if m == module), key=_order)
         entries = tuple(_entry(p) for p in here if p != "tengen.Tensor")
-        others = {n: p for n, p in _paths(module).items() if homes.get(p, module) != module}
+        others = {n: p for n, p in _paths(module).items() if where.get(p, module) != module}
         constants = _constants() if module == "tengen" else ()
-        doc = inspect.getdoc(_module(module)) or ""
+        doc = inspect.getdoc(module_of(module)) or ""
         sections = _sections(entries) if module == "tengen" else (Section("", entries),)
         made.append(ModulePage(module, doc, sections, tuple(others.items()), constants))
         if module == "tengen":
@@ -170,7 +175,7 @@ def _order(path: str) -> tuple[bool, str]:
 
 def _paths(module: str) -> dict[str, str]:
     """The names of a module, each with the shortest path of what it stands for."""
-    return {n: _shortest()[_key(v)] for n, v in _hand_written(module)}
+    return {n: _shortest()[identity(v)] for n, v in _hand_written(module)}
 
 
 @functools.cache
@@ -185,22 +190,23 @@ def _all_paths() -> Mapping[int, list[str]]:
     found: dict[int, list[str]] = {}
     for module in public_modules():
         for name, value in _hand_written(module):
-            found.setdefault(_key(value), []).append(f"{_module(module).__name__}.{name}")
+            found.setdefault(identity(value), []).append(f"{module_of(module).__name__}.{name}")
     return {key: sorted(paths, key=lambda p: (p.count("."), len(p), p)) for key, paths in found.items()}
 
 
-def _key(value: Any) -> int:
+def identity(value: Any) -> int:
     """What is wrapped, so that it can be overridden, is what it wraps."""
     return id(inspect.unwrap(value) if callable(value) else value)
 
 
 @functools.cache
-def _homes() -> Mapping[str, str]:
+def homes() -> Mapping[str, str]:
     """For each path the module on whose page it is described.
 
-    That is ``tengen`` for the names that api.yaml has there; else the module that it is part of, or the first.
+    That is ``tengen`` for the names that api.yaml has there; else the module that it is part of, or the
+    first one.
     """
-    at_the_top = {f"tengen.{n}" for names in _chosen()["sections"].values() for n in names} | {"tengen.Tensor"}
+    at_the_top = {f"tengen.{n}" for names in chosen()["sections"].values() for n in names} | {"tengen.Tensor"}
     found: dict[str, str] = {}
     for paths in _all_paths().values():
         if isinstance(resolve(paths[0]), CONSTANTS):
@@ -245,12 +251,12 @@ def _constants() -> tuple[tuple[str, str], ...]:
 def _sections(entries: Iterable[Entry]) -> tuple[Section, ...]:
     """The entries of ``tengen`` by subject, as api.yaml says."""
     by_name = {e.name: e for e in entries}
-    chosen = _chosen()["sections"]
-    listed = [n for names in chosen.values() for n in names]
+    by_subject = chosen()["sections"]
+    listed = [n for names in by_subject.values() for n in names]
     if sorted(listed) != sorted(by_name):
         differing = ", ".join(sorted(set(listed) ^ set(by_name)))
         raise ValueError(f"{CHOSEN.name} and the hand-written names of tengen differ in: {differing}")
-    return tuple(Section(title, tuple(by_name[n] for n in names)) for title, names in chosen.items())
+    return tuple(Section(title, tuple(by_name[n] for n in names)) for title, names in by_subject.items())
 
 
 def _tensor_page() -> ModulePage:
@@ -261,7 +267,7 @@ def _tensor_page() -> ModulePage:
             continue
         members = tuple(_members(part, "tengen.Tensor"))
         if members:
-            sections.append(Section(_chosen()["tensor"][part.__name__], members))
+            sections.append(Section(chosen()["tensor"][part.__name__], members))
     whole = replace(_class_entry("tengen.Tensor", tengen.Tensor), members=(), inherited=())
     doc = "What of a Tensor is written by hand. Its other methods are [operators](../operators/index.md)."
     return ModulePage("Tensor", doc, (Section("", (whole,)), *sections))
@@ -276,7 +282,7 @@ def _part_is_generated(part: type) -> bool:
 
 def _entry(path: str) -> Entry:
     value = resolve(path)
-    also = tuple(p for p in _all_paths()[_key(value)] if p != path)
+    also = tuple(p for p in _all_paths()[identity(value)] if p != path)
     if isinstance(value, type):
         return replace(_class_entry(path, value), also=also)
     doc = inspect.getdoc(value) or ""
@@ -343,6 +349,7 @@ def _members(cls: type, owner: str) -> Iterator[Entry]:
 _WORDS = {
     r"\bDType\b": "dtype",
     r"\bDevice\b": "device",
+    r"\bArray\b": "ndarray",
     r"\bTensorBase\b": "Tensor",
     r"\bbuiltins\.": "",
     r"\b_?t(?:yping)?\.(?=[A-Z])": "",
@@ -388,7 +395,7 @@ def signature(value: Any, path: str, skip: bool = False) -> str:
 
 
 def _parameter(p: inspect.Parameter) -> str:
-    stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+    stars = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
     text = stars + p.name
     annotated = p.annotation is not p.empty
     if annotated:
@@ -396,7 +403,7 @@ def _parameter(p: inspect.Parameter) -> str:
     if p.default is not p.empty:
         shown = repr(p.default)
         if shown.startswith("<"):
-            shown = getattr(p.default, "__name__", "...")
+            shown = str(getattr(p.default, "__name__", "..."))
         text += f" = {shown}" if annotated else f"={shown}"
     return text
 

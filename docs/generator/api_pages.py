@@ -16,9 +16,9 @@ from tengen.codegen.model.source import Place
 Linker = Callable[[Place], str]
 
 _INDEX = """\
-What is written by hand: functions, classes and the methods of Tensor. It is made from the docstrings when the site is
-built. What is generated from declarations is among the [operators](../operators/index.md); many functions of
-`tengen`, and most methods of Tensor, are there.
+What is written by hand: functions, classes and methods of Tensor. These pages are made from the docstrings
+when the site is built. What is generated is among the [operators](../operators/index.md): many functions of
+`tengen`, and most methods of Tensor.
 """
 
 
@@ -36,7 +36,7 @@ def addresses() -> Mapping[str, str]:
                 address = f"api/{page.slug}.md#{described.anchor}"
                 for path in (described.path, *described.also):
                     found[path.removeprefix("tengen.")] = address
-                if described is entry:
+                if described is entry and page.name != "Tensor":
                     bare.setdefault(entry.name, set()).add(address)
     for subject in reference_model.subjects():
         for function in subject.functions:
@@ -45,6 +45,7 @@ def addresses() -> Mapping[str, str]:
                 found.setdefault(function.title.removeprefix("tengen."), address)
             bare.setdefault(function.title.rpartition(".")[2], set()).add(address)
     arguments = {p for s in reference_model.subjects() for f in s.functions for p in _arguments(f)}
+    arguments |= {p for page in pages() for e in page.entries for d in (e, *e.members) for p in d.parameters}
     single = {n: a for n, a in bare.items() if len(a) == 1 and n not in arguments and len(n) > 3}
     made = {n: a for n, a in found.items() if "." in n} | {n: a for n, (a,) in single.items()}
     return {**made, **{f"F.{n[14:]}": a for n, a in made.items() if n.startswith("nn.functional.")}}
@@ -53,6 +54,18 @@ def addresses() -> Mapping[str, str]:
 def _arguments(function: reference_model.FunctionEntry) -> Iterable[str]:
     for group in reference_model.all_groups()[function.function].operators:
         yield from (a.name for a in group.schema.arguments)
+
+
+def described() -> Mapping[str, str]:
+    """The names of public functions, classes and methods by the addresses at which they are described."""
+    found = {
+        f"api/{p.slug}.md#{d.anchor}": d.name for p in pages() for e in p.entries for d in (e, *e.members)
+    }
+    for subject in reference_model.subjects():
+        for f in subject.functions:
+            if f.public:
+                found[f"operators/{subject.slug}.md#{f.anchor}"] = f.title.rpartition(".")[2]
+    return found
 
 
 @functools.cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -93,21 +93,24 @@ def exported(operator: Operator, composite: bool) -> str:
     return "y" if operator.symbolic is not None else "p" if composite else "n"
 
 
-def table(found: Iterable[Row], subject: str) -> str:
-    """The table of one subject, as HTML."""
+def table(found: Mapping[str, Iterable[Row]]) -> str:
+    """The rows of all subjects under one head, as HTML."""
     types = declared.declarations().scalar_types
-    heads = [f"<th class='dtype'><span>{s.dtype}</span></th>" for s in types]
-    groups = "".join(f"<th colspan='{len(types)}' class='group'>{escape(b)}</th>" for b in backends())
+    heads = [
+        f"<th class='dtype{' b' if i == 0 else ''}'><span>{s.dtype}</span></th>" for i, s in enumerate(types)
+    ]
+    groups = "".join(f"<th colspan='{len(types)}' class='group b'>{escape(b)}</th>" for b in backends())
     aspects = "".join(f"<th class='dtype aspect'><span>{a}</span></th>" for a in ASPECTS)
+    columns = len(types) * len(backends()) + len(ASPECTS)
     lines = [
-        f"<tr><th>{escape(subject)}</th>{groups}<th colspan='{len(ASPECTS)}' class='group'></th></tr>",
+        f"<tr><th></th>{groups}<th colspan='{len(ASPECTS)}' class='group'></th></tr>",
         f"<tr><th></th>{''.join(heads) * len(backends())}{aspects}</tr>",
     ]
-    body = [_line(r) for r in found]
-    return (
-        "<table class='coverage'><thead>" + "".join(lines) + "</thead><tbody>\n" + "\n".join(body)
-        + "\n</tbody></table>"
-    )  # fmt: skip
+    parts = ["<table class='coverage'><thead>" + "".join(lines) + "</thead>"]
+    for subject, rows_of_subject in found.items():
+        head = f"<tr class='subject'><th>{escape(subject)}</th><th colspan='{columns}'></th></tr>"
+        parts += ["<tbody>", head, *map(_line, rows_of_subject), "</tbody>"]
+    return "\n".join([*parts, "</table>"])
 
 
 def _line(row: Row) -> str:
@@ -138,8 +141,8 @@ def _dtypes(row: Row, chosen: frozenset[str] | None) -> Iterable[str]:
 
 def legend() -> str:
     """What the signs mean."""
-    signs = [f"<b class='{k}'>{sign}</b> {escape(text)}" for k, (sign, text) in STATES.items() if k]
-    return (
-        "<p class='legend'><i class='c'></i> computes &ensp; <i class='d'></i> computes and has a gradient"
-        f" &ensp; {' &ensp; '.join(signs)} &ensp; (blank) nothing to do</p>"
-    )
+    dtypes = {"c": "computes", "d": "computes and has a gradient"}
+    signs = [f"<i class='{k}'></i> {text}" for k, text in dtypes.items()]
+    signs += [f"<b class='{k}'>{sign}</b> {escape(text)}" for k, (sign, text) in STATES.items() if k]
+    items = "".join(f"<span>{s}</span> " for s in [*signs, "(blank) nothing to do"])
+    return f"<p class='legend'>{items}</p>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from html import escape
 
+from api_pages import addresses, twins
 from coverage_matrix import legend, rows, table
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -73,7 +74,8 @@ class PageWriter:
         return "\n".join(parts)
 
     def overload(self, entry: FunctionEntry, overload: OverloadEntry, first: bool, several: bool) -> str:
-        facts = "".join(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in self._facts(overload))
+        rows = [*self._facts(overload), *self._twins(entry)]
+        facts = "".join(f"<tr><th>{_label(name)}</th><td>{text}</td></tr>" for name, text in rows)
         body = f'<table class="facts"><tbody>{facts}</tbody></table>{self._example(entry, overload)}'
         if not several:
             return f"<div>{body}</div>"
@@ -115,6 +117,13 @@ class PageWriter:
         for note in overload.notes:
             yield "note", escape(note)
 
+    def _twins(self, entry: FunctionEntry) -> Iterable[tuple[str, str]]:
+        """What is written by hand and has the same name: ``nn.functional.softmax``, of ``softmax``."""
+        found = twins().get(entry.title.rpartition(".")[2], ())
+        links = [_link(f"<code>{escape(path)}</code>", address) for path, address in found]
+        if links and entry.public:
+            yield "by hand", ", ".join(links)
+
     def _derivative(self, entry: DerivativeEntry) -> Iterable[tuple[str, str]]:
         if entry.note:
             yield "gradient", entry.note
@@ -150,11 +159,9 @@ class PageWriter:
         found = rows(self.subjects)
         parts = ["---", "hide: [toc, navigation]", "search:", "  exclude: true", "---", "", "# Coverage"]
         parts += ["", _COVERAGE, ""]
-        parts += [_FILTER, legend(), ""]
-        for s in self.subjects:
-            here = [r for r in found if r.subject == s.title]
-            parts += [f'<div class="matrix">{table(here, s.title)}</div>', ""]
-        return "\n".join(parts)
+        by_subject = {s.title: [r for r in found if r.subject == s.title] for s in self.subjects}
+        matrix = f'<div class="matrix" tabindex="0">{table(by_subject)}</div>'
+        return "\n".join([*parts, _FILTER, legend(), "", matrix])
 
 
 _INDEX = """
@@ -181,6 +188,25 @@ _FILTER = """<form class="coverage-filter">
 
 def _short(title: str) -> str:
     return title.removeprefix("tengen.").replace("nn.functional.", "nn.")
+
+
+#: What the facts are about, by their labels.
+_ABOUT = {
+    "gradient": "autograd.backward",
+    "tangent": "autograd.forward_ad.make_dual",
+    "vmap": "vmap",
+    "ONNX": "onnx.export",
+    "promotion": "promote_types",
+}
+
+
+def _label(name: str) -> str:
+    """The label of a fact, with a link to the part of the API that it is about."""
+    return _link(name, addresses()[_ABOUT[name]]) if name in _ABOUT else name
+
+
+def _link(html: str, address: str) -> str:
+    return f'<a href="../{address.replace(".md", ".html")}">{html}</a>'
 
 
 def _escaped(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 import sys
@@ -22,7 +23,9 @@ OUTSIDE = {
     "SECURITY.md": "security.md",
     "declarations/README.md": "declarations.md",
 }
-#: Pages that only list names.
+#: Pages that only mention what others describe: a search shows them last.
+LISTS = ("names.md", "changelog.md", "operators/index.md", "api/index.md")
+#: Pages in which names are no links to what describes them.
 UNLINKED = ("names.md", "changelog.md")
 _LINK = re.compile(r"(?<!\!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
 _FENCE = re.compile(r"^(```\w+)[ \t]+([^\n]+)$", re.MULTILINE)
@@ -68,6 +71,17 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
+def on_post_build(config: Any) -> None:
+    """Give what describes a function or a class its name as a tag, which is what a search looks at first."""
+    path = Path(config.site_dir) / "search" / "search_index.json"
+    index = json.loads(path.read_text(encoding="utf-8"))
+    names = {a.replace(".md#", ".html#"): n for a, n in generator("api_pages").described().items()}
+    for doc in index["docs"]:
+        if doc["location"] in names:
+            doc["tags"] = [names[doc["location"]]]
+    path.write_text(json.dumps(index, separators=(",", ":")), encoding="utf-8")
+
+
 def api_pages(url: str) -> dict[str, str]:
     """The pages of the hand-written API."""
     writer = generator("api_pages").ApiWriter(lambda place: place_address(place, url))
@@ -84,6 +98,8 @@ def api_sources() -> list[Path]:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Links into the project become links of the site; a file behind a fence's language becomes its title."""
     name = page.file.src_uri
+    if name in LISTS:
+        page.meta["search"] = {"boost": 0.1}
     if name.startswith(("operators/", "source/")):
         return markdown
     if name.startswith("api/"):

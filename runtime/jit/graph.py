@@ -53,7 +53,7 @@ class Value:
 
     @property
     def type_text(self) -> str:
-        """``Float(3, 4)``."""
+        """The scalar type and the shape, as ``Float(3, 4)``."""
         return f"{self.dtype.type_name}({', '.join(map(str, self.shape))})"
 
 

@@ -14,7 +14,7 @@ from ..tensors.tensor import Tensor
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``max(x, 0)``."""
+    """``max(x, 0)`` of each element."""
     return F.relu_(input) if inplace else F.relu(input)
 
 
@@ -119,7 +119,7 @@ def log_softmax(
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None
 ) -> Tensor:
-    """``softmax(-x)``."""
+    """``softmax(-x)`` along ``dim``; computed in ``dtype`` if given."""
     return F.softmax(-input, _chosen_dim("softmin", dim, input.ndim), dtype=dtype)
 
 

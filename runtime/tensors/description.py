@@ -151,7 +151,7 @@ class TensorDescription(TensorBase):
 
     @property
     def layout(self) -> Layout:
-        """Always ``tengen.strided``."""
+        """The kind of the tensor's storage: always ``tengen.strided``."""
         return strided
 
     def is_floating_point(self) -> bool:
@@ -176,6 +176,7 @@ class TensorDescription(TensorBase):
 
     @property
     def is_cpu(self) -> bool:
+        """Whether the elements are in the memory of the CPU."""
         return self.device.type == "cpu"
 
     @property
@@ -185,22 +186,27 @@ class TensorDescription(TensorBase):
 
     @property
     def is_cuda(self) -> bool:
+        """Whether the elements are in the memory of a CUDA device."""
         return self.device.type == "cuda"
 
     @property
     def is_sparse(self) -> bool:
+        """Whether only some elements are stored: never."""
         return False
 
     @property
     def is_quantized(self) -> bool:
+        """Whether the elements are quantized: never."""
         return False
 
     @property
     def is_nested(self) -> bool:
+        """Whether this is a list of tensors of several shapes: never."""
         return False
 
     @property
     def is_mkldnn(self) -> bool:
+        """Whether the elements are in a layout of oneDNN's: never."""
         return False
 
     def is_conj(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -131,6 +132,70 @@ def test_derivatives_are_typeset_and_the_matrix_has_every_operator(pages: dict[s
     matrix = pages["operators/coverage.html"].text
     shown = set(re.findall(r"<tr[^>]*><td><a href='[^']+'>([^<]+)</a></td>", matrix))
     assert shown >= set(declared.declared_operators())
+    assert matrix.count("<table class='coverage'>") == matrix.count("<thead>") == 1
+
+
+def test_names_and_headings_of_the_matrix_stay_in_view() -> None:
+    style = (PROJECT / "docs" / "assets" / "site.css").read_text(encoding="utf-8")
+    rules = dict(
+        re.findall(r"^([^\n{}@/]+|[^{}@/]*coverage td:first-child) \{([^{}]*)\}", style, re.MULTILINE)
+    )
+    assert "overflow: auto" in rules[".matrix"] and "max-height" in rules[".matrix"]
+    sticky = [name for name, rule in rules.items() if "position: sticky" in rule]
+    assert any("thead" in name for name in sticky)
+    assert any("td:first-child" in name for name in sticky)
+    assert re.search(r"@media[^{]*max-width[^{]*\{\s*\.matrix \{ --names: 7rem", style)
+
+
+def test_every_document_is_in_the_navigation() -> None:
+    import yaml
+
+    config = yaml.load((PROJECT / "mkdocs.yml").read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
+    named = set(re.findall(r"[\w-]+\.md", str(config["nav"])))
+    assert {p.name for p in (PROJECT / "docs").glob("*.md")} <= named
+    assert [p for p in (PROJECT / "docs").rglob("*.md") if p.parent.name != "docs"] == []
+
+
+def test_every_hand_written_function_and_class_has_a_section(generator: None, pages: dict[str, Page]) -> None:
+    api = load("api_model")
+    lacking = []
+    for page in api.pages():
+        built = pages[f"api/{page.slug}.html"]
+        for entry in page.entries:
+            lacking += [d.path for d in (entry, *entry.members) if d.anchor not in built.ids]
+    assert lacking == []
+    assert 'href="../operators/nn.html#layer_norm"' in pages["api/nn-functional.html"].text
+    assert 'href="../api/nn-functional.html#nn.functional.softmax"' in pages["operators/nn.html"].text
+    assert 'href="api/func.html#vmap"' in pages["autograd.html"].text
+    assert "../source/runtime/" in pages["api/func.html"].text
+
+
+def test_a_search_finds_what_is_described_by_its_name(site: Path) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    pages = {doc["location"].partition("#")[0] for doc in index["docs"]}
+    assert "operators/coverage.html" not in pages
+    assert not [p for p in pages if p.startswith("source/")]
+    assert {"api/func.html", "operators/nn.html", "autograd.html"} <= pages
+    tagged: dict[str, list[str]] = {}
+    for doc in index["docs"]:
+        for tag in doc.get("tags", ()):
+            tagged.setdefault(tag, []).append(doc["location"])
+            words = re.split(index["config"]["separator"], doc["title"])
+            assert tag in words, "no word of the title, as the search sees it"
+    for name, place in {
+        "softmax": "operators/nn.html#softmax",
+        "add": "operators/binary.html#add",
+        "sum": "operators/reduction.html#sum",
+        "layer_norm": "operators/nn.html#layer_norm",
+        "index_put": "operators/indexing.html#index_put",
+        "vmap": "api/func.html#vmap",
+        "Function": "api/autograd.html#autograd.Function",
+        "tensor": "api/tengen.html#tensor",
+    }.items():
+        assert place in tagged[name]
+    lists = [doc for doc in index["docs"] if doc["location"].startswith(("changelog", "names", "api/index"))]
+    assert lists
+    assert all(doc["boost"] < 1 for doc in lists)
 
 
 def test_lines_are_linked_in_the_repository_where_its_address_is_given(generator: None) -> None:

@@ -23,7 +23,7 @@ class Interval:
         self.end = end
 
     def elapsed_us(self) -> float:
-        """Its length."""
+        """Its length in microseconds."""
         return self.end - self.start
 
     def __repr__(self) -> str:
@@ -79,14 +79,17 @@ class FormattedTimesMixin:
 
     @property
     def cpu_time_str(self) -> str:
+        """``cpu_time`` with its unit: "12.000us"."""
         return format_time(self.cpu_time)
 
     @property
     def cpu_time_total_str(self) -> str:
+        """``cpu_time_total`` with its unit: "12.000us"."""
         return format_time(self.cpu_time_total)
 
     @property
     def self_cpu_time_total_str(self) -> str:
+        """``self_cpu_time_total`` with its unit: "12.000us"."""
         return format_time(self.self_cpu_time_total)
 
 
@@ -164,16 +167,19 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def cpu_time_total(self) -> float:
+        """Microseconds from its beginning to its end."""
         return self.time_range.elapsed_us()
 
     @property
     def self_cpu_time_total(self) -> float:
+        """Microseconds that were not spent in the events within this one; 0 for one of several threads."""
         if self.is_async:  # its time is not that of one thread
             return 0
         return self.cpu_time_total - sum([child.cpu_time_total for child in self.cpu_children])
 
     @property
     def self_cpu_memory_usage(self) -> int:
+        """Bytes that were not taken by the events within this one; 0 for one of several threads."""
         if self.is_async:
             return 0
         return self.cpu_memory_usage - sum([child.cpu_memory_usage for child in self.cpu_children])
