@@ -25,7 +25,9 @@ if not _generating():
 
 _SUBMODULES = frozenset(
     {
+        "autograd",
         "func",
+        "functional",
         "jit",
         "library",
         "linalg",
@@ -35,6 +37,8 @@ _SUBMODULES = frozenset(
         "optim",
         "overrides",
         "profiler",
+        "random",
+        "serialization",
         "special",
         "testing",
         "utils",
@@ -45,11 +49,23 @@ _SUBMODULES = frozenset(
 _LAZY = {"Tag": "library", "vmap": "func"}
 
 
+def __dir__() -> list[str]:
+    """What users write, and none of the modules that it is made in; PyTorch has these names, too."""
+    special = {name for name in globals() if name.startswith("__")}
+    return sorted({*special, *_public(), *_SUBMODULES, *_LAZY})
+
+
+def _public() -> list[str]:
+    return [name for name in vars(_import_module("tengen.namespace")) if not name.startswith("_")]
+
+
 def _attribute(name: str) -> _typing.Any:
     """Submodules that are imported when they are first used; what a process that generates left out."""
     if _broken is not None:
         reason = "the generated code does not load; `python -m tengen.codegen.gen` makes it anew"
         raise ImportError(f"{reason} ({type(_broken).__name__}: {_broken})") from _broken
+    if name == "__all__":
+        return _public()
     if name in _SUBMODULES:
         return _import_module(f"tengen.{name}")
     if name in _LAZY:

@@ -81,7 +81,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({"LoadedLibrary", "load", "loaded", *_LAZY})
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class DisableTengenFunctionSubclass(at_level):
     """``with DisableTengenFunctionSubclass():`` no argument overrides anything in this thread; modes do."""
 

@@ -22,6 +22,22 @@ from .native import random as kernels
 if TYPE_CHECKING:
     from .tensors.tensor import Tensor
 
+__all__ = [
+    "Generator",
+    "default_generator",
+    "fork_rng",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "seed",
+    "set_rng_state",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 #: What ``Generator()`` is seeded with, as in PyTorch.
 DEFAULT_SEED: Final = 67280421310721
 

@@ -13,6 +13,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ROOT / "tests" / "names" / "recorded.json"
 REASONS = Path(__file__).resolve().with_name("missing_names.yaml")
+ADDED = Path(__file__).resolve().with_name("added_names.yaml")
 
 #: Where members of PyTorch's classes have their home here, if that is another.
 HOMES = {
@@ -34,7 +35,16 @@ def recorded() -> dict[str, dict[str, str]]:
 
 def reasons() -> dict[str, str]:
     """By names that are not here, why."""
-    entries = yaml.safe_load(REASONS.read_text(encoding="utf-8"))
+    return _by_name(REASONS)
+
+
+def added() -> dict[str, str]:
+    """By names that PyTorch does not have, why they are here."""
+    return _by_name(ADDED)
+
+
+def _by_name(file: Path) -> dict[str, str]:
+    entries = yaml.safe_load(file.read_text(encoding="utf-8"))
     return {name: " ".join(e["reason"].split()) for e in entries for name in e["names"]}
 
 
@@ -91,4 +101,7 @@ def page() -> str:
             path = f"{place}.{name}"
             lines.append(f"| `{name}` | {kind} | {'yes' if has(path) else f'no: {reason(path, given)}'} |")
         lines.append("")
+    lines += ["## Names that PyTorch does not have", "", "| name | why |", "|---|---|"]
+    lines += [f"| `tengen.{name}` | {why} |" for name, why in added().items()]
+    lines.append("")
     return "\n".join(lines)

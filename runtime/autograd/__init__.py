@@ -15,24 +15,28 @@ from ..core.function_dispatch import loosely_overridable
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from . import forward_ad, function, graph
-from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
-from .edge import Edge, gradient_edge
+from .anomaly_mode import detect_anomaly, set_detect_anomaly
+from .anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from .anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from .edge import Edge
+from .edge import gradient_edge as gradient_edge
 from .engine import execute
 from .function import Function
 from .grad_mode import (
     check_flag,
     enable_grad,
-    is_grad_enabled,
     is_multithreading_enabled,
     no_grad,
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from .grad_mode import is_grad_enabled as is_grad_enabled
 from .gradcheck import gradcheck, gradgradcheck
 from .graph import GradientEdge
-from .hooks import RemovableHandle
-from .inference_mode import inference_mode, is_inference_mode_enabled
-from .node import Node
+from .hooks import RemovableHandle as RemovableHandle
+from .inference_mode import inference_mode
+from .inference_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from .node import Node as Node
 from .root_gradients import make_grads, metadata_of
 from .variable import Variable
 
@@ -45,8 +49,6 @@ _DIFFERENTIATED = (TensorBase, GradientEdge)
 
 __all__ = [
     "Function",
-    "Node",
-    "RemovableHandle",
     "Variable",
     "backward",
     "detect_anomaly",
@@ -54,21 +56,24 @@ __all__ = [
     "forward_ad",
     "function",
     "grad",
+    "grad_mode",
     "gradcheck",
     "gradgradcheck",
-    "gradient_edge",
     "graph",
     "inference_mode",
-    "is_anomaly_check_nan_enabled",
-    "is_anomaly_enabled",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
     "is_multithreading_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",
+    "variable",
 ]
+#: Imported when they are first used.
+_LAZY = {"functional": "functional", "profiler": "profiler", "profiler_util": "profiler.util"}
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_LAZY})
 
 
 @loosely_overridable
@@ -339,9 +344,7 @@ def _zeros_like(target: Any, requires_grad: bool) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """``functional``, which is made of operators, and the profiler: imported when they are first used."""
-    if name in ("functional", "profiler"):
-        return import_module(f"tengen.autograd.{name}")
-    if name == "profiler_util":
-        return import_module("tengen.autograd.profiler.util")
-    raise AttributeError(f"module 'tengen.autograd' has no attribute {name!r}")
+    """``functional``, which is made of operators, and the profiler."""
+    if name not in _LAZY:
+        raise AttributeError(f"module 'tengen.autograd' has no attribute {name!r}")
+    return import_module(f"tengen.autograd.{_LAZY[name]}")

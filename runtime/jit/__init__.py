@@ -12,3 +12,16 @@ from .trace import TracedFunction as TracedFunction
 from .trace import TracingCheckError as TracingCheckError
 from .trace import trace as trace
 from .tracer import TracerWarning as TracerWarning
+
+__all__ = [
+    "TracedFunction",
+    "TracerWarning",
+    "TracingCheckError",
+    "load",
+    "save",
+    "trace",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

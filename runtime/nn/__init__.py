@@ -2,3 +2,13 @@
 
 from . import functional as functional
 from . import utils as utils
+
+__all__ = [
+    "functional",
+    "parallel",
+    "utils",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -6,9 +6,8 @@ others are written out in the modules imported below: words for reductions, ``in
 named here is found as it was generated.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 import tengen.generated.nn_functions as _generated
 from tengen.generated.functions import adaptive_avg_pool1d as adaptive_avg_pool1d
@@ -97,9 +96,9 @@ from .spatial import max_pool3d_with_indices as max_pool3d_with_indices
 
 _make_overridable(globals())
 
-if not TYPE_CHECKING:  # a checker would believe that every name exists
+if not _TYPE_CHECKING:  # a checker would believe that every name exists
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> _Any:
         """The operators that are not named above."""
         if name.startswith("_") or not hasattr(_generated, name):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

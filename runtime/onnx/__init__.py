@@ -3,3 +3,12 @@
 from .errors import OnnxExporterError as OnnxExporterError
 from .errors import UnsupportedOperatorError as UnsupportedOperatorError
 from .export import export as export
+
+__all__ = [
+    "OnnxExporterError",
+    "export",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -10,7 +10,9 @@ from .adamax import Adamax
 from .adamw import AdamW
 from .lbfgs import LBFGS
 from .nadam import NAdam
-from .optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from .optimizer import Optimizer
+from .optimizer import register_optimizer_step_post_hook as register_optimizer_step_post_hook
+from .optimizer import register_optimizer_step_pre_hook as register_optimizer_step_pre_hook
 from .radam import RAdam
 from .rmsprop import RMSprop
 from .sgd import SGD
@@ -28,6 +30,8 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "lr_scheduler",
-    "register_optimizer_step_post_hook",
-    "register_optimizer_step_pre_hook",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -17,3 +17,7 @@ __all__ = [
     "supported_activities",
     "tensorboard_trace_handler",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

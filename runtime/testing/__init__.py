@@ -29,6 +29,10 @@ _HOMES = {
 __all__ = ["Failure", "assert_close", "check_operator", "make_tensor", "operator_tests"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f"tengen.testing.{_HOMES[name]}"), name)

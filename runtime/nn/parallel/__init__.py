@@ -3,3 +3,11 @@
 from __future__ import annotations
 
 from . import comm as comm
+
+__all__ = [
+    "comm",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

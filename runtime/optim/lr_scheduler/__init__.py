@@ -30,4 +30,9 @@ __all__ = [
     "StepLR",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _LRScheduler = LRScheduler

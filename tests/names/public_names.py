@@ -1,0 +1,70 @@
+"""The names that ``dir`` shows of PyTorch's modules and of Tensor, kept in public.json.
+
+``python tests/names/public_names.py`` asks torch anew and writes the file.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).resolve().with_name("public.json")
+
+#: What users open: "" is the package itself.
+PLACES = (
+    "",
+    "Tensor",
+    "autograd",
+    "func",
+    "jit",
+    "library",
+    "linalg",
+    "nn",
+    "nn.functional",
+    "nn.parallel",
+    "nn.utils",
+    "onnx",
+    "optim",
+    "optim.lr_scheduler",
+    "overrides",
+    "profiler",
+    "random",
+    "special",
+    "testing",
+    "utils",
+)
+
+
+def recorded() -> dict[str, set[str]]:
+    """What is kept: by places, the names."""
+    found: dict[str, list[str]] = json.loads(FILE.read_text(encoding="utf-8"))
+    return {place: set(" ".join(lines).split()) for place, lines in found.items()}
+
+
+def at(package: Any, place: str) -> Any:
+    """The module, or the class, of a package."""
+    if place == "Tensor":
+        return package.Tensor
+    return import_module(f"{package.__name__}.{place}") if place else package
+
+
+def public(names: Any) -> set[str]:
+    """Those without an underscore in front."""
+    return {name for name in names if not name.startswith("_")}
+
+
+def of_torch() -> dict[str, set[str]]:
+    """The names as torch has them. It must be installed."""
+    import torch
+
+    found = {place: public(dir(at(torch, place))) for place in PLACES}
+    found[""] |= {place.split(".")[0] for place in PLACES if place}  # some are only there once imported
+    return found
+
+
+if __name__ == "__main__":
+    lines = {place: textwrap.wrap(" ".join(sorted(names)), 100) for place, names in of_torch().items()}
+    FILE.write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,81 @@
+"""That ``dir`` shows PyTorch's names and no others, save those that are declared with a reason."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import names_page
+import pytest
+from public_names import PLACES, at, of_torch, public, recorded
+
+import tengen
+
+RECORDED = recorded()
+ADDED = names_page.added()
+
+
+def renamed(name: str) -> str:
+    """A name of function overrides as PyTorch has it."""
+    return name.replace("tengen", "torch").replace("Tengen", "Torch")
+
+
+def shown(place: str) -> set[str]:
+    return public(dir(at(tengen, place)))
+
+
+def full(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_other_names_are_shown(place: str) -> None:
+    others = {full(place, name) for name in shown(place) if renamed(name) not in RECORDED[place]}
+    assert others - ADDED.keys() == set()
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_is_shown_is_there(place: str) -> None:
+    assert shown(place)
+    assert [name for name in shown(place) if not hasattr(at(tengen, place), name)] == []
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_no_added_name_is_stale(name: str) -> None:
+    place, _, last = name.rpartition(".")
+    assert last in shown(place)
+    assert last not in RECORDED[place], "PyTorch has it"
+
+
+def test_operators_that_only_formulas_call_are_hidden() -> None:
+    """They are where generated code finds them, as PyTorch's are in torch.ops."""
+    from tengen.generated import functions
+
+    for name in ("max_pool1d_backward", "conv1d_forward", "unique_dim", "alias"):
+        assert hasattr(functions, name)
+        assert not hasattr(tengen, name)
+
+
+def test_in_place_functions_are_pytorchs() -> None:
+    for name in ("relu_", "exp_", "zero_"):
+        assert hasattr(tengen, name)
+    for name in ("add_", "scatter_", "lerp_"):
+        assert not hasattr(tengen, name)
+        assert hasattr(tengen.Tensor, name)
+
+
+def test_a_star_imports_what_is_shown() -> None:
+    program = (
+        "from tengen import *; import tengen; print(set(tengen.__all__) <= set(globals()), len(globals()))"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    fits, count = said.split()
+    assert fits == "True"
+    assert int(count) > 400
+    assert set(tengen.__all__) <= set(dir(tengen))
+
+
+@pytest.mark.oracle
+def test_the_record_is_of_torch(torch: Any) -> None:
+    assert of_torch() == RECORDED, "python tests/names/public_names.py records it anew"
