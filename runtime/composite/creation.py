@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import tengen
+from tengen.generated import functions as F
 
 from ..autograd.grad_mode import grad_mode
 from ..core.device import as_device
@@ -15,6 +15,7 @@ from ..dispatch.legacy_type_dispatch import type_of
 from ..native.creation import as_number, checked
 from ..native.layout import preserved_strides
 from ..native.shape import wants_contiguous
+from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from ..core.device import device as Device
@@ -95,7 +96,7 @@ def new_empty(self: Tensor, size: Shape, dtype: Any, device: Any) -> Tensor:
 def new_empty_strided(self: Tensor, size: Shape, stride: Shape, dtype: Any, device: Any) -> Tensor:
     """Whatever the memory held, with strides in elements."""
     kind = _type(self, dtype, device)
-    return tengen.empty_strided(size, stride, dtype=kind.scalar_type, device=kind.backend.device)
+    return F.empty_strided(size, stride, dtype=kind.scalar_type, device=kind.backend.device)
 
 
 def new_full(self: Tensor, size: Shape, fill_value: Number, dtype: Any, device: Any) -> Tensor:
@@ -142,7 +143,7 @@ def randint_like(
 
 def _end(value: Any, name: str, function: str) -> Any:
     """A number, or the element of a 0-d tensor. Raises RuntimeError for more dimensions."""
-    if not isinstance(value, tengen.Tensor):
+    if not isinstance(value, Tensor):
         return value
     if value.ndim:
         raise RuntimeError(
@@ -160,10 +161,10 @@ def _between(first: Number, last: Number) -> DType | None:
 def linspace_of_tensors(start: Any, end: Any, steps: int, dtype: Any, device: Any) -> Tensor:
     """``linspace`` between 0-d tensors or numbers."""
     first, last = _end(start, "start", "linspace"), _end(end, "end", "linspace")
-    return tengen.linspace(first, last, steps, dtype=dtype or _between(first, last), device=device)
+    return F.linspace(first, last, steps, dtype=dtype or _between(first, last), device=device)
 
 
 def logspace_of_tensors(start: Any, end: Any, steps: int, base: float, dtype: Any, device: Any) -> Tensor:
     """``logspace`` between 0-d tensors or numbers."""
     first, last = _end(start, "start", "logspace"), _end(end, "end", "logspace")
-    return tengen.logspace(first, last, steps, base, dtype=dtype or _between(first, last), device=device)
+    return F.logspace(first, last, steps, base, dtype=dtype or _between(first, last), device=device)

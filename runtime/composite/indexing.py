@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import tengen
 import tengen.generated.functions as F
 
+from ..core.scalar_type import int64
 from ..native.dims import wrap_dim
 from ..native.layout import broadcast_shapes
 
@@ -55,7 +55,7 @@ def nonzero_numpy(self: Tensor) -> tuple[Tensor, ...]:
 
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """``gather`` with the other dims broadcast and negative indices; without ``dim`` of the flat tensor."""
-    if indices.dtype is not tengen.int64:
+    if indices.dtype is not int64:
         raise RuntimeError(f"take_along_dim: dtype of indices should be Long but got {indices.dtype}")
     if dim is None:
         return self.reshape(-1).gather(0, _from_front(indices.reshape(-1), self.numel()))

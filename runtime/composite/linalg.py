@@ -6,11 +6,19 @@ from collections.abc import Sequence
 from math import inf, prod
 from typing import TYPE_CHECKING
 
-import tengen
+from tengen.generated import functions as F
 
 from ..autograd.forward.forward_grad import is_differentiated
+from ..core.scalar_type import bfloat16, bool_, dtype, float16
 from ..native.dims import wrap_dim
-from ..native.linalg_checks import NOT_POSITIVE, SINGULAR_INVERSE, SINGULAR_SOLVE, ZERO_PIVOT, check_info
+from ..native.linalg_checks import (
+    NOT_POSITIVE,
+    SINGULAR_INVERSE,
+    SINGULAR_SOLVE,
+    ZERO_PIVOT,
+    LinAlgError,
+    check_info,
+)
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -61,7 +69,7 @@ def _svd(
 def linalg_inv(A: Tensor) -> Tensor:
     """The inverse of each matrix; LinAlgError for a singular one."""
     inverse: Tensor
-    inverse, info = tengen.linalg.inv_ex(A)
+    inverse, info = F.linalg_inv_ex(A)
     _check(info, "linalg.inv", SINGULAR_INVERSE)
     return inverse
 
@@ -69,7 +77,7 @@ def linalg_inv(A: Tensor) -> Tensor:
 def linalg_solve(A: Tensor, B: Tensor, left: bool = True) -> Tensor:
     """``X`` with ``A X = B``, or ``X A = B``; LinAlgError for a singular matrix."""
     result: Tensor
-    result, info = tengen.linalg.solve_ex(A, B, left=left)
+    result, info = F.linalg_solve_ex(A, B, left=left)
     _check(info, "linalg.solve", SINGULAR_SOLVE)
     return result
 
@@ -79,10 +87,10 @@ def logdet(self: Tensor) -> Tensor:
     _check_square(self, "logdet")
     sign: Tensor
     logabsdet: Tensor
-    sign, logabsdet = tengen.linalg.slogdet(self)
+    sign, logabsdet = F.linalg_slogdet(self)
     if self.is_complex():
         return sign.log() + logabsdet
-    return tengen.where(sign == -1, float("nan"), logabsdet)
+    return F.where(sign == -1, float("nan"), logabsdet)
 
 
 def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
@@ -95,7 +103,7 @@ def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
             "linalg.tensorinv: Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             f"prod(self.shape[:ind]), but got {prod(columns)} != {prod(rows)}"
         )
-    inverse: Tensor = tengen.linalg.inv(self.reshape((prod(rows), prod(columns))))
+    inverse: Tensor = F.linalg_inv(self.reshape((prod(rows), prod(columns))))
     return inverse.reshape((*columns, *rows))
 
 
@@ -110,7 +118,7 @@ def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None =
             "linalg.tensorsolve: Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
             f"prod(self.shape[:other.ndim]), but got {prod(columns)} != {prod(other.shape)}"
         )
-    solution: Tensor = tengen.linalg.solve(self.reshape((prod(rows), prod(columns))), other.reshape(-1))
+    solution: Tensor = F.linalg_solve(self.reshape((prod(rows), prod(columns))), other.reshape(-1))
     return solution.reshape(columns)
 
 
@@ -120,7 +128,7 @@ def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None =
 def linalg_cholesky(self: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factor; LinAlgError unless the matrix is positive-definite."""
     factor: Tensor
-    factor, info = tengen.linalg.cholesky_ex(self, upper=upper)
+    factor, info = F.linalg_cholesky_ex(self, upper=upper)
     _check(info, "linalg.cholesky", NOT_POSITIVE)
     return factor
 
@@ -146,20 +154,20 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
         )
     other = input2.adjoint()
     first, second = (other, input2) if upper else (input2, other)
-    half = tengen.linalg.solve_triangular(first, self, upper=False)
-    return tengen.linalg.solve_triangular(second, half, upper=True)
+    half = F.linalg_solve_triangular(first, self, upper=False)
+    return F.linalg_solve_triangular(second, half, upper=True)
 
 
 def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is ``self``."""
     _check_square(self, "cholesky_inverse")
-    identity = tengen.eye(self.shape[-1], dtype=self.dtype, device=self.device)
+    identity = F.eye(self.shape[-1], dtype=self.dtype, device=self.device)
     return cholesky_solve(identity, self, upper)
 
 
 def qr(self: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
     """The older form of ``linalg.qr``: ``some`` is the reduced mode."""
-    return tengen.linalg.qr(self, "reduced" if some else "complete")
+    return F.linalg_qr(self, "reduced" if some else "complete")
 
 
 def linalg_eigh(self: Tensor, UPLO: str = "L") -> tuple[Tensor, Tensor]:
@@ -175,7 +183,7 @@ def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
 
 def linalg_eigvals(self: Tensor) -> Tensor:
     """The eigenvalues, complex, in no particular order."""
-    values: Tensor = tengen.linalg.eig(self)[0]
+    values: Tensor = F.linalg_eig(self)[0]
     return values
 
 
@@ -203,18 +211,18 @@ def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> tuple[Tenso
 
 def linalg_lu_factor(A: Tensor, pivot: bool = True) -> tuple[Tensor, Tensor]:
     """The LU factorisation in one matrix, and its row exchanges; RuntimeError for a zero pivot."""
-    lu, pivots, info = tengen.linalg.lu_factor_ex(A, pivot=pivot)
+    lu, pivots, info = F.linalg_lu_factor_ex(A, pivot=pivot)
     if info._type.backend.has_data:
         try:
             check_info(info.numpy(), "linalg.lu_factor: ", ZERO_PIVOT)
-        except tengen.linalg.LinAlgError as error:  # PyTorch raises the plain class here
+        except LinAlgError as error:  # PyTorch raises the plain class here
             raise RuntimeError(str(error)) from None
     return lu, pivots
 
 
 def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:
     """The powers ``0 .. N - 1`` of each element, in a new last dimension."""
-    if x.dtype in (tengen.bool, tengen.float16, tengen.bfloat16):
+    if x.dtype in (bool_, float16, bfloat16):
         raise RuntimeError(
             f"linalg.vander supports floating point, complex, and integer tensors, but got {x.dtype}"
         )
@@ -223,13 +231,13 @@ def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:
         raise RuntimeError("linalg.vander: N must be greater than 1.")
     wide = x.unsqueeze(-1).expand((*x.shape, size - 1))
     powers = wide.cumprod(-1)
-    return tengen.cat([tengen.ones_like(powers[..., :1]), powers], -1)
+    return F.cat([F.ones_like(powers[..., :1]), powers], -1)
 
 
 # ---------------------------------------------------------------------------------- norms
 
 
-def _norm_dtype(self: Tensor, dtype: tengen.dtype | None, operator: str) -> Tensor:
+def _norm_dtype(self: Tensor, dtype: dtype | None, operator: str) -> Tensor:
     """``self`` in the dtype that the norm is to be computed in; RuntimeError for integers."""
     chosen = self.dtype if dtype is None else dtype
     if not (self.is_floating_point() or self.is_complex()):
@@ -257,7 +265,7 @@ def linalg_matrix_norm(
     ord: Number,
     dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
-    dtype: tengen.dtype | None = None,
+    dtype: dtype | None = None,
 ) -> Tensor:
     """The norm of matrices for ``ord`` 2, -2 (singular values), 1, -1 (columns), inf or -inf (rows)."""
     rows, columns = _matrix_dims(self, dim)
@@ -268,11 +276,11 @@ def linalg_matrix_norm(
     if abs(ord) == 2:
         values = _singular_values(self, rows, columns)
         if not values.shape[-1] and largest:
-            values = tengen.cat([values, values.new_zeros((*values.shape[:-1], 1))], -1)
+            values = F.cat([values, values.new_zeros((*values.shape[:-1], 1))], -1)
         result = values.amax(-1) if largest else values.amin(-1)
         return _restored(result, rows, columns) if keepdim else result
     along, over = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = tengen.linalg.vector_norm(self, 1, along, True)
+    sums = F.linalg_vector_norm(self, 1, along, True)
     if largest and not sums.shape[over]:
         sums = sums.sum(over, True)
     result = sums.amax((over,), True) if largest else sums.amin((over,), True)
@@ -284,7 +292,7 @@ def linalg_matrix_norm_str_ord(
     ord: str = "fro",
     dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
-    dtype: tengen.dtype | None = None,
+    dtype: dtype | None = None,
 ) -> Tensor:
     """The Frobenius norm (``"fro"``) or the sum of the singular values (``"nuc"``)."""
     rows, columns = _matrix_dims(self, dim)
@@ -292,7 +300,7 @@ def linalg_matrix_norm_str_ord(
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     self = _norm_dtype(self, dtype, "linalg.matrix_norm")
     if ord == "fro":
-        return tengen.linalg.vector_norm(self, 2, (rows, columns), keepdim)
+        return F.linalg_vector_norm(self, 2, (rows, columns), keepdim)
     result = _singular_values(self, rows, columns).sum(-1)
     return _restored(result, rows, columns) if keepdim else result
 
@@ -321,7 +329,7 @@ def linalg_norm(
     ord: Number | None = None,
     dim: Sequence[int] | None = None,
     keepdim: bool = False,
-    dtype: tengen.dtype | None = None,
+    dtype: dtype | None = None,
 ) -> Tensor:
     """A vector norm over one dimension, a matrix norm over two; without ``ord``, of all elements."""
     if dim is not None:
@@ -335,7 +343,7 @@ def linalg_norm(
         )
     if ord is not None and (len(dim) if dim is not None else self.ndim) == 2:
         return linalg_matrix_norm(self, ord, (0, 1) if dim is None else dim, keepdim, dtype=dtype)
-    return tengen.linalg.vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+    return F.linalg_vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
 def linalg_norm_ord_str(
@@ -343,7 +351,7 @@ def linalg_norm_ord_str(
     ord: str,
     dim: Sequence[int] | None = None,
     keepdim: bool = False,
-    dtype: tengen.dtype | None = None,
+    dtype: dtype | None = None,
 ) -> Tensor:
     """A matrix norm by its name, ``"fro"`` or ``"nuc"``."""
     if dim is None:
@@ -362,7 +370,7 @@ def frobenius_norm_dim(self: Tensor, dim: Sequence[int], keepdim: bool = False) 
         raise RuntimeError(
             f"frobenius_norm: Expected at most 2 dimensions, but got {len(dim)} dimensions instead."
         )
-    return tengen.linalg.vector_norm(self, 2, dim, keepdim)
+    return F.linalg_vector_norm(self, 2, dim, keepdim)
 
 
 def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:
@@ -402,11 +410,11 @@ def linalg_cond_p_str(self: Tensor, p: str) -> Tensor:
 
 def _cond_by_inverse(self: Tensor, p: Number | str) -> Tensor:
     _check_square(self, f"linalg.cond(ord={p})")
-    inverse, info = tengen.linalg.inv_ex(self)
+    inverse, info = F.linalg_inv_ex(self)
     if isinstance(p, str):
         result = linalg_matrix_norm_str_ord(self, p) * linalg_matrix_norm_str_ord(inverse, p)
     elif not self.numel():
-        return tengen.zeros(self.shape[:-2], dtype=self.dtype, device=self.device).abs()
+        return F.zeros(self.shape[:-2], dtype=self.dtype, device=self.device).abs()
     else:
         result = linalg_matrix_norm(self, p) * linalg_matrix_norm(inverse, p)
-    return tengen.where(info == 0, result, inf)
+    return F.where(info == 0, result, inf)

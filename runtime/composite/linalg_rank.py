@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import tengen
+from tengen.generated import functions as F
+
+from ..autograd.grad_mode import grad_mode
+from ..core.scalar_type import complex64, complex128, finfo, float32, float64, int64
+from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -15,11 +19,11 @@ def _tolerances(
 ) -> tuple[Tensor | float, Tensor | float]:
     """The absolute and the relative tolerance: by default 0 and eps times the larger size."""
     if rtol is None:
-        default = tengen.finfo(self.dtype).eps * max(self.shape[-2:])
+        default = finfo(self.dtype).eps * max(self.shape[-2:])
         if atol is None:
             rtol = default
-        elif isinstance(atol, tengen.Tensor):
-            rtol = tengen.where(atol > 0, 0.0, default)
+        elif isinstance(atol, Tensor):
+            rtol = F.where(atol > 0, 0.0, default)
         else:
             rtol = 0.0 if atol > 0 else default
     return 0.0 if atol is None else atol, rtol
@@ -28,13 +32,13 @@ def _tolerances(
 def _threshold(largest: Tensor, atol: Tensor | float, rtol: Tensor | float) -> Tensor:
     """``max(atol, rtol * largest)``, with the shape of ``largest`` and the tolerances."""
     relative = largest * rtol
-    if isinstance(atol, tengen.Tensor):
-        return tengen.maximum(atol.to(relative.dtype), relative)
+    if isinstance(atol, Tensor):
+        return F.maximum(atol.to(relative.dtype), relative)
     return relative.clamp(min=atol)
 
 
 def _check_real(value: Tensor | float | None, operator: str, name: str) -> None:
-    if isinstance(value, tengen.Tensor) and value.is_complex():
+    if isinstance(value, Tensor) and value.is_complex():
         raise RuntimeError(f"{operator}: {name} tensor of complex type is not supported. Got {value.dtype}")
 
 
@@ -70,15 +74,15 @@ def _rank(self: Tensor, atol: Tensor | float | None, rtol: Tensor | float | None
         raise RuntimeError("linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
     _check_real(atol, "linalg.matrix_rank", "atol")
     _check_real(rtol, "linalg.matrix_rank", "rtol")
-    if self.dtype not in (tengen.float32, tengen.float64, tengen.complex64, tengen.complex128):
+    if self.dtype not in (float32, float64, complex64, complex128):
         raise RuntimeError(
             f"linalg.matrix_rank: expected a tensor of floats or complex numbers, but got {self.dtype}"
         )
     if not self.numel():
-        return tengen.zeros(self.shape[:-2], dtype=tengen.int64, device=self.device)
+        return F.zeros(self.shape[:-2], dtype=int64, device=self.device)
     atol, rtol = _tolerances(self, atol, rtol)
     self = self.detach()
-    values = tengen.linalg.eigvalsh(self).abs() if hermitian else tengen.linalg.svdvals(self)
+    values = F.linalg_eigvalsh(self).abs() if hermitian else F.linalg_svdvals(self)
     threshold = _threshold(values.amax((-1,), False), atol, rtol)
     return (values > threshold.unsqueeze(-1)).sum(-1)
 
@@ -100,7 +104,7 @@ def linalg_pinv(self: Tensor, rcond: float, hermitian: bool = False) -> Tensor:
 
 def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
     """The pseudo-inverse, with singular values up to ``rcond * the largest`` taken as 0."""
-    if rcond.requires_grad and tengen.is_grad_enabled():
+    if rcond.requires_grad and grad_mode.enabled:
         raise RuntimeError("linalg.pinv is not differentiable with respect to argument 'rcond'")
     return _pinv(self, None, rcond, hermitian)
 
@@ -111,9 +115,9 @@ def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
 
 
 def _pinv(self: Tensor, atol: Tensor | float | None, rtol: Tensor | float | None, hermitian: bool) -> Tensor:
-    def tensor(value: Tensor | float | None) -> Tensor | None:
-        if value is None or isinstance(value, tengen.Tensor):
+    def as_tensor(value: Tensor | float | None) -> Tensor | None:
+        if value is None or isinstance(value, Tensor):
             return value
-        return tengen.tensor(value, dtype=tengen.float64, device=self.device)
+        return tensor(value, dtype=float64, device=self.device)
 
-    return tengen.linalg.pinv(self, atol=tensor(atol), rtol=tensor(rtol), hermitian=hermitian)
+    return F.linalg_pinv(self, atol=as_tensor(atol), rtol=as_tensor(rtol), hermitian=hermitian)

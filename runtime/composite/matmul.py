@@ -7,9 +7,11 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING
 
-import tengen
 import tengen.generated.functions as F
 
+from ..core.memory_format import contiguous_format
+from ..core.promotion import promote_types
+from ..core.scalar_type import bool_
 from ..native.creation import as_number
 from ..native.dims import wrap_dim
 
@@ -127,7 +129,7 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Number = 1, alpha: Numb
     if self.shape != shape:
         self = self.expand(shape)
     product = vec1.unsqueeze(1) * vec2
-    dtype = tengen.promote_types(self.dtype, product.dtype)
+    dtype = promote_types(self.dtype, product.dtype)
     for name, factor in (("beta", beta), ("alpha", alpha)):
         if isinstance(factor, complex) and not dtype.is_complex:
             raise RuntimeError(
@@ -137,9 +139,9 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Number = 1, alpha: Numb
             raise RuntimeError(
                 f"addr: For integral input tensors, argument {name} must not be a floating point number."
             )
-    if dtype is tengen.bool:  # a sum of truth values is their disjunction
+    if dtype is bool_:  # a sum of truth values is their disjunction
         terms = [t for t, factor in ((self, beta), (product, alpha)) if factor]
-        return terms[0].logical_or(terms[-1]) if terms else tengen.zeros_like(product)
+        return terms[0].logical_or(terms[-1]) if terms else F.zeros_like(product)
     if alpha != 1:
         product = product * as_number(alpha, dtype.array_dtype)
     if beta == 0:
@@ -153,7 +155,7 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         if 3 not in self.shape:
             raise RuntimeError("cross: no dimension of size 3 in input")
         dim = self.shape.index(3)
-    return tengen.linalg.cross(self, other, dim=dim)
+    return F.linalg_cross(self, other, dim=dim)
 
 
 def linalg_vecdot(x: Tensor, y: Tensor, dim: int = -1) -> Tensor:
@@ -173,22 +175,22 @@ def linalg_vecdot(x: Tensor, y: Tensor, dim: int = -1) -> Tensor:
 def block_diag(tensors: Sequence[Tensor]) -> Tensor:
     """The matrices of ``tensors`` along the diagonal of one, zeros elsewhere; vectors count as rows."""
     if not tensors:
-        return tengen.empty((1, 0))
+        return F.empty((1, 0))
     dtype = tensors[0].dtype
     for i, t in enumerate(tensors):
         if t.ndim > 2:
             raise RuntimeError(
                 f"block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.ndim}"
             )
-        dtype = tengen.promote_types(dtype, t.dtype)
+        dtype = promote_types(dtype, t.dtype)
     matrices = [t.to(dtype).reshape((1,) * (2 - t.ndim) + tuple(t.shape)) for t in tensors]
     width = sum([m.shape[1] for m in matrices])
     rows, before = [], 0
     for m in matrices:
         after = width - before - m.shape[1]
-        rows.append(tengen.cat([m.new_zeros((m.shape[0], before)), m, m.new_zeros((m.shape[0], after))], 1))
+        rows.append(F.cat([m.new_zeros((m.shape[0], before)), m, m.new_zeros((m.shape[0], after))], 1))
         before += m.shape[1]
-    return tengen.cat(rows, 0)
+    return F.cat(rows, 0)
 
 
 def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
@@ -204,7 +206,7 @@ def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
         shape = [1] * len(sizes)
         shape[i] = sizes[i]
         columns.append(t.reshape(shape).expand(sizes).reshape(-1))
-    return tengen.stack(columns, 1)
+    return F.stack(columns, 1)
 
 
 def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
@@ -218,14 +220,14 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
             f"but they are {shape[-2]} by {shape[-1]} matrices"
         )
     if n == 0:
-        return self.clone(memory_format=tengen.contiguous_format).copy_(
-            tengen.eye(shape[-1], dtype=self.dtype, device=self.device)
+        return self.clone(memory_format=contiguous_format).copy_(
+            F.eye(shape[-1], dtype=self.dtype, device=self.device)
         )
     if n < 0:
-        inverse = tengen.linalg.inv(self)
+        inverse = F.linalg_inv(self)
         return inverse if n == -1 else linalg_matrix_power(inverse, -n)
     if n == 1:
-        return self.clone(memory_format=tengen.contiguous_format)
+        return self.clone(memory_format=contiguous_format)
     result: Tensor | None = None
     square = self
     while True:  # binary powers: about log2(n) squarings

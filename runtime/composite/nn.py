@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from math import prod, sqrt
 from typing import TYPE_CHECKING, Any
 
-import tengen
 from tengen.generated import functions as F
 
 from ..autograd.grad_mode import no_grad
+from ..core.memory_format import contiguous_format
+from ..core.promotion import result_type
+from ..core.scalar_type import bfloat16, bool_, finfo, float16, float32, int64
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -242,7 +244,7 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     parts = self.reshape(*batch, channels // (r * r), r, r, height, width)
     moved = parts.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
     shape = (*batch, channels // (r * r), height * r, width * r)
-    return F._unsafe_view(moved.clone(memory_format=tengen.contiguous_format), shape)
+    return F._unsafe_view(moved.clone(memory_format=contiguous_format), shape)
 
 
 def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
@@ -264,7 +266,7 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     parts = self.reshape(*batch, channels, height // r, r, width // r, r)
     moved = parts.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
     shape = (*batch, channels * r * r, height // r, width // r)
-    return F._unsafe_view(moved.clone(memory_format=tengen.contiguous_format), shape)
+    return F._unsafe_view(moved.clone(memory_format=contiguous_format), shape)
 
 
 # ------------------------------------------------------------------------ normalisation
@@ -381,8 +383,8 @@ def rms_norm(
     if not (input.is_floating_point() or input.is_complex()):
         raise NotImplementedError(f"rms_norm: not implemented for {input.dtype}")
     if eps is None:
-        eps = tengen.finfo(input.dtype).eps
-    wide = input.to(tengen.float32) if input.dtype in (tengen.float16, tengen.bfloat16) else input
+        eps = finfo(input.dtype).eps
+    wide = input.to(float32) if input.dtype in (float16, bfloat16) else input
     dims = tuple(range(-len(normalized_shape), 0))
     out = wide * ((wide * wide).mean(dims, True) + eps).rsqrt()
     if weight is not None:
@@ -395,12 +397,12 @@ def rms_norm(
 
 def one_hot(self: Tensor, num_classes: int) -> Tensor:
     """int64 zeros with a 1 at each class; RuntimeError for classes below 0 or not below ``num_classes``."""
-    if self.dtype is not tengen.int64:
+    if self.dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if not self.numel():
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
-        return F.zeros((*self.shape, num_classes), dtype=tengen.int64, device=self.device)
+        return F.zeros((*self.shape, num_classes), dtype=int64, device=self.device)
     if int(self.min()) < 0:
         raise RuntimeError("Class values must be non-negative.")
     most = int(self.max())
@@ -409,15 +411,15 @@ def one_hot(self: Tensor, num_classes: int) -> Tensor:
     elif num_classes <= most:
         raise RuntimeError("Class values must be smaller than num_classes.")
     classes = F.arange(num_classes, device=self.device)
-    return (self.unsqueeze(-1).contiguous() == classes).to(tengen.int64)
+    return (self.unsqueeze(-1).contiguous() == classes).to(int64)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     """The cosine of the angle between vectors along ``dim``; RuntimeError for integers."""
     x1, x2 = F.broadcast_tensors((x1, x2))
-    if not tengen.result_type(x1, x2).is_floating_point:
+    if not result_type(x1, x2).is_floating_point:
         raise RuntimeError(
-            f"expected common dtype to be floating point, yet common dtype is {tengen.result_type(x1, x2)}"
+            f"expected common dtype to be floating point, yet common dtype is {result_type(x1, x2)}"
         )
     return ((x1 / _length(x1, dim, eps)) * (x2 / _length(x2, dim, eps))).sum(dim)
 
@@ -458,11 +460,11 @@ def scaled_dot_product_attention(
     root = sqrt(1 / sqrt(query.shape[-1]) if scale is None else abs(scale))
     scores = (query * (root if scale is None or scale >= 0 else -root)) @ (key * root).transpose(-2, -1)
     if is_causal:
-        attn_mask = F.ones((query.shape[-2], key.shape[-2]), dtype=tengen.bool, device=query.device).tril()
+        attn_mask = F.ones((query.shape[-2], key.shape[-2]), dtype=bool_, device=query.device).tril()
     if attn_mask is None:
         weights = F.softmax(scores, -1)
     else:
-        if attn_mask.dtype is tengen.bool:
+        if attn_mask.dtype is bool_:
             scores = F.where(attn_mask, scores, -float("inf"))
         else:
             scores = scores + attn_mask

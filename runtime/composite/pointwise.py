@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import tengen
 import tengen.generated.functions as F
+
+from ..core.scalar_type import bool_, complex128, float64, get_default_dtype
+from ..tensors.creation import tensor
+from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -28,21 +31,21 @@ def resolve_conj(self: Tensor) -> Tensor:
 
 def real(self: Tensor) -> Tensor:
     """A view of the real parts; a real tensor itself."""
-    return tengen.view_as_real(self).select(-1, 0) if self.is_complex() else self
+    return F.view_as_real(self).select(-1, 0) if self.is_complex() else self
 
 
 def imag(self: Tensor) -> Tensor:
     """A view of the imaginary parts. Raises RuntimeError for a real tensor."""
     if not self.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return tengen.view_as_real(self).select(-1, 1)
+    return F.view_as_real(self).select(-1, 1)
 
 
 def isreal(self: Tensor) -> Tensor:
     """Whether the imaginary part is 0."""
     if self.is_complex():
         return imag(self) == 0
-    return tengen.ones_like(self, dtype=tengen.bool)
+    return F.ones_like(self, dtype=bool_)
 
 
 # -- arithmetic ---------------------------------------------------------------------------
@@ -50,7 +53,7 @@ def isreal(self: Tensor) -> Tensor:
 
 def positive(self: Tensor) -> Tensor:
     """The tensor itself. Raises RuntimeError for bools."""
-    if self.dtype is tengen.bool:
+    if self.dtype is bool_:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return self
 
@@ -58,7 +61,7 @@ def positive(self: Tensor) -> Tensor:
 def div_mode(self: Any, other: Any, rounding_mode: str | None) -> Tensor:
     """``div``, rounded; either may be a number. RuntimeError unless the mode is None, "trunc" or "floor"."""
     if rounding_mode is None:
-        return tengen.div(self, other)
+        return F.div(self, other)
     if rounding_mode not in ("trunc", "floor"):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
@@ -69,11 +72,11 @@ def div_mode(self: Any, other: Any, rounding_mode: str | None) -> Tensor:
 def float_power(self: Any, exponent: Any) -> Tensor:
     """``pow`` in float64, or complex128 when either is complex; either may be a number."""
     dtype = _power_dtype(self, exponent)
-    if isinstance(self, tengen.Tensor):
+    if isinstance(self, Tensor):
         self = self.to(dtype)
-    if isinstance(exponent, tengen.Tensor):
+    if isinstance(exponent, Tensor):
         exponent = exponent.to(dtype)
-    return tengen.pow(self, exponent)
+    return F.pow(self, exponent)
 
 
 def float_power_inplace(self: Tensor, exponent: Any) -> Tensor:
@@ -84,15 +87,15 @@ def float_power_inplace(self: Tensor, exponent: Any) -> Tensor:
             f"the base given to float_power_ has dtype {self.dtype} "
             f"but the operation's result requires dtype {needed}"
         )
-    return self.pow_(exponent.to(needed) if isinstance(exponent, tengen.Tensor) else exponent)
+    return self.pow_(exponent.to(needed) if isinstance(exponent, Tensor) else exponent)
 
 
 def _power_dtype(self: Any, exponent: Any) -> Any:
-    return tengen.complex128 if _is_complex(self) or _is_complex(exponent) else tengen.float64
+    return complex128 if _is_complex(self) or _is_complex(exponent) else float64
 
 
 def _is_complex(value: Any) -> bool:
-    return value.is_complex() if isinstance(value, tengen.Tensor) else isinstance(value, complex)
+    return value.is_complex() if isinstance(value, Tensor) else isinstance(value, complex)
 
 
 # -- comparisons --------------------------------------------------------------------------
@@ -121,7 +124,7 @@ def isclose(
     if rtol == 0 and atol == 0:
         return close
     if not floating:
-        self, other = self.to(tengen.get_default_dtype()), other.to(tengen.get_default_dtype())
+        self, other = self.to(get_default_dtype()), other.to(get_default_dtype())
     allowed = atol + (rtol * other).abs()
     actual = (self - other).abs()
     return close.logical_or(actual.isfinite().logical_and(actual <= allowed))
@@ -144,9 +147,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
 
 def where_scalars(condition: Tensor, self: Number, other: Number) -> Tensor:
     """``where`` with two numbers."""
-    return tengen.where(
-        condition, tengen.tensor(self, device=condition.device), tengen.tensor(other, device=condition.device)
-    )
+    return F.where(condition, tensor(self, device=condition.device), tensor(other, device=condition.device))
 
 
 def where_nonzero(condition: Tensor) -> list[Tensor]:

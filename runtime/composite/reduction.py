@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import tengen
+from tengen.generated import functions as F
 
+from ..core.scalar_type import bool_
 from ..native.dims import wrap_dim
 
 if TYPE_CHECKING:
@@ -57,9 +58,9 @@ def norm(
         p = 2
     if isinstance(p, str):
         dims = tuple(range(self.ndim)) if dim is None else dim
-        named: Tensor = tengen.linalg.matrix_norm(self, p, dims, keepdim, dtype=dtype)
+        named: Tensor = F.linalg_matrix_norm(self, p, dims, keepdim, dtype=dtype)
         return named
-    result: Tensor = tengen.linalg.vector_norm(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
+    result: Tensor = F.linalg_vector_norm(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
     return result
 
 
@@ -76,10 +77,10 @@ def diff(
         if other is not None:
             _check_joinable(self, other, dim)
     if n and (prepend is not None or append is not None):
-        self = tengen.cat([t for t in (prepend, self, append) if t is not None], dim)
+        self = F.cat([t for t in (prepend, self, append) if t is not None], dim)
     if n == 0:
         return self.clone()
-    differ: Any = tengen.logical_xor if self.dtype is tengen.bool else tengen.sub
+    differ: Any = F.logical_xor if self.dtype is bool_ else F.sub
     length = self.shape[dim]
     for left in range(length, max(length - n, 0), -1):
         self = differ(self.narrow(dim, 1, left - 1), self.narrow(dim, 0, left - 1))

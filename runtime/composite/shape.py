@@ -7,11 +7,12 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-import tengen
 import tengen.generated.functions as F
 
 from ..autograd.linear import Cast, apply_linear
 from ..core.interception import active
+from ..core.memory_format import contiguous_format
+from ..core.scalar_type import bool_, int64
 from ..native.dims import wrap_dim, wrap_dims
 from ..native.layout import broadcast_shapes, check_bytes, infer_size, view_strides
 from ..native.shape import wants_contiguous
@@ -132,7 +133,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if self.is_contiguous():
         return self
-    return self.clone(memory_format=tengen.contiguous_format)
+    return self.clone(memory_format=contiguous_format)
 
 
 # ----------------------------------------------------------------------------------- parts
@@ -158,12 +159,12 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     """A contiguous copy of what ``narrow`` shows."""
-    return narrow(self, dim, start, length).clone(memory_format=tengen.contiguous_format)
+    return narrow(self, dim, start, length).clone(memory_format=contiguous_format)
 
 
 def narrow_Tensor(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
     """As ``narrow``, with a 0-d integral tensor for ``start``."""
-    if start.ndim or start.is_floating_point() or start.is_complex() or start.dtype is tengen.bool:
+    if start.ndim or start.is_floating_point() or start.is_complex() or start.dtype is bool_:
         raise RuntimeError("start must be an 0-dim integral Tensor.")
     return narrow(self, dim, int(start), length)
 
@@ -199,7 +200,7 @@ def tensor_split_tensor(self: Tensor, tensor_indices_or_sections: Tensor, dim: i
     """As with a number, for a 0-d int64 tensor, or with indices, for a 1-d one."""
     given = tensor_indices_or_sections
     _size_to_split(self, dim)
-    if given.dtype is not tengen.int64:
+    if given.dtype is not int64:
         raise RuntimeError(
             f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {given.dtype}"
         )
@@ -289,21 +290,21 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
     if not tensors:
         raise RuntimeError("hstack expects a non-empty TensorList")
     given = [atleast_1d(t) for t in tensors]
-    return tengen.cat(given, 0 if given[0].ndim == 1 else 1)
+    return F.cat(given, 0 if given[0].ndim == 1 else 1)
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """One behind the other along the first of at least two dims."""
     if not tensors:
         raise RuntimeError("vstack expects a non-empty TensorList")
-    return tengen.cat([atleast_2d(t) for t in tensors], 0)
+    return F.cat([atleast_2d(t) for t in tensors], 0)
 
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """One behind the other along the third of at least three dims."""
     if not tensors:
         raise RuntimeError("dstack expects a non-empty TensorList")
-    return tengen.cat([atleast_3d(t) for t in tensors], 2)
+    return F.cat([atleast_3d(t) for t in tensors], 2)
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
@@ -372,7 +373,7 @@ def repeat_interleave(
             )
     else:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-    return source.index_select(d, tengen.repeat_interleave(repeats, output_size=output_size))
+    return source.index_select(d, F.repeat_interleave(repeats, output_size=output_size))
 
 
 def repeat_interleave_int(
@@ -387,7 +388,7 @@ def repeat_interleave_int(
         return source.reshape((1,)).expand((repeats,)).clone()
     shape = source._array.shape
     expanded = source.unsqueeze(d + 1).expand((*shape[: d + 1], repeats, *shape[d + 1 :]))
-    return expanded.clone(memory_format=tengen.contiguous_format).view(
+    return expanded.clone(memory_format=contiguous_format).view(
         (*shape[:d], shape[d] * repeats, *shape[d + 1 :])
     )
 
@@ -428,7 +429,7 @@ def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         return self.flip((first, second))
     if turns == 3:
         return self.flip((first,)).transpose_(first, second)
-    return self.clone(memory_format=tengen.contiguous_format)
+    return self.clone(memory_format=contiguous_format)
 
 
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:

@@ -6,12 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import tengen
 from tengen.generated import functions as F
 
-from ..core.scalar_type import default_complex
+from .. import functional
+from ..core.memory_format import contiguous_format, preserve_format
+from ..core.promotion import promote_types, result_type
+from ..core.scalar_type import bool_, complex128, default_complex, float64, get_default_dtype, int64
 from ..native.dims import wrap_dim
 from ..native.layout import broadcast_shapes
+from ..tensors.tensor import Tensor
 from .shape import strided_extent
 
 if TYPE_CHECKING:
@@ -52,7 +55,7 @@ def dims_or_all(dims: Sequence[int] | None, ndim: int) -> Shape:
 
 def format_of_examples(memory_format: Any) -> Any:
     """The format in memory of all examples; those that name dimensions are for single ones."""
-    return memory_format if memory_format in (tengen.contiguous_format, tengen.preserve_format) else None
+    return memory_format if memory_format in (contiguous_format, preserve_format) else None
 
 
 # -- shapes and views ---------------------------------------------------------------------
@@ -76,8 +79,8 @@ def joined(tensors: Sequence[Tensor], dim: int) -> Tensor:
     ndim = max([t.ndim for t in kept])
     dtype = kept[0].dtype
     for t in tensors:
-        dtype = tengen.promote_types(dtype, t.dtype)
-    return tengen.cat([t.to(dtype) for t in kept], wrap_dim(dim, ndim - 1) + 1)
+        dtype = promote_types(dtype, t.dtype)
+    return F.cat([t.to(dtype) for t in kept], wrap_dim(dim, ndim - 1) + 1)
 
 
 def linspace_each(start: Any, end: Any, steps: int, dtype: Any) -> Tensor:
@@ -87,29 +90,29 @@ def linspace_each(start: Any, end: Any, steps: int, dtype: Any) -> Tensor:
 
 def logspace_each(start: Any, end: Any, steps: int, base: float, dtype: Any) -> Tensor:
     """``logspace`` of one example."""
-    return tengen.pow(base, _space(start, end, steps)).to(dtype or _default_dtype(start, end))
+    return F.pow(base, _space(start, end, steps)).to(dtype or _default_dtype(start, end))
 
 
 def _space(start: Any, end: Any, steps: int) -> Tensor:
     """The numbers in double precision, as if the ends were Python's."""
-    start, end = [e.to(_double(e)) if isinstance(e, tengen.Tensor) else e for e in (start, end)]
-    at = tengen.arange(steps, dtype=tengen.float64)
+    start, end = [e.to(_double(e)) if isinstance(e, Tensor) else e for e in (start, end)]
+    at = F.arange(steps, dtype=float64)
     if steps < 2:
         one: Tensor = start + 0 * at
         return one
     step = (end - start) / (steps - 1)
-    return tengen.where(at < steps / 2, start + step * at, end - step * (steps - 1 - at))
+    return F.where(at < steps / 2, start + step * at, end - step * (steps - 1 - at))
 
 
 def _double(end: Tensor) -> Any:
-    return tengen.complex128 if end.is_complex() else tengen.float64
+    return complex128 if end.is_complex() else float64
 
 
 def _default_dtype(*ends: Any) -> Any:
     """The dtype of a space between ends that may be complex."""
-    if any([isinstance(e, complex) or (isinstance(e, tengen.Tensor) and e.is_complex()) for e in ends]):
+    if any([isinstance(e, complex) or (isinstance(e, Tensor) and e.is_complex()) for e in ends]):
         return default_complex()
-    return tengen.get_default_dtype()
+    return get_default_dtype()
 
 
 def one_hot_each(self: Tensor, num_classes: int) -> Tensor:
@@ -119,7 +122,7 @@ def one_hot_each(self: Tensor, num_classes: int) -> Tensor:
             "vmap: one_hot: the number of classes must be given: that of the largest element would make a "
             "shape that depends on the elements"
         )
-    zeros = tengen.zeros((*self.shape, num_classes), dtype=tengen.int64, device=self.device)
+    zeros = F.zeros((*self.shape, num_classes), dtype=int64, device=self.device)
     return zeros.scatter(-1, self.unsqueeze(-1), 1)
 
 
@@ -185,10 +188,10 @@ def searched_examples(
 ) -> Tensor:
     """``searchsorted``; one sequence for each example serves all its values."""
     if sorted_sequence.ndim > 2:
-        return tengen.searchsorted(
+        return F.searchsorted(
             sorted_sequence, self, out_int32=out_int32, right=right, side=side, sorter=sorter
         )
-    found = tengen.searchsorted(
+    found = F.searchsorted(
         sorted_sequence, rows(self), out_int32=out_int32, right=right, side=side, sorter=sorter
     )
     return found.reshape(self.shape)
@@ -204,9 +207,9 @@ def searched_number(
 ) -> Tensor:
     """``searchsorted`` of a number in one sequence for each example."""
     values = sorted_sequence.new_full(
-        (len(sorted_sequence), 1), self, dtype=tengen.result_type(sorted_sequence, self)
+        (len(sorted_sequence), 1), self, dtype=result_type(sorted_sequence, self)
     )
-    found = tengen.searchsorted(
+    found = F.searchsorted(
         sorted_sequence, values, out_int32=out_int32, right=right, side=side, sorter=sorter
     )
     return found.reshape((len(sorted_sequence),))
@@ -279,7 +282,7 @@ def index_fill_examples(self: Tensor, dim: int, index: Tensor, value: Any) -> Te
     if isinstance(value, (int, float, complex)):
         return _scattered(self, dim, index, value, "copy")
     # By a mask: a place that is named twice has one value, and gives it one gradient.
-    filled = _scattered(self.new_zeros(self.shape, dtype=tengen.bool), dim, index, True, "copy")
+    filled = _scattered(self.new_zeros(self.shape, dtype=bool_), dim, index, True, "copy")
     return F.where(filled, value.to(self.dtype).reshape((-1, *[1] * (self.ndim - 1))), self)
 
 
@@ -323,7 +326,7 @@ def put_examples(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) 
 
 def _positions(index: Tensor, count: int) -> Tensor:
     """Flat indices counted from the front."""
-    return tengen.where(index < 0, index + count, index)
+    return F.where(index < 0, index + count, index)
 
 
 def value_selecting_backward_examples(
@@ -371,7 +374,7 @@ def _order(mask: Tensor) -> Tensor:
 
 def masked_scatter_examples(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """``masked_scatter``."""
-    self, mask = tengen.broadcast_tensors(of_one_rank(self, mask))
+    self, mask = functional.broadcast_tensors(of_one_rank(self, mask))
     flat, chosen = rows(self), rows(mask)
     values = rows(source)
     if flat.shape[1] == 0:
@@ -379,16 +382,16 @@ def masked_scatter_examples(self: Tensor, mask: Tensor, source: Tensor) -> Tenso
     places = _order(chosen)
     if values.shape[1] == 0:
         values, places = flat.new_zeros((len(flat), 1)), places + 1
-    taken = values.gather(1, tengen.where(chosen, places, 0))  # an error if there are too few
-    return tengen.where(chosen, taken, flat).reshape(self.shape)
+    taken = values.gather(1, F.where(chosen, places, 0))  # an error if there are too few
+    return F.where(chosen, taken, flat).reshape(self.shape)
 
 
 def masked_scatter_backward_examples(grad_output: Tensor, mask: Tensor, sizes: Sequence[int]) -> Tensor:
     """The gradient of ``masked_scatter_examples`` for its source."""
-    grad_output, mask = tengen.broadcast_tensors(of_one_rank(grad_output, mask))
+    grad_output, mask = functional.broadcast_tensors(of_one_rank(grad_output, mask))
     count = math.prod(sizes)
     zeros = grad_output.new_zeros((len(grad_output), max(count, 1)))
     chosen = rows(mask)
-    given = tengen.where(chosen, rows(grad_output), 0)
+    given = F.where(chosen, rows(grad_output), 0)
     made = zeros.scatter_add(1, _order(chosen).clamp(max=max(count, 1) - 1), given)
     return made.narrow(1, 0, count).reshape((len(grad_output), *sizes))

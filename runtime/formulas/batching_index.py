@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import tengen
 from tengen.generated import functions as F
 
+from ..core.scalar_type import bool_, uint8
 from ..native.layout import broadcast_shapes
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
 Indices = Sequence["Tensor | None"]
-_MASKS = (tengen.bool, tengen.uint8)
+_MASKS = (bool_, uint8)
 
 
 class _Plan:
@@ -122,5 +122,5 @@ def _own(ndim: int, indices: Indices) -> tuple[list[Tensor], _Plan, int]:
     chosen = [i for i in given if i is not None]
     count = max([i.ndim for i in chosen]) - 1
     padded = [i.view((size, *[1] * (count + 1 - i.ndim), *i.shape[1:])) for i in chosen]
-    numbers = tengen.arange(size, device=padded[0].device).view((size, *[1] * count))
+    numbers = F.arange(size, device=padded[0].device).view((size, *[1] * count))
     return [numbers, *padded], plan, count

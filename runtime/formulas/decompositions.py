@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import tengen
+from tengen.generated import functions as F
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -28,7 +28,7 @@ def _row(values: Tensor) -> Tensor:
 
 def _differences(values: Tensor) -> Tensor:
     """``E[i, j] = values[j] - values[i]``, and 1 on the diagonal, to divide by."""
-    identity = tengen.eye(values.shape[-1], dtype=values.dtype, device=values.device)
+    identity = F.eye(values.shape[-1], dtype=values.dtype, device=values.device)
     return _row(values) - _column(values) + identity
 
 
@@ -40,7 +40,7 @@ def _check_phase(diagonal: Tensor, operator: str, what: str) -> None:
     """RuntimeError when a loss depends on the phase of complex vectors."""
     while diagonal._wraps:  # of many examples: none of them may
         diagonal = diagonal._value  # type: ignore[attr-defined]  # of BatchedTensor
-    if diagonal._type.backend.has_data and bool((tengen.imag(diagonal.detach()).abs() > 1e-2).any()):
+    if diagonal._type.backend.has_data and bool((F.imag(diagonal.detach()).abs() > 1e-2).any()):
         raise RuntimeError(
             f"{operator}: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. "
             "The specified loss function depends on this quantity, so it is ill-defined."
@@ -63,8 +63,8 @@ def cholesky_backward(grad: Tensor, L: Tensor, upper: bool) -> Tensor:
     if upper:
         L, grad = L.adjoint(), grad.adjoint()
     inner = _lower_half(L.adjoint().matmul(grad))
-    inner = tengen.linalg.solve_triangular(L.adjoint(), inner, upper=True)
-    inner = tengen.linalg.solve_triangular(L, inner, upper=False, left=False)
+    inner = F.linalg_solve_triangular(L.adjoint(), inner, upper=True)
+    inner = F.linalg_solve_triangular(L, inner, upper=False, left=False)
     return (inner + inner.adjoint()) / 2
 
 
@@ -73,8 +73,8 @@ def cholesky_jvp(A_t: Tensor, L: Tensor, upper: bool) -> Tensor:
     if upper:
         L = L.adjoint()
     change = (A_t + A_t.adjoint()) / 2
-    inner = tengen.linalg.solve_triangular(L, change, upper=False)
-    inner = tengen.linalg.solve_triangular(L.adjoint(), inner, upper=True, left=False)
+    inner = F.linalg_solve_triangular(L, change, upper=False)
+    inner = F.linalg_solve_triangular(L.adjoint(), inner, upper=True, left=False)
     result = L.matmul(_lower_half(inner))
     return result.adjoint() if upper else result
 
@@ -87,7 +87,7 @@ def _hermitian_of_upper(matrix: Tensor) -> Tensor:
     upper = matrix.triu()
     diagonal = _diagonal(upper)
     if diagonal.is_complex():
-        diagonal = tengen.real(diagonal)
+        diagonal = F.real(diagonal)
     return upper + upper.adjoint() - diagonal.diag_embed(0, -2, -1)
 
 
@@ -131,14 +131,14 @@ def qr_backward(grads: Gradients, Q: Tensor, R: Tensor, mode: str) -> Tensor:
         projected = Q.adjoint().matmul(grad_Q)
         inner = -projected if inner is None else inner - projected
     if inner is None:
-        return tengen.zeros_like(Q.matmul(R))
+        return F.zeros_like(Q.matmul(R))
     result = Q.matmul(_hermitian_of_upper(inner))
     if grad_Q is not None:
         result = result + grad_Q
-    result = tengen.linalg.solve_triangular(square.adjoint(), result, upper=False, left=False)
+    result = F.linalg_solve_triangular(square.adjoint(), result, upper=False, left=False)
     if wide:
-        rest = tengen.zeros_like(R[..., rows:]) if grad_rest is None else Q.matmul(grad_rest)
-        result = tengen.cat([result, rest], -1)
+        rest = F.zeros_like(R[..., rows:]) if grad_rest is None else Q.matmul(grad_rest)
+        result = F.cat([result, rest], -1)
     return result
 
 
@@ -148,7 +148,7 @@ def qr_jvp(A_t: Tensor, Q: Tensor, R: Tensor, mode: str) -> tuple[Tensor, Tensor
     rows = Q.shape[-2]
     wide = R.shape[-1] > rows
     square, change = (R[..., :rows], A_t[..., :rows]) if wide else (R, A_t)
-    right = tengen.linalg.solve_triangular(square, change, upper=True, left=False)
+    right = F.linalg_solve_triangular(square, change, upper=True, left=False)
     inner = Q.adjoint().matmul(right)
     # Q^H dA R^-1 is skew-Hermitian plus upper triangular; this is the latter part, dR R^-1.
     upper = (inner + inner.adjoint()).triu()
@@ -157,7 +157,7 @@ def qr_jvp(A_t: Tensor, Q: Tensor, R: Tensor, mode: str) -> tuple[Tensor, Tensor
     R_t = upper.matmul(square)
     if wide:
         rest = Q.adjoint().matmul(A_t[..., rows:] - Q_t.matmul(R[..., rows:]))
-        R_t = tengen.cat([R_t, rest], -1)
+        R_t = F.cat([R_t, rest], -1)
     return Q_t, R_t
 
 
@@ -169,7 +169,7 @@ def eigh_backward(grads: Gradients, L: Tensor, V: Tensor) -> Tensor:
     grad_L, grad_V = grads
     if grad_V is None:
         if grad_L is None:
-            return tengen.zeros_like(V)
+            return F.zeros_like(V)
         return (V * _row(grad_L)).matmul(V.adjoint())
     inner = V.adjoint().matmul(grad_V)
     if inner.is_complex():
@@ -186,7 +186,7 @@ def eigh_jvp(A_t: Tensor, L: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
     inner = V.adjoint().matmul((A_t + A_t.adjoint()) / 2).matmul(V)
     diagonal = _diagonal(inner)
     off = (inner - diagonal.diag_embed(0, -2, -1)) / _differences(L)
-    return tengen.real(diagonal) if diagonal.is_complex() else diagonal, V.matmul(off)
+    return F.real(diagonal) if diagonal.is_complex() else diagonal, V.matmul(off)
 
 
 def eig_backward(grads: Gradients, L: Tensor, V: Tensor) -> Tensor:
@@ -196,27 +196,27 @@ def eig_backward(grads: Gradients, L: Tensor, V: Tensor) -> Tensor:
     """
     grad_L, grad_V = grads
     if grad_L is None and grad_V is None:
-        return tengen.zeros_like(V)
+        return F.zeros_like(V)
     if grad_V is None:
         assert grad_L is not None
-        return tengen.linalg.solve(V.adjoint(), _column(grad_L) * V.adjoint())
+        return F.linalg_solve(V.adjoint(), _column(grad_L) * V.adjoint())
     inner = V.adjoint().matmul(grad_V)
     along = _diagonal(inner)
     _check_phase(along, "linalg_eig_backward", "eigenvectors")
-    inner = inner - V.adjoint().matmul(V * _row(tengen.real(along)))
+    inner = inner - V.adjoint().matmul(V * _row(F.real(along)))
     inner = inner / _differences(L).conj()
     inner = inner - _diagonal(inner).diag_embed(0, -2, -1)
     if grad_L is not None:
         inner = inner + grad_L.diag_embed(0, -2, -1)
-    return tengen.linalg.solve(V.adjoint(), inner.matmul(V.adjoint()))
+    return F.linalg_solve(V.adjoint(), inner.matmul(V.adjoint()))
 
 
 def eig_jvp(A_t: Tensor, L: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
     """The tangents of eigenvalues and eigenvectors, whose norms stay 1."""
-    inner = tengen.linalg.solve(V, A_t.to(V.dtype).matmul(V))
+    inner = F.linalg_solve(V, A_t.to(V.dtype).matmul(V))
     diagonal = _diagonal(inner)
     V_t = V.matmul((inner - diagonal.diag_embed(0, -2, -1)) / _differences(L))
-    along = tengen.real((V.conj() * V_t).sum(-2))
+    along = F.real((V.conj() * V_t).sum(-2))
     return diagonal, V_t - V * _row(along)
 
 
@@ -246,7 +246,7 @@ def svd_backward(
         grad_Vh = None if grad_Vh is None else grad_Vh[..., :k, :]
     if grad_U is None and grad_Vh is None:
         if grad_S is None:
-            return tengen.zeros_like(U.matmul(Vh))
+            return F.zeros_like(U.matmul(Vh))
         return (U * _row(grad_S)).matmul(Vh)
     inner = _svd_core(grad_U, grad_Vh, U, S, Vh)
     if grad_S is not None:
@@ -299,7 +299,7 @@ def svd_jvp(
     u, vh = (U[..., :k], Vh[..., :k, :]) if full_matrices else (U, Vh)
     inner = u.adjoint().matmul(A_t).matmul(vh.adjoint())
     diagonal = _diagonal(inner)
-    S_t = tengen.real(diagonal) if diagonal.is_complex() else diagonal
+    S_t = F.real(diagonal) if diagonal.is_complex() else diagonal
     differences = _differences(S * S)
     scaled = inner * _row(S)
     left = (scaled + scaled.adjoint()) / differences
@@ -308,7 +308,7 @@ def svd_jvp(
     right = (scaled + scaled.adjoint()) / differences
     right = right - _diagonal(right).diag_embed(0, -2, -1)
     if diagonal.is_complex():
-        left = left + (tengen.imag(diagonal) * 1j / S).diag_embed(0, -2, -1)
+        left = left + (F.imag(diagonal) * 1j / S).diag_embed(0, -2, -1)
     U_t = u.matmul(left)
     if u.shape[-2] > k:
         outside = A_t.matmul(vh.adjoint()) / _row(S)
@@ -318,8 +318,8 @@ def svd_jvp(
         outside = u.adjoint().matmul(A_t) / _column(S)
         Vh_t = Vh_t + outside - outside.matmul(vh.adjoint()).matmul(vh)
     if full_matrices:
-        U_t = tengen.cat([U_t, tengen.zeros_like(U[..., k:])], -1)
-        Vh_t = tengen.cat([Vh_t, tengen.zeros_like(Vh[..., k:, :])], -2)
+        U_t = F.cat([U_t, F.zeros_like(U[..., k:])], -1)
+        Vh_t = F.cat([Vh_t, F.zeros_like(Vh[..., k:, :])], -2)
     return U_t, S_t, Vh_t
 
 
@@ -336,22 +336,22 @@ def lu_backward(grad_L: Tensor | None, grad_U: Tensor | None, P: Tensor, L: Tens
     m, n = L.shape[-2], U.shape[-1]
     k = min(m, n)
     l1, u1 = L[..., :k, :], U[..., :k]
-    lower = tengen.zeros_like(l1) if grad_L is None else l1.adjoint().matmul(grad_L[..., :k, :])
-    upper = tengen.zeros_like(u1) if grad_U is None else grad_U[..., :k].matmul(u1.adjoint())
+    lower = F.zeros_like(l1) if grad_L is None else l1.adjoint().matmul(grad_L[..., :k, :])
+    upper = F.zeros_like(u1) if grad_U is None else grad_U[..., :k].matmul(u1.adjoint())
     rest: Tensor | None = None
     if n > k and grad_U is not None:
         lower = lower - grad_U[..., k:].matmul(U[..., k:].adjoint())
-        rest = tengen.linalg.solve_triangular(l1.adjoint(), grad_U[..., k:], upper=True, unitriangular=True)
+        rest = F.linalg_solve_triangular(l1.adjoint(), grad_U[..., k:], upper=True, unitriangular=True)
     if m > k and grad_L is not None:
         upper = upper - L[..., k:, :].adjoint().matmul(grad_L[..., k:, :])
-        rest = tengen.linalg.solve_triangular(u1.adjoint(), grad_L[..., k:, :], upper=False, left=False)
+        rest = F.linalg_solve_triangular(u1.adjoint(), grad_L[..., k:, :], upper=False, left=False)
     inner = lower.tril(-1) + upper.triu()
-    inner = tengen.linalg.solve_triangular(l1.adjoint(), inner, upper=True, unitriangular=True)
-    inner = tengen.linalg.solve_triangular(u1.adjoint(), inner, upper=False, left=False)
+    inner = F.linalg_solve_triangular(l1.adjoint(), inner, upper=True, unitriangular=True)
+    inner = F.linalg_solve_triangular(u1.adjoint(), inner, upper=False, left=False)
     if n > k:
-        inner = tengen.cat([inner, tengen.zeros_like(U[..., k:]) if rest is None else rest], -1)
+        inner = F.cat([inner, F.zeros_like(U[..., k:]) if rest is None else rest], -1)
     elif m > k:
-        inner = tengen.cat([inner, tengen.zeros_like(L[..., k:, :]) if rest is None else rest], -2)
+        inner = F.cat([inner, F.zeros_like(L[..., k:, :]) if rest is None else rest], -2)
     return P.matmul(inner)
 
 
@@ -361,17 +361,17 @@ def lu_jvp(A_t: Tensor, P: Tensor, L: Tensor, U: Tensor) -> tuple[Tensor, Tensor
     k = min(m, n)
     change = P.transpose(-2, -1).matmul(A_t)
     l1, u1 = L[..., :k, :], U[..., :k]
-    inner = tengen.linalg.solve_triangular(l1, change[..., :k, :k], upper=False, unitriangular=True)
-    inner = tengen.linalg.solve_triangular(u1, inner, upper=True, left=False)
+    inner = F.linalg_solve_triangular(l1, change[..., :k, :k], upper=False, unitriangular=True)
+    inner = F.linalg_solve_triangular(u1, inner, upper=True, left=False)
     L_t, U_t = l1.matmul(inner.tril(-1)), inner.triu().matmul(u1)
     if n > k:
         right = change[..., k:] - L_t.matmul(U[..., k:])
-        right = tengen.linalg.solve_triangular(l1, right, upper=False, unitriangular=True)
-        U_t = tengen.cat([U_t, right], -1)
+        right = F.linalg_solve_triangular(l1, right, upper=False, unitriangular=True)
+        U_t = F.cat([U_t, right], -1)
     elif m > k:
         below = change[..., k:, :] - L[..., k:, :].matmul(U_t)
-        below = tengen.linalg.solve_triangular(u1, below, upper=True, left=False)
-        L_t = tengen.cat([L_t, below], -2)
+        below = F.linalg_solve_triangular(u1, below, upper=True, left=False)
+        L_t = F.cat([L_t, below], -2)
     return L_t, U_t
 
 
@@ -387,9 +387,9 @@ def lu_factor_jvp(A_t: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
     L_t, U_t = lu_jvp(A_t, P, L, U)
     m, n = L.shape[-2], U.shape[-1]
     if n > k:
-        L_t = tengen.cat([L_t, tengen.zeros_like(U_t[..., k:])], -1)
+        L_t = F.cat([L_t, F.zeros_like(U_t[..., k:])], -1)
     elif m > k:
-        U_t = tengen.cat([U_t, tengen.zeros_like(L_t[..., k:, :])], -2)
+        U_t = F.cat([U_t, F.zeros_like(L_t[..., k:, :])], -2)
     return L_t.tril(-1) + U_t.triu()
 
 
@@ -397,14 +397,14 @@ def _unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor, int]:
     """``P``, ``L``, ``U`` and the smaller size, of matrices of any shape."""
     m, n = LU.shape[-2:]
     k = min(m, n)
-    lower = LU[..., :k].tril(-1) + tengen.eye(m, k, dtype=LU.dtype, device=LU.device)
-    identity = tengen.eye(m, dtype=LU.dtype, device=LU.device)
+    lower = LU[..., :k].tril(-1) + F.eye(m, k, dtype=LU.dtype, device=LU.device)
+    identity = F.eye(m, dtype=LU.dtype, device=LU.device)
     batch = (*LU.shape[:-2], m, m)
     exchanges = pivots
     if k < m:  # the last rows stay where they are
-        last = tengen.arange(k + 1, m + 1, dtype=pivots.dtype, device=pivots.device)
-        exchanges = tengen.cat([pivots, last.expand((*pivots.shape[:-1], m - k))], -1)
+        last = F.arange(k + 1, m + 1, dtype=pivots.dtype, device=pivots.device)
+        exchanges = F.cat([pivots, last.expand((*pivots.shape[:-1], m - k))], -1)
     # Solving with L = U = 1 applies P^T to the identity.
     plain = identity.expand(batch)
-    P = tengen.linalg.lu_solve(plain, exchanges, plain).transpose(-2, -1)
+    P = F.linalg_lu_solve(plain, exchanges, plain).transpose(-2, -1)
     return P, lower, LU[..., :k, :].triu(), k

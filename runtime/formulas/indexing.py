@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import tengen
+from tengen.generated import functions as F
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -21,7 +21,7 @@ def padded(self: Tensor, shape: Sequence[int]) -> Tensor:
     for d, n in enumerate(shape):
         if self.shape[d] != n:
             missing = (*self.shape[:d], n - self.shape[d], *self.shape[d + 1 :])
-            self = tengen.cat([self, self.new_zeros(missing)], d)
+            self = F.cat([self, self.new_zeros(missing)], d)
     return self
 
 
@@ -82,11 +82,11 @@ def _weights(
         count = count.masked_fill(count == 0, 1)
         ours, theirs = is_ours / count, is_theirs / places.read(count)
     else:
-        ours, theirs = tengen.ones_like(result), tengen.ones_like(src)
+        ours, theirs = F.ones_like(result), F.ones_like(src)
         if reduce == "mean":
             count = places.add(ours if include_self else places.clear(ours), theirs)
             ours, theirs = ours / count, theirs / places.read(count)
-    return (ours if include_self else places.clear(tengen.ones_like(result))), theirs
+    return (ours if include_self else places.clear(F.ones_like(result))), theirs
 
 
 def _product_weights(
@@ -97,16 +97,16 @@ def _product_weights(
     Of an element that is not 0 it is result / x. Of a single 0 it is the product of what is not
     0; where two of them meet, that times the other 0.
     """
-    ours = places.product(tengen.ones_like(self), src, True)
-    base = self if include_self else tengen.ones_like(self)
+    ours = places.product(F.ones_like(self), src, True)
+    base = self if include_self else F.ones_like(self)
     zero = src == 0
     rest = places.read(places.product(base, src.masked_fill(zero, 1), True))
-    nothing = tengen.zeros_like(self)
+    nothing = F.zeros_like(self)
     zeros = src.masked_fill(zero.logical_not(), 0)
     other = places.read(places.add(nothing, zeros)) - zeros
     count = places.read(places.add(nothing, zero.to(self.dtype)))
-    of_zero = rest * tengen.where(count == 1, 1, tengen.where(count == 2, other, 0))
-    return ours, tengen.where(zero, of_zero, places.read(result) / src.masked_fill(zero, 1))
+    of_zero = rest * F.where(count == 1, 1, F.where(count == 2, other, 0))
+    return ours, F.where(zero, of_zero, places.read(result) / src.masked_fill(zero, 1))
 
 
 def _backward(

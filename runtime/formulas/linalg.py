@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from math import isinf
 from typing import TYPE_CHECKING
 
-import tengen
+from tengen.generated import functions as F
 
 from ..autograd.forward.forward_grad import is_differentiated
+from ..core.scalar_type import bool_
 from ..native.dims import wrap_dims
 from ..native.linalg_checks import is_vector
 
@@ -32,7 +33,7 @@ def scaled_by(tensor: Tensor, factor: Number) -> Tensor:
 def trace_backward(grad: Tensor, shape: Sequence[int]) -> Tensor:
     """``grad`` along the main diagonal of a matrix."""
     rows, columns = shape
-    return grad * tengen.eye(rows, columns, dtype=grad.dtype, device=grad.device)
+    return grad * F.eye(rows, columns, dtype=grad.dtype, device=grad.device)
 
 
 # ---------------------------------------------------------------- systems of equations
@@ -42,7 +43,7 @@ def linalg_solve_backward(
     grad: Tensor, result: Tensor, A: Tensor, B_shape: Sequence[int], left: bool, mask: Sequence[bool]
 ) -> tuple[Tensor | None, Tensor | None]:
     """The gradients of ``A X = B`` (``X A = B``): ``gB = A^-H gX`` and ``gA = -gB X^H``."""
-    grad_B = tengen.linalg.solve_ex(A.adjoint(), grad, left=left)[0]
+    grad_B = F.linalg_solve_ex(A.adjoint(), grad, left=left)[0]
     grad_A = None
     if mask[0]:
         if is_vector(tuple(A.shape), tuple(B_shape)):
@@ -59,9 +60,9 @@ def linalg_solve_jvp(A: Tensor, A_t: Tensor, B: Tensor, B_t: Tensor, result: Ten
     if is_vector(tuple(A.shape), tuple(B.shape)):
         # One vector may stand for a whole batch: write it out, so that it stays a vector.
         change = B_t - A_t.matmul(result.unsqueeze(-1)).squeeze(-1)
-        return tengen.linalg.solve(A, change.unsqueeze(-1)).squeeze(-1)
+        return F.linalg_solve(A, change.unsqueeze(-1)).squeeze(-1)
     change = B_t - (A_t.matmul(result) if left else result.matmul(A_t))
-    return tengen.linalg.solve(A, change, left=left)
+    return F.linalg_solve(A, change, left=left)
 
 
 def _triangle(matrix: Tensor, upper: bool, unitriangular: bool) -> Tensor:
@@ -80,7 +81,7 @@ def linalg_solve_triangular_backward(
     mask: Sequence[bool],
 ) -> tuple[Tensor | None, Tensor | None]:
     """As for a general system, with the gradient of what is read of ``A``."""
-    grad_B = tengen.linalg.solve_triangular(
+    grad_B = F.linalg_solve_triangular(
         A.adjoint(), grad, upper=not upper, left=left, unitriangular=unitriangular
     )
     grad_A = None
@@ -96,14 +97,14 @@ def linalg_solve_triangular_jvp(
     """The tangent of the solution: ``A dX = dB - dA X``."""
     change = _triangle(A_t, upper, unitriangular)
     change = B_t - (change.matmul(result) if left else result.matmul(change))
-    return tengen.linalg.solve_triangular(A, change, upper=upper, left=left, unitriangular=unitriangular)
+    return F.linalg_solve_triangular(A, change, upper=upper, left=left, unitriangular=unitriangular)
 
 
 def linalg_lu_solve_backward(
     grad: Tensor, LU: Tensor, pivots: Tensor, result: Tensor, left: bool, adjoint: bool
 ) -> Tensor:
     """The gradient for ``LU``, from the gradient for ``A = P L U``."""
-    grad_B = tengen.linalg.lu_solve(LU, pivots, grad, left=left, adjoint=not adjoint)
+    grad_B = F.linalg_lu_solve(LU, pivots, grad, left=left, adjoint=not adjoint)
     # The gradient of the matrix that was inverted, A or A^H.
     grad_A = -(grad_B.matmul(result.adjoint()) if left else result.adjoint().matmul(grad_B))
     if adjoint:
@@ -122,16 +123,16 @@ def linalg_lu_solve_jvp(
     if adjoint:
         change = change.adjoint()
     change = B_t - (change.matmul(result) if left else result.matmul(change))
-    return tengen.linalg.lu_solve(LU, pivots, change, left=left, adjoint=adjoint)
+    return F.linalg_lu_solve(LU, pivots, change, left=left, adjoint=adjoint)
 
 
 def _unpack_lu(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """``P``, ``L`` and ``U`` of square matrices."""
     n = LU.shape[-1]
-    identity = tengen.eye(n, dtype=LU.dtype, device=LU.device)
+    identity = F.eye(n, dtype=LU.dtype, device=LU.device)
     # Solving with L = U = 1 applies P^T to the identity.
     plain = identity.expand(LU.shape)
-    permutation = tengen.linalg.lu_solve(plain, pivots, plain).transpose(-2, -1)
+    permutation = F.linalg_lu_solve(plain, pivots, plain).transpose(-2, -1)
     return permutation, LU.tril(-1) + identity, LU.triu()
 
 
@@ -144,7 +145,7 @@ def linalg_det_backward(grad: Tensor, result: Tensor, A: Tensor) -> Tensor:
         cofactors = _minors(A) if is_differentiated(A) else _cofactors(A)
         return cofactors.conj() * grad[..., None, None]
     scale = (grad * result.conj())[..., None, None]
-    return scale * tengen.linalg.inv(A).adjoint()
+    return scale * F.linalg_inv(A).adjoint()
 
 
 def _cofactors(A: Tensor) -> Tensor:
@@ -153,11 +154,11 @@ def _cofactors(A: Tensor) -> Tensor:
     With ``A = U S V^H`` it is ``det(U) det(V^H) conj(U) C V^T``, C being that of S: on its
     diagonal the products of all singular values but one.
     """
-    u, s, vh = tengen.linalg.svd(A)
+    u, s, vh = F.linalg_svd(A)
     n = s.shape[-1]
     others = s.unsqueeze(-2).expand((*s.shape, n))
-    others = tengen.where(tengen.eye(n, dtype=tengen.bool, device=s.device), 1, others)
-    phase = tengen.linalg.det(u) * tengen.linalg.det(vh)
+    others = F.where(F.eye(n, dtype=bool_, device=s.device), 1, others)
+    phase = F.linalg_det(u) * F.linalg_det(vh)
     inner: Tensor = (u * others.prod(-1).unsqueeze(-2)).matmul(vh)
     return phase[..., None, None] * inner.conj()
 
@@ -168,14 +169,14 @@ def _minors(A: Tensor) -> Tensor:
     It is differentiable where ``A`` is singular, too; it takes n^5 steps.
     """
     n = A.shape[-1]
-    identity = tengen.eye(n, dtype=A.dtype, device=A.device)
-    replaced = identity[:, None, :, None].to(tengen.bool)  # row i, of each (i, j)
-    return tengen.linalg.det(tengen.where(replaced, identity[None, :, None, :], A[..., None, None, :, :]))
+    identity = F.eye(n, dtype=A.dtype, device=A.device)
+    replaced = identity[:, None, :, None].to(bool_)  # row i, of each (i, j)
+    return F.linalg_det(F.where(replaced, identity[None, :, None, :], A[..., None, None, :, :]))
 
 
 def linalg_det_jvp(A: Tensor, A_t: Tensor, result: Tensor) -> Tensor:
     """The tangent of the determinant: cofactors times changes."""
-    gradient = linalg_det_backward(tengen.ones_like(result), result, A)
+    gradient = linalg_det_backward(F.ones_like(result), result, A)
     return (gradient.conj() * A_t).sum((-2, -1))
 
 
@@ -184,20 +185,20 @@ def slogdet_backward(grads: Gradients, A: Tensor, sign: Tensor) -> Tensor:
     grad_sign, grad_log = grads
     scale = grad_log
     if A.is_complex() and grad_sign is not None:
-        turned = tengen.imag(grad_sign.conj() * sign) * -1j
+        turned = F.imag(grad_sign.conj() * sign) * -1j
         scale = turned if scale is None else scale + turned
     if scale is None:
-        return tengen.zeros_like(A)
-    inverse: Tensor = tengen.linalg.inv_ex(A)[0]
+        return F.zeros_like(A)
+    inverse: Tensor = F.linalg_inv_ex(A)[0]
     return scale[..., None, None] * inverse.adjoint()
 
 
 def slogdet_jvp(A: Tensor, A_t: Tensor, sign: Tensor, logabsdet: bool) -> Tensor:
     """The tangent of the logarithm, or of the sign: ``tr(A^-1 dA)`` is ``d log|det| + i d phase``."""
-    change = tengen.linalg.solve_ex(A, A_t)[0].diagonal(0, -2, -1).sum(-1)
+    change = F.linalg_solve_ex(A, A_t)[0].diagonal(0, -2, -1).sum(-1)
     if not A.is_complex():
-        return change if logabsdet else tengen.zeros_like(sign)
-    return tengen.real(change) if logabsdet else tengen.imag(change) * 1j * sign
+        return change if logabsdet else F.zeros_like(sign)
+    return F.real(change) if logabsdet else F.imag(change) * 1j * sign
 
 
 # -------------------------------------------------------------- inverses and exponentials
@@ -239,11 +240,11 @@ def lstsq_backward(
     grad_X, grad_residuals = grads[0], grads[1]
     vector = is_vector(tuple(self.shape), tuple(b.shape))
     B, X = _as_matrices(self, b, solution)
-    grad_self = tengen.zeros_like(self)
-    grad_B = tengen.zeros_like(B)
+    grad_self = F.zeros_like(self)
+    grad_B = F.zeros_like(B)
     if grad_X is not None:
         grad_X = grad_X.unsqueeze(-1) if vector else grad_X
-        pinv = tengen.linalg.pinv(self)
+        pinv = F.linalg_pinv(self)
         if mask[0]:
             grad_self = grad_self + pinv_backward(grad_X.matmul(B.adjoint()), pinv, self)
         grad_B = grad_B + pinv.adjoint().matmul(grad_X)
@@ -259,7 +260,7 @@ def lstsq_backward(
 def lstsq_solution_jvp(self: Tensor, self_t: Tensor, b: Tensor, b_t: Tensor) -> Tensor:
     """The tangent of ``A^+ B``."""
     B, B_t = _as_matrices(self, b, b_t)
-    pinv = tengen.linalg.pinv(self)
+    pinv = F.linalg_pinv(self)
     result = pinv_jvp(self, pinv, self_t).matmul(B) + pinv.matmul(B_t)
     return result.squeeze(-1) if is_vector(tuple(self.shape), tuple(b.shape)) else result
 
@@ -269,12 +270,12 @@ def lstsq_residuals_jvp(
 ) -> Tensor:
     """The tangent of ``sum |B - A X|^2``, in which ``X`` is stationary."""
     if not residuals.numel():
-        return tengen.zeros_like(residuals)
+        return F.zeros_like(residuals)
     B, B_t, X = _as_matrices(self, b, b_t, solution)
     left = B - self.matmul(X)
     product = left.conj() * (B_t - self_t.matmul(X))
     if product.is_complex():
-        product = tengen.real(product)
+        product = F.real(product)
     return 2 * product.sum(-2)
 
 
@@ -287,9 +288,9 @@ def matrix_exp_differential(self: Tensor, change: Tensor, adjoint: bool) -> Tens
     if adjoint:
         self = self.adjoint()
     n = self.shape[-1]
-    above = tengen.cat([self, change], -1)
-    below = tengen.cat([tengen.zeros_like(change), self], -1)
-    return tengen.linalg.matrix_exp(tengen.cat([above, below], -2))[..., :n, n:]
+    above = F.cat([self, change], -1)
+    below = F.cat([F.zeros_like(change), self], -1)
+    return F.linalg_matrix_exp(F.cat([above, below], -2))[..., :n, n:]
 
 
 # --------------------------------------------------------------------------- vector norms
@@ -315,25 +316,25 @@ def vector_norm_backward(
         for d in sorted(dims):
             grad, result = grad.unsqueeze(d), result.unsqueeze(d)
     if order == 0:
-        return tengen.zeros_like(self)
+        return F.zeros_like(self)
     if order == 1:
         return self.sgn() * grad
     if isinf(order):
         sizes = self.abs()
         attained = (sizes == result).logical_or(sizes.isnan())
         count = attained.sum(dims, True) if dims else attained
-        return self.sgn() * tengen.where(attained, grad / count, 0)
+        return self.sgn() * F.where(attained, grad / count, 0)
     # Where the norm is 0 the gradient is 0, and so is its derivative.
     at_zero = result == 0
-    safe = tengen.where(at_zero, 1, result)
+    safe = F.where(at_zero, 1, result)
     if order == 2:
-        return self * tengen.where(at_zero, 0, grad / safe)
+        return self * F.where(at_zero, 0, grad / safe)
     sizes = self.abs()
     if order > 2:
-        return self * sizes.pow(order - 2) * tengen.where(at_zero, 0, grad / safe.pow(order - 1))
+        return self * sizes.pow(order - 2) * F.where(at_zero, 0, grad / safe.pow(order - 1))
     # Here |x| ** (p - 1) or its derivative is infinite at 0.
-    powers = tengen.where(sizes == 0, 0, tengen.where(sizes == 0, 1, sizes).pow(order - 1))
-    return self.sgn() * powers * (grad * tengen.where(at_zero, 0, safe.pow(1 - order)))
+    powers = F.where(sizes == 0, 0, F.where(sizes == 0, 1, sizes).pow(order - 1))
+    return self.sgn() * powers * (grad * F.where(at_zero, 0, safe.pow(1 - order)))
 
 
 def vector_norm_jvp(
@@ -345,9 +346,9 @@ def vector_norm_jvp(
     keepdim: bool = True,
 ) -> Tensor:
     """The tangent of a vector norm: the gradient's inner product with the change."""
-    gradient = vector_norm_backward(tengen.ones_like(result), self, p, result, dim, keepdim)
+    gradient = vector_norm_backward(F.ones_like(result), self, p, result, dim, keepdim)
     product = gradient.conj() * self_t
     if product.is_complex():
-        product = tengen.real(product)
+        product = F.real(product)
     dims = wrap_dims(dim, self.ndim) if dim else tuple(range(self.ndim))
     return product.sum(dims, keepdim) if dims else product

@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import tengen
+from tengen.generated import functions as F
+
+from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -27,31 +29,31 @@ def conj_number(number: Number) -> Number:
 def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
     """1j * z / abs(z) ** 2, and 0 at 0; for real numbers 0."""
     if not self.is_complex():
-        return tengen.zeros_like(grad)
+        return F.zeros_like(grad)
     at_zero = self == 0
-    return tengen.where(at_zero, 0, grad * 1j / tengen.where(at_zero, 1, self).conj())
+    return F.where(at_zero, 0, grad * 1j / F.where(at_zero, 1, self).conj())
 
 
 def angle_jvp(self: Tensor, self_t: Tensor) -> Tensor:
     """The imaginary part of the relative change."""
     if not self.is_complex():
-        return tengen.zeros_like(self_t)
+        return F.zeros_like(self_t)
     at_zero = self == 0
-    return tengen.imag(tengen.where(at_zero, 0, self_t / tengen.where(at_zero, 1, self)))
+    return F.imag(F.where(at_zero, 0, self_t / F.where(at_zero, 1, self)))
 
 
 def i1_backward(grad: Tensor, self: Tensor, order_0: Tensor, order_1: Tensor) -> Tensor:
     """The derivative of a Bessel function of order 1: ``i0 - i1 / x``, and 0.5 at 0."""
     at_zero = self == 0
-    divisor = tengen.where(at_zero, 1, self)
-    return grad * tengen.where(at_zero, 0.5, order_0 - order_1 / divisor)
+    divisor = F.where(at_zero, 1, self)
+    return grad * F.where(at_zero, 0.5, order_0 - order_1 / divisor)
 
 
 def logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
     """1 / (x * (1 - x)); outside [0, 1] NaN, or outside [eps, 1 - eps] 0. NaN is nowhere outside."""
     low, beyond = (0.0, math.nan) if eps is None else (eps, 0.0)
     outside = (self < low).logical_or(self > 1.0 - low)
-    return tengen.where(outside, beyond, grad / (self * (1 - self)))
+    return F.where(outside, beyond, grad / (self * (1 - self)))
 
 
 def sgn_backward(grad: Tensor, self: Tensor, sgn: Tensor) -> Tensor:
@@ -60,18 +62,18 @@ def sgn_backward(grad: Tensor, self: Tensor, sgn: Tensor) -> Tensor:
     The tangent has the same formula.
     """
     if not self.is_complex():
-        return tengen.zeros_like(grad)
+        return F.zeros_like(grad)
     modulus = self.abs()
     at_zero = modulus == 0
-    along = tengen.real(grad * sgn.conj())
-    return tengen.where(at_zero, 0, (grad - sgn * along) / tengen.where(at_zero, 1, modulus))
+    along = F.real(grad * sgn.conj())
+    return F.where(at_zero, 0, (grad - sgn * along) / F.where(at_zero, 1, modulus))
 
 
 def sinc_backward(grad: Tensor, self: Tensor) -> Tensor:
     """(cos(pi x) - sinc(x)) / x, and 0 at 0."""
     at_zero = self == 0
-    divisor = tengen.where(at_zero, 1, self)
-    return tengen.where(at_zero, 0, grad * (((self * math.pi).cos() - self.sinc()) / divisor).conj())
+    divisor = F.where(at_zero, 1, self)
+    return F.where(at_zero, 0, grad * (((self * math.pi).cos() - self.sinc()) / divisor).conj())
 
 
 # -- clamp --------------------------------------------------------------------------------
@@ -87,7 +89,7 @@ def _inside(self: Tensor, min: Any, max: Any) -> Tensor:
 
 def clamp_backward(grad: Tensor, self: Tensor, min: Any, max: Any) -> Tensor:
     """The gradient where no bound moves an element."""
-    return tengen.where(_inside(self, min, max), grad, 0)
+    return F.where(_inside(self, min, max), grad, 0)
 
 
 def _at_bound(self: Tensor, min: Tensor | None, max: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
@@ -109,7 +111,7 @@ def clamp_bounds_backward(
     if min is not None and max is not None and masks[0] is not None:
         masks = masks[0].logical_and(min < max), masks[1]
     low, high = [
-        tengen.where(mask, grad, 0) if wanted and mask is not None else None
+        F.where(mask, grad, 0) if wanted and mask is not None else None
         for mask, wanted in zip(masks, grad_input_mask, strict=True)
     ]
     return low, high
@@ -127,9 +129,9 @@ def clamp_jvp(
     at_min, at_max = _at_bound(self, min, max)
     tangent = self_t
     if at_min is not None:
-        tangent = tengen.where(at_min, 0 if min_t is None else min_t, tangent)
+        tangent = F.where(at_min, 0 if min_t is None else min_t, tangent)
     if at_max is not None:
-        tangent = tengen.where(at_max, 0 if max_t is None else max_t, tangent)
+        tangent = F.where(at_max, 0 if max_t is None else max_t, tangent)
     return tangent
 
 
@@ -138,9 +140,9 @@ def clamp_jvp(
 
 def pow_exponent_backward(grad: Tensor, self: Tensor | Number, exponent: Tensor, result: Tensor) -> Tensor:
     """The gradient of ``self ** exponent`` for the exponent; 0 where 0 is raised to what is not negative."""
-    if not isinstance(self, tengen.Tensor):
-        self = tengen.scalar_tensor(self, dtype=result.dtype, device=result.device)
+    if not isinstance(self, Tensor):
+        self = F.scalar_tensor(self, dtype=result.dtype, device=result.device)
     at_zero = self == 0
     if not exponent.is_complex():
         at_zero = at_zero.logical_and(exponent >= 0)
-    return tengen.where(at_zero, 0, grad * (result * self.log()).conj())
+    return F.where(at_zero, 0, grad * (result * self.log()).conj())

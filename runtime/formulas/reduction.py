@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
-import tengen
 import tengen.generated.functions as F
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def equal_or_both_nan(self: Tensor, value: Tensor) -> Tensor:
 def evenly_distribute(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """The gradient in equal parts to the elements that are the result."""
     mask = equal_or_both_nan(self, result)
-    return tengen.where(mask, grad / mask.sum().to(grad.dtype), 0)
+    return F.where(mask, grad / mask.sum().to(grad.dtype), 0)
 
 
 def evenly_read(self_p: Tensor, self_t: Tensor, result: Tensor) -> Tensor:
@@ -96,7 +95,7 @@ def var_backward(grad: Tensor, self: Tensor, dim: Dims, correction: Number | Non
 
 def var_jvp(self_p: Tensor, self_t: Tensor, dim: Dims, correction: Number | None, keepdim: bool) -> Tensor:
     """The sum of the tangents times 2 (x - mean) / (n - correction), real."""
-    return tengen.real(_spread(self_p, dim, correction).conj() * self_t).sum(dim, keepdim)
+    return F.real(_spread(self_p, dim, correction).conj() * self_t).sum(dim, keepdim)
 
 
 def _through_root(value: Tensor, result: Tensor) -> Tensor:
@@ -161,7 +160,7 @@ def prod_weights(self: Tensor, result: Tensor, dim: int | None, keepdim: bool) -
     """
     self = self.to(result.dtype)
     if self.ndim == 0:
-        return tengen.ones_like(self)
+        return F.ones_like(self)
     if dim is None:
         return prod_weights(self.reshape(-1), result, 0, False).reshape(self.shape)
     if self._type.backend.has_data and not (self == 0).any():
@@ -194,10 +193,10 @@ def shifted(self: Tensor, dim: int, by: int, fill: Number | None = 0) -> Tensor:
     if n == 0:
         return self
     edge = self.narrow(dim, 0 if by > 0 else n - 1, 1)
-    free: Any = edge if fill is None else tengen.full_like(edge, fill)
+    free: Any = edge if fill is None else F.full_like(edge, fill)
     if by > 0:
-        return tengen.cat([free, self.narrow(dim, 0, n - 1)], dim)
-    return tengen.cat([self.narrow(dim, 1, n - 1), free], dim)
+        return F.cat([free, self.narrow(dim, 0, n - 1)], dim)
+    return F.cat([self.narrow(dim, 1, n - 1), free], dim)
 
 
 def _along(reverse: bool) -> int:
@@ -217,7 +216,7 @@ def linear_scan_factor_backward(
 ) -> Tensor:
     """The gradient that arrives at each place, times the result before it."""
     if grad.ndim == 0:
-        return tengen.zeros_like(grad)
+        return F.zeros_like(grad)
     arriving = linear_scan_backward(grad, factor, dim, reverse)
     return arriving * shifted(result, dim, _along(reverse)).conj()
 

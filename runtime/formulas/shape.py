@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import tengen
 from tengen.generated import functions as F
 
 from ..native.dims import wrap_dim
@@ -64,7 +63,7 @@ def split_with_sizes_backward(
     parts = []
     for g, n in zip(grads, sizes, strict=True):
         parts.append(some.new_zeros((*shape[:d], n, *shape[d + 1 :])) if g is None else g)
-    return tengen.cat(parts, d)
+    return F.cat(parts, d)
 
 
 def split_backward(grads: Gradients, split_size: int, dim: int, shape: Sequence[int]) -> Tensor:
@@ -77,9 +76,9 @@ def unbind_backward(grads: Gradients, dim: int, shape: Sequence[int]) -> Tensor:
     d = wrap_dim(dim, len(shape))
     some = next((g for g in grads if g is not None), None)
     if some is None:
-        return tengen.zeros(tuple(shape))
+        return F.zeros(tuple(shape))
     slice_shape = (*shape[:d], *shape[d + 1 :])
-    return tengen.stack([some.new_zeros(slice_shape) if g is None else g for g in grads], d)
+    return F.stack([some.new_zeros(slice_shape) if g is None else g for g in grads], d)
 
 
 # -- strided ------------------------------------------------------------------------------------------

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from math import floor
 from typing import Any, Literal, overload
 
-import tengen
 from tengen.generated import functions as F
 
+from ..core.scalar_type import int64
+from ..tensors.creation import tensor
 from ..tensors.tensor import Tensor
 
 Sizes = int | Sequence[int]
@@ -283,7 +284,7 @@ def interpolate(
         step = n / wanted if scale is None else 1 / scale
         middle = 0.5 if mode == "nearest-exact" else 0.0
         places = [min(floor((i + middle) * step), n - 1) for i in range(wanted)]
-        out = out.index_select(dim + 2, tengen.tensor(places, dtype=tengen.int64, device=input.device))
+        out = out.index_select(dim + 2, tensor(places, dtype=int64, device=input.device))
     return out
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import tengen
+from tengen.generated import functions as F
 
+from ...core.memory_format import contiguous_format
 from ...native.layout import extent
 from ..linear import Window, window_of
 from ..node_support import zero_tangent as zero_tangent
@@ -28,9 +29,9 @@ def view_like(whole: Any, base: Any, view: Any) -> Any:
     if inner.type.scalar_type.is_complex is outer.type.scalar_type.is_complex:
         return _strided(whole, outer, inner.shape, inner.strides, offset)
     if outer.type.scalar_type.is_complex:
-        return _strided(tengen.view_as_real(whole), outer, inner.shape, inner.strides, offset, real=True)
+        return _strided(F.view_as_real(whole), outer, inner.shape, inner.strides, offset, real=True)
     shape, strides = (*inner.shape, 2), (*[2 * s for s in inner.strides], 1)
-    return tengen.view_as_complex(_strided(whole, outer, shape, strides, 2 * offset))
+    return F.view_as_complex(_strided(whole, outer, shape, strides, 2 * offset))
 
 
 def _strided(
@@ -64,7 +65,7 @@ def laid_out(tangent: Any, primal: Any, copied: bool = False) -> Any:
     if not copied and (window.overlaps_itself() or _same_steps(window, tangent.stride()[lead:])):
         return tangent
     if window.overlaps_itself() or primal.is_contiguous():
-        return tangent.clone(memory_format=tengen.contiguous_format)
+        return tangent.clone(memory_format=contiguous_format)
     return _memory(tangent, window, tangent.shape[:lead]).copy_(tangent)
 
 
