@@ -20,6 +20,7 @@ from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
 from .core.device import device as device
 from .core.function_dispatch import make_overridable as _make_overridable
+from .core.function_dispatch import register_names as _register_names
 from .core.memory_format import channels_last as channels_last
 from .core.memory_format import channels_last_3d as channels_last_3d
 from .core.memory_format import contiguous_format as contiguous_format
@@ -55,7 +56,6 @@ from .random import seed as seed
 from .random import set_rng_state as set_rng_state
 from .serialization import load as load
 from .serialization import save as save
-from .tensors import bindings as _bindings  # noqa: F401
 from .tensors.creation import as_tensor as as_tensor
 from .tensors.creation import asarray as asarray
 from .tensors.creation import from_numpy as from_numpy
@@ -98,6 +98,15 @@ if _TYPE_CHECKING:
 newaxis = None
 
 _make_overridable(globals(), "result_type")
+
+
+def _name_of(function: object) -> str | None:
+    from .overrides import resolve_name  # which lists all that is public
+
+    return resolve_name(function)
+
+
+_register_names(_name_of)
 
 # Python's names are the scalar types' here, as in PyTorch.
 bool, int, float = bool_, int_, float_

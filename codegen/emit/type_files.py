@@ -137,7 +137,7 @@ class BackendFiles:
             "from tengen.autograd.generic_methods import run_factory, run_kernel, run_kernels",
             "from tengen.autograd.generic_methods import run_list_kernel, run_view, run_views",
             f"from {package}.type_default import TypeDefault",
-            "from tengen.dispatch.type import Absent",
+            "from tengen.dispatch.absent import Absent",
             "",
             *lazy_modules(self.specialiser.modules),
         ]

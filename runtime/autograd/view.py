@@ -8,6 +8,7 @@ from typing import Any
 
 from ..core.function_dispatch import disabled_impl
 from ..core.storage import Storage, storage_of
+from ..core.tensor_base import declare_tensor
 from .autograd_meta import CUSTOM_VIEW, INFERENCE_VIEW, MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, PLAIN_VIEW, meta_of
 from .edge import gradient_edge
 from .grad_mode import grad_mode
@@ -19,13 +20,8 @@ _ref = weakref.ref
 _new = object.__new__
 _sweeping = threading.Lock()
 
-Tensor: Any  # see bind
-
-
-def bind(tensor: Any) -> None:
-    """Hand over Tensor, whose class is made after this module."""
-    global Tensor
-    Tensor = tensor
+Tensor: Any = None  # until it is defined
+declare_tensor(globals())
 
 
 class ViewList(list[weakref.ref[Any]]):

@@ -8,10 +8,11 @@ from tengen.generated import functions as F
 
 from ..autograd.grad_mode import grad_mode
 from ..core.scalar_type import complex64, complex128, finfo, float32, float64, int64
+from ..tensors.creation import tensor
 from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
+    from ..tensors.creation import tensor
 
 
 def _tolerances(

@@ -7,13 +7,9 @@ into PyTorch's.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .error_notes import note_operator
-
-if TYPE_CHECKING:
-    from ..dispatch.type import Type
-
 
 #: How NumPy's errors begin for more elements, or dimensions, than an array can have.
 _TOO_LARGE = (
@@ -23,22 +19,6 @@ _TOO_LARGE = (
     "iterator is too large",
 )
 _TOO_MANY_DIMS = "maximum supported dimension"
-
-
-def unsupported(kind: Type, method: str) -> Exception:
-    """The error of an operator that a Type does not have."""
-    from ..dispatch.operator import by_method
-
-    operator = by_method(method)
-    if operator is None:
-        return AttributeError(f"{kind.name} has no operator {method!r}")
-    text = (operator.refuse or {}).get(kind.scalar_type.category)
-    what = f"{kind.scalar_type.type_name!r} ({kind.backend.name})"
-    error: Exception = NotImplementedError(f'"{operator.function}" not implemented for {what}')
-    if text is not None:
-        error = RuntimeError(f"{operator.function}: {text}")
-    note_operator(error, operator.name)
-    return error
 
 
 def explain(error: Exception, operator: str, *tensors: Any) -> Exception:

@@ -15,6 +15,7 @@ from types import FunctionType, TracebackType
 from typing import Any, Final, TypeVar
 
 from .interception import active
+from .tensor_base import declare_tensor
 from .thread_state import carried
 
 _F = TypeVar("_F")
@@ -38,17 +39,19 @@ class _State(threading.local):
 
 state = carried(_State())
 
-#: The class of plain tensors; handed over by ``tengen.tensors.bindings``.
-_plain: Any = None
 #: Classes without overrides that are met often, Tensor among them.
 without_overrides: set[type] = {bool, int, float, complex, str, bytes, slice, type(None), type(...)}
 
 
-def bind(tensor: type) -> None:
-    """Hand over Tensor, which is made after this module."""
-    global _plain
-    _plain = tensor
-    without_overrides.add(tensor)
+Tensor: Any = None  # until it is defined
+declare_tensor(globals())
+#: What tells the public names of functions.
+_names: list[Callable[[Any], str | None]] = []
+
+
+def register_names(name_of: Callable[[Any], str | None]) -> None:
+    """Register what tells the public name of a function, or None: for messages."""
+    _names.append(name_of)
 
 
 class Overridden(Exception):
@@ -177,7 +180,7 @@ def dispatch(
     if not modes and not asked:
         return UNHANDLED
     if public.__class__ is str:
-        public = getattr(_plain, public)
+        public = getattr(Tensor, public)
     types = tuple([type(value) for value in asked])
     if modes:
         state.modes = modes[:-1]
@@ -211,7 +214,7 @@ def nobody(public: Any, modes: tuple[Any, ...], asked: list[Any]) -> TypeError:
     lines = [f"  - mode object {modes[-1]!r}"] if modes else []
     for value in asked:
         kind = type(value)
-        what = "tensor subclass" if issubclass(kind, _plain) else "object of"
+        what = "tensor subclass" if issubclass(kind, Tensor) else "object of"
         lines.append(f"  - {what} {kind!r}")
     return TypeError(
         f"Multiple dispatch failed for '{public_name(public)}'; all __tengen_function__ handlers returned "
@@ -221,9 +224,8 @@ def nobody(public: Any, modes: tuple[Any, ...], asked: list[Any]) -> TypeError:
 
 def public_name(public: Any) -> str:
     """``tengen.add`` and the like, for messages."""
-    from ..overrides import resolve_name
-
-    name: str = resolve_name(public) or getattr(public, "__qualname__", None) or repr(public)
+    known = (found for name_of in _names if (found := name_of(public)) is not None)
+    name: str = next(known, None) or getattr(public, "__qualname__", None) or repr(public)
     return name
 
 
@@ -247,7 +249,7 @@ def dispatch_bound(
 
 def _method(name: str) -> Any:
     """What plain tensors have under this name, as it is."""
-    return next((k.__dict__[name] for k in _plain.__mro__ if name in k.__dict__), None)
+    return next((k.__dict__[name] for k in Tensor.__mro__ if name in k.__dict__), None)
 
 
 # -- functions written by hand -----------------------------------------------------------------
@@ -268,7 +270,7 @@ def overridable(function: Any) -> Any:
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     positional, keyword = names[: code.co_argcount], names[code.co_argcount :]
     annotations = function.__annotations__
-    tests = [test for n in names if (test := _plain_test(n, annotations.get(n)))]
+    tests = [test for n in names if (test := _is_plain(n, annotations.get(n)))]
     given = ", ".join([*positional, *[f"{n}={n}" for n in keyword]])
     loose = "".join([f"{n}, " for n in positional])
     named = ", ".join([f'"{n}": {n}' for n in keyword])
@@ -282,7 +284,7 @@ def overridable(function: Any) -> Any:
     scope: dict[str, Any] = {
         "__name__": function.__module__,
         "active": active,
-        "Tensor": _plain,
+        "Tensor": Tensor,
         "function": function,
         "dispatch": dispatch_bound if tests else _dispatch_to_modes,
         "UNHANDLED": UNHANDLED,
@@ -322,7 +324,7 @@ def _dispatch_to_modes(public: Any, args: tuple[Any, ...], keywords: Mapping[str
     return dispatch_bound(public, args, keywords, [])
 
 
-def _plain_test(name: str, annotation: Any) -> str:
+def _is_plain(name: str, annotation: Any) -> str:
     """The test that an argument overrides nothing; empty for what is no tensor."""
     kinds = {part.strip() for part in str(annotation).split("|")}
     if "Tensor" not in kinds:
@@ -344,6 +346,6 @@ def make_overridable(namespace: dict[str, Any], *names: str) -> None:
             isinstance(found, FunctionType)
             and not name.startswith("_")
             and not found.__module__.startswith("tengen.generated.")
-            and any([_plain_test("", a) for a in found.__annotations__.values()])
+            and any([_is_plain("", a) for a in found.__annotations__.values()])
         ):
             namespace[name] = overridable(found)

@@ -121,11 +121,6 @@ class UntypedStorage:
     def __repr__(self) -> str:
         return f"tengen.UntypedStorage(device={self.device}) of size {self.nbytes()}"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        from ..serialization import reduce_storage
-
-        return reduce_storage(self)
-
 
 def untyped_storage_of(tensor: TensorBase) -> UntypedStorage:
     """The user's handle on a tensor's memory."""

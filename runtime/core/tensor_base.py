@@ -44,3 +44,25 @@ class TensorBase:
     _base: TensorBase | None
     #: None, or the AutogradMeta: grad, hooks, name, what made this view ...
     _meta: Any
+
+
+#: The namespaces of the modules that use the class Tensor and are imported before it is made.
+_declared: list[dict[str, Any]] = []
+_defined: list[type[TensorBase]] = []
+
+
+def declare_tensor(namespace: dict[str, Any]) -> None:
+    """Give a module, whose ``globals()`` these are, the name ``Tensor`` as soon as that class is made.
+
+    For what Tensor itself is made of, which cannot import it: a forward declaration.
+    """
+    _declared.append(namespace)
+    for tensor in _defined:
+        namespace["Tensor"] = tensor
+
+
+def define_tensor(tensor: type[TensorBase]) -> None:
+    """Say that the class Tensor is made."""
+    _defined.append(tensor)
+    for namespace in _declared:
+        namespace["Tensor"] = tensor

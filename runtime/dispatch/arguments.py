@@ -9,14 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.device import device as Device
 from ..core.function_dispatch import Overridden, overrides
 from ..core.memory_format import layout, memory_format
 from ..core.scalar_type import dtype
-from ..tensors.tensor import Tensor
+from ..core.tensor_base import declare_tensor
 from .binding_support import MISSING
+
+if TYPE_CHECKING:
+    from ..tensors.tensor import Tensor
+else:
+    declare_tensor(globals())
 
 Number = bool | int | float | complex
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tengen.generated.operators import BY_METHOD, OPERATORS, OVERLOADS
 
@@ -24,12 +24,17 @@ from ..core.interception import Interceptor, active, layers, tell_handed
 from ..core.library_tables import add_row, remove_row
 from ..core.promotion import common_dtype
 from ..core.scalar_type import default_complex, dtype, get_default_dtype, int64
+from ..core.tensor_base import declare_tensor
 from ..native.creation import as_number
-from ..tensors.tensor import Tensor
 from .arguments import UNDECIDED, Parameter, Rejected, bind_arguments, bind_positional, describe_call, shown
 from .binding_support import MISSING
 from .legacy_type_dispatch import type_of
 from .type import Type
+
+if TYPE_CHECKING:
+    from ..tensors.tensor import Tensor
+else:
+    declare_tensor(globals())
 
 NUMBERS = frozenset({bool, int, float, complex})
 _FACTORY_OPTIONS = 4  # dtype, layout, device, pin_memory

@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from math import copysign
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..core.errors import unsupported
 from ..core.reduced_types import downcast, round_to, upcast
 from ..core.scalar_type import bool_, dtype, from_array_dtype, int64
-from ..tensors.tensor import Tensor
+from ..core.tensor_base import declare_tensor
 from .legacy_type_dispatch import Backend, get_type
+
+if TYPE_CHECKING:
+    from ..tensors.tensor import Tensor
+else:
+    declare_tensor(globals())
 
 Store = Callable[[Any, Any], Any]
 
@@ -180,19 +184,3 @@ class Type:
     def twin(self) -> Type:
         """The Type that records where this one does not, and the other way round."""
         return self.recorded(not self.recording)
-
-
-class Absent:
-    """Stands in a Type class for an operator that it has not: whoever asks for it is told."""
-
-    __slots__ = ("name",)
-
-    name: str
-
-    def __set_name__(self, owner: type[Type], name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: Type | None, owner: type[Type]) -> Any:
-        if instance is None:
-            return self
-        raise unsupported(instance, self.name)

@@ -12,6 +12,7 @@ from ..core import scalar_type as _types
 from ..core.function_dispatch import UNHANDLED, dispatch, state
 from ..core.interception import active
 from ..core.tensor_base import TensorBase
+from ..dispatch.operator import call, operator
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -32,8 +33,6 @@ class TensorCasts(TensorBase):
             """
             if len(args) == 1 and not keywords and args[0].__class__ is _types.dtype:
                 return _cast(self, args[0], None, "to")
-            from ..dispatch.operator import call
-
             return call("to", (self, *args), keywords, "to")
 
     def bool(self, memory_format: Any = None) -> Tensor:
@@ -87,8 +86,6 @@ class TensorCasts(TensorBase):
 
 def _cast(self: Any, dtype: Any, memory_format: Any, method: str) -> Tensor:
     if active:
-        from ..dispatch.operator import operator
-
         if state.modes:
             given = (self, dtype) if method == "to" else (self,)
             keywords = {} if memory_format is None else {"memory_format": memory_format}

@@ -155,13 +155,13 @@ class TensorConversion(TensorBase):
     # -- copies
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        from ..serialization import reduce_tensor
+        from .pickling import reduce_tensor
 
         return reduce_tensor(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """A copy with memory of its own. RuntimeError for what was computed from a leaf."""
-        from ..serialization import deepcopy_tensor
+        from .pickling import deepcopy_tensor
 
         return deepcopy_tensor(self, memo)
 

@@ -204,7 +204,7 @@ def legacy_tensor(args: tuple[Any, ...], where: Device | str | None) -> Tensor:
             f"legacy constructor expects device type: {as_device(None)} "
             f"but device type: {as_device(where)} was passed"
         )
-    from ..serialization import rebuild_tensor
+    from .pickling import rebuild_tensor
 
     target = default.dtype
     if len(args) == 1 and isinstance(args[0], TensorBase):

@@ -18,9 +18,12 @@ from ..autograd.inference_mode import check_write
 from ..autograd.view import as_view
 from ..core.function_dispatch import UNHANDLED, Overridden, dispatch, overrides, state, without_overrides
 from ..core.interception import active
+from ..core.scalar_type import from_array_dtype
 from ..core.storage import begin_write
 from ..core.tensor_base import TensorBase
+from ..dispatch.operator import operator as by_name
 from ..native.index import fitted
+from .sequences import array_of
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -56,8 +59,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     except Overridden:
         return dispatch("__getitem__", (self, index), {})  # type: ignore[no-any-return]
     if indices is not None:
-        return _run(view, "index.Tensor", indices)
-    return _run(self, "alias") if view is self else view
+        return run_operator(view, "index.Tensor", indices)
+    return run_operator(self, "alias") if view is self else view
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -86,7 +89,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         value = value.clone()  # one element, that is read before any is written
     view, indices = _apply(self, index)
     if indices is None:
-        _run(view, "copy_", _without_leading_ones(value, view._array.ndim), False)
+        run_operator(view, "copy_", _without_leading_ones(value, view._array.ndim), False)
         return
     ones = 0
     shape = value._array.shape
@@ -96,7 +99,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         value = value.reshape(shape[ones:])
     if value._array.size == 1:
         indices = [_apart(self, index) for index in indices]
-    _run(view, "index_put_", indices, value, False)
+    run_operator(view, "index_put_", indices, value, False)
 
 
 def _quick(self: Tensor, index: Any) -> Tensor | None:
@@ -143,12 +146,10 @@ def delitem(self: Tensor, index: Any) -> None:
     raise TypeError("Tensor does not support deleting items")
 
 
-def _run(self: Tensor, operator: str, *args: Any) -> Tensor:
+def run_operator(self: Tensor, operator: str, *args: Any) -> Tensor:
     """An operator on complete arguments, through the interceptors if there are any."""
     result: Tensor
     if active:
-        from ..dispatch.operator import operator as by_name
-
         result = by_name(operator)(self, *args)
     else:
         result = getattr(self._type, operator.replace(".", "_"))(self, *args)
@@ -278,7 +279,7 @@ def _beside(view: Tensor, indices: list[Tensor | None], numbers: list[int]) -> _
         ends.append(ends[-1] + _dims_of_advanced(index))
     dims = [d for i in order for d in range(ends[i], ends[i + 1])]
     dims += range(ends[-1], view._array.ndim)
-    return _run(view, "permute", dims), [indices[i] for i in order]
+    return run_operator(view, "permute", dims), [indices[i] for i in order]
 
 
 def _dims_of_advanced(index: Tensor | None) -> int:
@@ -321,7 +322,7 @@ class _Walk:
         elif kind is slice:
             self.slice(key)
         elif key is None:
-            self.view = _run(self.view, "unsqueeze", self.dim)
+            self.view = run_operator(self.view, "unsqueeze", self.dim)
             self.dim += 1
             self.indices.append(None)
         elif kind is bool:
@@ -338,19 +339,19 @@ class _Walk:
         n = shape[self.dim]
         if not -n <= index < n:
             raise IndexError(f"index {index} is out of bounds for dimension {self.place} with size {n}")
-        self.view = _run(self.view, "select.int", self.dim, index)
+        self.view = run_operator(self.view, "select.int", self.dim, index)
         self.place += 1
 
     def slice(self, key: slice) -> None:
         start, stop, step = _bounds(key)
         n = self.view._array.shape[self.dim]
         if step != 1 or start not in (None, 0) or (stop is not None and stop < n):
-            self.view = _run(self.view, "slice.Tensor", self.dim, start, stop, step)
+            self.view = run_operator(self.view, "slice.Tensor", self.dim, start, stop, step)
         self.keep(1)
 
     def flag(self, value: bool) -> None:
         """``True`` and ``False`` add a dimension of size 1, of which they take all or nothing."""
-        self.view = _run(self.view, "unsqueeze", self.dim)
+        self.view = run_operator(self.view, "unsqueeze", self.dim)
         self.advance(_long_tensor(self.view, np.zeros(1 if value else 0, np.int64)), 1)
 
     def tensor(self, index: Any) -> None:
@@ -464,8 +465,6 @@ def _index_tensor(self: Tensor, data: Any) -> Tensor:
     if isinstance(data, np.ndarray):
         array = data
     else:
-        from .sequences import array_of
-
         array = array_of(data, None)[0] if len(data) else np.zeros(0, np.int64)
     if array.dtype.kind != "b" and array.dtype != np.uint8:
         array = array.astype(np.int64)
@@ -474,8 +473,6 @@ def _index_tensor(self: Tensor, data: Any) -> Tensor:
 
 def _long_tensor(self: Tensor, array: np.ndarray[Any, Any]) -> Tensor:
     """A tensor over an index array, on the device of ``self``."""
-    from ..core.scalar_type import from_array_dtype
-
     kind = self._type.of(from_array_dtype(array.dtype))
     made: Tensor = kind.wrap(kind.backend.lib.from_numpy(array))
     return made

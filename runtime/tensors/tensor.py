@@ -15,14 +15,18 @@ from typing import Any, TypeVar
 from tengen.generated.tensor_methods import TensorMethods
 
 from ..autograd.tensor_properties import AutogradProperties
+from ..autograd.view import adopt_view
 from ..core.device import device as Device
+from ..core.function_dispatch import without_overrides
 from ..core.scalar_type import dtype as DType
 from ..core.storage import storage_of
+from ..core.tensor_base import define_tensor
+from ..dispatch.operator import operator
 from .casts import TensorCasts
 from .conversion import TensorConversion
 from .description import TensorDescription
-from .indexing import delitem, getitem, setitem
-from .metaclass import TensorMeta
+from .indexing import delitem, getitem, run_operator, setitem
+from .metaclass import TensorMeta, bind
 
 _T = TypeVar("_T", bound="Tensor")
 _new = object.__new__
@@ -144,9 +148,7 @@ class Tensor(
     @property
     def real(self) -> Tensor:
         """The real parts, a view; of a real tensor itself. Assignment writes into them."""
-        from tengen.generated.functions import real
-
-        return real(self)
+        return run_operator(self, "real")
 
     @real.setter
     def real(self, values: Tensor) -> None:
@@ -155,9 +157,7 @@ class Tensor(
     @property
     def imag(self) -> Tensor:
         """The imaginary parts, a view. RuntimeError for a real tensor. Assignment writes into them."""
-        from tengen.generated.functions import imag
-
-        return imag(self)
+        return run_operator(self, "imag")
 
     @imag.setter
     def imag(self, values: Tensor) -> None:
@@ -193,9 +193,6 @@ class Tensor(
 
     def as_subclass(self, cls: builtins.type[Tensor]) -> Tensor:
         """A view of the whole tensor that is an instance of ``cls``, a subclass of Tensor; differentiable."""
-        from ..autograd.view import adopt_view
-        from ..dispatch.operator import operator
-
         if not (isinstance(cls, builtins.type) and issubclass(cls, Tensor)):
             raise RuntimeError(f"as_subclass(): {cls!r} is no subclass of Tensor")
         made: Tensor = adopt_view(operator("alias")(self), _new(cls))
@@ -221,6 +218,11 @@ class Tensor(
         if require_grad:
             made.requires_grad = True
         return made
+
+
+without_overrides.add(Tensor)
+bind(Tensor)
+define_tensor(Tensor)
 
 
 def make_subclass(cls: type[_T], data: Tensor) -> _T:

@@ -22,7 +22,7 @@ from ..core.scalar_type import dtype
 from ..core.size import Size
 from ..core.storage import UntypedStorage
 from ..native.layout import extent
-from ..serialization import rebuild_storage, rebuild_subclass, rebuild_tensor
+from .pickling import rebuild_storage, rebuild_subclass, rebuild_tensor
 from .tensor import Tensor
 
 if TYPE_CHECKING:
