@@ -94,7 +94,7 @@ def generate(
 
 def version() -> str:
     """The version of tengen."""
-    text = (runtime_dir() / "__init__.py").read_text(encoding="utf-8")
+    text = (runtime_dir() / "version.py").read_text(encoding="utf-8")
     found = re.search(r'^__version__ = "(.+)"$', text, re.M)
     assert found is not None
     return found[1]

@@ -10,8 +10,7 @@ import warnings as _warnings
 from importlib import import_module as _import_module
 
 from .generating import generating as _generating
-
-__version__ = "0.1.0"
+from .version import __version__ as __version__
 
 # A division by zero is no event: its result says so, as in PyTorch.
 _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"tengen\.")

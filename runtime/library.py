@@ -20,8 +20,10 @@ from tengen.generated.backends import BACKENDS
 
 from .core import library_tables
 from .core.device import DEVICES
+from .core.error_notes import library_folders
 from .core.user_stack import add_library
 from .dispatch.legacy_type_dispatch import extend_types
+from .version import __version__
 
 if TYPE_CHECKING:
     from .custom_operators.checks import opcheck as opcheck
@@ -167,8 +169,6 @@ def _has_operators(module: Operators) -> bool:
 
 def _check_version(package: str, manifest: Any) -> None:
     """Generated code depends on the runtime that it was made for."""
-    from . import __version__
-
     if manifest.TENGEN.split(".")[:2] != __version__.split(".")[:2]:
         raise ImportError(
             f"the library {package} was generated for tengen {manifest.TENGEN}, and this is {__version__}; "
@@ -229,4 +229,5 @@ def _add(made: LoadedLibrary) -> None:
     vars(made.operators).update({name: getattr(functions, name) for name in names})
     vars(made.operators).update(__all__=list(names), __doc__=f"The operators of the library {made.name}.")
     add_library(made.package)
+    library_folders[made.manifest.FOLDER] = made.package
     _loaded[made.name] = made

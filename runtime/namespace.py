@@ -1,11 +1,11 @@
 """What ``tengen`` has: the names that users write."""
 # ruff: noqa: F403, F405, F821
 
+import typing as _typing
 from math import e as e
 from math import inf as inf
 from math import nan as nan
 from math import pi as pi
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from tengen.generated.functions import *
 from tengen.generated.scalar_types import *
@@ -77,7 +77,7 @@ from .tensors.queries import numel as numel
 from .tensors.queries import typename as typename
 from .tensors.tensor import Tensor as Tensor
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from . import autograd as autograd
     from . import func as func
     from . import jit as jit
@@ -93,14 +93,14 @@ if _TYPE_CHECKING:
     from . import special as special
     from . import utils as utils
     from .custom_operators.tags import Tag as Tag
-    from .func import vmap as vmap
+    from .func.vmap import vmap as vmap
 
 newaxis = None
 
 _make_overridable(globals(), "result_type")
 
 
-def _name_of(function: object) -> str | None:
+def _name_of(function: _typing.Any) -> str | None:
     from .overrides import resolve_name  # which lists all that is public
 
     return resolve_name(function)

@@ -4,6 +4,7 @@
     runtime/native/     arrays only: no Tensor, no autograd, no Type
     runtime/autograd/   no operator: they reach it as Nodes only
     generated/          nothing of codegen/
+    runtime/            nothing that stands on a higher floor (FLOORS)
     import tengen       no yaml, jinja2 or scipy
 
 And no Python file lists backends or operators: what they are is said in the declarations alone.
@@ -18,7 +19,7 @@ import operator
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +128,145 @@ def test_no_stage_of_the_generator_imports_a_later_one() -> None:
             stage = ".".join(name.split(".")[:3])
             if floors.get(stage, 0) > STAGES.index(own):
                 found.append(f"{path.relative_to(PROJECT)} imports {name}")
+    assert not found
+
+
+#: The floors of runtime/, the lowest first: packages, and modules that stand elsewhere than their package.
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("core", "utils.pytree", "generating", "version"),
+    ("native",),
+    ("autograd",),
+    ("dispatch",),
+    ("tensors", "random", "serialization"),
+    ("composite", "formulas", "functional", "func.batched"),
+    ("autograd.forward", "autograd.forward_ad", "autograd.function"),
+    ("func",),
+    (
+        "autograd.__init__",
+        "autograd.gradcheck",
+        "autograd.profiler",
+        "autograd.functional",
+        "func.functional",
+    ),
+    ("library", "custom_operators", "ops", "array_api", "linalg", "special", "nn", "optim", "jit", "onnx"),
+    ("utils", "profiler"),
+    ("__init__", "namespace", "overrides"),
+    ("testing", "custom_operators.checks"),
+)
+#: The most modules that may import each other in a ring.
+LARGEST_RING = 12
+
+
+@functools.cache
+def runtime_imports() -> dict[str, frozenset[str]]:
+    """For each module of runtime/, below its name there, the modules of runtime/ that it imports."""
+    names = {module_name(path): path for path in modules("runtime")}
+    return {name: frozenset(_modules_named(names, imported(path))) for name, path in names.items()}
+
+
+def module_name(path: Path) -> str:
+    """``autograd.node``; a package is ``autograd.__init__``."""
+    return ".".join(path.relative_to(PROJECT / "runtime").with_suffix("").parts)
+
+
+def _modules_named(names: Collection[str], found: Iterator[str]) -> Iterator[str]:
+    """The modules that imported names are, or are names of."""
+    for full in found:
+        package, _, below_it = full.partition(".")
+        if package == "tengen" and not below_it.startswith(("generated", "codegen")):
+            for name in (below_it, below_it.rpartition(".")[0]):
+                known = [m for m in (name, f"{name}.__init__".lstrip(".")) if m in names]
+                if known:
+                    yield known[0]
+                    break
+
+
+def floor(name: str) -> int:
+    """The floor of a module: that of the longest prefix which has one."""
+    floors = {prefix: number for number, prefixes in enumerate(FLOORS) for prefix in prefixes}
+    while name not in floors:
+        assert "." in name, f"{name} has no floor"
+        name = name.rpartition(".")[0]
+    return floors[name]
+
+
+def test_nothing_in_the_runtime_imports_upward() -> None:
+    """Not even inside a function: what higher floors are to be told goes through a Layer or is registered."""
+    found = [
+        f"{name} (floor {floor(name)}) imports {other} (floor {floor(other)})"
+        for name, others in runtime_imports().items()
+        for other in others
+        if floor(other) > floor(name)
+    ]
+    assert not found
+
+
+def test_every_floor_is_one() -> None:
+    """Each name in the table is a package or module, and something below it is imported from above."""
+    known = set(runtime_imports())
+    for prefix in (p for prefixes in FLOORS for p in prefixes):
+        assert prefix in known or f"{prefix}.__init__" in known, prefix
+
+
+def test_rings_of_modules_are_small() -> None:
+    rings = [ring for ring in strongly_connected(runtime_imports()) if len(ring) > LARGEST_RING]
+    assert not rings
+
+
+def strongly_connected(edges: Mapping[str, Collection[str]]) -> list[set[str]]:
+    """The sets of nodes that reach each other (Kosaraju's algorithm)."""
+    order: list[str] = []
+    seen: set[str] = set()
+    for root in edges:
+        waiting = [] if root in seen else [(root, iter(edges[root]))]
+        seen.add(root)
+        while waiting:
+            node, rest = waiting[-1]
+            following = next((n for n in rest if n not in seen), None)
+            if following is None:
+                order.append(node)
+                waiting.pop()
+            else:
+                seen.add(following)
+                waiting.append((following, iter(edges[following])))
+    backward: dict[str, set[str]] = {node: set() for node in edges}
+    for node, others in edges.items():
+        for other in others:
+            backward[other].add(node)
+    found: list[set[str]] = []
+    placed: set[str] = set()
+    for root in reversed(order):
+        group, stack = set[str](), [root]
+        while stack:
+            node = stack.pop()
+            if node not in placed:
+                placed.add(node)
+                group.add(node)
+                stack += backward[node]
+        if group:
+            found.append(group)
+    return found
+
+
+def test_rings_are_found() -> None:
+    edges = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set[str]()}
+    assert sorted(map(sorted, strongly_connected(edges))) == [["a", "b", "c"], ["d"]]
+
+
+def test_imports_inside_the_runtime_are_relative() -> None:
+    """So that editors find their way though the folder is not named as the package.
+
+    The exceptions are what uses tengen as a program does.
+    """
+    found = [
+        f"{path.relative_to(PROJECT)}:{node.lineno}"
+        for path in modules("runtime")
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ImportFrom)
+        and not node.level
+        and below(node.module or "", ("tengen",))
+        and not below(node.module or "", ("tengen.generated", "tengen.codegen"))
+    ]
     assert not found
 
 

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..core.function_dispatch import loosely_overridable
 from ..core.tensor_base import TensorBase
-from ..core.user_stack import program_stacklevel
 from . import forward_ad, function, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from .anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
-from .edge import Edge
 from .edge import gradient_edge as gradient_edge
 from .engine import execute
 from .function import Function
@@ -38,14 +36,21 @@ from .inference_mode import inference_mode
 from .inference_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from .node import Node as Node
 from .root_gradients import make_grads, metadata_of
+from .run_backward import (
+    as_tensors,
+    backward,
+    check_differentiated,
+    edge_of,
+    grads_for,
+    refuse_wrapped,
+    root_edges,
+)
 from .variable import Variable
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
 _Key = TypeVar("_Key")
-#: What gradients can be asked of.
-_DIFFERENTIATED = (TensorBase, GradientEdge)
 
 __all__ = [
     "Function",
@@ -74,69 +79,6 @@ _LAZY = {"functional": "functional", "profiler": "profiler", "profiler_util": "p
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *_LAZY})
-
-
-@loosely_overridable
-def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    grad_variables: Any = None,
-    inputs: Any = None,
-) -> None:
-    """Add the gradients of ``tensors`` with respect to the leaves of their graph to the leaves' ``grad``.
-
-    ``tensors`` is a Tensor or a sequence of them; ``grad_tensors`` has a gradient for each, of its
-    shape, or None where it is a real scalar. The graph's saved values are freed unless
-    ``retain_graph``, which is ``create_graph`` unless given; ``create_graph`` lets the gradients
-    be differentiated in turn. With ``inputs`` only their gradients are accumulated; they need not
-    be leaves.
-
-    Raises RuntimeError when a tensor does not require gradients, when a gradient is missing or
-    has another shape, when ``inputs`` is empty, or when the graph was freed before; TypeError for flags
-    that are no bools.
-    """
-    check_flag("backward", "create_graph", create_graph)
-    if retain_graph is not None:
-        check_flag("backward", "retain_graph", retain_graph)
-    if grad_variables is not None:
-        warnings.warn(
-            "`grad_variables` is deprecated. Use `grad_tensors` instead.",
-            FutureWarning,
-            stacklevel=program_stacklevel(),
-        )
-        if grad_tensors is not None:
-            raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
-                "Please only use `grad_tensors`."
-            )
-        grad_tensors = grad_variables
-    roots = _tensors("tensors", tensors)
-    _refuse_wrapped("backward", roots)
-    grads = make_grads(roots, _grads_for(roots, grad_tensors))
-    edges = _root_edges(roots)
-    wanted: list[Edge] | None = None
-    if inputs is not None:
-        targets = _tensors("inputs", list(inputs.values()) if isinstance(inputs, Mapping) else inputs)
-        if not targets:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-        for t in targets:
-            _check_differentiated(t)
-            if isinstance(t, TensorBase):
-                t.retain_grad()  # type: ignore[attr-defined]  # of Tensor
-        wanted = [_edge(t) for t in targets]
-    keep = create_graph if retain_graph is None else retain_graph
-    if create_graph:
-        warnings.warn(
-            "Using backward() with create_graph=True will create a reference cycle between the parameter and "
-            "its gradient which can cause a memory leak. We recommend using autograd.grad when creating the "
-            "graph to avoid this. If you have to use this function, make sure to reset the .grad fields of "
-            "your parameters to None after use to break the cycle and avoid the leak.",
-            UserWarning,
-            stacklevel=program_stacklevel(),
-        )
-    execute(edges, grads, keep, create_graph, wanted)
 
 
 @overload
@@ -208,22 +150,22 @@ def grad(
     if isinstance(inputs, Mapping):
         keys = list(inputs)
         inputs = list(inputs.values())
-    targets = _tensors("inputs", inputs)
+    targets = as_tensors("inputs", inputs)
     if not targets:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if is_grads_batched:
         options = retain_graph, create_graph, True, allow_unused, False, materialize_grads
-        found = _grad_of_many(_tensors("outputs", outputs), targets, grad_outputs, options)
+        found = _grad_of_many(as_tensors("outputs", outputs), targets, grad_outputs, options)
         return tuple(found) if keys is None else dict(zip(keys, found, strict=True))
-    roots = _tensors("outputs", outputs)
-    _refuse_wrapped("grad", roots)
-    grads = make_grads(roots, _grads_for(roots, grad_outputs))
-    edges = _root_edges(roots)
+    roots = as_tensors("outputs", outputs)
+    refuse_wrapped("grad", roots)
+    grads = make_grads(roots, grads_for(roots, grad_outputs))
+    edges = root_edges(roots)
     for t in targets:
-        _check_differentiated(t)
+        check_differentiated(t)
     keep = create_graph if retain_graph is None else retain_graph
     unused_allowed = materialize_grads if allow_unused is None else allow_unused
-    wanted = [_edge(t) for t in targets]
+    wanted = [edge_of(t) for t in targets]
     found = execute(edges, grads, keep, create_graph, wanted, accumulate=False)
     for index, value in enumerate(found):
         if value is None and not unused_allowed:
@@ -242,7 +184,7 @@ def _grad_of_many(
     """The gradients for each of many ``grad_outputs``, which their first dimension numbers."""
     from ..func.vmap import vmap
 
-    given = _grads_for(roots, grad_outputs)
+    given = grads_for(roots, grad_outputs)
     for index, (root, gradient) in enumerate(zip(roots, given, strict=True)):
         if isinstance(gradient, TensorBase):
             shape, found = metadata_of(root)[0], gradient._array.shape
@@ -264,73 +206,6 @@ def _grad_of_many(
     for index in missing:
         results.insert(index, None)
     return results
-
-
-def _tensors(name: str, given: Any) -> Sequence[Any]:
-    """One tensor or several as a sequence; TypeError for anything else."""
-    if isinstance(given, _DIFFERENTIATED):
-        return (given,)
-    try:
-        found = tuple(given)
-    except TypeError:
-        raise TypeError(
-            f"{name} must be a Tensor or a sequence of Tensors, but got {type(given).__name__}: it is not "
-            "iterable"
-        ) from None
-    for index, t in enumerate(found):
-        if not isinstance(t, _DIFFERENTIATED):
-            raise TypeError(f"element {index} of {name} must be a Tensor, but got {type(t).__name__}")
-    return found
-
-
-def _refuse_wrapped(function: str, roots: Sequence[Any]) -> None:
-    """RuntimeError where a transform has made one of the tensors: the graph is that of what it wraps."""
-    if any([isinstance(root, TensorBase) and root._wraps for root in roots]):
-        raise RuntimeError(
-            f"{function}() called inside a functorch transform. This is not supported, please use "
-            f"functorch.grad or functorch.vjp instead or call {function}() outside of functorch transforms."
-        )
-
-
-def _grads_for(roots: Sequence[Any], given: Any) -> Sequence[Any]:
-    if given is None:
-        return (None,) * len(roots)
-    if isinstance(given, TensorBase):
-        given = (given,)
-    try:
-        grads = tuple(given)
-    except TypeError:
-        raise TypeError(
-            f"gradients must be a Tensor, None or a sequence of them, but got {type(given).__name__}: it is "
-            "not iterable"
-        ) from None
-    if len(grads) != len(roots):
-        raise RuntimeError(f"got {len(roots)} tensors and {len(grads)} gradients")
-    return grads
-
-
-def _root_edges(roots: Sequence[Any]) -> list[Edge]:
-    edges = []
-    for index, root in enumerate(roots):
-        edge = (root.node, root.output_nr) if isinstance(root, GradientEdge) else gradient_edge(root)
-        if edge is None:
-            raise RuntimeError(
-                f"element {index} of tensors does not require grad and does not have a grad_fn"
-            )
-        edges.append(edge)
-    return edges
-
-
-def _check_differentiated(tensor: Any) -> None:
-    if not isinstance(tensor, GradientEdge) and not tensor._requires_grad:
-        raise RuntimeError("One of the differentiated Tensors does not require grad")
-
-
-def _edge(tensor: Any) -> Edge:
-    if isinstance(tensor, GradientEdge):
-        return tensor.node, tensor.output_nr
-    # A view that only follows its base has none: no gradient comes to it.
-    return gradient_edge(tensor) or (Node(), 0)
 
 
 def _zeros_like(target: Any, requires_grad: bool) -> Any:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.interception import layers
 from ..core.tensor_base import TensorBase
-from .forward.forward_grad import ForwardLevel, forward_mode
+from .forward.forward_grad import ForwardLevel
+from .forward_mode import forward_mode
 from .grad_mode import ContextDecorator, check_bool
 from .view import differentiable
 

@@ -12,7 +12,8 @@ from ..core.interception import active, observers
 from ..core.tensor_base import TensorBase
 from .anomaly_mode import remember
 from .custom_function import wrap_outputs
-from .forward.forward_grad import forward_mode, levels_of
+from .forward.forward_grad import levels_of
+from .forward_mode import forward_mode
 from .grad_mode import grad_mode
 from .node import Error
 from .python_function import FunctionCtx, PyNode
@@ -129,10 +130,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             raise RuntimeError(_NOT_FOR_TRANSFORMS.format(cls.__name__))
         if separate or kwargs:
             args = _bound(cls.forward, args, kwargs, separate)
-        if active and _of_examples(args):
-            from ..func.custom_function import apply_batched
-
-            return apply_batched(cls, args)
+        layer = _layer_of(args) if active else None
+        if layer is not None:
+            return layer.apply_function(cls, args)
         recording = grad_mode.enabled
         node = cls._backward_cls(args, recording)
         ctx = node.ctx
@@ -212,17 +212,17 @@ def _is_complete(forward: Any, given: int) -> bool:
     return given == code.co_argcount or (given > code.co_argcount and bool(code.co_flags & _VARARGS))
 
 
-def _of_examples(args: Any) -> bool:
-    """Whether vmap wraps one of the arguments, or of what is in lists, tuples and dicts among them."""
+def _layer_of(args: Any) -> Any:
+    """The layer of an argument that wraps another tensor; lists, tuples and dicts are looked through."""
     for value in args:
+        layer = None
         if isinstance(value, TensorBase):
-            if value._wraps:
-                return True
-        elif isinstance(value, (list, tuple, dict)) and _of_examples(
-            value.values() if isinstance(value, dict) else value
-        ):
-            return True
-    return False
+            layer = value._layer if value._wraps else None  # type: ignore[attr-defined]  # of what wraps
+        elif isinstance(value, (list, tuple, dict)):
+            layer = _layer_of(value.values() if isinstance(value, dict) else value)
+        if layer is not None:
+            return layer
+    return None
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from ..core.interception import active, tell_handed
+from ..core.interception import Handed, active, tell_handed
 from ..core.scalar_type import dtype
 from ..core.storage import Storage, storage_of
 from ..core.tensor_base import TensorBase
@@ -16,6 +16,7 @@ from .edge import Edge
 from .grad_dtype import check_grad_dtype, grad_dtype_of, set_grad_dtype
 from .grad_mode import grad_mode, inside_transform
 from .hooks import NodeExtra, RemovableHandle, add_hook, add_to, extra_of
+from .run_backward import backward
 from .view import StaleView, differentiable, follow_base
 
 if TYPE_CHECKING:
@@ -247,8 +248,6 @@ class AutogradProperties(TensorBase):
         ``gradient`` has this tensor's shape; it may be left out for a real scalar. See
         ``tengen.autograd.backward``.
         """
-        from . import backward
-
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def detach(self) -> Tensor:
@@ -256,7 +255,7 @@ class AutogradProperties(TensorBase):
         out: Tensor = self._type.wrap(self._array)
         out._storage = storage_of(self)
         if active:
-            tell_handed(self, out)
+            tell_handed(self, out, Handed.DETACHED)
         return out
 
     def detach_(self) -> Self:
@@ -303,7 +302,7 @@ class AutogradProperties(TensorBase):
         """
         out: Tensor = self._type.wrap(self._array)
         if active:
-            tell_handed(self, out)
+            tell_handed(self, out, Handed.DETACHED)
         return out
 
     @data.setter

@@ -6,8 +6,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ..core.tensor_base import TensorBase
+from ..core.tensor_base import TensorBase, declare_tensor
 from .graph_task import current
+
+Tensor: Any = None  # until it is defined
+declare_tensor(globals())
 
 
 class ExecutionEngine:
@@ -48,8 +51,6 @@ class Variable(metaclass=_VariableMeta):
                 stacklevel=2,
             )
         if data is None:
-            from ..tensors.tensor import Tensor
-
             data = Tensor()
         if not isinstance(data, TensorBase):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..core.error_notes import note_operator
-from ..core.interception import active, tell_handed
+from ..core.interception import Handed, active, tell_handed
 from ..core.promotion import can_cast
 from ..core.storage import begin_write, storage_of
 from ..core.tensor_base import TensorBase
@@ -93,7 +93,7 @@ def _run_inplace(
         )
         tensor._type.backend.lib.copyto(tensor._array, result._array)
         if active:
-            tell_handed(tensor, result)
+            tell_handed(tensor, result, Handed.DETACHED)
         if edge is not None:
             rebase(tensor, edge, own_edge)
             edge[0].result_stored(edge[1], storage)
@@ -111,8 +111,6 @@ def _source(tensor: Any, storage: Any, copied: bool, requires: bool) -> tuple[An
     kind = tensor._type
     if copied:
         source = kind.wrap(kind.backend.lib.copy(tensor._array))
-        if active:
-            tell_handed(tensor, source, copied=True)
     else:
         source = kind.wrap(tensor._array)
         source._storage = storage
@@ -122,10 +120,8 @@ def _source(tensor: Any, storage: Any, copied: bool, requires: bool) -> tuple[An
         source._edge = edge
         source._requires_grad = True
     if active:
-        from .forward.forward_grad import share_tangents
-
-        # Also where the source is no copy: the tangent will be written over, as the tensor is.
-        share_tangents(tensor, source, Copy(kind))
+        # The map is one also where the source is no copy: its tangent will be written over, as it is.
+        tell_handed(tensor, source, Handed.COPIED if copied else Handed.ALIAS, Copy(kind))
     return source, edge
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tengen.generated import functions as F
 
-from ..autograd.forward.forward_grad import is_differentiated
+from ..autograd.forward_mode import is_differentiated
 from ..core.scalar_type import bfloat16, bool_, dtype, float16
 from ..native.dims import wrap_dim
 from ..native.linalg_checks import (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import tengen.generated.functions as F
 
+from ..autograd.forward_mode import newest_tangent
 from ..autograd.linear import Cast, apply_linear
 from ..core.interception import active
 from ..core.memory_format import contiguous_format
@@ -521,11 +522,8 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
     check_write(self)
     if self._requires_grad and not grad_mode.inference:
         raise RuntimeError("cannot resize variables that require grad")
-    if active:
-        from ..autograd.forward.forward_grad import newest_tangent
-
-        if newest_tangent(self) is not None:
-            raise RuntimeError("cannot resize variables that has a forward grad")
+    if active and newest_tangent(self) is not None:
+        raise RuntimeError("cannot resize variables that has a forward grad")
     shape = tuple(size)
     for n in shape:
         if n < 0:

@@ -11,6 +11,9 @@ _MARK = "declared in "
 #: The beginning of an entry.
 _ENTRY = re.compile(r'^(?:- |  )(?:func|name): *["\']?([\w.]+)')
 
+#: The package of each library that is loaded, by the folder of its declarations as its tables name it.
+library_folders: dict[str, str] = {}
+
 
 def note_operator(error: BaseException, name: str) -> None:
     """Add where the operator with this full name, or function, is declared, unless that was said."""
@@ -59,10 +62,8 @@ def _lines(file: str) -> dict[str, int]:
     """The line where each entry of a file of declarations begins."""
     from importlib import resources  # which brings much else: not when tengen is imported
 
-    from ..library import loaded
-
     folder, _, name = file.rpartition("/")
-    package = next((o.package for o in loaded().values() if folder == o.manifest.FOLDER), None)
+    package = library_folders.get(folder)
     try:
         found_in = resources.files("tengen.declarations")
         if package is not None:

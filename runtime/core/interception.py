@@ -8,6 +8,7 @@ empty. Whatever enters this list sees every call of an operator, newest first.
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .thread_state import here
@@ -17,6 +18,17 @@ if TYPE_CHECKING:
     from ..autograd.node import Node
     from ..dispatch.operator import Operator
     from ..tensors.tensor import Tensor
+
+
+class Handed(Enum):
+    """How a handle on a tensor's elements came to be that no operator made."""
+
+    #: The same memory, without the history.
+    DETACHED = "detached"
+    #: A copy or a cast, with the history.
+    COPIED = "copied"
+    #: The same memory with the history.
+    ALIAS = "alias"
 
 
 class Interceptor(Protocol):
@@ -73,8 +85,15 @@ class Layer:
     def end_function(self, begun: Any) -> None:
         """Of an observer: the Function is done."""
 
-    def handed(self, tensor: Any, out: Any, copied: bool) -> None:
-        """Learn of ``out``, made by no operator of the memory of ``tensor``, or as a copy or cast."""
+    def apply_function(self, function: Any, arguments: tuple[Any, ...]) -> Any:
+        """Of a layer whose tensors wrap others: apply a user's Function to arguments among which one is."""
+        raise NotImplementedError
+
+    def handed(self, tensor: Any, out: Any, how: Handed, map: LinearMap | None) -> None:
+        """Learn of ``out``, a handle on the elements of ``tensor`` that no operator made.
+
+        ``map`` makes of the tensor's derivatives those of ``out``, where they are not the same.
+        """
 
     def converted(self, tensor: Any, what: str) -> None:
         """Learn that the elements of ``tensor`` are about to become Python's or NumPy's (``what``)."""
@@ -170,11 +189,11 @@ def observers() -> tuple[Layer, ...]:
     return tuple([found for found in layers() if isinstance(found, Layer) and found.observer])
 
 
-def tell_handed(tensor: Any, out: Any, copied: bool = False) -> None:
+def tell_handed(tensor: Any, out: Any, how: Handed, map: LinearMap | None = None) -> None:
     """Tell the interceptors of this thread of a handle that no operator made."""
     for found in layers():
         if isinstance(found, Layer):
-            found.handed(tensor, out, copied)
+            found.handed(tensor, out, how, map)
 
 
 def tell_converted(tensor: Any, what: str) -> None:

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from tengen.generated.operators import BY_METHOD, OPERATORS, OVERLOADS
 
+from ..autograd.edge import gradient_edge
 from ..autograd.grad_mode import grad_mode
 from ..autograd.inference_mode import check_saved, mixes
 from ..autograd.inference_mode import use as inference
+from ..autograd.linear import Cast
 from ..core.device import as_device, default_device
 from ..core.error_notes import note_operator
 from ..core.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch_bound, state
-from ..core.interception import Interceptor, active, layers, tell_handed
+from ..core.interception import Handed, Interceptor, active, layers, tell_handed
 from ..core.library_tables import add_row, remove_row
 from ..core.promotion import common_dtype
 from ..core.scalar_type import default_complex, dtype, get_default_dtype, int64
@@ -307,8 +309,6 @@ def cast_alias(tensor: Tensor, kind: Type) -> Tensor:
     kind = kind.recorded(tensor._type.recording)  # an inference tensor stays one
     if tensor._type is kind:
         return tensor
-    from ..autograd.edge import gradient_edge
-
     source = tensor._type.backend
     array = tensor._array
     if source is not kind.backend:
@@ -318,18 +318,9 @@ def cast_alias(tensor: Tensor, kind: Type) -> Tensor:
         out._edge = gradient_edge(tensor)
         out._requires_grad = True
     if active:
-        tell_handed(tensor, out, copied=True)
-        _share_tangents(tensor, out)
+        same = source is kind.backend
+        tell_handed(tensor, out, Handed.COPIED, Cast(tensor._type, kind) if same else None)
     return out
-
-
-def _share_tangents(tensor: Tensor, out: Tensor) -> None:
-    """Give a cast tensor the tangents of the tensor, cast."""
-    from ..autograd.forward.forward_grad import share_tangents
-    from ..autograd.linear import Cast
-
-    if tensor._type.backend is out._type.backend:
-        share_tangents(tensor, out, Cast(tensor._type, out._type))
 
 
 def wrapped_number(common: dtype, value: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tengen.generated import functions as F
 
-from ..autograd.forward.forward_grad import is_differentiated
+from ..autograd.forward_mode import is_differentiated
 from ..core.scalar_type import bool_
 from ..native.dims import wrap_dims
 from ..native.linalg_checks import is_vector

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..autograd.grad_mode import inside_transform
 from ..core.function_dispatch import disabled_impl
-from ..core.interception import layers
 from ..core.memory_format import contiguous_format
 from ..native.meta.array import MetaArray
 from ..tensors.tensor import Tensor
@@ -240,13 +239,3 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
         if not recurse:
             break
     return tensor
-
-
-# -- for transforms inside vmap
-
-
-def vmap_levels() -> list[VmapLevel]:
-    """The vmap levels of this thread, the outermost first."""
-    from .level import VmapLevel
-
-    return [found for found in layers() if isinstance(found, VmapLevel)]

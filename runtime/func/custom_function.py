@@ -8,8 +8,8 @@ from ..autograd.input_metadata import broadcasts_to
 from ..autograd.linear import SumTo, apply_linear
 from ..core.tensor_base import TensorBase
 from ..utils.pytree import _broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_map, tree_unflatten
-from .batched import BatchedTensor, front, is_of, leading, vmap_levels, wrap
-from .level import VmapLevel
+from .batched import BatchedTensor, front, is_of, leading, wrap
+from .level import VmapLevel, vmap_levels
 
 if TYPE_CHECKING:
     from ..autograd.function import Function

@@ -20,14 +20,15 @@ from ..autograd.autograd_meta import AutogradMeta, meta_of
 from ..autograd.edge import Edge, gradient_edge
 from ..autograd.engine import execute
 from ..autograd.forward.forward_grad import levels as forward_levels
-from ..autograd.forward.forward_grad import share_tangents, tangent_of, wraps
+from ..autograd.forward.forward_grad import tangent_of, wraps
 from ..autograd.grad_mode import grad_mode
 from ..autograd.node import LEAF_SEQUENCE_NR, Node, next_sequence_nr
 from ..autograd.view import differentiable
-from ..core.interception import active
+from ..core.interception import Handed, active, tell_handed
 from ..core.storage import storage_of
 from ..core.tensor_base import TensorBase
-from .batched import vmap_levels, wrap
+from .batched import wrap
+from .level import vmap_levels
 from .stripping import lift, lower
 
 _BACKWARD_INSIDE = (
@@ -127,7 +128,7 @@ class GradLevel:
         leaf = value._type.recorded(True).wrap(value._array)
         leaf._storage = storage_of(value)
         if active:
-            share_tangents(value, leaf)
+            tell_handed(value, leaf, Handed.ALIAS)
         leaf._requires_grad = True
         meta = meta_of(leaf)
         node = LevelInput(leaf, meta, edge, self.run)

@@ -8,7 +8,8 @@ from typing import Any
 
 from tengen.generated.functions import zeros_like
 
-from ..autograd.forward.forward_grad import ForwardLevel, forward_mode
+from ..autograd.forward.forward_grad import ForwardLevel
+from ..autograd.forward_mode import forward_mode
 from ..autograd.grad_mode import grad_mode
 from ..autograd.view import differentiable
 from ..utils.pytree import tree_flatten, tree_unflatten

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.grad_mode import grad_mode
-from ..core.interception import Layer
+from ..autograd.linear import apply_linear
+from ..core.interception import Layer, layers
 from .batched import BatchedTensor, front, is_of, wrap
 from .batching_rules import Rule, rule_of
 
@@ -71,9 +72,13 @@ class VmapLevel(Layer):
     def linear(self, map: LinearMap, tensor: Tensor, proceed: Callable[[Tensor], Tensor]) -> Tensor:
         if not is_of(tensor, self):
             return proceed(tensor)
-        from ..autograd.linear import apply_linear
-
         return wrap(apply_linear(map.batched(self.size), front(tensor)), 0, self)
+
+    def apply_function(self, function: Any, arguments: tuple[Any, ...]) -> Any:
+        """Apply a user's Function to all examples."""
+        from .custom_function import apply_batched
+
+        return apply_batched(function, arguments)
 
     def working(self) -> _Working:
         """A context for when a rule of this level runs on values."""
@@ -102,3 +107,8 @@ class _Working:
             except BaseException:  # an interrupt before it was awake
                 self.level.wake()
                 raise
+
+
+def vmap_levels() -> list[VmapLevel]:
+    """The vmap levels of this thread, the outermost first."""
+    return [found for found in layers() if isinstance(found, VmapLevel)]

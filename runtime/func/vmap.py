@@ -11,8 +11,8 @@ from tengen.generated.functions import cat
 from ..core.tensor_base import TensorBase
 from ..random import default_generator
 from ..utils.pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_structure, tree_unflatten
-from .batched import is_of, vmap_levels, wrap
-from .level import VmapLevel
+from .batched import is_of, wrap
+from .level import VmapLevel, vmap_levels
 
 __all__ = ["vmap"]
 

@@ -6,7 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from tengen.generated import functions
+
 from ..core.device import device as Device
+from ..core.function_dispatch import public_name
 from ..core.scalar_type import dtype as DType
 from .graph import Graph, Node, Value
 
@@ -114,14 +117,11 @@ def _identifier(text: str) -> str:
 
 
 def _call_text(node: Node, names: Mapping[Value, str]) -> str:
-    import tengen
-    import tengen.generated.functions as functions
-
     name = node.operator.function
     arguments = call_arguments(node, lambda v: names[v])
     if "::" in name:
         return f"tengen.ops.{name.replace('::', '.')}({', '.join(arguments)})"
     if not hasattr(functions, name):
         return f"{arguments[0]}.{name}({', '.join(arguments[1:])})"
-    public = getattr(tengen, name, None) is getattr(functions, name)
+    public = public_name(getattr(functions, name)) == f"tengen.{name}"
     return f"{'tengen' if public else 'functions'}.{name}({', '.join(arguments)})"

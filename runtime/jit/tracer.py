@@ -19,7 +19,7 @@ from ..autograd.linear import (
     SumTo,
     Window,
 )
-from ..core.interception import Layer, layers
+from ..core.interception import Handed, Layer, layers
 from ..core.storage import storage_of
 from ..core.user_stack import program_frames
 from ..dispatch.operator import Operator, operator
@@ -235,11 +235,12 @@ class Tracer(Layer):
         out: Tensor = _as_operators(map, tensor)
         return out
 
-    def handed(self, tensor: Tensor, out: Tensor, copied: bool) -> None:
+    def handed(self, tensor: Tensor, out: Tensor, how: Handed, map: LinearMap | None) -> None:
         """Record a handle on a tensor's memory, or a copy of it, that no operator made."""
         known = id(tensor) in self.values or id(tensor._array) in self.values
-        if not known:
+        if not known or how is Handed.ALIAS:
             return
+        copied = how is Handed.COPIED
         if self.frames[-1].muted and not copied:
             self.pending[-1].append(out)
             return

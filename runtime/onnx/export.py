@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-import tengen
+from tengen.generated.functions import empty
 
 from ..core.promotion import common_dtype
 from ..core.scalar_type import dtype as DType
@@ -20,8 +20,10 @@ from ..dispatch.operator import Operator, wrapped_number
 from ..jit.functionalize import functionalized
 from ..jit.graph import Graph, Node, Value, values_in
 from ..jit.trace import TracedFunction, record
+from ..tensors.creation import as_tensor
 from ..tensors.tensor import Tensor
 from ..utils.pytree import tree_flatten, tree_unflatten
+from ..version import __version__
 from .builder import Builder, Ref, constant, element_type
 from .builder import onnx as emit
 from .errors import OnnxExporterError, Unsupported, UnsupportedOperatorError
@@ -199,7 +201,7 @@ def _resized(tensor: Tensor, axis: int, size: int) -> Tensor:
     count = int(tensor.shape[axis])
     if count == 0:
         raise OnnxExporterError("an example must not be empty along a dynamic axis")
-    index = tengen.tensor([i % count for i in range(size)])
+    index = as_tensor([i % count for i in range(size)])
     return tensor.detach().index_select(axis, index).requires_grad_(tensor.requires_grad)
 
 
@@ -384,9 +386,7 @@ class _Exporter:
         for i in operator.promoted:
             value = arguments[i]
             part += list(value) if isinstance(value, tuple) else [] if value is None else [value]
-        standing = [
-            tengen.empty((1,) * min(v.ndim, 1), dtype=v.dtype) if isinstance(v, Ref) else v for v in part
-        ]
+        standing = [empty((1,) * min(v.ndim, 1), dtype=v.dtype) if isinstance(v, Ref) else v for v in part]
         common = common_dtype(standing, operator.promote)
         for i in operator.promoted:
             arguments[i] = self._cast(arguments[i], common, operator.parameters[i].type == "Tensor")
@@ -432,7 +432,7 @@ class _Exporter:
             opset_imports=imports,
             ir_version=version,
             producer_name="tengen",
-            producer_version=tengen.__version__,
+            producer_version=__version__,
         )
 
 

@@ -54,7 +54,7 @@ class TensorMeta(type):
     def _changed(cls, name: str) -> None:
         """Subclasses of Tensor follow when somebody gives it another method."""
         if cls is _made["tensor"] and _made["ancestor"] is not None:
-            from ..overrides import refresh
+            from .overridable import refresh
 
             refresh(_made["ancestor"], name)
 
@@ -63,7 +63,7 @@ def ancestor() -> Any:
     """The class between Tensor and its subclasses."""
     found = _made["ancestor"]
     if found is None:
-        from ..overrides import make_ancestor
+        from .overridable import make_ancestor
 
         found = _made["ancestor"] = make_ancestor(_made["tensor"])
     return found

@@ -122,6 +122,6 @@ def rebuild_storage(
     return UntypedStorage(backend.lib.from_numpy(content), backend)
 
 
-copyreg.pickle(UntypedStorage, reduce_storage)  # type: ignore[arg-type]
+copyreg.pickle(UntypedStorage, reduce_storage)
 for _function in (rebuild_tensor, rebuild_subclass, rebuild_storage):
     _function.__module__ = "tengen.serialization"

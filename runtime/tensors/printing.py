@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..autograd.forward_mode import newest_tangent
 from ..core.device import default_device
 from ..core.interception import active
 from ..core.scalar_type import bool_, default, default_complex, int64
@@ -243,8 +244,6 @@ def _gradient(tensor: Any) -> list[str]:
 def _tangent(tensor: Any) -> list[str]:
     if not active:
         return []
-    from ..autograd.forward.forward_grad import newest_tangent
-
     tangent = newest_tangent(tensor)
     return [] if tangent is None else [f"tangent={tangent}"]
 

@@ -207,7 +207,7 @@ class Tensor(
         Subclasses may override it: see ``tengen.overrides``. NotImplemented when there is an argument of a
         class that this one does not derive from.
         """
-        from ..overrides import default_handler
+        from .overridable import default_handler
 
         return default_handler(cls, func, types, args, kwargs)
 

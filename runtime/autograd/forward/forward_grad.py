@@ -21,16 +21,16 @@ named here: forward formulas are generated, and what else is computed with tange
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...core.interception import Layer, active, layers
+from ...core.interception import Handed
 from ...core.tensor_base import TensorBase
-from ...core.thread_state import carried
 from ..autograd_meta import meta_of
 from ..edge import gradient_edge
+from ..forward_mode import DualLevel, forward_mode
+from ..forward_mode import levels as dual_levels
 from ..grad_mode import grad_mode
 from ..linear import AliasBackward0, Identity, apply_linear
 from ..saved_variable import alias
@@ -52,22 +52,10 @@ class ForwardGrad:
         self.tangents: dict[ForwardLevel, Any] = {}
 
 
-class ForwardMode(threading.local):
-    """Whether tangents are computed in this thread."""
-
-    enabled: bool = True
-
-    def on(self) -> bool:
-        """Whether they are, here: inference mode does without."""
-        return self.enabled and not grad_mode.inference
-
-
-forward_mode = carried(ForwardMode())
-
-
 def levels() -> list[ForwardLevel]:
     """The levels of this thread, the newest last."""
-    return [found for found in layers() if isinstance(found, ForwardLevel)]
+    found: Any = dual_levels()
+    return found  # type: ignore[no-any-return]
 
 
 def wraps(tensor: Any) -> bool:
@@ -127,31 +115,6 @@ def _may_have(tensor: Any, level: ForwardLevel) -> bool:
     return False
 
 
-def newest_tangent(tensor: Any) -> Any:
-    """The tangent of a tensor at the newest level of this thread at which it has one, or None."""
-    found = [tangent_of(tensor, level) for level in reversed(levels())] if forward_mode.on() else []
-    return next((tangent for tangent in found if tangent is not None), None)
-
-
-def is_differentiated(tensor: Any) -> bool:
-    """Whether what is computed from a tensor will be differentiated, in reverse or forward mode."""
-    recorded: bool = tensor._requires_grad and grad_mode.enabled
-    return recorded or (bool(active) and newest_tangent(tensor) is not None)
-
-
-def share_tangents(
-    source: Any, target: Any, map: LinearMap | None = None, unless: ForwardLevel | None = None
-) -> None:
-    """Give ``target`` the tangents of ``source``, or what ``map`` makes of them; not of one level."""
-    for level in levels():
-        if level is unless or wraps(target):
-            continue
-        found = tangent_of(source, level)
-        if found is not None:
-            with level.masked(), _Awake(level):
-                level.set(target, found if map is None else apply_linear(map, found))
-
-
 class _Awake:
     """While it is entered, the levels older than one see all, though they be masked.
 
@@ -192,7 +155,7 @@ class _Masked:
         self.level.depth -= 1
 
 
-class ForwardLevel(Layer):
+class ForwardLevel(DualLevel):
     """Tangents that are computed together, and the layer that computes them."""
 
     gradients = True
@@ -223,6 +186,19 @@ class ForwardLevel(Layer):
             with self.masked():
                 self.set(out, apply_linear(map, tangent))
         return out
+
+    def tangent(self, tensor: Any) -> Any:
+        """The tensor's tangent at this level, or None."""
+        return tangent_of(tensor, self)
+
+    def handed(self, tensor: Any, out: Any, how: Handed, map: LinearMap | None) -> None:
+        """Another handle with the history has the tangent, too, or what the map makes of it."""
+        if how is Handed.DETACHED or (how is Handed.COPIED and map is None) or wraps(out):
+            return
+        found = tangent_of(tensor, self)
+        if found is not None:
+            with self.masked(), _Awake(self):
+                self.set(out, found if map is None else apply_linear(map, found))
 
     def leave(self) -> None:
         """Compute no more, and forget all tangents of this level."""
@@ -320,7 +296,9 @@ class ForwardLevel(Layer):
         if tensor._requires_grad and grad_mode.enabled:
             node = AliasBackward0(Identity(kind), gradient_edge(tensor), out._array.shape, kind)
             out._edge, out._requires_grad = (node, 0), True
-        share_tangents(tensor, out, unless=self)
+        for level in levels():
+            if level is not self:
+                level.handed(tensor, out, Handed.ALIAS, None)
         self.set(out, None)
         return out
 

@@ -422,7 +422,7 @@ def _normal(tensor: Any, random: np.random.Generator) -> Array:
 
 def _check_batched_tangents(problem: Problem) -> None:
     """Two tangents computed at once are those computed one after the other."""
-    from ...func import vmap
+    from ...func.vmap import vmap
 
     random = np.random.default_rng(0)
     for j, variable in enumerate(problem.variables):
