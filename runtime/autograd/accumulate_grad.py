@@ -12,7 +12,7 @@ from ..native.layout import is_dense
 from .autograd_meta import AutogradMeta, meta_of
 from .hooks import run_post_accumulate
 from .inference_mode import check_write
-from .linear import Copy, add_tensors, apply_linear
+from .linear_maps import Copy, add_tensors, apply_linear
 from .node import LEAF_SEQUENCE_NR, Node
 from .ownership import is_callers_only
 

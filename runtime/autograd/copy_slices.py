@@ -7,8 +7,9 @@ from typing import Any
 from .edge import Edge
 from .graph_task import current
 from .input_metadata import fit_array, fit_tensor
-from .linear import Erase, Gather, Pair, Scatter, add_tensors, apply_linear
+from .linear_maps import Erase, Gather, Scatter, add_tensors, apply_linear
 from .node import Node
+from .view_geometry import ViewGeometry
 
 
 class CopySlices(Node):
@@ -21,7 +22,7 @@ class CopySlices(Node):
 
     __slots__ = ("fn", "number", "own", "pair")
 
-    def __init__(self, base: Edge | None, pair: Pair, fn: Node, number: int, own: int) -> None:
+    def __init__(self, base: Edge | None, pair: ViewGeometry, fn: Node, number: int, own: int) -> None:
         others = tuple([edge for i, edge in enumerate(fn.next_edges) if i != own])
         super().__init__((base, *others), pair.base.shape, pair.base.type)
         self.pair = pair
@@ -41,11 +42,11 @@ class CopySlices(Node):
             part = fit_array(lib.copy(view), fn.shape[self.number], fn.type[self.number], self, 0)
             grads = fn.apply(self._at_number(part))
         own, others = self._split(grads)
-        window = self.pair.view
+        geometry = self.pair.view
         if own is None:
-            own = lib.zeros((), window.type.dtype)
+            own = lib.zeros((), geometry.type.dtype)
         else:
-            own = fit_array(own, window.shape, window.type, fn, self.own)
+            own = fit_array(own, geometry.shape, geometry.type, fn, self.own)
         lib.copyto(view, own)
         return (base, *others)
 
@@ -60,8 +61,8 @@ class CopySlices(Node):
         own, others = self._split(grads)
         base = apply_linear(Erase(self.pair), grad)
         if own is not None:
-            window = self.pair.view
-            own = fit_tensor(own, window.shape, window.type, fn, self.own)
+            geometry = self.pair.view
+            own = fit_tensor(own, geometry.shape, geometry.type, fn, self.own)
             base = add_tensors(base, apply_linear(Scatter(self.pair), own))
         return (base, *others)
 

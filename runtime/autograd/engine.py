@@ -26,7 +26,7 @@ from .graph_task import Capture, GraphTask, current
 from .hooks import NodeExtra, run_hooks, run_post_hooks, run_pre_hooks
 from .input_buffer import Buffers, add_arrays, deliver
 from .input_metadata import as_array, fit_array, fit_tensor
-from .linear import Copy, add_tensors, apply_linear
+from .linear_maps import Copy, add_tensors, apply_linear
 from .node import GraphRoot, Node
 from .ownership import is_locals_only
 from .saved_variable import anomaly

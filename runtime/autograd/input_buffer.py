@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .linear import add_tensors
+from .linear_maps import add_tensors
 from .node import Node
 from .ownership import is_buffers_only
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..core.size import Size
-from .linear import Cast, SumTo, apply_linear
+from .linear_maps import Cast, SumTo, apply_linear
 from .node import Node
 
 Shape = tuple[int, ...]

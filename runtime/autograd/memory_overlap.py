@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core.error_notes import note_operator
-from .linear import Window
+from .view_geometry import TensorGeometry
 
 #: What a declaration says of an argument: it may share nothing with what is written, or anything. Any other
 #: may be all of it, but no part.
@@ -52,17 +52,17 @@ def _overlap(target: Any, value: Any, whole: bool) -> bool:
     return whole or (start, end) != (first, last) or _steps(ours) != _steps(theirs)
 
 
-def _window(tensor: Any) -> Window:
+def _window(tensor: Any) -> TensorGeometry:
     """Where a tensor's elements lie, from the start of all memory: for that of its own one must search."""
     array, kind = tensor._array, tensor._type
     lib = kind.backend.lib
     offset = lib.data_ptr(array) // array.itemsize if kind.backend.has_data else lib.storage_offset(array)
-    return Window(tuple(array.shape), lib.strides(array), offset, kind)
+    return TensorGeometry(tuple(array.shape), lib.strides(array), offset, kind)
 
 
-def _steps(window: Window) -> list[int]:
+def _steps(geometry: TensorGeometry) -> list[int]:
     """The strides, where they mean something."""
-    return [s if n > 1 else 0 for n, s in zip(window.shape, window.strides, strict=True)]
+    return [s if n > 1 else 0 for n, s in zip(geometry.shape, geometry.strides, strict=True)]
 
 
 def _shared(op_name: str) -> RuntimeError:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.tensor_base import TensorBase
 from .graph import GradientEdge
-from .linear import element_count
+from .view_geometry import element_count
 
 
 def make_grads(roots: Sequence[Any], grads: Sequence[Any]) -> list[Any]:

@@ -17,10 +17,11 @@ from .edge import Edge, gradient_edge
 from .grad_mode import grad_mode
 from .inference_mode import check_write
 from .input_metadata import broadcasts_to
-from .linear import BroadcastTo, Cast, Copy, Identity, Pair, apply_linear, element_count, window_of
+from .linear_maps import BroadcastTo, Cast, Copy, Identity, apply_linear
 from .memory_overlap import FREE, NOTHING, check_no_internal_overlap, check_overlap
 from .node import NotImplementedNode, UndefinedGrad
 from .view import differentiable, lose_history, modified_message, renew_views, rewrite_views, set_history
+from .view_geometry import ViewGeometry, element_count, geometry_of
 
 
 def run_inplace(
@@ -215,7 +216,7 @@ def rebase(tensor: Any, edge: Edge, own_edge: Any) -> None:
     own = -1
     if own_edge is not None:
         own = next((i for i, other in enumerate(fn.next_edges) if other is own_edge), -1)
-    pair = Pair(window_of(base), window_of(tensor))
+    pair = ViewGeometry(geometry_of(base), geometry_of(tensor))
     set_history(base, (CopySlices(gradient_edge(base), pair, fn, number, own), 0))
     rewrite_views(base, tensor, pair)
 

@@ -13,8 +13,9 @@ from .autograd_meta import CUSTOM_VIEW, INFERENCE_VIEW, MULTI_OUTPUT_VIEW, NO_GR
 from .edge import gradient_edge
 from .grad_mode import grad_mode
 from .hooks import extra_of
-from .linear import AsStridedBackward0, Pair, Scatter, Window, window_of
+from .linear_maps import AsStridedBackward0, Scatter
 from .node import Error
+from .view_geometry import TensorGeometry, ViewGeometry, geometry_of
 
 _ref = weakref.ref
 _new = object.__new__
@@ -93,7 +94,7 @@ def adopt_view(view: Any, handle: Any) -> Any:
     return handle
 
 
-def rewrite_views(base: Any, written: Any = None, pair: Pair | None = None) -> None:
+def rewrite_views(base: Any, written: Any = None, pair: ViewGeometry | None = None) -> None:
     """Give the live views of ``base`` the history that they have now that the base has a new one.
 
     ``pair`` is where ``written``, one of the views, lies, if that is known already.
@@ -102,18 +103,20 @@ def rewrite_views(base: Any, written: Any = None, pair: Pair | None = None) -> N
     if storage is None or not storage.views:
         return
     edge = base._edge
-    base_window: Window | None = None if pair is None else pair.base
+    base_window: TensorGeometry | None = None if pair is None else pair.base
     for ref in tuple(storage.views):
         view = ref()
         if view is None or view._base is not base or not differentiable(view._type):
             continue
         if base_window is None:
-            base_window = window_of(base)
+            base_window = geometry_of(base)
         creation = PLAIN_VIEW if view._meta is None else view._meta.creation
         old = view._edge
         node: Any
         if creation == PLAIN_VIEW:
-            place = pair if view is written and pair is not None else Pair(base_window, window_of(view))
+            place = (
+                pair if view is written and pair is not None else ViewGeometry(base_window, geometry_of(view))
+            )
             node = AsStridedBackward0(Scatter(place), edge, view._array.shape, view._type)
         else:
             # Whoever uses the view from now on is told in the backward pass, or by `grad_fn`.
@@ -188,7 +191,7 @@ def renew_views(tensor: Any) -> None:
                 view._edge = None
                 view._requires_grad = False
         elif view._meta is not None and view._meta.follows and view._edge is None:
-            place = Pair(window_of(base), window_of(view))
+            place = ViewGeometry(geometry_of(base), geometry_of(view))
             edge = gradient_edge(base)
             set_history(view, (AsStridedBackward0(Scatter(place), edge, view._array.shape, view._type), 0))
     base._storage.views.waiting = False

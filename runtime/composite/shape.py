@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import tengen.generated.functions as F
 
 from ..autograd.forward_mode import newest_tangent
-from ..autograd.linear import Cast, apply_linear
+from ..autograd.linear_maps import Cast, apply_linear
 from ..core.interception import active
 from ..core.memory_format import contiguous_format
 from ..core.scalar_type import bool_, int64

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from .thread_state import here
 
 if TYPE_CHECKING:
-    from ..autograd.linear import LinearMap
+    from ..autograd.linear_maps import LinearMap
     from ..autograd.node import Node
     from ..dispatch.operator import Operator
     from ..tensors.tensor import Tensor

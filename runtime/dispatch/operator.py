@@ -18,7 +18,7 @@ from ..autograd.edge import gradient_edge
 from ..autograd.grad_mode import grad_mode
 from ..autograd.inference_mode import check_saved, mixes
 from ..autograd.inference_mode import use as inference
-from ..autograd.linear import Cast
+from ..autograd.linear_maps import Cast
 from ..core.device import as_device, default_device
 from ..core.error_notes import note_operator
 from ..core.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch_bound, state

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..autograd.input_metadata import broadcasts_to
-from ..autograd.linear import SumTo, apply_linear
+from ..autograd.linear_maps import SumTo, apply_linear
 from ..core.tensor_base import TensorBase
 from ..utils.pytree import _broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .batched import BatchedTensor, front, is_of, leading, wrap

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.grad_mode import grad_mode
-from ..autograd.linear import apply_linear
+from ..autograd.linear_maps import apply_linear
 from ..core.interception import Layer, layers
 from .batched import BatchedTensor, front, is_of, wrap
 from .batching_rules import Rule, rule_of
 
 if TYPE_CHECKING:
-    from ..autograd.linear import LinearMap
+    from ..autograd.linear_maps import LinearMap
     from ..dispatch.operator import Operator
     from ..tensors.tensor import Tensor
 

@@ -7,18 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..autograd.linear import (
-    BroadcastTo,
-    Cast,
-    Copy,
-    Erase,
-    Gather,
-    Identity,
-    LinearMap,
-    Scatter,
-    SumTo,
-    Window,
-)
+from ..autograd.linear_maps import BroadcastTo, Cast, Copy, Erase, Gather, Identity, LinearMap, Scatter, SumTo
+from ..autograd.view_geometry import TensorGeometry
 from ..core.interception import Handed, Layer, layers
 from ..core.storage import storage_of
 from ..core.user_stack import program_frames
@@ -328,7 +318,7 @@ def _as_operators(map: LinearMap, tensor: Any) -> Any:
     raise NotImplementedError(f"jit.trace: {type(map).__name__} between dtypes cannot be recorded")
 
 
-def _through_view(map: LinearMap, tensor: Any, base: Window, view: Window) -> Any:
+def _through_view(map: LinearMap, tensor: Any, base: TensorGeometry, view: TensorGeometry) -> Any:
     """The maps between a base and a view, where both lie in one memory as their strides say."""
     import tengen.generated.functions as functions
 

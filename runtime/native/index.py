@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .additions import add_at, add_slices
 from .creation import as_number
 from .dims import wrap_dim
 from .reductions import INT64
+from .scatter_add import add_at, add_slices
 
 Array = Any
 Number = bool | int | float | complex

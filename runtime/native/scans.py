@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .cumsum import LARGE, running_sum
 from .dims import wrap_dim
 from .parallel import parallel_for
 from .reductions import FLOAT32, FLOAT64, INT64, INTEGRAL, cast, widened
-from .running_sums import LARGE, running_sum
 
 Array = Any
 DType = np.dtype[Any]

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .additions import add_at, add_in_rows, add_slices
 from .creation import as_number
 from .dims import wrap_dim
+from .flat_index import along, positions, put_along
 from .index import check_bounds, check_integer_index, fitted
-from .places import along, positions, put_along
 from .pointwise import scaled
+from .scatter_add import add_at, add_in_rows, add_slices
 
 Array = Any
 Number = bool | int | float | complex

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .argsort import first_few, stable_order
 from .dims import wrap_dim
-from .order import first_few, stable_order
-from .places import along
+from .flat_index import along
 from .reductions import INT64, fold, refuse_empty
 from .scans import last_true
 

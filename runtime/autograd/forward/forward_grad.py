@@ -32,13 +32,13 @@ from ..edge import gradient_edge
 from ..forward_mode import DualLevel, forward_mode
 from ..forward_mode import levels as dual_levels
 from ..grad_mode import grad_mode
-from ..linear import AliasBackward0, Identity, apply_linear
+from ..linear_maps import AliasBackward0, Identity, apply_linear
 from ..saved_variable import alias
 from ..view import as_view, differentiable
 
 if TYPE_CHECKING:
     from ...dispatch.operator import Operator
-    from ..linear import LinearMap
+    from ..linear_maps import LinearMap
 
 _UNKNOWN: Any = object()
 

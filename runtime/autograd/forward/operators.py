@@ -13,7 +13,7 @@ from ...dispatch.operator import Operator
 from ...dispatch.operator import operator as operator_named
 from ..grad_mode import grad_mode
 from ..hooks import extra_of
-from ..linear import BroadcastTo, Cast, Copy, LinearBackward, apply_linear
+from ..linear_maps import BroadcastTo, Cast, Copy, LinearBackward, apply_linear
 from ..node import SavesResults
 from ..view import differentiable
 from .forward_grad import ForwardLevel, levels, tangent_of, wraps

@@ -13,8 +13,8 @@ from tengen.generated import functions as F
 
 from ...core.memory_format import contiguous_format
 from ...native.layout import extent
-from ..linear import Window, window_of
 from ..node_support import zero_tangent as zero_tangent
+from ..view_geometry import TensorGeometry, geometry_of
 from .forward_grad import wraps
 
 
@@ -24,7 +24,7 @@ def view_like(whole: Any, base: Any, view: Any) -> Any:
         from ...func.batched import front, wrap
 
         return wrap(view_like(front(whole), base, view), 0, whole._layer)
-    inner, outer = window_of(view), window_of(base)
+    inner, outer = geometry_of(view), geometry_of(base)
     offset = inner.offset - outer.offset * outer.itemsize // inner.itemsize
     if inner.type.scalar_type.is_complex is outer.type.scalar_type.is_complex:
         return _strided(whole, outer, inner.shape, inner.strides, offset)
@@ -36,7 +36,7 @@ def view_like(whole: Any, base: Any, view: Any) -> Any:
 
 def _strided(
     whole: Any,
-    outer: Window,
+    outer: TensorGeometry,
     shape: tuple[int, ...],
     strides: tuple[int, ...],
     offset: int,
@@ -60,28 +60,28 @@ def laid_out(tangent: Any, primal: Any, copied: bool = False) -> Any:
     mine, its = tangent._array, primal._array
     if not copied and mine.ndim == its.ndim and dense(its) and dense(mine):  # the usual case, told at once
         return tangent
-    window = window_of(primal)
-    lead = tangent.ndim - len(window.shape)
-    if not copied and (window.overlaps_itself() or _same_steps(window, tangent.stride()[lead:])):
+    geometry = geometry_of(primal)
+    lead = tangent.ndim - len(geometry.shape)
+    if not copied and (geometry.overlaps_itself() or _same_steps(geometry, tangent.stride()[lead:])):
         return tangent
-    if window.overlaps_itself() or primal.is_contiguous():
+    if geometry.overlaps_itself() or primal.is_contiguous():
         return tangent.clone(memory_format=contiguous_format)
-    return _memory(tangent, window, tangent.shape[:lead]).copy_(tangent)
+    return _memory(tangent, geometry, tangent.shape[:lead]).copy_(tangent)
 
 
-def _same_steps(window: Window, strides: Sequence[int]) -> bool:
-    """Whether strides lead to the same places as those of a window."""
-    return all(n < 2 or s == t for n, s, t in zip(window.shape, window.strides, strides, strict=True))
+def _same_steps(geometry: TensorGeometry, strides: Sequence[int]) -> bool:
+    """Whether strides lead to the same places as those of a geometry."""
+    return all(n < 2 or s == t for n, s, t in zip(geometry.shape, geometry.strides, strides, strict=True))
 
 
-def _memory(like: Any, window: Window, lead: Sequence[int]) -> Any:
-    """Uninitialised memory laid out as a window is, once for each place of the dims ``lead``."""
-    step = max(extent(window.shape, window.strides), 1)
-    strides = list(window.strides)
+def _memory(like: Any, geometry: TensorGeometry, lead: Sequence[int]) -> Any:
+    """Uninitialised memory laid out as a geometry is, once for each place of the dims ``lead``."""
+    step = max(extent(geometry.shape, geometry.strides), 1)
+    strides = list(geometry.strides)
     for size in reversed(lead):
         strides.insert(0, step)
         step *= size
-    return like.detach().new_empty_strided((*lead, *window.shape), strides)
+    return like.detach().new_empty_strided((*lead, *geometry.shape), strides)
 
 
 def zeros_for(base: Any, tangent: Any) -> Any:
@@ -91,7 +91,7 @@ def zeros_for(base: Any, tangent: Any) -> Any:
         layers.append(tangent._layer)
         sizes.append(tangent._layer.size)
         tangent = tangent._value
-    zeros = _memory(base, window_of(base), sizes).zero_()
+    zeros = _memory(base, geometry_of(base), sizes).zero_()
     if layers:
         from ...func.batched import wrap
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..additions import add_slices
 from ..index import in_range
+from ..scatter_add import add_slices
 from .common import Array
 
 

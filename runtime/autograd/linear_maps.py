@@ -7,14 +7,13 @@ are not operators: no declaration knows them, and they work on every backend.
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 from ..core.interception import Layer, active, layers
-from ..native.layout import extent, is_dense, may_overlap
 from .edge import Edge, gradient_edge
 from .grad_mode import grad_mode
 from .node import Node
+from .view_geometry import TensorGeometry, ViewGeometry
 
 Shape = tuple[int, ...]
 
@@ -257,92 +256,12 @@ class Copy(Identity):
 # -- views -----------------------------------------------------------------------------
 
 
-class Window:
-    """Where a tensor's elements lie in its memory; strides and offset count its own elements."""
-
-    __slots__ = ("offset", "shape", "strides", "type")
-
-    def __init__(self, shape: Shape, strides: Shape, offset: int, type: Any) -> None:
-        self.shape = shape
-        self.strides = strides
-        self.offset = offset
-        self.type = type
-
-    @property
-    def itemsize(self) -> int:
-        size: int = self.type.dtype.itemsize
-        return size
-
-    def reach(self) -> tuple[int, int]:
-        """The bytes from the first to behind the last element."""
-        start = self.offset * self.itemsize
-        return start, start + extent(self.shape, self.strides) * self.itemsize
-
-    def overlaps_itself(self) -> bool:
-        """Whether two elements may lie in one place; never False when they do."""
-        return may_overlap(self.shape, self.strides)
-
-    def is_dense(self) -> bool:
-        """Whether the elements fill their memory without a gap, each in a place of its own."""
-        return is_dense(self.shape, self.strides)
-
-    def repeated(self, count: int, step: int) -> Window:
-        """``count`` such windows, ``step`` elements apart, in a first dimension."""
-        return Window((count, *self.shape), (step, *self.strides), self.offset, self.type)
-
-
-def window_of(tensor: Any) -> Window:
-    """Where the tensor's elements lie; those of one example, of a tensor that wraps another."""
-    array = tensor._array
-    if tensor._wraps:
-        return Window(tuple(array.shape), array.element_strides, array.offset, tensor._type)
-    lib = tensor._type.backend.lib
-    return Window(tuple(array.shape), lib.strides(array), lib.storage_offset(array), tensor._type)
-
-
-class Pair:
-    """A base and a view of it: where each lies in one piece of memory."""
-
-    __slots__ = ("base", "view")
-
-    def __init__(self, base: Window, view: Window) -> None:
-        self.base = base
-        self.view = view
-
-    def memory(self) -> tuple[Any, Any]:
-        """Fresh zeros laid out as the base is, and the view of them: two arrays over one memory."""
-        lib = self.base.type.backend.lib
-        step = max(self.base.itemsize, self.view.itemsize)
-        ends = self.base.reach(), self.view.reach()
-        start = min(ends[0][0], ends[1][0]) // step * step
-        stop = max(ends[0][1], ends[1][1])
-        memory = lib.zeros((-(-(stop - start) // self.base.itemsize),), self.base.type.dtype)
-        return self._in(memory, self.base, start), self._in(memory, self.view, start)
-
-    def repeated(self, count: int) -> Pair:
-        """``count`` such pairs, one behind the other in one piece of memory."""
-        ends = self.base.reach(), self.view.reach()
-        step = max(self.base.itemsize, self.view.itemsize)
-        start = min(ends[0][0], ends[1][0]) // step * step
-        size = -(-(max(ends[0][1], ends[1][1]) - start) // step) * step
-        return Pair(
-            self.base.repeated(count, size // self.base.itemsize),
-            self.view.repeated(count, size // self.view.itemsize),
-        )
-
-    def _in(self, memory: Any, window: Window, start: int) -> Any:
-        if window.type.dtype != memory.dtype:
-            memory = memory.view(window.type.dtype)
-        offset = window.offset - start // window.itemsize
-        return window.type.backend.lib.as_strided(memory, window.shape, window.strides, offset)
-
-
 class ViewMap(LinearMap):
-    """A map between arrays like the base and arrays like the view of a Pair."""
+    """A map between arrays like the base and arrays like the view of a ViewGeometry."""
 
     __slots__ = ("pair",)
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: ViewGeometry) -> None:
         self.pair = pair
 
     def batched(self, count: int) -> LinearMap:
@@ -412,18 +331,18 @@ class Erase(ViewMap):
         return self
 
 
-def _add_overlapping(lib: Any, target: Any, array: Any, window: Window) -> None:
+def _add_overlapping(lib: Any, target: Any, array: Any, geometry: TensorGeometry) -> None:
     """Add ``array`` into ``target``, elements of which share places: one slice at a time.
 
     The shortest dimension is walked until what is left does not overlap.
     """
-    if not window.overlaps_itself():
+    if not geometry.overlaps_itself():
         lib.add_(target, array)
         return
-    sizes = window.shape
+    sizes = geometry.shape
     dim = min([d for d, n in enumerate(sizes) if n > 1], key=sizes.__getitem__)
-    rest = Window(
-        sizes[:dim] + sizes[dim + 1 :], window.strides[:dim] + window.strides[dim + 1 :], 0, window.type
+    rest = TensorGeometry(
+        sizes[:dim] + sizes[dim + 1 :], geometry.strides[:dim] + geometry.strides[dim + 1 :], 0, geometry.type
     )
     key: list[Any] = [slice(None)] * len(sizes)
     for i in range(sizes[dim]):
@@ -431,8 +350,3 @@ def _add_overlapping(lib: Any, target: Any, array: Any, window: Window) -> None:
         # The Ellipsis keeps a 0-d slice an array.
         at = (*key, ...)
         _add_overlapping(lib, target[at], array[at], rest)
-
-
-def element_count(shape: Shape) -> int:
-    """The number of elements of an array of this shape."""
-    return math.prod(shape)

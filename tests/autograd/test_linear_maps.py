@@ -8,20 +8,18 @@ import numpy as np
 import pytest
 
 import tengen as tg
-from tengen.autograd.linear import (
+from tengen.autograd.linear_maps import (
     BroadcastTo,
     Cast,
     Copy,
     Erase,
     Gather,
     LinearMap,
-    Pair,
     Scatter,
     SumTo,
-    Window,
     apply_linear,
-    window_of,
 )
+from tengen.autograd.view_geometry import TensorGeometry, ViewGeometry, geometry_of
 
 FLOAT = tg.ones(1, dtype=tg.float64)._type
 SINGLE = tg.ones(1, dtype=tg.float32)._type
@@ -52,29 +50,31 @@ def assert_adjoint(
     assert inner(there, y) == pytest.approx(inner(x, back))
 
 
-def row(shape: tuple[int, ...], offset: int = 0, kind: Any = FLOAT) -> Window:
+def row(shape: tuple[int, ...], offset: int = 0, kind: Any = FLOAT) -> TensorGeometry:
     strides = tuple([int(np.prod(shape[i + 1 :])) for i in range(len(shape))])
-    return Window(shape, strides, offset, kind)
+    return TensorGeometry(shape, strides, offset, kind)
 
 
 PAIRS = {
-    "row": Pair(row((2, 3)), Window((3,), (1,), 3, FLOAT)),
-    "column": Pair(row((2, 3)), Window((2,), (3,), 1, FLOAT)),
-    "transposed base": Pair(Window((3, 2), (1, 3), 0, FLOAT), Window((2,), (1,), 4, FLOAT)),
-    "element": Pair(row((2, 3)), Window((), (), 4, FLOAT)),
-    "nothing": Pair(row((2, 3)), Window((0, 3), (3, 1), 0, FLOAT)),
-    "base with an offset": Pair(row((2, 3), 5), Window((2, 2), (3, 1), 6, FLOAT)),
-    "windows that overlap": Pair(row((6,)), Window((4, 3), (1, 1), 0, FLOAT)),
-    "expanded": Pair(row((2, 3)), Window((4, 3), (0, 1), 3, FLOAT)),
-    "expanded and overlapping": Pair(row((6,)), Window((2, 3, 2), (0, 1, 1), 1, FLOAT)),
-    "real part": Pair(row((2, 3), kind=COMPLEX), Window((2, 3), (6, 2), 0, FLOAT)),
-    "imaginary part of a row": Pair(row((2, 3), 1, COMPLEX), Window((3,), (2,), 9, FLOAT)),
-    "complex over pairs": Pair(row((2, 4)), Window((2, 2), (2, 1), 0, COMPLEX)),
+    "row": ViewGeometry(row((2, 3)), TensorGeometry((3,), (1,), 3, FLOAT)),
+    "column": ViewGeometry(row((2, 3)), TensorGeometry((2,), (3,), 1, FLOAT)),
+    "transposed base": ViewGeometry(
+        TensorGeometry((3, 2), (1, 3), 0, FLOAT), TensorGeometry((2,), (1,), 4, FLOAT)
+    ),
+    "element": ViewGeometry(row((2, 3)), TensorGeometry((), (), 4, FLOAT)),
+    "nothing": ViewGeometry(row((2, 3)), TensorGeometry((0, 3), (3, 1), 0, FLOAT)),
+    "base with an offset": ViewGeometry(row((2, 3), 5), TensorGeometry((2, 2), (3, 1), 6, FLOAT)),
+    "geometries that overlap": ViewGeometry(row((6,)), TensorGeometry((4, 3), (1, 1), 0, FLOAT)),
+    "expanded": ViewGeometry(row((2, 3)), TensorGeometry((4, 3), (0, 1), 3, FLOAT)),
+    "expanded and overlapping": ViewGeometry(row((6,)), TensorGeometry((2, 3, 2), (0, 1, 1), 1, FLOAT)),
+    "real part": ViewGeometry(row((2, 3), kind=COMPLEX), TensorGeometry((2, 3), (6, 2), 0, FLOAT)),
+    "imaginary part of a row": ViewGeometry(row((2, 3), 1, COMPLEX), TensorGeometry((3,), (2,), 9, FLOAT)),
+    "complex over pairs": ViewGeometry(row((2, 4)), TensorGeometry((2, 2), (2, 1), 0, COMPLEX)),
 }
 
 
 @pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS.keys())
-def test_gather_and_scatter(pair: Pair) -> None:
+def test_gather_and_scatter(pair: ViewGeometry) -> None:
     assert_adjoint(Gather(pair), pair.base.shape, pair.base.type, pair.view.shape)
     assert_adjoint(Erase(pair), pair.base.shape, pair.base.type, pair.base.shape)
     base = values(pair.base.shape, pair.base.type)
@@ -86,7 +86,7 @@ def test_gather_and_scatter(pair: Pair) -> None:
 
 
 def test_a_view_that_leaves_its_base() -> None:
-    pair = Pair(row((2,), 2), Window((4,), (1,), 1, FLOAT))
+    pair = ViewGeometry(row((2,), 2), TensorGeometry((4,), (1,), 1, FLOAT))
     assert Gather(pair)(np.array([5.0, 6.0])).tolist() == [0.0, 5.0, 6.0, 0.0]
     assert Scatter(pair)(np.array([1.0, 2.0, 3.0, 4.0])).tolist() == [2.0, 3.0]
 
@@ -94,7 +94,7 @@ def test_a_view_that_leaves_its_base() -> None:
 def test_gather_shows_what_the_view_shows() -> None:
     x = tg.tensor(np.arange(12.0).reshape(3, 4))
     for view in (x[1], x.t(), x[:, 1:3], x[2, 3], x.as_strided((2, 2), (3, 2), 1)):
-        pair = Pair(window_of(x), window_of(view))
+        pair = ViewGeometry(geometry_of(x), geometry_of(view))
         assert Gather(pair)(x.numpy()).tolist() == view.tolist()
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from .flat_index import along
 from .parallel import parallel_for
-from .places import along
 from .reductions import INT64
 
 Array = Any

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tengen.native import index, places
+from tengen.native import flat_index as places
+from tengen.native import index
 
 
 @pytest.fixture(params=[1 << 16, 1, 10])
