@@ -134,8 +134,8 @@ class BackendFiles:
     def _plain_imports(self) -> list[str]:
         package = self.scope.package_of(self.backend)
         return [
-            "from tengen.autograd.generic_methods import run_factory, run_kernel, run_kernels",
-            "from tengen.autograd.generic_methods import run_list_kernel, run_view, run_views",
+            "from tengen.dispatch.generic_methods import run_factory, run_kernel, run_kernels",
+            "from tengen.dispatch.generic_methods import run_list_kernel, run_view, run_views",
             f"from {package}.type_default import TypeDefault",
             "from tengen.dispatch.absent import Absent",
             "",

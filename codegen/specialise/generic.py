@@ -1,7 +1,7 @@
 """Specialise: methods in a few words, for Types where size counts more than speed.
 
 What a flat method does statement by statement, such a method leaves to one call of a function of the module
-``tengen.autograd.generic_methods``. The hooks ``load`` and ``store`` of a Type say how it differs from
+``tengen.dispatch.generic_methods``. The hooks ``load`` and ``store`` of a Type say how it differs from
 others, so that the scalar types of a backend share the method.
 """
 

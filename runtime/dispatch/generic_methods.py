@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..autograd.grad_mode import grad_mode
+from ..autograd.inference_mode import run_in_mode
+from ..autograd.view import as_view
 from ..core.errors import explain
-from ..dispatch.operator import by_method
-from .grad_mode import grad_mode
-from .inference_mode import run_in_mode
-from .view import as_view
+from .operator import by_method
 
 Compute = Callable[[], Any]
 Convert = Callable[..., Any]
