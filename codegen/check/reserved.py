@@ -20,8 +20,8 @@ _BUILTIN = frozenset({
 })  # fmt: skip
 #: What modules of generated code import, or define.
 _GLOBAL = frozenset({
-    "Absent", "Any", "F", "FREED", "Generator", "LARGE", "LazyModule", "LibraryFunction", "MISSING",
-    "NUMBERS", "Node", "Number", "SPECIAL", "SavesResults", "Sequence", "Size", "Tensor", "TensorBase",
+    "Absent", "Any", "F", "FREED", "GeneratedNode", "Generator", "LARGE", "LazyModule", "LibraryFunction",
+    "MISSING", "NUMBERS", "Number", "SPECIAL", "SavesResults", "Sequence", "Size", "Tensor", "TensorBase",
     "TensorMethods", "Type", "active", "any_requires_grad", "as_given", "as_view", "bind", "call",
     "call_", "call_operator", "call_operator_", "channels_last", "check_overlap", "column_major",
     "contiguous", "differentiable", "explain", "grad_mode", "gradient_edge", "gradient_edges",

@@ -132,7 +132,6 @@ class Renderer:
             "operators.py.jinja",
             rows=sorted((str(v.name), operator_row(v)) for v in variants),
             overloads=sorted(overloads),
-            methods=sorted((v.name.method, str(v.name)) for v in variants),
             opens=self.scope.opens,
         )
 
@@ -155,7 +154,7 @@ class Renderer:
         classes = [writer.node(n) for n in self.scope.nodes]
         imports = [
             *self.scope.function_imports,
-            "from tengen.autograd.node import Node, SavesResults",
+            "from tengen.autograd.node import GeneratedNode, SavesResults",
             "from tengen.autograd.saved_variable import FREED, unpack_result, unpack_tensor",
             "from tengen.autograd.node_support import graph_is_kept, materialize, not_implemented, spread",
             "from tengen.autograd.node_support import unpack_tensors",

@@ -96,15 +96,16 @@ class Result:
         yield f"{out} = _new(Tensor)"
         yield f"{out}._array = {r}"
         yield f"{out}._type = {type_}"
-        yield f"{out}._storage = {out}._base = {out}._meta = None"
+        yield f"{out}._storage = {out}._base = {out}._meta = {out}._edge = None"
+        yield f"{out}._requires_grad = False"
 
-    def attached(self, edge: str) -> Iterator[str]:
-        """The statements that give the Tensor its gradient edge, or None."""
+    def attached(self, number: int) -> Iterator[str]:
+        """The statements that give the Tensor its gradient edge, as the Node's result of this number."""
         pad = "    " if self.optional else ""
         if self.optional:
             yield f"if {self.out} is not None:"
-        yield f"{pad}{self.out}._edge = {edge}"
-        yield f"{pad}{self.out}._requires_grad = {edge != 'None'}"
+        yield f"{pad}{self.out}._edge = (node, {number})"
+        yield f"{pad}{self.out}._requires_grad = True"
 
     def of_each(self, attribute: str) -> str:
         """The expression of an attribute of the Tensor, None where that is."""
@@ -199,17 +200,11 @@ class Record:
             yield "    o._requires_grad = True"
             return
         for number, result in enumerate(self.results):
-            recorded = len(self.results) == 1 or number in self.outputs
-            yield from result.attached(f"(node, {number})" if recorded else "None")
+            if len(self.results) == 1 or number in self.outputs:
+                yield from result.attached(number)
         if self.constants:
             of = [f"{n}: ((storage_of({self.results[n].out}), 0),)" for n in self.constants]
             yield f"node.result_versions = {{{', '.join(of)}}}"
-
-    def detached(self) -> Iterator[str]:
-        """The statements for results that are new and without history; views and lists have them already."""
-        if len(self.results) > 1 or self.results[0].kind is ResultKind.TENSOR:
-            for result in self.results:
-                yield from result.attached("None")
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,13 +304,9 @@ class KernelMethod(DefinedMethod):
         return ", ".join(r.variable for r in self.results)
 
     def wrapped(self) -> Iterator[str]:
-        """The statements that make Tensors; without a Node they have no edges."""
+        """The statements that make Tensors, which have no edges yet."""
         for result in self.results:
             yield from result.statements(self.may_be_scalars)
-        if self.record is None:
-            for result in self.results:
-                if result.kind is ResultKind.TENSOR:
-                    yield from result.attached("None")
 
 
 @dataclass(frozen=True, slots=True)

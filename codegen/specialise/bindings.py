@@ -7,6 +7,7 @@ straight to the Type. Anything else (Python numbers that promote, mixed types, k
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -42,6 +43,8 @@ _MODULE_PREFIX = {"linalg": "linalg_", "special": "special_"}
 NUMPY_WORDS = {"dim": "axis", "keepdim": "keepdims"}
 #: Beside those, of methods. Functions take it, and the words for ``input``, among ``**keywords``.
 METHOD_WORDS = NUMPY_WORDS | {"other": "x2"}
+#: The receiver's Type, as attempts call it.
+_TYPE = re.compile(r"\bt\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,19 @@ class Binding:
     requires_grad: bool = False  # a factory: takes requires_grad=
     forms: tuple[KeywordForm, ...] = ()  # first paths of calls with keywords
     words: tuple[tuple[str, str, str], ...] = ()  # what may be given by another word, that, the default
+
+    @property
+    def names_type(self) -> bool:
+        """Whether the receiver's Type is asked for more than once, and so has a name."""
+        uses = [use for a in self.attempts for use in _TYPE.findall(f"{a.condition} {a.call}")]
+        return bool(self.receiver) and len(uses) > 1
+
+    @property
+    def first_paths(self) -> tuple[Attempt, ...]:
+        """The attempts as they are written."""
+        if self.names_type or not self.receiver:
+            return self.attempts
+        return tuple(replace(a, call=_TYPE.sub(f"{self.receiver}._type", a.call)) for a in self.attempts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,7 +165,7 @@ class NodeWriter:
         )
         return NodeClass(
             name=spec.name,
-            bases="SavesResults" if results else "Node",
+            bases="SavesResults" if results else "GeneratedNode",
             slots=tuple(sorted(slots)),
             parameter="grads" if takes_tuple(spec.operator) else "grad",
             gradients=tuple(names),

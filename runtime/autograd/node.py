@@ -185,7 +185,14 @@ def _handed_out(edge: Edge) -> tuple[Node, int]:
     return node, edge[1]
 
 
-class SavesResults(Node):
+class GeneratedNode(Node):
+    """A Node of a declared derivative; who makes one fills the slots."""
+
+    __slots__ = ()
+    __init__ = object.__init__
+
+
+class SavesResults(GeneratedNode):
     """A Node that keeps an array of its own results, not the tensors: that would be a cycle.
 
     So that a later write into such a result is seen all the same, the result's Storage is noted
@@ -199,10 +206,6 @@ class SavesResults(Node):
     constants: ClassVar[tuple[int, ...]] = ()
 
     result_versions: dict[int, tuple[tuple[Storage, int], ...]] | None
-
-    def __init__(self, next_edges: tuple[Edge | None, ...] = (), shape: Any = (), type: Any = None) -> None:
-        super().__init__(next_edges, shape, type)
-        self.result_versions = None
 
     def result_stored(self, number: int, storage: Storage) -> None:
         # Several: an alias of the result (a cast, a result unpacked again) has a Storage of its own.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tengen.generated.operators import BY_METHOD, OPERATORS, OVERLOADS
+from tengen.generated.operators import OPERATORS, OVERLOADS
 
 from ..autograd.edge import gradient_edge
 from ..autograd.grad_mode import grad_mode
@@ -378,7 +378,8 @@ def _forget_overloads(function: str) -> None:
 
 def by_method(method: str) -> Operator | None:
     """The operator behind a generated method of a Type (``"add_Tensor"``)."""
-    name = BY_METHOD.get(method)
+    # Only errors ask: a table of these names would be made at each import.
+    name = next((name for name, row in OPERATORS.items() if row[1] == method), None)
     return operator(name) if name is not None else None
 
 

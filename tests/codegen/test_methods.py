@@ -59,9 +59,7 @@ def test_a_record_of_one_result() -> None:
     made = record(ONE, undifferentiable=Undifferentiable.NO_HISTORY)
     assert list(made.described()) == ["node.shape = r.shape", "node.type = out._type"]
     assert list(made.attached()) == ["out._edge = (node, 0)", "out._requires_grad = True"]
-    assert list(made.detached()) == ["out._edge = None", "out._requires_grad = False"]
     assert made.further and not made.refuses_dtypes
-    assert not list(record(replace(ONE, kind=ResultKind.VIEW)).detached())
 
 
 def test_a_record_of_several_results() -> None:
@@ -72,11 +70,18 @@ def test_a_record_of_several_results() -> None:
     assert list(made.attached()) == [
         "out0._edge = (node, 0)",
         "out0._requires_grad = True",
-        "if out1 is not None:",
-        "    out1._edge = None",
-        "    out1._requires_grad = False",
         "node.result_versions = {1: ((storage_of(out1), 0),)}",
     ]
+
+
+def test_results_have_edges_if_they_are_differentiable_and_there() -> None:
+    """They were made without."""
+    assert list(record(*TWO, outputs=(0, 1)).attached())[2:] == [
+        "if out1 is not None:",
+        "    out1._edge = (node, 1)",
+        "    out1._requires_grad = True",
+    ]
+    assert not any("node" in line for line in TWO[0].statements(may_be_scalar=False))
 
 
 def test_what_is_saved_under_a_condition() -> None:
