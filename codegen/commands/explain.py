@@ -1,4 +1,7 @@
-"""``tengen explain OPERATOR``: everything that one entry becomes, with file and line.
+"""``tengen explain OPERATOR``: everything that one entry becomes, and all that is written by hand for it.
+
+Each with file and line: the entry; the functions that its keys name, and those of operators that are named
+after it; functions of its name, functions that call it, and tests; and what is generated.
 
 ``tengen explain --where generated/FILE:LINE`` goes the other way, from a line of generated code
 to the declarations that it was made of.
@@ -9,20 +12,31 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from tengen.codegen.commands.handwritten import Found, HandWritten
 from tengen.codegen.commands.where import Definition, Index
 from tengen.codegen.commands.workspace import Workspace, add_workspace
+from tengen.codegen.commands.written import cases_of, kernel_functions
 from tengen.codegen.derive.derived import Derived, derive, saved_values
 from tengen.codegen.derive.differentiate import Language, derivative_of
 from tengen.codegen.derive.graph import Underivable
 from tengen.codegen.model.derived import NodeSpec, Variant
 from tengen.codegen.model.diagnostics import suggestion
-from tengen.codegen.model.operators import Declarations, Derivative, Kernel, Operator, ScalarType
-from tengen.codegen.read.functions import ABSOLUTE, module_path, source_of
+from tengen.codegen.model.operators import Declarations, Derivative, Formula, Kernel, Operator, ScalarType
+from tengen.codegen.read.functions import source_of
 
 _WIDTH = 14
+#: What the report calls the keys that name functions.
+_KEYS = {
+    "dispatch": "kernels",
+    "derivative": "formulas",
+    "symbolic": "ONNX",
+    "batching": "batching",
+    "write_back": "write back",
+    "reference": "reference",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,8 +89,11 @@ class Explainer:
         self.workspace = workspace
         self.declared = declared
         self.derived: Derived = derive(declared)
+        self.hand = HandWritten(workspace, declared)
         self.index = Index(workspace.output, self.derived)
         self.variants = {str(v.name): v for v in self.derived.variants}
+        self.language = Language.of(declared)
+        self.written = {o.name for o in declared.operators}  # which have entries
         #: The scalar type for which code is shown; None shows none.
         self.scalar: ScalarType | None = None
 
@@ -91,6 +108,8 @@ class Explainer:
         lines: list[str] = []
         for each in chosen:
             lines += [*self._operator(self.variants[each]), ""]
+        for function in dict.fromkeys(self.variants[each].name.function for each in chosen):
+            lines += [*self._by_hand(function), ""]
         return lines[:-1]
 
     def _operator(self, variant: Variant) -> Iterator[str]:
@@ -109,9 +128,11 @@ class Explainer:
             yield row("variants", ", ".join(related))
         yield from self._facts(variant)
         yield from self._kernels(operator)
-        if variant.base is None:
+        if variant.base is None or variant.name in self.written:
             yield from self._derivatives(operator)
             yield from self._symbolic(operator)
+            yield from self._rules(operator)
+            yield from self._parts(operator)
         yield from self._generated(variant)
         if self.scalar is not None:
             yield from self._specialised(variant, self.scalar)
@@ -147,22 +168,11 @@ class Explainer:
 
     def _functions(self, key: str, kernel: Kernel) -> Iterator[str]:
         """Where the functions that a kernel names are written."""
-        package = "composite" if key.startswith("Composite") else "native"
-        names = [kernel.function] if kernel.function else []
-        for qualified in [*names, *kernel.calls.values()]:
+        for package, qualified in kernel_functions(key, kernel):
             if ":" in qualified:
                 yield f"{qualified} of the library"
-                continue
-            module, _, function = qualified.rpartition(".")
-            library = self.workspace.library
-            if library is not None and module.startswith(ABSOLUTE):
-                folder = library.folder.parents[library.package.count(".")]
-                path = folder / f"{module_path('', module).replace('.', '/')}.py"
-                shown = path.relative_to(library.root).as_posix()
-            else:
-                path = self.workspace.runtime / package / f"{module.replace('.', '/')}.py"
-                shown = f"runtime/{package}/{module.replace('.', '/')}.py"
-            yield f"{function}: {shown}:{_line_of(path, function)}"
+            for found in self.hand.function(package, qualified):
+                yield located(found)
 
     # -- derivatives ---------------------------------------------------------------------------
 
@@ -175,7 +185,7 @@ class Explainer:
         elif "CompositeImplicitAutograd" in operator.kernels:
             yield row("derivative", "that of the operators it is made of")
         try:
-            derived = derivative_of(operator, Language.of(self.declared))
+            derived = derivative_of(operator, self.language)
         except Underivable as reason:
             if written is None and "CompositeImplicitAutograd" not in operator.kernels:
                 yield row("derivative", f"none: no entry, and none can be derived: {reason}")
@@ -198,6 +208,54 @@ class Explainer:
         else:
             reason = f", and none can be derived: {operator.no_symbolic}" if operator.no_symbolic else ""
             yield row("ONNX", f"none: no symbolic{reason}")
+
+    def _rules(self, operator: Operator) -> Iterator[str]:
+        """The expressions of other keys: what vmap does, how writes go through a view, the reference."""
+        batching = operator.batching
+        if batching is not None:
+            formulas = [b.formula for b in cases_of(batching) if b.formula is not None]
+            yield from self._keys("batching", formulas) if formulas else [row("batching", batching.kind)]
+        if operator.write_back is not None:
+            yield from self._keys("write back", [operator.write_back.formula])
+        if operator.reference is not None:
+            yield from self._keys("reference", [operator.reference])
+
+    def _keys(self, name: str, formulas: Iterable[Formula]) -> Iterator[str]:
+        for formula in formulas:
+            place = formula.source.place
+            yield row(name, f"{formula.text.strip()}    {self._place(place.file, place.line)}")
+            name = ""
+
+    def _parts(self, operator: Operator) -> Iterator[str]:
+        """The functions that the keys name, and the operators; of those that are named after it all."""
+        yield from self._named(operator, besides=("dispatch",))
+        beside = self.hand.beside(operator)
+        kin = {o.name for o in beside}
+        called = [o for o in self.hand.called(operator) if o.name not in kin]
+        name = "calls"
+        for each in called:
+            yield row(name, f"{each.name}: {self._place(each.place.file, each.place.line)}")
+            name = ""
+        for each in beside:
+            yield row("with", f"{each.name}: {self._place(each.place.file, each.place.line)}")
+            yield from self._named(each)
+
+    def _named(self, operator: Operator, besides: Sequence[str] = ()) -> Iterator[str]:
+        last = ""
+        for key, found in self.hand.named(operator):
+            if key not in besides:
+                yield row(_KEYS[key] if key != last else "", f"  {located(found)}")
+                last = key
+
+    def _by_hand(self, function: str) -> Iterator[str]:
+        """What names a function of operators: other code, and tests."""
+        yield f"{function}, by hand"
+        tested = self.hand.tested(function)
+        yield from _listed("named so", map(located, self.hand.named_after(function)))
+        yield from _listed("called in", map(located, self.hand.callers(function)))
+        yield from _listed(
+            "tests", (f"{f.file}:{f.line}" + f" and {f.count - 1} more" * (f.count > 1) for f in tested)
+        )
 
     def _formulas(self, entry: Derivative, how: str) -> Iterator[str]:
         yield row("", how)
@@ -224,6 +282,8 @@ class Explainer:
     # -- generated code ------------------------------------------------------------------------
 
     def _generated(self, variant: Variant) -> Iterator[str]:
+        if not self.index.all:
+            yield row("generated", "nothing yet: `tengen gen` makes it")
         first = True
         for definition in self.index.of_operator(str(variant.name)):
             text = f"{self._place(self.workspace.shown + '/' + definition.file, definition.line)}"
@@ -289,12 +349,12 @@ class Explainer:
         return f"{file}:{line}"
 
 
-def _line_of(path: Path, function: str) -> int:
-    """The line where a module defines a function; 1 when it is defined in another way."""
-    if not path.is_file():
-        path = path.with_suffix("") / "__init__.py"
-    pattern = re.compile(rf"^(def {function}\b|{function}\s*[:=])")
-    for number, line in enumerate(source_of(path).split("\n"), 1):
-        if pattern.match(line):
-            return number
-    return 1
+def _listed(name: str, texts: Iterable[str]) -> Iterator[str]:
+    """Rows below one name."""
+    for number, text in enumerate(texts):
+        yield row("" if number else name, text)
+
+
+def located(found: Found) -> str:
+    """A function, and where it is."""
+    return f"{found.name}: {found.file}:{found.line}"

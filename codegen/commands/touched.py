@@ -20,6 +20,7 @@ from ..read.entries import mechanism_of, read_entries
 from ..read.functions import source_of
 from .revision import NotFound, commit_of, git
 from .uses import Module, Uses, changed_names, definitions, module_at
+from .written import named_functions
 
 #: Where the functions are that declarations name, below the runtime.
 _PACKAGES = ("native", "composite", "formulas", "onnx")
@@ -180,23 +181,8 @@ def _references(tests: Path, changed: set[str]) -> set[str]:
 
 def functions_of(operator: Operator, derivative: Derivative | None) -> Iterator[tuple[str, str]]:
     """The functions that an operator's declaration names, each with the key that does."""
-    for key, kernel in operator.kernels.items():
-        package = "composite" if key.startswith("Composite") else "native"
-        for function in [*([kernel.function] if kernel.function else []), *kernel.calls.values()]:
-            yield "dispatch", below(package, function)
-    if operator.symbolic is not None:
-        rule = operator.symbolic
-        for function in [*([rule.function] if rule.function else []), *rule.calls.values()]:
-            yield "symbolic", below("onnx", function)
-    if operator.batching is not None:
-        for function in operator.batching.helpers.values():
-            yield "batching", below("formulas", function)
-    if operator.reference is not None:
-        for name in operator.reference.names():
-            yield "reference", f"references.{name}"
-    if derivative is not None:
-        for function in derivative.helpers.values():
-            yield "derivative", below("formulas", function)
+    for key, package, function in named_functions(operator, derivative):
+        yield key, below(package, function)
 
 
 def below(package: str, function: str) -> str:

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from ..model.operators import Kernel, Operator
+from ..model.operators import Batching, Derivative, Formula, Kernel, Operator
 from ..model.source import Place
 from ..read.functions import ABSOLUTE, module_of
 
 #: The package of the runtime whose functions a composite is.
 _COMPOSITE = "Composite"
+_FORMULAS = "formulas"
+_REFERENCES = "references"
 
 
 @cache
@@ -58,3 +60,58 @@ def unjudged(operator: Operator) -> bool:
     """Whether an operator has a kernel, and no reference that would tell that it is wrong."""
     composite = any(key.startswith(_COMPOSITE) for key in operator.kernels)
     return operator.reference is None and not composite
+
+
+# -- what declarations name ------------------------------------------------------------------------
+
+
+def named_functions(operator: Operator, derivative: Derivative | None) -> Iterator[tuple[str, str, str]]:
+    """The functions that a declaration names: the key that does, the package, and "module.function" there."""
+    for key, kernel in operator.kernels.items():
+        for package, qualified in kernel_functions(key, kernel):
+            yield "dispatch", package, qualified
+    if operator.symbolic is not None:
+        rule = operator.symbolic
+        for qualified in [*([rule.function] if rule.function else []), *rule.calls.values()]:
+            yield "symbolic", "onnx", qualified
+    if operator.write_back is not None:
+        for qualified in operator.write_back.calls.values():
+            package, dot, below = qualified.partition(".")
+            if dot:  # an operator has no module
+                yield "write_back", *((package, below) if package == _FORMULAS else (_FORMULAS, qualified))
+    for batching in cases_of(operator.batching):
+        for qualified in batching.helpers.values():
+            yield "batching", _FORMULAS, qualified
+    if operator.reference is not None:
+        for name in sorted(operator.reference.names()):
+            yield "reference", _REFERENCES, name
+    for entry in alternatives_of(derivative):
+        for qualified in entry.helpers.values():
+            yield "derivative", _FORMULAS, qualified
+
+
+def formulas_of(operator: Operator, derivative: Derivative | None) -> Iterator[Formula]:
+    """The expressions over Tensors that an operator's declaration has, in which operators are called."""
+    yield from (k.formula for key, k in operator.kernels.items() if key.startswith(_COMPOSITE))
+    if operator.write_back is not None:
+        yield operator.write_back.formula
+    yield from (b.formula for b in cases_of(operator.batching) if b.formula is not None)
+    for entry in alternatives_of(derivative):
+        yield from (part.formula for part in (*entry.shared, *entry.jvp_shared))
+        yield from (*entry.gradients.values(), *entry.jvps.values())
+
+
+def cases_of(batching: Batching | None) -> Iterator[Batching]:
+    """A rule, and those of its cases."""
+    if batching is not None:
+        yield batching
+        for _, rule in batching.cases:
+            yield from cases_of(rule)
+
+
+def alternatives_of(derivative: Derivative | None) -> Iterator[Derivative]:
+    """An entry of a derivative, and what it says for dispatch keys."""
+    if derivative is not None:
+        yield derivative
+        for entry in derivative.dispatch.values():
+            yield from alternatives_of(entry)

@@ -1,0 +1,163 @@
+"""``tengen explain`` lists what is written by hand about an operator: all that a search for it finds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tengen.codegen.commands.explain import Explainer
+from tengen.codegen.commands.workspace import Workspace
+from tengen.codegen.gen import declarations_dir, output_dir, runtime_dir, templates_dir
+from tengen.codegen.model.derived import Variant
+from tengen.codegen.model.diagnostics import Report
+from tengen.codegen.model.source import Located
+from tengen.codegen.read.entries import mechanism_of, read_entries
+
+PROJECT = Path(__file__).resolve().parents[2]
+#: The keys whose values are no expressions.
+WORDS = {"func", "name", "doc", "samples", "errors", "expected", "tags", "variants", "differs", "autogen"}
+
+
+class ByHand(Explainer):
+    """Leaves out what is generated, which takes the longest."""
+
+    def _generated(self, variant: Variant) -> Iterator[str]:
+        yield from ()
+
+
+@cache
+def explainer() -> Explainer:
+    workspace = Workspace(declarations_dir(), runtime_dir(), templates_dir(), output_dir())
+    return ByHand(workspace, workspace.load())
+
+
+@cache
+def report(function: str) -> str:
+    texts = []
+    for name in [str(o.name) for o in explainer().declared.operators if o.name.function == function]:
+        lines = explainer().explain(name)
+        assert not isinstance(lines, str), lines
+        texts.append("\n".join(lines))
+    return "\n".join(texts)
+
+
+def functions() -> list[str]:
+    return sorted({o.name.function for o in explainer().declared.operators})
+
+
+@cache
+def written() -> dict[str, list[tuple[str, str]]]:
+    """The functions that declarations may name: by name, the package and "file:line" of each."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    places = [(p, runtime_dir() / p, "*.py") for p in ("native", "composite", "formulas")]
+    places += [
+        ("onnx", runtime_dir() / "onnx", "symbolics*.py"),
+        ("tests", PROJECT / "tests", "references*.py"),
+    ]
+    for package, folder, pattern in places:
+        for path in sorted(folder.rglob(pattern)):
+            for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+                match = re.match(r"def (\w+)\(|([a-z]\w*) = ", line)
+                if match is not None:
+                    place = f"{path.relative_to(PROJECT).as_posix()}:{number}"
+                    found.setdefault(match[1] or match[2], []).append((package, place))
+    return found
+
+
+def texts(located: Located) -> Iterator[str]:
+    """The strings of a value."""
+    value = located.value
+    if isinstance(value, str):
+        yield value.strip()
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from texts(each)
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from texts(each)
+
+
+@cache
+def entries() -> dict[str, list[tuple[str, str]]]:
+    """By function, the keys and expressions of its entries."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for path in sorted(declarations_dir().iterdir()):
+        mechanism = mechanism_of(path)
+        for entry in read_entries(path, path.name, mechanism, Report()) if mechanism else ():
+            head = str((entry.fields.get("func") or entry.fields["name"]).value)
+            function = re.match(r"[\w:]+", head)
+            assert function is not None
+            for key, located in entry.fields.items():
+                if key not in WORDS:
+                    found.setdefault(function[0], []).extend((key, text) for text in texts(located))
+    return found
+
+
+#: Where a key's functions are.
+PACKAGES = {
+    "dispatch": {"native", "composite"},
+    "backward_dispatch": {"native"},
+    "symbolic": {"onnx"},
+    "batching": {"formulas"},
+    "backward_batching": {"formulas"},
+    "reference": {"tests"},
+    "write_back": {"formulas"},
+}
+
+
+@pytest.mark.parametrize("function", functions())
+def test_what_declarations_name_is_listed(function: str) -> None:
+    """Each function that is called in an expression of the entries, at its line."""
+    listed, operators = report(function), set(functions())
+    missing = []
+    for key, text in entries().get(function, ()):
+        names = set(re.findall(r"(?<![\w.])([A-Za-z_]\w*)\(", text))
+        names |= {text} if re.fullmatch(r"[a-z_]\w*", text) else set()
+        packages = PACKAGES.get(key, {"formulas"})
+        for name in sorted(names):
+            places = [place for package, place in written().get(name, ()) if package in packages]
+            if places and name not in operators and not any(f"{name}: {place}" in listed for place in places):
+                missing.append(f"{key}: {name} ({', '.join(places)})")
+    assert not missing
+
+
+@pytest.mark.parametrize("function", functions())
+def test_the_tests_that_name_it_are_listed(function: str) -> None:
+    listed = report(function)
+    pattern = re.compile(rf"[\w)\]]\.{function}\(|[\"']{function}(?:\.\w+)?[\"']")
+    for path in sorted((PROJECT / "tests").rglob("*.py")):
+        if pattern.search(path.read_text(encoding="utf-8")):
+            assert f"{path.relative_to(PROJECT).as_posix()}:" in listed
+
+
+@pytest.mark.parametrize("function", functions())
+def test_functions_of_its_name_are_listed(function: str) -> None:
+    """Functions of its name stand in the runtime's packages of functions, and in the modules of names."""
+    listed = report(function)
+    for name in (function, f"meta_{function}", f"{function}_jvp", f"{function}_each", f"{function}_backward"):
+        for package, place in written().get(name, ()):
+            if package != "tests" and (name == function or name not in functions()):
+                assert f"{name}: {place}" in listed, (name, place)
+
+
+def test_places_are_right() -> None:
+    """Of some operators each line that is told has the name that is told with it."""
+    for function in ("layer_norm", "mul", "max_pool2d", "index_put", "view_as_real"):
+        found = re.findall(r" (\w+): ((?:runtime|tests)/[\w/]+\.py):(\d+)$", report(function), re.M)
+        assert found or function == "mul"
+        for name, file, number in found:
+            line = (PROJECT / file).read_text(encoding="utf-8").split("\n")[int(number) - 1]
+            assert name in line or function in line, (name, file, line)
+    text = report("layer_norm")
+    for name in (
+        "native_layer_norm_backward: runtime/native/nn/normalization.py",
+        "layer_norm_backward_jvp: runtime/formulas/",
+        "layer_norm: runtime/nn/normalization.py",
+        "layer_norm: tests/references_nn.py",
+        "layer_normalized: runtime/onnx/",
+    ):
+        assert name in text
