@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from ..ir.expressions import (
     COMPARISONS,
@@ -64,17 +65,46 @@ class Unsupported(Exception):
     """The formula has no array form."""
 
 
+class Kind(Enum):
+    """What a value is, where arrays stand for Tensors."""
+
+    ARRAY = auto()
+    ARRAYS = auto()  # a list of them
+    RESULT = auto()  # what the kernel of a helper gives: an array, or a list's gradients
+    DTYPE = auto()  # of an array
+    NUMBER = auto()  # a Scalar
+    INT = auto()
+    FLOAT = auto()
+    BOOL = auto()
+    LIST = auto()  # of plain values
+    PLAIN = auto()  # any other plain value
+    UNKNOWN = auto()  # what a function of plain values gives
+
+
+_PLAIN_KINDS = {"Scalar": Kind.NUMBER, "int": Kind.INT, "float": Kind.FLOAT, "bool": Kind.BOOL}
+_NUMBERS = (Kind.NUMBER, Kind.INT, Kind.FLOAT, Kind.BOOL)
+
+
+def kind_of(argument: Argument) -> Kind:
+    """What the value of an operator's argument is."""
+    if argument.is_tensor_like:
+        return Kind.ARRAYS if argument.is_tensor_list else Kind.ARRAY
+    if isinstance(argument.type.required, ListType):
+        return Kind.LIST
+    return _PLAIN_KINDS.get(str(argument.type), Kind.PLAIN)
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A translated subexpression, and "array" or the schema type of a plain value."""
+    """A translated subexpression, and what it is."""
 
     expr: Expr
-    kind: str  # "array" | "twin" | "array[]" | "int" | "int[]" | "Scalar" | ...
+    kind: Kind
 
     @property
     def is_array(self) -> bool:
-        """Whether it is one array; what a helper's kernel gives ("twin") is, except as a list's gradients."""
-        return self.kind in ("array", "twin")
+        """Whether it is one array; a kernel's result is, except as a list's gradients."""
+        return self.kind in (Kind.ARRAY, Kind.RESULT)
 
 
 class ArrayWriter:
@@ -135,7 +165,7 @@ class ArrayWriter:
             value = translation.value(gradient.formula.tree)
             target = gradient.target or f"g{gradient.inputs[0]}"
         several = any(spec.inputs[i].is_tensor_list for i in gradient.inputs)
-        if value.kind not in (("array[]", "twin") if several else ("array", "twin")):
+        if value.kind not in ((Kind.ARRAYS, Kind.RESULT) if several else (Kind.ARRAY, Kind.RESULT)):
             raise Unsupported
         arrays = translation.arrays()
         tree = inlined(translation.statements, value.expr)
@@ -234,19 +264,18 @@ class _Translation:
         arguments = spec.operator.schema.arguments
         self.metadata = {n for n, _ in saved(gradient.formula, spec.operator).metadata}
         for n in result_numbers(spec.operator.schema.returns):
-            self.names[n] = Value(Name(n), "array")
-            self.names[f"grad_{n}"] = Value(Name(f"grad_{n}"), "array")
+            self.names[n] = Value(Name(n), Kind.ARRAY)
+            self.names[f"grad_{n}"] = Value(Name(f"grad_{n}"), Kind.ARRAY)
         for a in arguments:
             name = parameter_name(a.name)
-            kind = "array" if a.is_tensor else "array[]" if a.is_tensor_list else str(a.type)
-            self.names[a.name] = Value(Name(name), kind)
+            self.names[a.name] = Value(Name(name), kind_of(a))
         for g in spec.gradients:
             if g.target is not None:
-                self.names[g.target] = Value(Name(g.target), "array")
-        self.names["grad"] = Value(Name("grad"), "array")
+                self.names[g.target] = Value(Name(g.target), Kind.ARRAY)
+        self.names["grad"] = Value(Name("grad"), Kind.ARRAY)
         if self.several:
-            self.names["grads"] = Value(Name("grads"), "array[]")
-        self.names["grad_input_mask"] = Value(Name("grad_input_mask"), "bool[]")
+            self.names["grads"] = Value(Name("grads"), Kind.ARRAYS)
+        self.names["grad_input_mask"] = Value(Name("grad_input_mask"), Kind.LIST)
 
     def arrays(self) -> set[str]:
         """The names that are arrays."""
@@ -260,7 +289,7 @@ class _Translation:
             case Constant(complex()):  # gradients are complex here, though the inputs are real
                 raise Unsupported
             case Constant(value):
-                return Value(expr, "str" if isinstance(value, str) else "Scalar")
+                return Value(expr, Kind.PLAIN if isinstance(value, str) else Kind.NUMBER)
             case Name(name) if name in self.names:
                 return self.names[name]
             case Operation():
@@ -268,9 +297,9 @@ class _Translation:
             case Conditional():
                 return self._conditional(expr)
             case Logical(symbol, operands):
-                return Value(Logical(symbol, self._plain(operands)), "bool")
+                return Value(Logical(symbol, self._plain(operands)), Kind.BOOL)
             case Elements(_, elements):
-                return Value(Elements("tuple", self._plain(elements)), "int[]")
+                return Value(Elements("tuple", self._plain(elements)), Kind.LIST)
             case Attribute():
                 return self._attribute(expr)
             case Subscript():
@@ -281,7 +310,7 @@ class _Translation:
                 if use[1] != "shape":
                     raise Unsupported
                 self.elementwise = False
-                return Value(dotted(f"node._{use[0]}_shape"), "int[][]")
+                return Value(dotted(f"node._{use[0]}_shape"), Kind.LIST)
             case Call(Name(function), arguments):
                 given = [self.value(a) for a in arguments]
                 if function in self.helpers and not expr.keywords:
@@ -301,16 +330,16 @@ class _Translation:
 
     def _helper(self, function: str, given: list[Value]) -> Value:
         """The call of a helper: of one that arrays are given to, the kernel that has its name."""
-        if not any(v.is_array or v.kind == "array[]" for v in given):
+        if not any(v.is_array or v.kind is Kind.ARRAYS for v in given):
             if self.helpers[function] in self.writer.identities and len(given) == 1:
                 return given[0]
             helper = self.writer.helper(self.helpers[function])
-            return Value(Call(helper, tuple([v.expr for v in given])), "helper")
+            return Value(Call(helper, tuple([v.expr for v in given])), Kind.UNKNOWN)
         kernel = self.writer.specialiser.kernel_named(function)
         if kernel is None:
             raise Unsupported
         self.elementwise = False
-        return Value(Call(kernel, tuple(map(_whole, given))), "twin")
+        return Value(Call(kernel, tuple(map(_whole, given))), Kind.RESULT)
 
     def _keywords(self, keywords: Iterable[Keyword]) -> dict[str, Value]:
         return {str(k.name): self.value(k.value) for k in keywords}
@@ -322,8 +351,8 @@ class _Translation:
         if array and expr.symbol == "not x":
             raise Unsupported
         if expr.symbol in COMPARISONS:
-            return Value(made, "array" if array else "bool")
-        return Value(made, "array" if array and len(operands) == 2 else operands[0].kind)
+            return Value(made, Kind.ARRAY if array else Kind.BOOL)
+        return Value(made, Kind.ARRAY if array and len(operands) == 2 else operands[0].kind)
 
     def _conditional(self, expr: Conditional) -> Value:
         condition = self.plain(expr.condition)
@@ -338,41 +367,41 @@ class _Translation:
             self.elementwise = False
             shape = dotted(f"node._{expr.value.id}_shape")
             if expr.name == "shape":
-                return Value(shape, "int[]")
+                return Value(shape, Kind.LIST)
             if expr.name == "ndim":
-                return Value(Call(Name("len"), (shape,)), "int")
+                return Value(Call(Name("len"), (shape,)), Kind.INT)
             raise Unsupported
         value = self.value(expr.value)
         made = Attribute(value.expr, expr.name)
         if value.is_array and expr.name in ("shape", "ndim"):
             self.elementwise = False
-            return Value(made, "int[]" if expr.name == "shape" else "int")
+            return Value(made, Kind.LIST if expr.name == "shape" else Kind.INT)
         if value.is_array and expr.name == "dtype":
-            return Value(made, "array dtype")
+            return Value(made, Kind.DTYPE)
         raise Unsupported
 
     def _subscript(self, expr: Subscript) -> Value:
         number = gradient_number(expr)
         if number is not None:
-            return Value(Name(f"grad{number}"), "array")
+            return Value(Name(f"grad{number}"), Kind.ARRAY)
         inner = self.plain(expr.value)
         if isinstance(expr.index, Slice):
             raise Unsupported
-        return Value(Subscript(inner, self.plain(expr.index)), "int")
+        return Value(Subscript(inner, self.plain(expr.index)), Kind.INT)
 
     def _method(self, inner: Expr, method: str, call: Call) -> Value:
         size = method == "numel" and not call.arguments
         if isinstance(inner, Name) and inner.id in self.metadata:
             self.elementwise = False
             if size:
-                return Value(Call(Name("prod"), (dotted(f"node._{inner.id}_shape"),)), "int")
+                return Value(Call(Name("prod"), (dotted(f"node._{inner.id}_shape"),)), Kind.INT)
             raise Unsupported
         value = self.value(inner)
         if not value.is_array:
             raise Unsupported
         if size:
             self.elementwise = False
-            return Value(Attribute(value.expr, "size"), "int")
+            return Value(Attribute(value.expr, "size"), Kind.INT)
         given = [value, *(self.value(a) for a in call.arguments)]
         return self.apply(method, given, self._keywords(call.keywords))
 
@@ -418,7 +447,8 @@ class _Translation:
             if value is None:
                 if a.default is None:
                     return None
-                bound[a.name] = Value(constant(default_value(a)), str(a.type))
+                kind = Kind.PLAIN if a.is_tensor_like else kind_of(a)
+                bound[a.name] = Value(constant(default_value(a)), kind)
                 continue
             fitted = self._fit(operator, a, value)
             if fitted is None:
@@ -427,31 +457,25 @@ class _Translation:
         return bound if set(keywords) <= {a.name for a in arguments} else None
 
     def _fit(self, operator: Operator, argument: Argument, value: Value) -> Value | None:
-        type_ = str(argument.type)
-        if argument.is_tensor_list or value.kind == "array[]":
-            return value if argument.is_tensor_list and value.kind == "array[]" else None
-        if type_.startswith("ScalarType"):
-            return value if value.kind == "array dtype" else None
+        if argument.is_tensor_list or value.kind is Kind.ARRAYS:
+            return value if argument.is_tensor_list and value.kind is Kind.ARRAYS else None
+        if argument.type.required.is_dtype:
+            return value if value.kind is Kind.DTYPE else None
         if argument.is_tensor:
-            if value.expr == _NONE and type_.endswith("?"):
+            if value.expr == _NONE and argument.type.is_optional:
                 return value
-            scalar = "pointwise" in operator.tags and value.kind in ("Scalar", "int", "float", "bool")
+            scalar = "pointwise" in operator.tags and value.kind in _NUMBERS
             return value if value.is_array or scalar else None
         if value.is_array:
             return None
-        if value.kind == "helper":
+        if value.kind is Kind.UNKNOWN:
             return value
-        plain = type_.rstrip("?")
-        if plain.endswith("]"):
-            if value.kind.rstrip("?").endswith("]") or value.expr == _NONE:
-                return value
-            single = isinstance(argument.type, ListType) or "[" in plain
-            return (
-                Value(Elements("tuple", (value.expr,)), plain)
-                if single and value.kind in ("int", "Scalar")
-                else None
-            )
-        return None if value.kind.endswith("]") else value
+        if not isinstance(argument.type.required, ListType):
+            return None if value.kind is Kind.LIST else value
+        if value.kind is Kind.LIST or value.expr == _NONE:
+            return value
+        single = value.kind in (Kind.INT, Kind.NUMBER)
+        return Value(Elements("tuple", (value.expr,)), Kind.LIST) if single else None
 
     def _kernel(self, operator: Operator, bound: Mapping[str, Value]) -> Value:
         specialiser = self.writer.specialiser
@@ -462,7 +486,7 @@ class _Translation:
             given = tuple([_whole(bound[a.name]) for a in operator.schema.arguments])
             many = operator.schema.returns[0].type.is_tensor_list
             call = Call(specialiser._function(kernel.function), given)
-            return Value(call, "array[]" if many else "array")
+            return Value(call, Kind.ARRAYS if many else Kind.ARRAY)
         counts = count_names([kernel.formula.tree])
         names: dict[str, Expr] = {}
         for name, value in bound.items():
@@ -470,7 +494,7 @@ class _Translation:
             expr = value.expr if "pointwise" in operator.tags else _whole(value)
             names[name] = expr if atomic or counts.get(name, 0) < 2 else self._temporary(expr)
         names.update({n: specialiser._function(q) for n, q in kernel.calls.items()})
-        return Value(replaced(kernel.formula.tree, names), "array")
+        return Value(replaced(kernel.formula.tree, names), Kind.ARRAY)
 
     def _temporary(self, expr: Expr) -> Expr:
         name = f"t{self.temporaries}"
