@@ -20,8 +20,15 @@ class Ufuncs:
         match expr:
             case Operation(symbol, operands) if symbol in self.by_symbol:
                 return self.by_symbol[symbol], operands
-            case Call(Attribute(Name("xp"), name), operands, ()) if name in self.primitives:
-                return self.primitives[name], operands
+            case Call(function, operands, ()) if (primitive := self.named(function)) is not None:
+                return primitive, operands
+        return None
+
+    def named(self, function: Expr) -> Primitive | None:
+        """The primitive that a function is: ``xp.exp``."""
+        match function:
+            case Attribute(Name("xp"), name):
+                return self.primitives.get(name)
         return None
 
 

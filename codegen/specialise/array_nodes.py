@@ -119,7 +119,7 @@ class ArrayWriter:
                 self.by_function.setdefault(o.name.function, []).append(o)
         #: The helpers that are, of a real number, the number itself.
         self.identities = frozenset(
-            [p.helper for p in specialiser.weigher.primitives.values() if p.helper and self._is_identity(p)]
+            [p.helper for p in specialiser.costs.primitives.values() if p.helper and self._is_identity(p)]
         )
 
     def _is_identity(self, primitive: Primitive) -> bool:
@@ -195,12 +195,10 @@ class ArrayWriter:
         given = {name.id for value in translation.names.values() for name in free_names(value.expr)}
         used = dict.fromkeys(n.id for n in walk(tree) if isinstance(n, Name))
         parameters = [name for name in used if name in given]
-        weigher = self.specialiser.weigher
-        if not (
-            runner and translation.elementwise and _GRADIENT in parameters and weigher.worth(tree, arrays)
-        ):
+        costs = self.specialiser.costs
+        if not (runner and translation.elementwise and _GRADIENT in parameters and costs.worth(tree, arrays)):
             return
-        function, scratch = function_of(parameters, tree, arrays, weigher.primitives)
+        function, scratch = function_of(parameters, tree, arrays, costs.primitives)
         into = _SPARE if last and not translation.several else ""
         if into:
             yield f"{into} = {_GRADIENT} if is_callers_only({_GRADIENT}) else None"

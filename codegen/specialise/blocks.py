@@ -8,11 +8,9 @@ pass through memory more than once, or when they cost more to compute than to mo
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
+from ..derive.ufuncs import Ufuncs
 from ..ir.expressions import (
-    BINARY,
-    Attribute,
     Call,
     Conditional,
     Constant,
@@ -31,11 +29,12 @@ from .optimise import OUT, has_array, scratched
 WORTH = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Weigher:
+class CostModel:
     """Says how often an expression over arrays passes over them."""
 
-    primitives: Mapping[str, Primitive]
+    def __init__(self, primitives: Mapping[str, Primitive]) -> None:
+        self.primitives = primitives
+        self.ufuncs = Ufuncs(primitives)
 
     def closed(self) -> frozenset[str]:
         """The functions that give, of one array, another of its type, or that may be given a number for one.
@@ -54,7 +53,10 @@ class Weigher:
         return self.passes(expr, arrays) >= WORTH
 
     def passes(self, expr: Expr, arrays: Collection[str]) -> int:
-        """The passes; of a choice those of the shorter way. What takes long to compute counts for two."""
+        """The passes; of a choice those of the shorter way. What takes long to compute counts for two.
+
+        Of a function that is no primitive they are not known, and several are likely.
+        """
         if isinstance(expr, Conditional):
             return min(self.passes(expr.then, arrays), self.passes(expr.otherwise, arrays))
         parts = sum([self.passes(part, arrays) for part in expr.parts])
@@ -62,21 +64,16 @@ class Weigher:
             return 0
         match expr:
             case Call(function):
-                return self._of(function) + parts
+                primitive = self.ufuncs.named(function)
+                return (WORTH if primitive is None else _passes_of(primitive)) + parts
             case Operation(symbol):
-                return (2 if symbol in BINARY and self._costly(symbol) else 1) + parts
+                primitive = self.ufuncs.by_symbol.get(symbol)
+                return (1 if primitive is None else _passes_of(primitive)) + parts
         return parts
 
-    def _of(self, function: Expr) -> int:
-        """The passes of a function: of one that is no primitive it is not known, and several are likely."""
-        match function:
-            case Attribute(Name("xp"), name) if name in self.primitives:
-                return 2 if self.primitives[name].costly else 1
-        return WORTH
 
-    def _costly(self, symbol: str) -> bool:
-        """Whether an operator of Python takes long to compute."""
-        return any([p.costly and p.symbol == symbol for p in self.primitives.values()])
+def _passes_of(primitive: Primitive) -> int:
+    return 2 if primitive.costly else 1
 
 
 def function_of(

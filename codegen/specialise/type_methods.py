@@ -42,7 +42,7 @@ from ..model.operators import Backend, Kernel, Operator, Primitive, ScalarType
 from ..model.schema import Argument, OperatorName, Schema
 from ..read.functions import ABSOLUTE, FunctionIndex, module_path
 from .array_results import ArrayResults
-from .blocks import Weigher, call_of, function_of
+from .blocks import CostModel, call_of, function_of
 from .generic import generic
 from .headers import header, plain_arguments
 from .kept_numbers import with_kept_numbers
@@ -78,8 +78,8 @@ class Specialiser:
     ) -> None:
         """``reduced``: whether the backend has reduced types; ``array_nodes``: its Nodes over arrays."""
         self.derived = derived
-        self.weigher = Weigher(primitives)
-        self.closed = self.weigher.closed()
+        self.costs = CostModel(primitives)
+        self.closed = self.costs.closed()
         self.backend = backend
         self.native = native
         self.structures = structures
@@ -234,7 +234,7 @@ class Specialiser:
         if runner is None or not arrays or not operator.is_elementwise:
             return "", ""
         names = {parameter_name(a.name) for a in operator.schema.arguments if a.is_tensor}
-        if kernel.function is None and not self.weigher.worth(kernel.formula.tree, names):
+        if kernel.function is None and not self.costs.worth(kernel.formula.tree, names):
             return "", ""
         arguments = plain_arguments(operator)
         function, scratch = None, None
@@ -245,7 +245,7 @@ class Specialiser:
             parameters = {a.name: parameter_name(a.name) for a in arguments}
             known |= {name: Name(parameter) for name, parameter in parameters.items()}
             tree = replaced(kernel.formula.tree, known)
-            function, scratch = function_of(list(parameters.values()), tree, names, self.weigher.primitives)
+            function, scratch = function_of(list(parameters.values()), tree, names, self.costs.primitives)
         small = " and ".join(f"{parameter_name(a.name)}._array.size < LARGE" for a in arrays)
         return small, write(call_of(runner, function, [_array(a, hooked) for a in arguments], "", scratch))
 

@@ -10,7 +10,7 @@ from tengen.codegen.ir.expressions import Expr, Name
 from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.ir.writer import write
 from tengen.codegen.pipeline import load
-from tengen.codegen.specialise.blocks import Weigher, call_of, function_of
+from tengen.codegen.specialise.blocks import CostModel, call_of, function_of
 from tengen.codegen.specialise.optimise import inlined, scratched, shared
 
 ARRAYS = frozenset({"a", "b", "c", "grad", "result"})
@@ -146,7 +146,7 @@ def test_scratched_text_computes_the_same(text: str) -> None:
     ],
 )
 def test_what_is_worth_blocks(text: str, worth: bool) -> None:
-    assert Weigher(PRIMITIVES).worth(tree(text), ARRAYS) is worth
+    assert CostModel(PRIMITIVES).worth(tree(text), ARRAYS) is worth
 
 
 @pytest.mark.parametrize(
