@@ -180,6 +180,16 @@ class TensorConversion(TensorBase):
 
         return tensor_str(self)
 
+    def _repr_html_(self) -> str | None:
+        """What notebooks show: shape, dtype, device and part in a graph, above the elements.
+
+        None, for which they show ``repr``, where a subclass has a ``__repr__`` of its own.
+        """
+        from .printing import tensor_html
+        from .tensor import Tensor
+
+        return tensor_html(self) if type(self).__repr__ is Tensor.__repr__ else None
+
     if TYPE_CHECKING:
 
         @property

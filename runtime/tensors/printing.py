@@ -15,6 +15,7 @@ import numpy as np
 
 from ..autograd.forward_mode import newest_tangent
 from ..core.device import default_device
+from ..core.function_dispatch import NOTHING, at_level
 from ..core.interception import active
 from ..core.scalar_type import bool_, default, default_complex, int64
 from ..core.tensor_base import TensorBase
@@ -203,6 +204,26 @@ def tensor_str(tensor: Any) -> str:
     contents, suffixes = _contents(tensor, len(prefix))
     suffixes += _gradient(tensor) + _tangent(tensor)
     return _joined(prefix + contents, suffixes, len(prefix))
+
+
+_HTML: Final = (
+    '<div><div style="opacity: 0.7; font-size: 0.9em">{facts}</div>'
+    '<pre style="margin: 0.3em 0 0; background: none; color: inherit; overflow-x: auto">{text}</pre></div>'
+)
+
+
+def tensor_html(tensor: Any) -> str:
+    """A tensor as a notebook shows it; no colour is named, so it is right on light and on dark pages."""
+    from html import escape
+
+    with at_level(NOTHING):  # a subclass or a mode that overrides attributes is not asked
+        kind, shape = tensor._type, tuple(tensor._array.shape)
+        facts = [type(tensor).__name__, f"shape {shape}", str(kind.scalar_type), str(kind.backend.device)]
+        contents, _ = _contents(tensor, 0)
+        lines = [contents, *_tangent(tensor)]
+        return _HTML.format(
+            facts=escape(" · ".join(facts + _gradient(tensor))), text=escape("\n".join(lines))
+        )
 
 
 def _contents(tensor: TensorBase, indent: int) -> tuple[str, list[str]]:
