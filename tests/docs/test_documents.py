@@ -54,3 +54,7 @@ def test_operator_authors(follow: Callable[[str], None]) -> None:
 
 def test_libraries(follow: Callable[[str], None]) -> None:
     follow("docs/libraries.md")
+
+
+def test_add_a_reduction(follow: Callable[[str], None]) -> None:
+    follow("docs/add-a-reduction.md")
