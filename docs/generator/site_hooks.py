@@ -26,7 +26,7 @@ OUTSIDE = {
 #: Pages that only mention what others describe: a search shows them last.
 LISTS = ("names.md", "changelog.md", "operators/index.md", "api/index.md")
 #: Pages in which names are no links to what describes them.
-UNLINKED = ("names.md", "changelog.md")
+UNLINKED = ("names.md", "changelog.md", "helpers.md")
 _LINK = re.compile(r"(?<!\!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
 _FENCE = re.compile(r"^(```\w+)[ \t]+([^\n]+)$", re.MULTILINE)
 _ATTRIBUTE = re.compile(r'(?:title|append|in)="([^"]*)"')
@@ -58,6 +58,7 @@ def on_files(files: Files, config: Any) -> Files:
     made["operators/index.md"] = writer.index()
     made["operators/coverage.md"] = writer.coverage()
     made |= api_pages(url)
+    made["helpers.md"] = generator("helpers_page").page(lambda place: place_address(place, url, "."))
     made["names.md"] = generator("names_page").page()
     for name, page in OUTSIDE.items():
         made[page] = (ROOT / name).read_text(encoding="utf-8")
@@ -90,8 +91,10 @@ def api_pages(url: str) -> dict[str, str]:
 
 
 def api_sources() -> list[Path]:
-    """The files in which the hand-written API is defined."""
-    described = (d for p in generator("api_model").pages() for e in p.entries for d in (e, *e.members))
+    """The files in which the hand-written API and the helpers of declarations are defined."""
+    described = [d for p in generator("api_model").pages() for e in p.entries for d in (e, *e.members)]
+    kinds = generator("helpers_page").vocabularies()
+    described += [h for kind in kinds for helpers in kind.modules.values() for h in helpers]
     return [ROOT / file for file in {d.place.file for d in described if d.place is not None}]
 
 
@@ -150,11 +153,11 @@ def source_url(config: Any) -> str:
     return str(config.extra.get("source_url") or "").rstrip("/")
 
 
-def place_address(place: Any, url: str) -> str:
-    """The address of a place, from a page of the reference."""
+def place_address(place: Any, url: str, top: str = "..") -> str:
+    """The address of a place, from a page of the reference, or of the folder below which ``top`` leads."""
     if url:
         return f"{url}/{place.file}#L{place.line}"
-    return f"../{source_of(place.file).removesuffix('.md')}.html#__codelineno-0-{place.line}"
+    return f"{top}/{source_of(place.file).removesuffix('.md')}.html#__codelineno-0-{place.line}"
 
 
 def source_of(path: str) -> str:

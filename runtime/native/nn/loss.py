@@ -196,6 +196,7 @@ def check_nll(self: Array, target: Array, weight: Array | None) -> None:
 
 
 def check_class_weight(self: Array, weight: Array | None, classes: int) -> None:
+    """RuntimeError unless there is a weight for each class, or none at all."""
     if weight is not None and weight.shape != (classes,):
         raise RuntimeError(
             "weight tensor should be defined either for all "
