@@ -98,6 +98,7 @@ class OperatorChecker:
             numbers=numbers,
             dtypes={} if composite else self.dtypes(fields.get("dtypes")),
             refuse=self.refuse(fields.get("refuse")),
+            refuse_args=self.refuse_args(declared),
             same_dtype=self.same_dtype(declared),
             result=self.result(fields.get("result"), tags, promote),
             out=self.out(declared),
@@ -361,9 +362,18 @@ class OperatorChecker:
         """By category, why an operand of it is an error even where it would be promoted."""
         texts: dict[str, str] = {}
         for category, text in located.value.items() if located is not None else ():
-            if known_word(category, text.key or text.place, CATEGORIES, "category", self.report):
+            if category == "args":
+                continue
+            if known_word(category, text.key or text.place, (*CATEGORIES, "args"), "category", self.report):
                 texts[category] = " ".join(str(text.value).split())
         return texts
+
+    def refuse_args(self, declared: Declared) -> tuple[str, ...]:
+        """The arguments all of which must be of such categories to be an error; none where any one is."""
+        located = declared.fields.get("refuse")
+        if located is None or "args" not in located.value:
+            return ()
+        return self.arguments(declared, located.value["args"], ("Tensor", "Tensor?", "Scalar", "Scalar?"))
 
     def same_dtype(self, declared: Declared) -> tuple[str, ...]:
         """The arguments whose dtypes must agree, where nothing promotes."""

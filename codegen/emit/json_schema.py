@@ -119,7 +119,11 @@ def _special(declared: Declarations) -> dict[str, dict[str, Any]]:
         "result": {"anyOf": [{"enum": list(RESULTS)}, _TYPES["scalar"]]},
         "out": {"enum": list(OUTS)},
         "dispatch": _mapping([*backends, *COMPOSITES], {**kernel, "description": "a kernel"}),
-        "refuse": {"type": "object", "propertyNames": {"enum": list(CATEGORIES)}},
+        "refuse": {
+            "type": "object",
+            "properties": {"args": names},
+            "propertyNames": {"enum": [*CATEGORIES, "args"]},
+        },
         "operators": {"type": "object", "propertyNames": {"enum": sorted(SPECIAL_METHODS)}},
         "dtypes": {
             "anyOf": [_TYPES["str"], {"type": "array", "items": _TYPES["str"]}, {"type": "object"}],

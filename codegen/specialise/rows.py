@@ -7,7 +7,7 @@ from typing import Any
 
 from ..model.annotations import default, default_value, parameter_name
 from ..model.derived import Variant
-from ..model.operators import ScalarType
+from ..model.operators import Operator, ScalarType
 from ..model.schema import Argument
 from .bindings import ALONE, takes_numbers
 
@@ -107,12 +107,18 @@ def operator_row(variant: Variant) -> str:
         options,
         variant.kind == "out",
         variant.kind != "inplace" and ("alone" if ALONE in operator.tags else takes_numbers(operator)),
-        dict(operator.refuse) or None,
+        _refused(operator, index),
         variant.kind,
         str(variant.base) if variant.base is not None else None,
         variant.kind in ("composite", "inplace", "out") or "CompositeExplicitAutograd" in operator.kernels,
     )
     return repr(columns)
+
+
+def _refused(operator: Operator, index: Mapping[str, int]) -> dict[str, Any] | None:
+    """The texts of errors by category, and where the operands are that must all be so, if some are named."""
+    places = tuple(index[n] for n in operator.refuse_args)
+    return {**operator.refuse, **({"args": places} if places else {})} or None
 
 
 def _parameter(argument: Argument) -> tuple[Any, ...]:

@@ -105,6 +105,10 @@ class Operator:
         #: The numbers that have no say in the dtype.
         numbers = [i for i, p in enumerate(self.parameters) if p.type in ("Scalar", "Scalar?")]
         self.scalars = [i for i in numbers if i not in self.promoted and self.kind in ("functional", "view")]
+        if self.kind == "inplace" and self.base in OPERATORS:  # it takes them as the operator does
+            self.scalars = operator(self.base).scalars
+        elif self.decomposes:  # its parts say which they take
+            self.scalars = []
         #: The words that may be keywords of a call; users know self as "input".
         self.names = frozenset(shown(p) for p in self.parameters)
 
@@ -155,16 +159,16 @@ class Operator:
         return result
 
     def _real_numbers(self, arguments: tuple[Any, ...], kind: Type) -> tuple[Any, ...]:
-        """The arguments without complex numbers, which of what is not complex only bool can hold."""
-        truth = kind.scalar_type.category == "bool"
+        """The arguments without complex numbers; bool may hold one (is it 0?): there the kernel decides."""
+        if kind.scalar_type.category == "bool":
+            return arguments
         for i in self.scalars:
             value = arguments[i]
             if value.__class__ is complex:
-                if value.imag and not truth:
+                if value.imag:
                     what = f"type {kind.scalar_type} without overflow"
                     raise RuntimeError(f"{self.function}: value cannot be converted to {what}")
-                real = value != 0 if truth else value.real
-                arguments = (*arguments[:i], real, *arguments[i + 1 :])
+                arguments = (*arguments[:i], value.real, *arguments[i + 1 :])
         return arguments
 
     # -- creation ----------------------------------------------------------------------
@@ -277,21 +281,26 @@ class Operator:
         return value if self.numbers_become == "given" else as_number(value, common.array_dtype)
 
     def _check_refused(self, operands: Sequence[Any]) -> None:
-        """RuntimeError for an operand of a category that the operator refuses."""
-        for value in operands:
-            if isinstance(value, Tensor):
-                category = value._type.scalar_type.category
-            elif value.__class__ in NUMBERS:
-                category = dtype.of_python(value.__class__).category
-            else:
-                continue
-            if category in self.refuse:
-                raise RuntimeError(f"{self.function}: {self.refuse[category]}")
+        """RuntimeError for an operand of a category that the operator refuses, or where all of some are."""
+        places = self.refuse.get("args")
+        chosen = operands if places is None else [operands[i] for i in places]
+        found = [c for c in map(_category, chosen) if c is not None]
+        refused = [c for c in found if c in self.refuse]
+        if refused and (places is None or len(refused) == len(found)):
+            raise RuntimeError(f"{self.function}: {self.refuse[refused[0]]}")
 
     def _common_type_ignoring_scalars(self, tensors: list[Tensor]) -> Type:
         """As _common_type, but a 0-d CPU-like tensor may join tensors of another device."""
         sized = [t for t in tensors if t._array.ndim] or tensors
         return self._common_type(sized)
+
+
+def _category(operand: Any) -> str | None:
+    """The category of a tensor's or number's dtype; None for anything else."""
+    if isinstance(operand, Tensor):
+        found: str = operand._type.scalar_type.category
+        return found
+    return dtype.of_python(operand.__class__).category if operand.__class__ in NUMBERS else None
 
 
 @cache

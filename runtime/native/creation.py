@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .layout import extent
+from .layout import check_bytes, extent
 
 Array = Any
 Number = bool | int | float | complex
@@ -152,8 +152,8 @@ def eye(n: int, m: int, dtype: DType) -> Array:
 def arange_shape(start: Real, end: Real, step: Real, dtype: DType) -> tuple[int]:
     """The shape of ``arange(start, end, step)``; for int64 the numbers are truncated first.
 
-    Raises RuntimeError for a zero step, bounds that are not finite, or an end that lies on
-    the wrong side of the start; ValueError for a step that is 0 as an int64.
+    Raises RuntimeError for a zero step, bounds that are not finite, an end that lies on the wrong
+    side of the start, or more bytes than can be counted; ValueError for a step that is 0 as an int64.
     """
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -165,8 +165,11 @@ def arange_shape(start: Real, end: Real, step: Real, dtype: DType) -> tuple[int]
         start, end, step = int(start), int(end), int(step)
         if step == 0:
             raise ValueError("step must be nonzero")
-        return (-int((start - end) // step),)
-    return (math.ceil((end - start) / step),)
+        count = -int((start - end) // step)
+    else:
+        count = math.ceil((end - start) / step)
+    check_bytes((count,), dtype.itemsize)
+    return (count,)
 
 
 def arange(start: Real, end: Real, step: Real, dtype: DType) -> Array:
@@ -228,8 +231,10 @@ def _checked(array: Array, dtype: DType) -> Array:
 def tril_indices_shape(row: int, col: int, offset: int) -> tuple[int, int]:
     """The shape of ``tril_indices``. Raises RuntimeError for a negative number of rows or columns."""
     _check_matrix(row, col)
-    count = sum([min(max(i + offset + 1, 0), col) for i in range(row)])
-    return 2, count
+    first = min(max(-offset, 0), row)  # the rows before it have nothing, those from ``full`` on all
+    full = min(max(col - offset, first), row)
+    growing = (full - first) * (2 * offset + first + full + 1) // 2
+    return 2, growing + (row - full) * col
 
 
 def triu_indices_shape(row: int, col: int, offset: int) -> tuple[int, int]:

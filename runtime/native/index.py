@@ -14,7 +14,7 @@ import numpy as np
 
 from .creation import as_number
 from .dims import wrap_dim
-from .reductions import INT64
+from .reductions import INT64, widened
 from .scatter_add import add_at, add_slices
 
 Array = Any
@@ -146,17 +146,13 @@ def index_put(self: Array, indices: Indices, values: Array, accumulate: bool) ->
 
     Where indices repeat and values are not added, the last one stays.
     """
-    if not indices:
-        raise RuntimeError("at least one index must be provided")
+    check_index_put(self, indices, values, accumulate)
     key = _key(self.shape, indices)
     if self.dtype != values.dtype:
-        given = [i for i in indices if i is not None]
-        if accumulate or values.size != 1 or len(given) != 1 or given[0].dtype.char != "?":
-            raise RuntimeError(
-                f"Index put requires the source and destination dtypes match, got {self.dtype} for the "
-                f"destination and {values.dtype} for the source."
-            )
-        values = number_of(values.reshape(()), self.dtype)  # this much masked_fill does, and torch allows it
+        values = number_of(values.reshape(()), self.dtype)
+    dtype = self.dtype
+    if accumulate and dtype != widened(dtype):  # what is added is rounded once
+        self, values = self.astype(widened(dtype)), values.astype(widened(dtype))
     out = self.copy()
     try:
         if values.ndim > _result_ndim(self.ndim, indices):
@@ -176,7 +172,21 @@ def index_put(self: Array, indices: Indices, values: Array, accumulate: bool) ->
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
             f"result of shape {list(shape)}"
         ) from None
-    return out
+    return out.astype(dtype, copy=False)
+
+
+def check_index_put(self: Array, indices: Indices, values: Array, accumulate: bool) -> None:
+    """RuntimeError without an index, and for values of another dtype. One number at a mask may be of another,
+    as ``masked_fill`` takes it. Meta shares this."""
+    if not indices:
+        raise RuntimeError("at least one index must be provided")
+    if self.dtype != values.dtype:
+        given = [i for i in indices if i is not None]
+        if accumulate or values.size != 1 or len(given) != 1 or given[0].dtype.char != "?":
+            raise RuntimeError(
+                f"Index put requires the source and destination dtypes match, got {self.dtype} for the "
+                f"destination and {values.dtype} for the source."
+            )
 
 
 def _put_large(out: Array, indices: Indices, values: Array) -> bool:
@@ -390,6 +400,7 @@ def check_single(index: Array) -> None:
 def index_fill(self: Array, dim: int, index: Array, value: Array) -> Array:
     """``self`` with ``value`` (a number or 0-d array) at ``index`` along ``dim``; it may be negative."""
     dim = wrap_dim(dim, self.ndim)
+    check_index_fill(self, value)
     value = number_of(value, self.dtype)
     if index.dtype != INT64:
         raise IndexError("Expected dtype int64 for index.")
@@ -400,6 +411,12 @@ def index_fill(self: Array, dim: int, index: Array, value: Array) -> Array:
     view = out if self.ndim else out.reshape(1)
     view[(slice(None),) * dim + (index,)] = value
     return out
+
+
+def check_index_fill(self: Array, value: Array | Number) -> None:
+    """Raise RuntimeError for a complex number where ``self`` is not complex, bool neither."""
+    if isinstance(value, complex) and self.dtype.kind != "c":
+        raise RuntimeError("Converting complex Scalar to non-complex type is not supported")
 
 
 def number_of(value: Array | Number, dtype: np.dtype[Any]) -> Array:

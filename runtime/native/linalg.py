@@ -84,9 +84,15 @@ def linalg_det(A: Array) -> Any:
 
 
 def linalg_slogdet(A: Array) -> tuple[Any, Any]:
-    """The sign (a phase, for complex matrices) and the logarithm of the size of the determinant."""
+    """The sign (a phase, for complex matrices) and the logarithm of the size of the determinant.
+
+    A real NaN has the sign 0.
+    """
     check_square(A.shape)
-    sign, logarithm = np.linalg.slogdet(A)
+    with np.errstate(invalid="ignore"):
+        sign, logarithm = np.linalg.slogdet(A)
+    if A.dtype.kind != "c":
+        sign = np.where(np.isnan(logarithm), sign.dtype.type(0), sign)
     return sign, logarithm
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..core.user_stack import program_stacklevel
 from . import cpu
 from .dims import wrap_dim, wrap_dims
-from .layout import broadcast_shapes, extent, is_dense, preserved_strides
+from .layout import MOST, broadcast_shapes, check_bytes, extent, is_dense, preserved_strides
 from .strided import Array, Shape, element_strides, storage_offset
 from .views import as_strided, diagonal, select_int, slice_tensor, unfold
 
@@ -204,6 +204,8 @@ def repeat_interleave_indices(repeats: Array, output_size: int | None = None) ->
         raise RuntimeError("repeats has to be Long or Int tensor")
     if repeats.size and repeats.min() < 0:
         raise RuntimeError("repeats can not be negative")
+    if repeats.size and int(repeats.max()) > MOST // repeats.nbytes:  # else no sum of them is too large
+        check_bytes((sum(repeats.tolist()),), repeats.itemsize)
     return np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats)
 
 

@@ -270,6 +270,7 @@ def diagonal(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Arra
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     if type(self) is not np.ndarray:
         return _meta_diagonal(self, offset, a, b)
+    offset = max(min(offset, self.shape[b]), -self.shape[a])  # NumPy takes no more than 32 bits
     result = self.diagonal(offset, a, b) if self.size else full_strides(self).diagonal(offset, a, b)
     if self.flags.writeable:
         result.flags.writeable = True  # NumPy protects this view alone of all

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from math import floor
 from typing import Any, Literal, overload
 
+import numpy as np
+
 from tengen.generated import functions as F
 
-from ..core.scalar_type import int64
+from ..core.errors import explain
+from ..native.layout import check_bytes
 from ..tensors.creation import tensor
 from ..tensors.tensor import Tensor
 
@@ -279,13 +283,25 @@ def interpolate(
         )
     if mode == "area":
         return (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)[dims - 1](input, sizes)
+    middle = 0.5 if mode == "nearest-exact" else 0.0
+    try:
+        check_bytes((*input.shape[:2], *sizes), input.element_size())
+        places = [
+            _nearest(n, wanted, n / wanted if scale is None else 1 / scale, middle)
+            for n, wanted, scale in zip(input.shape[2:], sizes, scales, strict=True)
+        ]
+    except Exception as error:
+        raise explain(error, "interpolate") from None
     out = input
-    for dim, (n, wanted, scale) in enumerate(zip(input.shape[2:], sizes, scales, strict=True)):
-        step = n / wanted if scale is None else 1 / scale
-        middle = 0.5 if mode == "nearest-exact" else 0.0
-        places = [min(floor((i + middle) * step), n - 1) for i in range(wanted)]
-        out = out.index_select(dim + 2, tensor(places, dtype=int64, device=input.device))
+    for dim, chosen in enumerate(places, 2):
+        out = out.index_select(dim, tensor(chosen, device=input.device))
     return out
+
+
+def _nearest(n: int, wanted: int, step: float, middle: float) -> np.ndarray[Any, Any]:
+    """The place among ``n`` from which each of ``wanted`` elements comes."""
+    places = np.floor((np.arange(wanted, dtype=np.float64) + middle) * step)
+    return np.minimum(places, n - 1).astype(np.int64)
 
 
 def _output_sizes(
@@ -313,5 +329,8 @@ def _output_sizes(
     factors = [float(scale_factor)] * dims if isinstance(scale_factor, (int, float)) else list(scale_factor)
     if len(factors) != dims:
         raise ValueError(f"Input and scale_factor must have the same number of spatial dimensions: {factors}")
-    sizes = [floor(n * f) for n, f in zip(input.shape[2:], factors, strict=True)]
+    wanted = [n * f for n, f in zip(input.shape[2:], factors, strict=True)]
+    if not all([math.isfinite(n) for n in wanted]):
+        raise RuntimeError(f"interpolate: the sizes that scale_factor {factors} asks for are not finite")
+    sizes = [floor(n) for n in wanted]
     return sizes, [None] * dims if recompute else list(factors)

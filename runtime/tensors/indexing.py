@@ -213,6 +213,8 @@ def _recorded(self: Tensor, value: Tensor) -> bool:
 
 def _write(self: Tensor, key: tuple[Any, ...], value: Tensor) -> bool:
     """Copy the elements of ``value`` to a basic key, when that needs no further check."""
+    if value._type is not self._type and _loses_a_part(self, value):
+        return False
     array = self._array
     if not self._type.recording:
         check_write(self)
@@ -231,6 +233,11 @@ def _write(self: Tensor, key: tuple[Any, ...], value: Tensor) -> bool:
     begin_write(self)
     self._type.backend.lib.copyto(target, source)
     return True
+
+
+def _loses_a_part(self: Tensor, value: Tensor) -> bool:
+    """Whether complex numbers become real, of which ``copy_`` warns."""
+    return bool(value._array.dtype.kind == "c" and self._array.dtype.kind != "c")
 
 
 # --------------------------------------------------------------------------- the general way

@@ -48,6 +48,54 @@ def test_more_elements_than_can_be_counted(m: Any, device: str, size: tuple[int,
             make(m.ones(1, device=device))
 
 
+COUNTED = {
+    "arange": lambda m, where: m.arange(0, 2**63 - 1, device=where),
+    "arange from below": lambda m, where: m.arange(-(2**63), 2**63 - 1, device=where),
+    "arange by little": lambda m, where: m.arange(0.0, 1.0, 1e-19, device=where),
+    "linspace": lambda m, where: m.linspace(0, 1, HALF, device=where),
+    "eye": lambda m, where: m.eye(HALF, device=where),
+    "randperm": lambda m, where: m.randperm(HALF, device=where),
+    "pad": lambda m, where: m.constant_pad_nd(m.ones(2, device=where), (HALF, HALF)),
+    "replicated": lambda m, where: m.nn.functional.pad(m.ones(1, 2, device=where), (HALF, HALF), "replicate"),
+    "interpolate": lambda m, where: m.nn.functional.interpolate(m.ones(1, 1, 2, device=where), HALF),
+    "interpolate by": lambda m, where: m.nn.functional.interpolate(m.ones(1, 1, 2), None, 1e18),
+    "interpolate by inf": lambda m, where: m.nn.functional.interpolate(m.ones(1, 1, 2), None, float("inf")),
+    "interpolate area": lambda m, where: m.nn.functional.interpolate(m.ones(1, 1, 2), HALF, mode="area"),
+    "adaptive_avg_pool2d": lambda m, where: m.nn.functional.adaptive_avg_pool2d(m.ones(1, 2, 2), 2**40),
+    "one_hot": lambda m, where: m.nn.functional.one_hot(m.tensor([0, 1]), HALF),
+    "repeat_interleave": lambda m, where: m.repeat_interleave(m.tensor([HALF, HALF])),
+    "diag_embed": lambda m, where: m.diag_embed(m.ones(2, device=where), 2**40),
+    "tril_indices": lambda m, where: m.tril_indices(2**40, 2**40),
+    "bincount": lambda m, where: m.bincount(m.tensor([HALF])),
+}
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize("maker", COUNTED)
+def test_sizes_that_follow_from_numbers(m: Any, maker: str, device: str) -> None:
+    """They are refused at once, neither computed modulo 2**64 nor counted one by one."""
+    if m.__name__ == "torch" and device == "meta":
+        pytest.skip("torch counts some of them modulo 2**64 there")
+    with pytest.raises(RuntimeError):
+        COUNTED[maker](m, device)
+
+
+def test_diagonals_far_outside_are_empty(m: Any) -> None:
+    for offset in (HALF, -HALF, 2**31, -(2**31)):
+        for device in ("cpu", "meta"):
+            assert tuple(m.ones(2, 3, device=device).diagonal(offset).shape) == (0,)
+
+
+@pytest.mark.parametrize("row", range(5))
+@pytest.mark.parametrize("col", range(5))
+def test_how_many_indices_a_triangle_has(row: int, col: int) -> None:
+    import tengen
+
+    for make in (tengen.tril_indices, tengen.triu_indices):
+        for offset in range(-6, 7):
+            assert make(row, col, offset, device="meta").shape == make(row, col, offset).shape
+
+
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_resize_leaves_the_tensor_as_it_was(m: Any, size: tuple[int, ...]) -> None:
     x = m.arange(3.0)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..dims import wrap_dim
 from ..index import (
     check_as_many,
     check_index_copy,
+    check_index_fill,
+    check_index_put,
     check_integer_index,
     check_long,
     check_mask,
@@ -38,14 +41,10 @@ def meta_index(self: MetaArray, indices: Sequence[MetaArray | None]) -> MetaArra
     return MetaArray(index_shape(self.shape, indices), self.dtype)
 
 
-def meta_index_put(self: MetaArray, indices: Sequence[MetaArray | None], values: MetaArray) -> MetaArray:
-    if not indices:
-        raise RuntimeError("at least one index must be provided")
-    if values.dtype != self.dtype and values.size != 1:
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {self.dtype} for the "
-            f"destination and {values.dtype} for the source."
-        )
+def meta_index_put(
+    self: MetaArray, indices: Sequence[MetaArray | None], values: MetaArray, accumulate: bool
+) -> MetaArray:
+    check_index_put(self, indices, values, accumulate)
     return MetaArray(self.shape, self.dtype)
 
 
@@ -59,8 +58,9 @@ def meta_index_select(self: MetaArray, dim: int, index: MetaArray) -> MetaArray:
     return MetaArray((*self.shape[:d], index.size, *self.shape[d + 1 :]), self.dtype)
 
 
-def meta_index_fill(self: MetaArray, dim: int, index: MetaArray) -> MetaArray:
+def meta_index_fill(self: MetaArray, dim: int, index: MetaArray, value: Any) -> MetaArray:
     wrap_dim(dim, self.ndim)
+    check_index_fill(self, value)
     if index.ndim > 1:
         raise RuntimeError("Index has to be a vector/scalar")
     return MetaArray(self.shape, self.dtype)

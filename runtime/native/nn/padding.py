@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..creation import as_number
+from ..layout import check_bytes
 from .common import Array, Number, Shape
 
 Pairs = list[tuple[int, int]]
@@ -75,6 +76,7 @@ def mirror_shape(self: Array, padding: Shape, reflect: bool) -> Shape:
     shape = tuple([n + before + after for n, (before, after) in zip(self.shape, pairs, strict=True)])
     if min(shape[-dims:]) < 1:
         raise RuntimeError(f"input {list(self.shape)} is too small for padding {list(padding)}")
+    check_bytes(shape, self.dtype.itemsize)
     return shape
 
 
