@@ -1,0 +1,201 @@
+"""Draws the picture of docs/architecture.md, from the tree: ``python tests/docs/draw_house.py``.
+
+It has the stages of codegen/ in their order and the floors of runtime/, the highest on top. Which there are
+is said by tests/test_layers.py, what each imports by its modules, and what it is for by its docstring.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+if (TESTS := str(Path(__file__).resolve().parents[1])) not in sys.path:
+    sys.path.insert(0, TESTS)
+
+from test_layers import FLOORS, PROJECT, STAGES, imported, modules, runtime_imports, tree
+
+PICTURE = PROJECT / "docs" / "pictures" / "house.svg"
+
+WIDTH, MARGIN, GAP = 700, 12, 8
+LETTER, LINE = 6.1, 14  # of the small type: the width of a letter, the height of a line
+NAME = 7.3  # of names: the width of a letter
+
+_STYLE = """
+  text { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 10px; }
+  text { fill: #222; }
+  text.name { font-size: 12px; font-weight: bold; }
+  text.title { font-size: 14px; font-weight: bold; }
+  text.uses { fill: #666; }
+  rect.band { fill: #eef3f2; } rect.box { fill: #fff; stroke: #2f8f83; }
+  path { stroke: #2f8f83; fill: none; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #ddd; } text.uses { fill: #9aa; }
+    rect.band { fill: #262a33; } rect.box { fill: #1b1e25; }
+  }
+"""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A package or a module: its name, what it is for, and the parts that it imports."""
+
+    name: str
+    sentence: str
+    uses: tuple[str, ...]
+
+
+# -- what there is ---------------------------------------------------------------------------
+
+
+def stages() -> list[Part]:
+    """The parts of codegen/ in the order in which they run."""
+    uses: dict[str, set[str]] = {name: set() for name in STAGES}
+    for path in modules("codegen"):
+        own = path.relative_to(PROJECT / "codegen").with_suffix("").parts[0]
+        for name in imported(path) if own in uses else ():
+            package, _, rest = name.partition("tengen.codegen.")
+            if not package and rest.partition(".")[0] in uses:
+                uses[own].add(rest.partition(".")[0])
+    return [Part(name, sentence("codegen", name), _others(name, uses[name], STAGES)) for name in STAGES]
+
+
+def floors() -> list[list[Part]]:
+    """The parts of runtime/ on each floor, the lowest first."""
+    order = [name for names in FLOORS for name in names]
+    uses: dict[str, set[str]] = {name: set() for name in order}
+    for module, others in runtime_imports().items():
+        uses[part_of(module)] |= {part_of(other) for other in others}
+    return [
+        [Part(shown(n), sentence("runtime", n), tuple(map(shown, _others(n, uses[n], order)))) for n in names]
+        for names in FLOORS
+    ]
+
+
+def part_of(module: str) -> str:
+    """The part that a module of runtime/ belongs to: the longest prefix that stands on a floor."""
+    named = {name for names in FLOORS for name in names}
+    while module not in named:
+        module = module.rpartition(".")[0]
+    return module
+
+
+def shown(name: str) -> str:
+    """A part's name; ``autograd.__init__`` holds the names of ``autograd``, whose modules stand lower."""
+    return "tengen" if name == "__init__" else name.replace(".__init__", " (names)")
+
+
+def _others(own: str, names: set[str], order: list[str] | tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(n for n in order if n in names and n != own)
+
+
+def sentence(folder: str, name: str) -> str:
+    """The first sentence of the docstring of a package or module; "" where it has none."""
+    below = PROJECT / folder / name.replace(".", "/")
+    path = below / "__init__.py" if below.is_dir() else below.with_suffix(".py")
+    doc = ast.get_docstring(tree(path)) or ""
+    return doc.split("\n\n")[0].replace("\n", " ").partition(". ")[0].rstrip(".").replace("``", "")
+
+
+# -- how it is drawn -------------------------------------------------------------------------
+
+
+class Drawing:
+    """Shapes, from the top down."""
+
+    def __init__(self) -> None:
+        self.shapes: list[str] = []
+        self.y = float(MARGIN)
+
+    def text(self, x: float, y: float, text: str, kind: str = "") -> None:
+        attribute = f' class="{kind}"' if kind else ""
+        self.shapes.append(f'<text x="{x:g}" y="{y:g}"{attribute}>{escape(text)}</text>')
+
+    def rect(self, x: float, y: float, width: float, height: float, kind: str) -> None:
+        self.shapes.append(
+            f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="4"/>'
+        )
+
+    def title(self, text: str) -> None:
+        self.text(MARGIN, self.y + 14, text, "title")
+        self.y += 28
+
+    def stage(self, part: Part, last: bool) -> None:
+        """A row: the name in a box, what it is for, and what it uses; an arrow to the next."""
+        lines = textwrap.wrap(part.sentence, 88)
+        uses = textwrap.wrap(f"uses {', '.join(part.uses)}", 88) if part.uses else []
+        height = max(30, LINE * len(lines + uses) + 6)
+        self.rect(MARGIN, self.y, 110, height, "box")
+        self.text(MARGIN + 8, self.y + height / 2 + 4, part.name, "name")
+        for number, line in enumerate([*lines, *uses]):
+            kind = "" if number < len(lines) else "uses"
+            self.text(MARGIN + 124, self.y + LINE * (number + 1), line, kind)
+        if not last:
+            bottom = self.y + height
+            self.shapes.append(f'<path d="M60 {bottom:g} v{GAP} m-3 -3 l3 3 l3 -3"/>')
+        self.y += height + GAP
+
+    def floor(self, parts: list[Part]) -> None:
+        """A band with a box for each part, in as many rows as they need."""
+        boxes = [(part, *_box(part)) for part in parts]
+        rows = list(_rows(boxes))
+        top, self.y = self.y, self.y + GAP
+        start = len(self.shapes)
+        for row in rows:
+            x, height = float(MARGIN + GAP), max(len(lines) for _, _, lines in row) * LINE + 26
+            for part, width, lines in row:
+                self.rect(x, self.y, width, height, "box")
+                self.text(x + 8, self.y + 16, part.name, "name")
+                for number, line in enumerate(lines):
+                    self.text(x + 8, self.y + 32 + LINE * number, line, "uses")
+                x += width + GAP
+            self.y += height + GAP
+        band = f'<rect class="band" x="{MARGIN}" y="{top:g}" width="{WIDTH - 2 * MARGIN}"'
+        self.shapes.insert(start, f'{band} height="{self.y - top:g}" rx="4"/>')
+        self.y += GAP
+
+    def svg(self) -> str:
+        size = f'width="{WIDTH}" height="{self.y:g}" viewBox="0 0 {WIDTH} {self.y:g}"'
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">'
+        title = "<title>The stages of the generator and the floors of the runtime</title>"
+        return "\n".join([head, title, f"<style>{_STYLE}</style>", *self.shapes, "</svg>", ""])
+
+
+def _box(part: Part) -> tuple[float, list[str]]:
+    """The width of a box, and the lines of what its part uses."""
+    lines = textwrap.wrap(", ".join(part.uses), 48)
+    return max(len(part.name) * NAME, *(len(line) * LETTER for line in lines or [""])) + 18, lines
+
+
+def _rows(boxes: list[tuple[Part, float, list[str]]]) -> Iterator[list[tuple[Part, float, list[str]]]]:
+    row: list[tuple[Part, float, list[str]]] = []
+    left = room = WIDTH - 2 * MARGIN - GAP
+    for box in boxes:
+        if row and box[1] + GAP > left:
+            yield row
+            row, left = [], room
+        row.append(box)
+        left -= box[1] + GAP
+    yield row
+
+
+def picture() -> str:
+    """The picture, as SVG."""
+    drawing = Drawing()
+    drawing.title("codegen/, a stage after the other")
+    parts = stages()
+    for part in parts:
+        drawing.stage(part, part is parts[-1])
+    drawing.y += GAP
+    drawing.title("runtime/, each floor on those below it")
+    for parts_of_floor in reversed(floors()):
+        drawing.floor(parts_of_floor)
+    return drawing.svg()
+
+
+if __name__ == "__main__":
+    PICTURE.write_text(picture(), encoding="utf-8")
