@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..derive.derived import derive
-from ..model.methods import AbsentMethod, Method, TypeClass, in_order
+from ..model.methods import AbsentMethod, Method, type_class
 from ..model.operators import Declarations
 from ..model.source import OutputFile
 from ..read.functions import FunctionIndex
@@ -232,7 +232,7 @@ class Renderer:
                 "from tengen.autograd.node_support import run_not_implemented",
                 "from tengen.dispatch.operator import operator",
                 "from tengen.tensors.tensor import Tensor",
-                "from tengen.dispatch.absent import Absent",
+                "from tengen.dispatch.absent import lacks",
                 "from tengen.dispatch.type import Type",
                 "",
                 *lazy_modules(writer.modules),
@@ -240,7 +240,7 @@ class Renderer:
             ],
             libraries=[],
             assignments=[],
-            classes=[TypeClass("TypeDefault", self.scope.root, in_order(found.values()), doc)],
+            classes=[type_class("TypeDefault", self.scope.root, found.values(), doc)],
         )
 
     def _variable_type(self) -> list[OutputFile]:
@@ -269,7 +269,7 @@ class Renderer:
                 ],
                 libraries=[],
                 assignments=[],
-                classes=[TypeClass(VARIABLE_TYPE, (), in_order(found), doc)],
+                classes=[type_class(VARIABLE_TYPE, (), found, doc)],
             )
         ]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ..derive.derived import Derived
 from ..model.derived import Variant
-from ..model.methods import AbsentMethod, Method, TypeClass, in_order
+from ..model.methods import AbsentMethod, Method, TypeClass, type_class
 from ..model.nodes import NodeClass
 from ..model.operators import Backend, Declarations, ScalarType
 from ..model.source import OutputFile
@@ -137,7 +137,7 @@ class BackendFiles:
             "from tengen.dispatch.generic_methods import run_factory, run_kernel, run_kernels",
             "from tengen.dispatch.generic_methods import run_list_kernel, run_view, run_views",
             f"from {package}.type_default import TypeDefault",
-            "from tengen.dispatch.absent import Absent",
+            "from tengen.dispatch.absent import Promoted, lacks",
             "",
             *lazy_modules(self.specialiser.modules),
         ]
@@ -229,8 +229,7 @@ def _classes(node: ClassNode, above: Sequence[str], recording: bool) -> Iterable
     else:
         bases = tuple(above)
         doc = "What is the same for" if node.children else "The Type of"
-    yield TypeClass(
-        node.name, bases, in_order(node.methods.values()), f"{doc} {own.removesuffix('Type')} tensors."
-    )
+    doc = f"{doc} {own.removesuffix('Type')} tensors."
+    yield type_class(node.name, bases, node.methods.values(), doc)
     for child in node.children:
         yield from _classes(child, [node.name], recording)

@@ -7,7 +7,8 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
@@ -211,9 +212,17 @@ class Record:
 class AbsentMethod:
     """What stands where a class does not have a method that its mother has."""
 
-    macro: ClassVar[str] = "absent"
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromotedMethod:
+    """What stands where an operator promotes the tensors of a class to another Type, which has it."""
+
+    macro: ClassVar[str] = "promoted"
 
     name: str
+    operator: str  # its full name
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,12 +338,9 @@ class WriteMethod(StoreMethod):
     macro: ClassVar[str] = "write"
 
 
-Method = AbsentMethod | CallMethod | FallbackMethod | RecordMethod | KernelMethod | StoreMethod
-
-
-def in_order(methods: Iterable[Method]) -> tuple[Method, ...]:
-    """The methods of a class by name, those that it does not have before the others."""
-    return tuple(sorted(methods, key=lambda m: (not isinstance(m, AbsentMethod), m.name)))
+Method = (
+    AbsentMethod | PromotedMethod | CallMethod | FallbackMethod | RecordMethod | KernelMethod | StoreMethod
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,3 +351,12 @@ class TypeClass:
     bases: tuple[str, ...]
     methods: tuple[Method, ...]
     doc: str
+    lacks: tuple[str, ...] = ()  # the names of methods that it has not, though its bases may, in lines
+
+
+def type_class(name: str, bases: Sequence[str], methods: Iterable[Method], doc: str) -> TypeClass:
+    """The class with these methods by name: what is one line first."""
+    ordered = sorted(methods, key=lambda m: (not isinstance(m, PromotedMethod), m.name))
+    absent = " ".join(m.name for m in ordered if isinstance(m, AbsentMethod))
+    own = tuple(m for m in ordered if not isinstance(m, AbsentMethod))
+    return TypeClass(name, tuple(bases), own, doc, tuple(textwrap.wrap(absent, 100)))

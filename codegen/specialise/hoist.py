@@ -10,7 +10,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..model.methods import AbsentMethod, KernelMethod, Method
+from ..model.methods import AbsentMethod, CallMethod, KernelMethod, Method
+
+#: How long methods are, one kind beside another.
+_LENGTHS: dict[type[Method], int] = {KernelMethod: 3, CallMethod: 2}
 
 
 @dataclass(slots=True)
@@ -33,7 +36,7 @@ def hoist(node: ClassNode) -> None:
     for name in names:
         texts = Counter(child.methods[name] for child in node.children if name in child.methods)
         # Of two that are as common the longer one: more is saved.
-        method, count = max(texts.items(), key=lambda found: (found[1], isinstance(found[0], KernelMethod)))
+        method, count = max(texts.items(), key=lambda found: (found[1], _LENGTHS.get(type(found[0]), 1)))
         if isinstance(method, AbsentMethod) or count < 2:
             continue
         node.methods[name] = method

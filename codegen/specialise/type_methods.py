@@ -31,10 +31,10 @@ from ..ir.writer import write
 from ..model.annotations import parameter_name
 from ..model.derived import NodeSpec, Variant
 from ..model.methods import (
-    CallMethod,
     Cast,
     KernelMethod,
     Method,
+    PromotedMethod,
     Result,
     ResultKind,
 )
@@ -140,7 +140,11 @@ class Specialiser:
         operator = variant.operator
         if not supported:
             promotes = (operator.promote, scalar.category) in _PROMOTING
-            return self._promoting(operator) if promotes and not recording else None
+            return (
+                PromotedMethod(operator.name.method, str(operator.name))
+                if promotes and not recording
+                else None
+            )
         node = self.derived.node(str(operator.name), self.backend.name)
         if recording and (node is None or not self.arrays or scalar.category != FLAT):
             return None
@@ -154,10 +158,6 @@ class Specialiser:
     def _has_hooks(self, scalar: ScalarType) -> bool:
         """Whether a method is to be of use for reduced types: for these alone where others have flat ones."""
         return scalar.category == "reduced" if self.arrays else self._reduced
-
-    def _promoting(self, operator: Operator) -> CallMethod:
-        names = ", ".join(parameter_name(a.name) for a in operator.schema.arguments)
-        return CallMethod(*header(operator, self.structures), f'operator("{operator.name}")({names})')
 
     # -- the computation -------------------------------------------------------------------
 

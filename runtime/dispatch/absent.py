@@ -1,12 +1,15 @@
-"""What stands in a Type for an operator that it does not have."""
+"""What stands in a Type for operators that it does not have, or not as methods of its own."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from ..core.error_notes import note_operator
-from .operator import by_method
+from .operator import by_method, operator
 from .type import Type
+
+C = TypeVar("C", bound=type[Any])
 
 
 class Absent:
@@ -14,9 +17,7 @@ class Absent:
 
     __slots__ = ("name",)
 
-    name: str
-
-    def __set_name__(self, owner: type[Type], name: str) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
 
     def __get__(self, instance: Type | None, owner: type[Type]) -> Any:
@@ -25,15 +26,38 @@ class Absent:
         raise unsupported(instance, self.name)
 
 
+class Promoted:
+    """Stands in a Type class for an operator that takes its tensors to another Type, which has it."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Type | None, owner: type[Type]) -> Any:
+        return self if instance is None else operator(self.name)
+
+
+def lacks(methods: str) -> Callable[[C], C]:
+    """The decorator of a Type class that has not the methods of these names, though its bases may."""
+
+    def marked(cls: C) -> C:
+        for name in methods.split():
+            setattr(cls, name, Absent(name))
+        return cls
+
+    return marked
+
+
 def unsupported(kind: Type, method: str) -> Exception:
     """The error of an operator that a Type does not have."""
-    operator = by_method(method)
-    if operator is None:
+    found = by_method(method)
+    if found is None:
         return AttributeError(f"{kind.name} has no operator {method!r}")
-    text = (operator.refuse or {}).get(kind.scalar_type.category)
+    text = (found.refuse or {}).get(kind.scalar_type.category)
     what = f"{kind.scalar_type.type_name!r} ({kind.backend.name})"
-    error: Exception = NotImplementedError(f'"{operator.function}" not implemented for {what}')
+    error: Exception = NotImplementedError(f'"{found.function}" not implemented for {what}')
     if text is not None:
-        error = RuntimeError(f"{operator.function}: {text}")
-    note_operator(error, operator.name)
+        error = RuntimeError(f"{found.function}: {text}")
+    note_operator(error, found.name)
     return error
