@@ -31,6 +31,14 @@ def test_it_is_short() -> None:
     assert sum(len(p.read_text().splitlines()) for p in own) < 50
 
 
+def test_little_is_generated_for_it(example: Workshop) -> None:
+    """Though it has every pointwise operator: in all, the files that every library has included."""
+    folder = example.root / "strictlib" / "strictlib" / "generated"
+    files = [p for p in folder.iterdir() if p.suffix in (".py", ".pyi")]
+    assert folder / "strict_types.py" in files
+    assert sum(len(p.read_text().splitlines()) for p in files) < 2000
+
+
 def test_it_computes_and_differentiates(example: Workshop) -> None:
     example.python("""
 import tengen, strictlib

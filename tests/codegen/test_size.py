@@ -1,0 +1,42 @@
+"""How much is generated: what no type needs fast is not written out, and a backend costs little."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tengen.generated.backends import BACKENDS
+from tengen.generated.operators import OPERATORS
+
+GENERATED = Path(__file__).resolve().parents[2] / "generated"
+#: 70,000 lines for the 1,400 operators and variants for which that was asked.
+LINES_PER_OPERATOR = 50
+#: What a backend that computes nothing flat may add, were it to have every operator.
+LINES_PER_BACKEND = 2000
+
+
+def lines(*paths: Path) -> int:
+    """The lines of Python and of stubs; links are not followed."""
+    return sum(len(p.read_text(encoding="utf-8").split("\n")) - 1 for p in paths)
+
+
+def test_all() -> None:
+    found = lines(*GENERATED.rglob("*.py"), *GENERATED.rglob("*.pyi"))
+    assert found <= LINES_PER_OPERATOR * len(OPERATORS), f"{found} lines for {len(OPERATORS)} operators"
+
+
+@pytest.mark.parametrize("backend", [name for name, row in BACKENDS.items() if not row["data"]])
+def test_a_backend_without_flat_methods(backend: str) -> None:
+    stem = f"{backend.lower()}_"
+    assert lines(*GENERATED.glob(f"{stem}*.py")) < LINES_PER_BACKEND
+
+
+def test_what_records_is_written_once() -> None:
+    """Beside VariableType only flat methods record, and only of a backend that has some."""
+    text = (GENERATED / "variable_types.py").read_text(encoding="utf-8")
+    shared = {line for line in text.split("\n") if "record_node(" in line}
+    assert shared
+    for path in GENERATED.glob("*_variable_types.py"):
+        others = path.read_text(encoding="utf-8").split("\n")
+        assert not [line for line in others if "= record_node(" in line], path.name
