@@ -15,6 +15,8 @@ from ..check.tables import CATEGORIES
 from ..model.operators import Declarations
 from ..model.source import OutputFile
 from ..read.keys import DERIVATIVE_KEYS, KEYS, Key
+from ..read.overloads import KEY as OVERLOADS
+from ..read.overloads import OF
 from .page import HEADER
 from .write import sealed
 
@@ -34,13 +36,12 @@ _FILES = {"native": "native_functions", "nn": "nn"}
 
 def schemas(declared: Declarations) -> list[OutputFile]:
     """A schema for each mechanism that reads YAML."""
-    found = [
-        _file(
-            _FILES[mechanism],
-            _entries(_properties(KEYS[mechanism].values(), declared), _REQUIRED[mechanism]),
-        )
-        for mechanism in _FILES
-    ]
+    found = []
+    for mechanism, file in _FILES.items():
+        properties = _properties(KEYS[mechanism].values(), declared)
+        if OVERLOADS in properties:
+            properties[OVERLOADS]["additionalProperties"] = _overload(properties)
+        found.append(_file(file, _entries(properties, _REQUIRED[mechanism])))
     derivative = _entries(_properties(DERIVATIVE_KEYS.values(), declared), ["name"])
     # Every other key names arguments or results, and its value is a formula.
     derivative["items"]["additionalProperties"] = _TYPES["scalar"]
@@ -50,6 +51,13 @@ def schemas(declared: Declarations) -> list[OutputFile]:
 def _file(name: str, schema: Mapping[str, Any]) -> OutputFile:
     whole = {"$schema": _DRAFT, "$comment": HEADER, "title": f"{name}.yaml", **schema}
     return OutputFile(f"{name}.schema.json", sealed(json.dumps(whole, indent=1, sort_keys=False) + "\n"))
+
+
+def _overload(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """An overload with numbers: the keys of an entry, and which arguments are numbers."""
+    keys = {name: value for name, value in properties.items() if name not in ("func", OVERLOADS)}
+    of = {"anyOf": [_TYPES["str"], _TYPES["list"]], "description": "the arguments that are numbers"}
+    return {"type": "object", "properties": {OF: of, **keys}, "required": [OF], "additionalProperties": False}
 
 
 def _entries(properties: Mapping[str, Any], required: list[str]) -> dict[str, Any]:

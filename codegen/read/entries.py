@@ -16,6 +16,7 @@ import yaml
 
 from ..model.diagnostics import Report
 from ..model.source import Entry, Located, Place
+from .overloads import with_overloads
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -52,7 +53,7 @@ def mechanism_of(path: Path) -> str | None:
 
 
 def read_entries(path: Path, display: str, mechanism: str, report: Report) -> Iterator[Entry]:
-    """The entries of a declaration file, in order.
+    """The entries of a declaration file, in order, with those that others stand for behind them.
 
     ``display`` is the file's name in diagnostics.  What is no entry (not a mapping with string
     keys) is reported and left out.
@@ -68,7 +69,8 @@ def read_entries(path: Path, display: str, mechanism: str, report: Report) -> It
         return
     for item in root.value:
         if isinstance(item.value, dict):
-            yield Entry(mechanism, item.place, item.value)
+            entry = Entry(mechanism, item.place, item.value)
+            yield from with_overloads(entry, report) if mechanism == "native" else (entry,)
         else:
             report.error(item.place, "an entry is a mapping of keys to values", expected="key: value lines")
 

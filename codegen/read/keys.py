@@ -76,7 +76,20 @@ _MORE = (
 
 KEYS: dict[str, dict[str, Key]] = {
     "native": _table(
-        Key("func", _STR, "the schema"), *_WHAT, _DTYPES, *_TYPES, _RESULT, _OUT, _OVERLAP, _LAYOUT, *_MORE
+        Key("func", _STR, "the schema"),
+        *_WHAT,
+        _DTYPES,
+        *_TYPES,
+        _RESULT,
+        _OUT,
+        _OVERLAP,
+        _LAYOUT,
+        *_MORE,
+        Key(
+            "scalar_overloads",
+            _MAP,
+            "the overloads that take numbers for Tensors, and what is different there",
+        ),
     ),
     "cwrap": _table(
         Key("name", _STR, "the schema"),

@@ -10,6 +10,8 @@ from typing import Any
 _MARK = "declared in "
 #: The beginning of an entry.
 _ENTRY = re.compile(r'^(?:- |  )(?:func|name): *["\']?([\w.]+)')
+#: A key of an entry, and an overload below its ``scalar_overloads``.
+_KEY, _OVERLOAD = re.compile(r"^  (\w+):"), re.compile(r"^    (\w+):")
 
 #: The package of each library that is loaded, by the folder of its declarations as its tables name it.
 library_folders: dict[str, str] = {}
@@ -72,10 +74,15 @@ def _lines(file: str) -> dict[str, int]:
     except (OSError, ModuleNotFoundError):
         return {}
     found: dict[str, int] = {}
+    function = key = ""
     for number, line in enumerate(text.split("\n"), 1):
-        entry = _ENTRY.match(line)
-        if entry is not None:
+        if entry := _ENTRY.match(line):
+            function, key = entry[1].partition(".")[0], ""
             found.setdefault(entry[1], number)
+        elif at := _KEY.match(line):
+            key = at[1]
+        elif key == "scalar_overloads" and (overload := _OVERLOAD.match(line)):
+            found.setdefault(f"{function}.{overload[1]}", number)
     return found
 
 
