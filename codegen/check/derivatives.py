@@ -9,11 +9,11 @@ from typing import Literal
 from ..ir.expressions import Attribute, Call, Constant, Elements, Expr, Name, Subscript, scoped_parts, walk
 from ..model.autogen import inplace_variant
 from ..model.diagnostics import Report, one_of, suggestion
+from ..model.metadata import METADATA
 from ..model.operators import Derivative, Formula, Operator
 from ..model.schema import OperatorName, Schema
 from ..model.source import Entry, Located, Place
 from ..parse.formula import (
-    METADATA,
     ORIGINAL_SELF,
     as_text,
     length_of,
@@ -398,7 +398,7 @@ class _FormulaCheck:
         """What a Node keeps of a tensor without its data has a name that an argument may have."""
         for node in walk(formula.tree):
             name, attribute = metadata_use(node) or ("", "")
-            slot = f"{name}_{METADATA.get(attribute, '')}"
+            slot = f"{name}_{METADATA[attribute].slot}" if name else ""
             if name in self.arguments and slot in self.arguments:
                 message = f'a Node keeps the {attribute} of "{name}" as "{slot}", which is an argument'
                 self.error(formula, node, message, "another name for the argument, in the schema")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ..model.diagnostics import Report
+from ..model.names import BINARY_OPERATORS, CATEGORIES
 from ..model.operators import Kernel, Operator, ResultLayout
 from ..model.schema import OperatorName, Schema
 from ..model.source import Located, Place
@@ -19,7 +20,6 @@ from .layouts import parse_layouts
 from .rules import SymbolicChecker
 from .samples import SampleChecker
 from .signatures import check_autogen, check_signature
-from .tables import CATEGORIES
 
 VARIANTS = ("function", "method")
 PROMOTE_KINDS = ("default", "int_to_float", "always_bool", "complex_to_float", "bool_to_long", "none")
@@ -33,16 +33,12 @@ _RESULT_OF = {"always_bool": "bool", "complex_to_float": "real"}
 PYTHON_MODULES = ("fft", "linalg", "nested", "nn", "sparse", "special")
 # The keys that have a meaning here; the others are PyTorch's, kept in Operator.accepted.
 _UNDERSTOOD = frozenset(key.name for table in KEYS.values() for key in table.values() if key.meaning)
-_BINARY = (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift",
-    "rshift", "divmod",
-)  # fmt: skip
 _OTHER = (
     "neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "round", "trunc", "floor", "ceil",
-    "contains",
+    "contains", "divmod", "rdivmod",
 )  # fmt: skip
 SPECIAL_METHODS = frozenset(
-    [f"__{prefix}{name}__" for name in _BINARY for prefix in ("", "r", "i")]
+    [f"__{prefix}{name}__" for name in BINARY_OPERATORS for prefix in ("", "r", "i")]
     + [f"__{name}__" for name in _OTHER]
 )
 

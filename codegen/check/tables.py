@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..ir.expressions import Call, Name, walk
 from ..model.diagnostics import Report
+from ..model.names import CATEGORIES
 from ..model.operators import Backend, Formula, Primitive, Rule, ScalarType
 from ..model.source import Located, Place
 from ..parse.formula import parse_formula, place_of
@@ -19,7 +20,6 @@ from ..read.libraries import Library
 from .onnx_language import onnx_form
 
 TABLES = ("scalar_types.yaml", "backends.yaml", "tags.yaml", "primitives.yaml")
-CATEGORIES = ("bool", "integral", "floating", "reduced", "complex")
 
 _SCALAR_TYPE_KEYS = {
     key.name: key

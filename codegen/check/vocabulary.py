@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..model.diagnostics import Report
+from ..model.metadata import METADATA
 from ..model.schema import OperatorName
 from ..parse.schema import SchemaError, parse_name
 from ..read.fields import words
@@ -23,10 +24,7 @@ _ATTRIBUTE_FILES = (
     "core/scalar_type.py", "core/scalar_type_base.py", "core/device.py",
 )  # fmt: skip
 # What shapes, numbers and the metadata of tensors have, wherever they are written.
-_PLAIN_ATTRIBUTES = frozenset({
-    "shape", "dtype", "ndim", "device", "numel", "is_complex", "is_floating_point", "dim", "size", "index",
-    "count", "conjugate", "real", "imag", "stride", "storage_offset",
-})  # fmt: skip
+_PLAIN_ATTRIBUTES = frozenset({*METADATA, "size", "index", "count", "conjugate", "real", "imag"})
 
 
 def vocabulary(

@@ -27,6 +27,8 @@ from tengen.codegen.model.diagnostics import suggestion
 from tengen.codegen.model.operators import Declarations, Derivative, Formula, Kernel, Operator, ScalarType
 from tengen.codegen.read.functions import source_of
 
+from ..model.names import CATEGORIES
+
 _WIDTH = 14
 #: What the report calls the keys that name functions.
 _KEYS = {
@@ -73,8 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 def kin(scalar: ScalarType) -> tuple[str, ...]:
     """The words by which the classes of a scalar type's Types go, the narrowest first."""
-    category = {"reduced": "ReducedFloating"}.get(scalar.category, scalar.category.title())
-    return scalar.name, category, "Floating" if scalar.category == "reduced" else "", ""
+    return scalar.name, CATEGORIES[scalar.category], "Floating" if scalar.category == "reduced" else "", ""
 
 
 def row(name: str, text: str) -> str:

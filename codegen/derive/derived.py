@@ -14,9 +14,10 @@ from ..ir.expressions import Attribute, Call, Name
 from ..ir.writer import write
 from ..model.autogen import functional_half, functional_of, inplace_variant, out_variant
 from ..model.derived import Gradient, JvpSpec, NodeSpec, Saved, Variant
+from ..model.metadata import METADATA
 from ..model.operators import Declarations, Derivative, Formula, Operator
 from ..model.schema import OperatorName, Schema
-from ..parse.formula import METADATA, result_numbers, saved
+from ..parse.formula import result_numbers, saved
 from .differentiate import differentiate
 
 
@@ -253,7 +254,7 @@ def saved_values(operator: Operator, gradients: Iterable[Gradient]) -> tuple[Sav
         for number in (*kept.results, *(n for n, _ in kept.result_metadata)):
             keep(f"_result{number}", f"result{number}", "result", gradient.inputs, number)
         for name, attribute in kept.metadata:
-            slot = METADATA[attribute]
+            slot = METADATA[attribute].slot
             keep(f"_{name}_{slot}", name, slot, gradient.inputs)
     return tuple(found.values())
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..derive.derived import derive
 from ..model.methods import AbsentMethod, Method, type_class
+from ..model.names import NUMPY_NAMES, TENSOR_OPTIONS
 from ..model.operators import Declarations
 from ..model.source import OutputFile
 from ..read.functions import FunctionIndex
@@ -133,6 +134,8 @@ class Renderer:
             rows=sorted((str(v.name), operator_row(v)) for v in variants),
             overloads=sorted(overloads),
             opens=self.scope.opens,
+            options=TENSOR_OPTIONS,
+            numpy_names=[(theirs, name) for name, found in NUMPY_NAMES.items() for theirs in found],
         )
 
     def _places(self) -> OutputFile:
@@ -283,7 +286,9 @@ class Renderer:
 
     def _bindings(self) -> list[OutputFile]:
         writer = BindingWriter(self.groups, self.structures)
-        common = [*self.scope.structure_imports, "from tengen.core.interception import active", WORDS]
+        numbers = "from tengen.core.numbers import NUMBERS"
+        active = "from tengen.core.interception import active"
+        common = [*self.scope.structure_imports, active, numbers, WORDS]
         return [self._methods(writer, common), self._functions(writer, common)]
 
     def _methods(self, writer: BindingWriter, common: list[str]) -> OutputFile:

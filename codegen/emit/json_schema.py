@@ -11,7 +11,7 @@ from typing import Any
 
 from ..check.kernels import COMPOSITES
 from ..check.operators import NUMBERS, OUTS, PROMOTE_KINDS, PYTHON_MODULES, RESULTS, SPECIAL_METHODS, VARIANTS
-from ..check.tables import CATEGORIES
+from ..model.names import CATEGORIES
 from ..model.operators import Declarations
 from ..model.source import OutputFile
 from ..read.keys import DERIVATIVE_KEYS, KEYS, Key

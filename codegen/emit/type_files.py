@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from ..derive.derived import Derived
 from ..model.derived import Variant
 from ..model.methods import AbsentMethod, Method, TypeClass, type_class
+from ..model.names import CATEGORIES
 from ..model.nodes import NodeClass
 from ..model.operators import Backend, Declarations, ScalarType
 from ..model.source import OutputFile
@@ -20,15 +21,6 @@ from ..specialise.recording import recorder
 from ..specialise.type_methods import FLAT, Specialiser
 from .page import Press, import_lines, lazy_module, lazy_modules
 from .scope import Scope
-
-#: The classes that the scalar types of a category share.
-CATEGORIES = {
-    "bool": "Bool",
-    "integral": "Integral",
-    "floating": "Floating",
-    "reduced": "ReducedFloating",
-    "complex": "Complex",
-}
 
 
 class BackendFiles:

@@ -23,29 +23,13 @@ from ..ir.expressions import (
 from ..ir.reader import read_expression
 from ..ir.writer import write
 from ..model.diagnostics import Report
+from ..model.metadata import METADATA
 from ..model.operators import Formula, Operator
 from ..model.schema import Return
 from ..model.source import Located, Place
 
 # In a formula of an in-place operator: self before the write.
 ORIGINAL_SELF = "original_self"
-
-# What a formula may ask of a tensor without its data: ``self.shape``, ``self.numel()``.
-METADATA_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "device"})
-METADATA_METHODS = frozenset({"dim", "is_complex", "is_floating_point", "numel", "storage_offset", "stride"})
-#: What a Node keeps for each of them, in a slot that is named after the tensor and this.
-METADATA = {
-    "shape": "shape",
-    "ndim": "shape",
-    "dim": "shape",
-    "numel": "shape",
-    "dtype": "type",
-    "device": "type",
-    "is_complex": "type",
-    "is_floating_point": "type",
-    "stride": "stride",
-    "storage_offset": "storage_offset",
-}
 
 
 def as_text(value: Located) -> Located:
@@ -156,10 +140,10 @@ def metadata_use(expr: Expr) -> tuple[str, str] | None:
     of each.  None for any other expression.
     """
     match expr:
-        case Attribute(Name(tensor), attribute) if attribute in METADATA_ATTRIBUTES:
-            return tensor, attribute
-        case Call(Attribute(Name(tensor), method), (), ()) if method in METADATA_METHODS:
-            return tensor, method
+        case Attribute(Name(tensor), name) if name in METADATA and not METADATA[name].method:
+            return tensor, name
+        case Call(Attribute(Name(tensor), name), (), ()) if name in METADATA and METADATA[name].method:
+            return tensor, name
         case Comprehension(_, element, (Clause(Name(each), Name(tensors), ()),)):
             use = metadata_use(element)
             return (tensors, use[1]) if use is not None and use[0] == each else None

@@ -20,6 +20,7 @@ import re
 
 from ..ir.reader import read_value
 from ..model.diagnostics import one_of, suggestion
+from ..model.names import BINARY_OPERATORS
 from ..model.schema import (
     Alias,
     Argument,
@@ -68,9 +69,8 @@ _ALIAS = re.compile(r"([a-z](?:\|[a-z])*)(!?)(?: -> (\*|[a-z](?:\|[a-z])*))?\Z")
 _NUMBER = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _LONGEST_NUMBER = 40
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
-_INPLACE_DUNDERS = frozenset(
-    ["iadd", "isub", "imul", "idiv", "iand", "ior", "ixor", "ilshift", "irshift", "imod", "ipow"]
-)
+#: With "idiv", which PyTorch has kept from Python 2.
+_INPLACE_DUNDERS = frozenset([f"i{name}" for name in (*BINARY_OPERATORS, "div")])
 
 
 #: What may follow a type's name: ``?``, ``[]``, ``[2]?`` ..., in characters.

@@ -13,36 +13,19 @@ from dataclasses import dataclass, replace
 
 from ..model.annotations import annotation, default, parameter_name, return_annotation
 from ..model.derived import Variant
+from ..model.names import BINARY_OPERATORS, NUMPY_NAMES, TENSOR_OPTIONS
 from ..model.operators import Operator
 from ..model.schema import Argument
 from .argument_tests import but_refused, value_test
 from .keyword_calls import KeywordForm, keyword_forms
 from .nested import MISSING, Nested, given, nested
 
-#: Python's binary operators, whose in-place forms begin with __i.
-_BINARY = frozenset(
-    (
-        "add",
-        "sub",
-        "mul",
-        "truediv",
-        "floordiv",
-        "mod",
-        "pow",
-        "matmul",
-        "and",
-        "or",
-        "xor",
-        "lshift",
-        "rshift",
-    )
-)
 _NUMBERS = frozenset({"Scalar", "int", "SymInt", "float", "bool"})
 _MODULE_PREFIX = {"linalg": "linalg_", "special": "special_"}
-#: NumPy's words for arguments that signatures have beside their own.
-NUMPY_WORDS = {"dim": "axis", "keepdim": "keepdims"}
-#: Beside those, of methods. Functions take it, and the words for ``input``, among ``**keywords``.
-METHOD_WORDS = NUMPY_WORDS | {"other": "x2"}
+#: The arguments that signatures have by NumPy's name too. Functions find the other names in ``**keywords``.
+_NAMED_TWICE = ("dim", "keepdim")
+NUMPY_WORDS = {name: NUMPY_NAMES[name][0] for name in _NAMED_TWICE}
+METHOD_WORDS = {name: NUMPY_NAMES[name][0] for name in (*_NAMED_TWICE, "other")}
 #: The receiver's Type, as attempts call it.
 _TYPE = re.compile(r"\bt\b")
 
@@ -482,7 +465,7 @@ class BindingWriter:
             if not o.name.inplace:
                 orders.update(o.operators)
         for name, order in orders.items():
-            inplace = name.startswith("__i") and name[3:-2] in _BINARY
+            inplace = name.startswith("__i") and name[3:-2] in BINARY_OPERATORS
             target = self.groups.get(group.function + "_") if inplace else group
             if target is not None:
                 yield name, order, target
@@ -587,7 +570,7 @@ def makes_leaf(operators: Sequence[Operator]) -> bool:
 def _makes_new(operator: Operator) -> bool:
     """Whether it makes a tensor after the pattern of another: ``zeros_like``, ``new_zeros``."""
     names = {a.name for a in operator.schema.kwarg_only}
-    return {"dtype", "layout", "device", "pin_memory"} <= names and "non_blocking" not in names
+    return names.issuperset(TENSOR_OPTIONS) and "non_blocking" not in names
 
 
 def _leaf_maker(binding: Binding) -> Binding:

@@ -14,12 +14,14 @@ from ..derive.derived import Derived
 from ..ir.expressions import Attribute, Call, Expr, Name, dotted, replaced
 from ..ir.writer import write
 from ..model.annotations import default, parameter_name, return_annotation
-from ..model.derived import Variant
+from ..model.derived import Saved, Variant
+from ..model.metadata import SLOTS
 from ..model.methods import CallMethod
 from ..model.operators import Kernel, Operator
+from ..model.schema import Argument
 from ..read.functions import ABSOLUTE, module_path
 from .headers import plain_arguments, signature
-from .recording import edges, refused
+from .recording import edges, kept_metadata, refused
 from .type_methods import alias
 
 
@@ -164,11 +166,19 @@ class VariantWriter:
         if node is None:
             return "None"
         inputs = ", ".join(parameter_name(a.name) for a in node.inputs)
-        saved = ", ".join(
-            f'"{s.slot}": ("{s.what}", {parameter_name(s.source) if s.what != "result" else s.index})'
-            for s in node.saved
-        )
+        arguments = {a.name: a for a in operator.schema.arguments}
+        saved = ", ".join(f'"{s.slot}": {_kept(s, arguments)}' for s in node.saved)
         return f"{node.module}.{node.name}, ({inputs},), {{{saved}}}, {node.outputs}"
+
+
+def _kept(saved: Saved, arguments: Mapping[str, Argument]) -> str:
+    """How a value is kept, and the value itself, or a result's number."""
+    if saved.what == "result":
+        return f'("result", {saved.index})'
+    name = parameter_name(saved.source)
+    if saved.what in SLOTS:
+        return f'("value", {kept_metadata(saved.what, arguments[saved.source], name)})'
+    return f'("{saved.what}", {name})'
 
 
 def _needs_no_promotion(operator: Operator) -> str | None:

@@ -30,6 +30,7 @@ from ..ir.reader import read_expression
 from ..ir.writer import write
 from ..model.annotations import parameter_name
 from ..model.derived import Gradient, JvpSpec, NodeSpec, Saved
+from ..model.metadata import METADATA
 from ..model.nodes import Branch, JvpFunction, NodeClass
 from ..model.operators import Operator
 from ..model.schema import Argument
@@ -38,25 +39,15 @@ from ..read.functions import module_path
 from .tangents import Conjugates, conj, real, shared_calls, terms
 from .type_methods import alias
 
-#: Metadata of a tensor, from what the Node keeps of it.
-_REBUILT = {
-    "shape": "Size({}_shape)",
-    "ndim": "len({}_shape)",
-    "dim": "len({}_shape)",
-    "numel": "Size({}_shape).numel()",
-    "dtype": "{}_type.scalar_type",
-    "device": "{}_type.backend.device",
-    "is_complex": "{}_type.scalar_type.is_complex",
-    "is_floating_point": "{}_type.scalar_type.is_floating_point",
-    "stride": "{}_stride",
-    "storage_offset": "{}_storage_offset",
-}
-_REBUILT_EACH = {
-    "shape": "{}_shape",
-    "ndim": "[len(s) for s in {}_shape]",
-    "dtype": "[t.scalar_type for t in {}_type]",
-    "numel": "[Size(s).numel() for s in {}_shape]",
-}
+
+def _rebuilt(what: str, stem: str, of_list: bool) -> str:
+    """Metadata of a tensor, or of each of a list, from what the Node keeps in a slot with this stem."""
+    metadata = METADATA[what]
+    kept = f"{stem}_{metadata.slot}"
+    if not of_list:
+        return metadata.made.format(kept)
+    # Helpers take a list of shapes as it is kept.
+    return kept if what == metadata.slot else f"[{metadata.made.format('t')} for t in {kept}]"
 
 
 def edge_of(node: NodeSpec, position: int) -> str:
@@ -115,8 +106,7 @@ class Rewriter:
         """The expression; ``bound`` are the names of the comprehensions and lambdas around it."""
         use = metadata_use(expr)
         if use is not None and use[0] in self.metadata:
-            texts = _REBUILT_EACH if isinstance(expr, Comprehension) else _REBUILT
-            return read_expression(texts[use[1]].format(self.metadata[use[0]]))
+            return read_expression(_rebuilt(use[1], self.metadata[use[0]], isinstance(expr, Comprehension)))
         number = gradient_number(expr)
         if number is not None:
             return Name(f"grad{number}")

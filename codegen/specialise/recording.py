@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..derive.derived import Derived
 from ..model.annotations import parameter_name
 from ..model.derived import NodeSpec, Variant
+from ..model.metadata import SLOTS
 from ..model.methods import (
     FallbackMethod,
     Method,
@@ -148,7 +149,7 @@ def _saves(operator: Operator, node: NodeSpec, flat: bool) -> Iterable[SaveGroup
         elif saved.what == "value":
             group.append(Save(saved.slot, name))
         else:
-            group.append(Save(saved.slot, _metadata(saved.what, argument, name)))
+            group.append(Save(saved.slot, kept_metadata(saved.what, argument, name)))
     return [SaveGroup(condition, tuple(saves)) for condition, saves in groups.items()]
 
 
@@ -168,14 +169,9 @@ def _version(argument: Argument, name: str) -> str:
     return f"0 if {name} is None else ({version})" if argument.type.is_optional_tensor else version
 
 
-def _metadata(what: str, argument: Argument, name: str) -> str:
+def kept_metadata(what: str, argument: Argument, name: str) -> str:
     """What is kept of a tensor, or of each of a list, in place of its data."""
-    of = {
-        "shape": "{}._array.shape",
-        "type": "{}._type",
-        "stride": "T.backend.lib.strides({}._array)",
-        "storage_offset": "T.backend.lib.storage_offset({}._array)",
-    }[what]
+    of = SLOTS[what]
     if argument.is_tensor_list:
         return f"tuple([{of.format('t')} for t in {name}])"
     text = of.format(name)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
 
-from ..core.tensor_base import TensorBase
+from ..core.operands import tensors_in
 from ..core.thread_state import here
 from .grad_mode import ContextDecorator, grad_mode
 
@@ -140,17 +140,6 @@ def run_in_mode(kind: Any, method: str, arguments: tuple[Any, ...]) -> Any:
         return function(*arguments)
     finally:
         grad_mode.enabled = before
-
-
-def tensors_in(values: Iterable[Any]) -> list[Any]:
-    """The tensors among values, and among their lists."""
-    found = []
-    for value in values:
-        if isinstance(value, TensorBase):
-            found.append(value)
-        elif value.__class__ in (list, tuple):
-            found += tensors_in(value)
-    return found
 
 
 def mixes(arguments: Iterable[Any]) -> bool:

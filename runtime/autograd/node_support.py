@@ -276,8 +276,4 @@ def _save(node: Any, slot: str, what: str, value: Any, outs: tuple[Any, ...]) ->
         setattr(node, slot, tuple(value))
         setattr(node, f"{slot}_version", versions(value))
     else:
-        setattr(
-            node,
-            slot,
-            {"shape": lambda: value._array.shape, "type": lambda: value._type}.get(what, lambda: value)(),
-        )
+        setattr(node, slot, value)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..core.function_dispatch import users_level
 from ..core.interception import active
+from ..core.numbers import NUMBERS
 from ..core.tensor_base import TensorBase
 from ..core.thread_state import carried, here
 from .edge import Edge, gradient_edge
@@ -247,13 +248,10 @@ def _intercept(operator: Any, arguments: tuple[Any, ...], proceed: Callable[...,
     # The oldest first, which is the order in which they saved.
     nodes = sorted(new_nodes(result, since), key=lambda n: n.sequence_nr)
     if nodes:
-        given = {id(t) for t in arguments} if any([a.__class__ in _NUMBERS for a in arguments]) else None
+        given = {id(t) for t in arguments} if any([a.__class__ in NUMBERS for a in arguments]) else None
         for node in nodes:
             pack_node(node, stack[-1], given)
     return result
-
-
-_NUMBERS = frozenset({bool, int, float, complex})
 
 
 _watched: set[int] = set()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..func.batched import is_of
-from ..func.batching_arguments import Arguments
 from ..func.batching_rules import Rule
 from ..func.custom_function import VmapInfo, two_returned, with_examples
 from ..utils.pytree import tree_map
@@ -22,7 +22,7 @@ class RegisteredRule(Rule):
 
     __slots__ = ()
 
-    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         from .operator import CustomOperator
 
         assert isinstance(operator, CustomOperator)  # whose row this is

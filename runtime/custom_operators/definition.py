@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, overload
 
+from ..core.operands import tensors_in
 from ..core.tensor_base import TensorBase
 from . import keys
 from .fake import fake_kernel
@@ -293,8 +294,8 @@ def _check_fresh(operator: CustomOperator, arguments: Sequence[Any], result: Any
     alone = operator.is_plain and isinstance(result, TensorBase) and result._storage is None
     if alone and not any([a is result or getattr(a, "_array", None) is result._array for a in arguments]):
         return  # it is no view, and has none
-    seen = _tensors(arguments)
-    for out in _tensors(result):
+    seen = tensors_in(arguments)
+    for out in tensors_in((result,)):
         if any([_shares(out, other) for other in seen]):
             raise RuntimeError(
                 f"{_place(operator, kernel)}: The output of this custom operator (1) must not also be an "
@@ -316,20 +317,6 @@ def _shares(out: Any, other: Any) -> Any:
         return False
     # ``data`` has a version counter of its own.
     return storage is other._storage or out._type.backend.lib.may_share_memory(out._array, other._array)
-
-
-def _tensors(value: Any) -> list[Any]:
-    """The tensors of arguments or a result, and of lists among them."""
-    if isinstance(value, TensorBase):
-        return [value]
-    found: list[Any] = []
-    if value.__class__ in (list, tuple):
-        for each in value:
-            if isinstance(each, TensorBase):
-                found.append(each)
-            elif each.__class__ in (list, tuple):
-                found += each
-    return [t for t in found if isinstance(t, TensorBase)]
 
 
 def _check_inplace(operator: CustomOperator, arguments: Sequence[Any], result: Any, kernel: Kernel) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tengen.generated.operators import OPERATORS, OVERLOADS
+from tengen.generated.operators import NUMPY_NAMES, OPERATORS, OVERLOADS, TENSOR_OPTIONS
 
 from ..autograd.edge import gradient_edge
 from ..autograd.grad_mode import grad_mode
@@ -24,6 +24,7 @@ from ..core.error_notes import note_operator
 from ..core.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch_bound, state
 from ..core.interception import Handed, Interceptor, active, layers, tell_handed
 from ..core.library_tables import add_row, remove_row
+from ..core.numbers import NUMBERS
 from ..core.promotion import common_dtype
 from ..core.scalar_type import default_complex, dtype, get_default_dtype, int64
 from ..core.tensor_base import declare_tensor
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 else:
     declare_tensor(globals())
-
-NUMBERS = frozenset({bool, int, float, complex})
-_FACTORY_OPTIONS = 4  # dtype, layout, device, pin_memory
 
 
 class Operator:
@@ -176,11 +174,12 @@ class Operator:
     def _make(self, arguments: tuple[Any, ...]) -> Any:
         """Run a factory: its Type comes from dtype and device, or from the values given."""
         at = self.options
-        chosen, _, where, _ = arguments[at : at + _FACTORY_OPTIONS]
+        behind = at + len(TENSOR_OPTIONS)
+        chosen, _, where, _ = arguments[at:behind]  # dtype, layout, device, pin_memory
         if chosen is None:
             chosen = self._inferred(arguments)
         kind = type_of(chosen, as_device(where))
-        rest = arguments[:at] + arguments[at + _FACTORY_OPTIONS :]
+        rest = arguments[:at] + arguments[behind:]
         return getattr(kind, self.method)(*rest)
 
     def _inferred(self, arguments: tuple[Any, ...]) -> dtype:
@@ -579,26 +578,15 @@ def _as_such(parameters: Sequence[Parameter], arguments: tuple[Any, ...]) -> boo
     return True
 
 
-#: NumPy's words for some arguments, which are understood too.
-NUMPY_WORDS = {
-    "axis": "dim",
-    "keepdims": "keepdim",
-    "a": "input",
-    "x": "input",
-    "x1": "input",
-    "x2": "other",
-}
-
-
 def plain_keywords(keywords: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
     """The keywords in PyTorch's words; ``names`` mean what they say.
 
     A word for what is given already stays as it is, and is then no keyword of the operator.
     """
-    if not NUMPY_WORDS.keys().isdisjoint(keywords):
+    if not NUMPY_NAMES.keys().isdisjoint(keywords):
         plain: dict[str, Any] = {}
         for k, v in keywords.items():
-            name = k if k in names else NUMPY_WORDS.get(k, k)
+            name = k if k in names else NUMPY_NAMES.get(k, k)
             plain[k if name != k and (name in keywords or name in plain) else name] = v
         keywords = plain
     return keywords

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from math import copysign
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..core.numbers import FITTING, Numbers
 from ..core.reduced_types import downcast, round_to, upcast
 from ..core.scalar_type import bool_, dtype, from_array_dtype, int64
 from ..core.tensor_base import declare_tensor
@@ -24,58 +24,12 @@ else:
 Store = Callable[[Any, Any], Any]
 
 _new = object.__new__
-_WEAK: dict[str, frozenset[type]] = {
-    "bool": frozenset({bool}),
-    "integral": frozenset({bool, int}),
-    "floating": frozenset({bool, int, float}),
-    "reduced": frozenset({bool, int, float}),
-    "complex": frozenset({bool, int, float, complex}),
-}
-#: Of which classes such a type keeps numbers: exact ones, so that equal numbers are one array.
-_KEPT: dict[str, frozenset[type]] = {
-    "integral": frozenset({int}),
-    "floating": frozenset({int, float}),
-    "complex": frozenset({int, float}),
-}
 
 
 def _weak(scalar_type: dtype) -> frozenset[type]:
     """The classes of Python numbers that stay in a type; a narrow integer must wrap an int first."""
     narrow = scalar_type.category == "integral" and scalar_type.itemsize < 8
-    return _WEAK["bool" if narrow else scalar_type.category]
-
-
-class Numbers(dict[Any, Any]):
-    """The 0-d arrays of Python numbers that a Type computes with: to make one takes as long as to compute.
-
-    ``numbers[2]`` is an array of the dtype, or 2 itself where an array might mean something else: reduced
-    types are computed in another one, 0.0 and -0.0 are one key, and NaN is none.
-    """
-
-    __slots__ = ("classes", "dtype", "lib", "zero")
-
-    #: How many are kept; a program that goes through more numbers than that gains nothing here.
-    limit = 256
-
-    def __init__(self, lib: Any, scalar_type: dtype) -> None:
-        super().__init__()
-        self.lib, self.dtype = lib, scalar_type.array_dtype
-        self.classes: frozenset[Any] = _KEPT.get(scalar_type.category, frozenset())
-        #: What is written for a 0 in an expression; among the others it cannot be, for -0.0 is equal to it.
-        self.zero: Any = lib.full((), 0, self.dtype) if self.classes else 0
-
-    def __missing__(self, value: Any) -> Any:
-        if value.__class__ not in self.classes or value != value:
-            return value
-        if not value:
-            return self.zero if copysign(1.0, value) > 0 else value
-        try:
-            array = self.lib.full((), value, self.dtype)
-        except OverflowError:
-            return value  # NumPy says it where it is used
-        if len(self) < self.limit:
-            self[value] = array
-        return array
+    return FITTING["bool" if narrow else scalar_type.category]
 
 
 def _unchanged(array: Any) -> Any:
@@ -111,7 +65,7 @@ class Type:
         self.unsettled = not recording
         #: The classes of Python scalars that an operation with such a tensor does not promote.
         self.weak = _weak(scalar_type)
-        self.numbers = Numbers(backend.lib, scalar_type)
+        self.numbers = Numbers(backend.lib.full, self.dtype, scalar_type.category)
         reduced = scalar_type.category == "reduced"
         #: What a kernel gets for an array of this Type.
         self.load: Callable[[Any], Any] = upcast if reduced else _unchanged

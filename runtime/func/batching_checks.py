@@ -6,15 +6,15 @@ the operator would take all rows together for the matrix.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.device import device
 from ..core.interception import Layer
+from ..core.operands import map_tensors
 from ..dispatch.legacy_type_dispatch import type_of
 from ..native.meta.array import MetaArray
 from ..native.meta.backend import device_name
-from .batching_arguments import Arguments, map_tensors
 
 if TYPE_CHECKING:
     from ..dispatch.operator import Operator
@@ -34,7 +34,7 @@ class _Alone(Layer):
         return operator.proceed(*arguments)
 
 
-def check_dimensions(level: VmapLevel, operator: Operator, arguments: Arguments) -> None:
+def check_dimensions(level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> None:
     """Raise what one example raises if the operator does not take examples of so many dimensions.
 
     The operator is run on descriptions of one example; if that is an error, on the examples themselves.
@@ -64,7 +64,7 @@ def _described(tensor: Any) -> Any:
     return type_of(tensor.dtype, device(device_name)).wrap(MetaArray(array.shape, array.dtype))
 
 
-def raise_of_one(level: VmapLevel, operator: Operator, arguments: Arguments) -> None:
+def raise_of_one(level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> None:
     """Raise what the first example that is an error raises: its dimensions and indices are the user's."""
     from .batching_loop import one_by_one
 

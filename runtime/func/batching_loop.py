@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tengen.generated.functions import stack
 
+from ..core.operands import map_tensors
 from ..tensors.tensor import Tensor
 from .batched import front, is_of
-from .batching_arguments import Arguments, map_tensors
 from .batching_rules import Rule, wrapped
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ class Loop(Rule):
 
     __slots__ = ()
 
-    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         with level.working():
             return wrapped(self.values(level, operator, arguments), level)
 
-    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         warnings.warn(
             "There is a performance drop because we have not yet implemented the batching rule for "
             f"{operator.name}: it is run for one example after the other.",
@@ -37,12 +37,12 @@ class Loop(Rule):
         return examples(level, operator, arguments)
 
 
-def examples(level: VmapLevel, operator: Callable[..., Any], arguments: Arguments) -> Any:
+def examples(level: VmapLevel, operator: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """The stacked results of the operator on each example."""
     return _joined(one_by_one(level, operator, arguments), level.size)
 
 
-def one_by_one(level: VmapLevel, operator: Callable[..., Any], arguments: Arguments) -> list[Any]:
+def one_by_one(level: VmapLevel, operator: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
     """The results of the operator on each example; where there are none, on one of zeros."""
     fronted = map_tensors(lambda t: _Examples(front(t)) if is_of(t, level) else t, arguments)
     return [operator(*_at(fronted, i)) for i in range(level.size) or (None,)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..core.operands import map_tensors
 from ..core.tensor_base import TensorBase
 from ..random import Generator, default_generator
 from .batched import front, is_of, leading, wrap
-from .batching_arguments import Arguments, map_tensors
 from .batching_loop import examples
 from .batching_rules import Rule, padded
 from .batching_writes import unbatched
@@ -30,14 +31,14 @@ class Random(Rule):
     def __init__(self, at_once: Rule | None) -> None:
         self.at_once = at_once
 
-    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         check_randomness(level)
         if level.randomness == "same" and not level.holds(arguments):
             with level.working():
                 return operator(*arguments)
         return super().run(level, operator, arguments)
 
-    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         if level.randomness == "same":
             return examples(level, _Again(operator, arguments), arguments)
         if self.at_once is None:
@@ -47,7 +48,7 @@ class Random(Rule):
             return self.at_once.values(level, operator, _given_to_each(level, arguments))
         return self.at_once.values(level, operator, arguments)
 
-    def write(self, level: VmapLevel, operator: Operator, base: Operator, arguments: Arguments) -> Any:
+    def write(self, level: VmapLevel, operator: Operator, base: Operator, arguments: Sequence[Any]) -> Any:
         check_randomness(level)
         target, *rest = arguments
         if not is_of(target, level):
@@ -78,7 +79,7 @@ class Sized(Rule):
     def __init__(self, size: int) -> None:
         self.size = size
 
-    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         given = list(arguments)
         given[self.size] = (level.size, *given[self.size])
         return operator(*given)
@@ -89,7 +90,7 @@ class _Again:
 
     __slots__ = ("generator", "operator", "state")
 
-    def __init__(self, operator: Operator, arguments: Arguments) -> None:
+    def __init__(self, operator: Operator, arguments: Sequence[Any]) -> None:
         given = [a for a in arguments if isinstance(a, Generator)]
         self.operator = operator
         self.generator = given[0] if given else default_generator
@@ -100,7 +101,7 @@ class _Again:
         return self.operator(*arguments)
 
 
-def _given_to_each(level: VmapLevel, arguments: Arguments) -> Arguments:
+def _given_to_each(level: VmapLevel, arguments: Sequence[Any]) -> Sequence[Any]:
     """The first tensor is enough; others may be numbers to the operator, as the bounds of integers are."""
     first = next(i for i, a in enumerate(arguments) if isinstance(a, TensorBase))
     given = wrap(leading(arguments[first], level), 0, level)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..core.operands import map_tensors, tensors_in
+from ..native.dims import wrap_dim
 from ..native.layout import broadcast_shapes
 from ..tensors.tensor import Tensor
 from .batched import front, is_of, leading, replace_value, wrap
-from .batching_arguments import Arguments, map_tensors, tensors_of
 from .batching_checks import check_dimensions, raise_of_one
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Rule:
     #: Whether the operator, given all examples, could take theirs for a dimension that one example lacks.
     confuses = False
 
-    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         """The results of the operator, as tensors of the level. Its errors are those of one example alone."""
         with level.working():
             if self.confuses:
@@ -43,11 +44,11 @@ class Rule:
                 raise
         return wrapped(result, level)
 
-    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         """The results as values, the examples in front."""
         raise NotImplementedError
 
-    def write(self, level: VmapLevel, operator: Operator, base: Operator, arguments: Arguments) -> Any:
+    def write(self, level: VmapLevel, operator: Operator, base: Operator, arguments: Sequence[Any]) -> Any:
         """The in-place variant ``operator`` of ``base``, which has this rule; ``self`` is of the level."""
         from .batching_writes import write_result
 
@@ -100,16 +101,6 @@ def wrapped(result: Any, level: VmapLevel) -> Any:
     raise RuntimeError(f"vmap: an operator that returns {type(result).__name__} cannot be batched")
 
 
-def wrap_dim(dim: int, ndim: int) -> int:
-    """``dim`` counted from the front, in a tensor of so many dimensions; IndexError when there is none."""
-    count = max(ndim, 1)
-    if not -count <= dim < count:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})"
-        )
-    return dim % count
-
-
 def padded(value: Any, ndim: int) -> Any:
     """A leading value with dimensions of size 1 put before the examples' own, so that these have ``ndim``."""
     shape = value._array.shape
@@ -125,19 +116,19 @@ class Pointwise(Rule):
 
     __slots__ = ()
 
-    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         return operator(*self.aligned(level, operator, arguments))
 
-    def aligned(self, level: VmapLevel, functional: Operator, arguments: Arguments) -> list[Any]:
+    def aligned(self, level: VmapLevel, functional: Operator, arguments: Sequence[Any]) -> list[Any]:
         """The arguments with values in place of the level's tensors, so that they broadcast."""
-        ndim = max([t._array.ndim for t in tensors_of(arguments)])
+        ndim = max([t._array.ndim for t in tensors_in(arguments)])
         arguments = promoted(level, functional, arguments)
         return map_tensors(lambda t: padded(front(t), ndim) if is_of(t, level) else t, arguments)
 
-    def write(self, level: VmapLevel, operator: Operator, base: Operator, arguments: Arguments) -> Any:
+    def write(self, level: VmapLevel, operator: Operator, base: Operator, arguments: Sequence[Any]) -> Any:
         target = arguments[0]
         shape = target._array.shape
-        for t in tensors_of(arguments[1:]):
+        for t in tensors_in(arguments[1:]):
             if t._array.ndim > len(shape):
                 raise RuntimeError(
                     f"{operator.function}: output with shape {list(shape)} doesn't match the broadcast shape "
@@ -156,14 +147,14 @@ class Broadcast(Pointwise):
     confuses = True
 
 
-def promoted(level: VmapLevel, operator: Operator, arguments: Arguments) -> Arguments:
+def promoted(level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Sequence[Any]:
     """The arguments with those 0-d tensors cast that would promote otherwise once examples give them a dim.
 
     A 0-d tensor does not change the dtype of others of its category; its value has a dimension.
     """
     if operator.promote is None:
         return arguments
-    taking_part = tensors_of([arguments[i] for i in operator.promoted])
+    taking_part = tensors_in([arguments[i] for i in operator.promoted])
     if len({t._type.scalar_type for t in taking_part}) < 2:
         return arguments
     if not any(is_of(t, level) and t._array.ndim == 0 for t in taking_part):
@@ -199,7 +190,7 @@ class Reduction(Rule):
         self.is_list = is_list
         self.keepdim = keepdim
 
-    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         given = list(arguments)
         value = leading(given[self.tensor], level)
         ndim = value._array.ndim - 1
@@ -265,11 +256,11 @@ class Leading(Rule):
         self.sizes = sizes
         self.atleast_1d = atleast_1d
 
-    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         given = list(arguments)
         for i in self.tensors:
             given[i] = map_tensors(lambda t: leading(t, level), (given[i],))[0]
-        first = tensors_of([given[i] for i in self.tensors])[0]
+        first = tensors_in([given[i] for i in self.tensors])[0]
         ndim = first._array.ndim - 1
         single = bool(self.dims) and not self.added and ndim == 0
         if single or self.atleast_1d:  # what has no dimension counts as having one
@@ -323,7 +314,7 @@ class Fold(Rule):
         self.tensors = tensors
         self.rank = rank
 
-    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         given = list(arguments)
         lead: tuple[int, ...] = ()
         for i in self.tensors:
@@ -354,7 +345,7 @@ class Loss(Rule):
         self.reduction = reduction
         self.grad = grad  # of its gradient: the argument that is the result's
 
-    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         given = list(arguments)
         reduction, given[self.reduction] = given[self.reduction], 0
         others = [i for i in self.tensors if i != self.grad and given[i] is not None]
@@ -395,7 +386,7 @@ class Physical(Rule):
         self.tensors = tensors
         self.function = function
 
-    def values(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         given = list(arguments)
         for i in self.tensors:
             given[i] = map_tensors(lambda t: leading(t, level), (given[i],))[0]
@@ -410,7 +401,7 @@ class Decompose(Rule):
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
-    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         check_dimensions(level, operator, arguments)
         try:
             return self.function(*arguments)
@@ -425,7 +416,7 @@ class Become(Decompose):
 
     __slots__ = ()
 
-    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         view = self.function(*arguments)
         replace_value(arguments[0], view._value, view._bdim)
         return arguments[0]
@@ -439,7 +430,7 @@ class Refuse(Rule):
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         raise RuntimeError(f"vmap: {self.text}")
 
 
@@ -451,7 +442,7 @@ class Cases(Rule):
     def __init__(self, cases: Sequence[tuple[frozenset[int] | None, Rule]]) -> None:
         self.cases = cases
 
-    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         batched = {i for i, a in enumerate(arguments) if level.holds((a,))}
         rule = next(rule for covered, rule in self.cases if covered is None or batched <= covered)
         return rule.run(level, operator, arguments)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.input_metadata import broadcasts_to
 from ..autograd.variable_type_utils import check_cast
 from ..tensors.tensor import Tensor
 from .batched import front, is_of
-from .batching_arguments import Arguments
 from .batching_rules import Rule, padded, rule_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class InPlace(Rule):
         rule = rule_of(base)
         self.draws = rule is not None and rule.draws
 
-    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         rule = rule_of(self.base)
         if not is_of(arguments[0], level) and not self.draws:
             raise unbatched(operator)
@@ -43,7 +43,7 @@ class Out(Rule):
     def __init__(self, base: Operator) -> None:
         self.base = base
 
-    def run(self, level: VmapLevel, operator: Operator, arguments: Arguments) -> Any:
+    def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         *given, out = arguments
         targets = (out,) if isinstance(out, Tensor) else tuple(out)
         found = self.base(*given)

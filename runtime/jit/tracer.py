@@ -10,6 +10,7 @@ from typing import Any
 from ..autograd.linear_maps import BroadcastTo, Cast, Copy, Erase, Gather, Identity, LinearMap, Scatter, SumTo
 from ..autograd.view_geometry import TensorGeometry
 from ..core.interception import Handed, Layer, layers
+from ..core.operands import tensors_in
 from ..core.storage import storage_of
 from ..core.user_stack import program_frames
 from ..dispatch.operator import Operator, operator
@@ -142,7 +143,7 @@ class Tracer(Layer):
         else:
             result = proceed(*arguments)
         node.random = _random_state(arguments) != before
-        if self._tensors(result) or operator.kind == "mutating":
+        if tensors_in((result,)) or operator.kind == "mutating":
             varies = node.random or any(v.varies for v in node.inputs)
             node.result = self._results(result, varies, node)
             self.frames[-1].nodes.append(node)
@@ -157,9 +158,7 @@ class Tracer(Layer):
 
         That layer has handed the operator on undivided: it is recorded by its parts, on the values.
         """
-        owners = [
-            owner for t in self._tensors(arguments) if (owner := getattr(t, "_layer", None)) is not None
-        ]
+        owners = [owner for t in tensors_in(arguments) if (owner := getattr(t, "_layer", None)) is not None]
         if not owners:
             return False
         entered = layers()
@@ -196,13 +195,6 @@ class Tracer(Layer):
         if isinstance(result, (list, tuple)):
             return tuple([self._values(r) for r in result])
         return None
-
-    def _tensors(self, result: Any) -> list[Tensor]:
-        if isinstance(result, Tensor):
-            return [result]
-        if isinstance(result, (list, tuple)):
-            return [t for r in result for t in self._tensors(r)]
-        return []
 
     def _results(self, result: Any, varies: bool, node: Node) -> Any:
         if isinstance(result, Tensor):

@@ -217,7 +217,7 @@ def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Arra
     if dtype is None and self.dtype.char in "fd":
         total = sum_dim(self, dim, keepdim, None)
         if total.__class__ is np.ndarray:
-            return np.divide(total, sums.number(total.dtype.char, self.size // (total.size or 1)))
+            return np.divide(total, sums.NUMBERS[total.dtype.char][self.size // (total.size or 1)])
         return total / self.size  # of all elements
     result = mean_dtype(self.dtype, dtype)
     if result.char in NATIVE_FLOATS and self.dtype == result:
@@ -264,12 +264,12 @@ def _variance_of_few(self: Array, dim: Dims, correction: float | None, keepdim: 
     char = self.dtype.char
     columns = self.shape[1]
     mean = self.dot(ones)
-    np.divide(mean, sums.number(char, columns), out=mean)
+    np.divide(mean, sums.NUMBERS[char][columns], out=mean)
     deviation = self - mean
     deviation *= deviation
     total = deviation.dot(ones[:, :1] if keepdim else ones[0])
     free = degrees_of_freedom(columns, correction)
-    return np.divide(total, sums.number(char, free), out=total)
+    return np.divide(total, sums.NUMBERS[char][free], out=total)
 
 
 def std_mean(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.numbers import Numbers
 from .dims import wrap_dims
 from .parallel import parallel_for
 
@@ -30,7 +31,8 @@ GRAIN = 1 << 18
 #: Of matrices with at most this many elements times columns, sums of rows are formed for each element.
 SPREAD = 4096
 _ONES: dict[tuple[str, int], Array] = {}
-_NUMBERS: dict[tuple[str, float], Array] = {}
+#: By the dtype: numbers as 0-d arrays, which ufuncs take in half the time.
+NUMBERS = {char: Numbers(np.full, char, "floating") for char in "fd"}
 _SPREADS: dict[tuple[str, tuple[int, ...]], Array] = {}
 KEPT = 4096
 _SQUARES: dict[tuple[str, int], Array] = {}
@@ -89,18 +91,6 @@ def sum_small(self: Array) -> Any | None:
             return None
         ones = ones_of(*key)
     return self.ravel().dot(ones)
-
-
-def number(char: str, value: float) -> Array:
-    """A number as a 0-d array of a dtype, which ufuncs take in half the time; not to be written to."""
-    found = _NUMBERS.get((char, value))
-    if found is None:
-        if len(_NUMBERS) >= KEPT:
-            _NUMBERS.clear()
-        found = np.full((), value, char)
-        found.flags.writeable = False
-        _NUMBERS[char, value] = found
-    return found
 
 
 def sum_contiguous(self: Array, dim: tuple[int, ...] | None, keepdim: bool) -> Array | None:

@@ -18,6 +18,7 @@ from ..autograd.inference_mode import check_write
 from ..autograd.view import as_view
 from ..core.function_dispatch import UNHANDLED, Overridden, dispatch, overrides, state, without_overrides
 from ..core.interception import active
+from ..core.numbers import NUMBERS
 from ..core.scalar_type import from_array_dtype
 from ..core.storage import begin_write
 from ..core.tensor_base import TensorBase
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 #: Sequences shorter than this may stand for a tuple, as in old NumPy.
 _TUPLE_LIMIT = 32
-_NUMBERS = frozenset({bool, int, float, complex})
 
 
 def getitem(self: Tensor, index: Any) -> Tensor:
@@ -492,7 +492,7 @@ def _number(self: Tensor, value: Any) -> Tensor:
     """A number to be assigned, as a 0-d tensor of the Type of ``self``."""
     if isinstance(value, np.integer):
         value = int(value)
-    elif value.__class__ not in _NUMBERS and not isinstance(value, (int, float, complex)):
+    elif value.__class__ not in NUMBERS and not isinstance(value, (int, float, complex)):
         raise TypeError(f"can't assign a {_class_name(value)} to a {self.type()}")
     kind = self._type
     if kind.scalar_type.category == "reduced" and not isinstance(value, complex):

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..core.numbers import FITTING, NUMBERS
 from ..core.promotion import promote_types
 from ..core.scalar_type import (
     bool_,
@@ -27,18 +28,9 @@ from ..native.cpu import cast
 
 Array = np.ndarray[Any, Any]
 
-_NUMBERS: Final = frozenset({bool, int, float, complex})
-_REALS: Final = frozenset({bool, int, float})
 _LISTS: Final = frozenset({list, tuple})
 
-#: By the category of the wanted type: what NumPy may convert at once, and into which type first.
-_FAST: Final = {
-    "bool": frozenset({bool}),
-    "integral": frozenset({bool, int}),
-    "reduced": _REALS,
-    "floating": _REALS,
-    "complex": _NUMBERS,
-}
+#: By the category of the wanted type: into which type NumPy may convert numbers that fit it at once.
 _WORKING: Final = {
     "bool": np.dtype(bool),
     "integral": np.dtype(np.int64),
@@ -59,7 +51,7 @@ def array_of(data: Any, wanted: dtype | None) -> tuple[Array, dtype]:
     kinds = _plain_kinds(data, 0)
     if kinds is not None:
         target = _inferred_of(kinds) if wanted is None else wanted
-        if kinds <= _FAST[target.category]:
+        if kinds <= FITTING[target.category]:
             try:
                 array = np.array(data, _WORKING[target.category])
             except (ValueError, OverflowError, TypeError):
@@ -77,9 +69,9 @@ def _plain_kinds(data: Any, depth: int) -> set[type] | None:
     """The classes of the numbers in ``data``; None when there is anything but lists and numbers."""
     kind = type(data)
     if kind not in _LISTS:
-        return {kind} if kind in _NUMBERS else None
+        return {kind} if kind in NUMBERS else None
     kinds = set(map(type, data))
-    if kinds <= _NUMBERS:
+    if kinds <= NUMBERS:
         return kinds
     if depth == _MAX_FAST_DEPTH or not kinds <= _LISTS:
         return None

@@ -10,6 +10,7 @@ from tengen.codegen.model.operators import Operator
 from tengen.codegen.model.schema import Argument
 from tengen.generated.operators import OVERLOADS
 
+from ..core.operands import tensors_in
 from ..dispatch.operator import call as call_function
 from . import declared
 from .aspects import Aspect, Case, in_first_dtype, kernel
@@ -49,7 +50,7 @@ def check_error(case: Case) -> None:
     """The bad call raises what is declared, with a text, and changes no argument."""
     raises = next(r for bad, r in bad_calls(case.operator) if bad.text == case.call.text)
     values = case.values
-    before = [t.detach().clone() for t in declared.tensors_in(values)]
+    before = [t.detach().clone() for t in tensors_in(values)]
     part = Part("sample", case.call.text)
     with blamed(case, "errors", part, f"{case.name} does not raise {raises}"):
         try:
@@ -60,7 +61,7 @@ def check_error(case: Case) -> None:
         else:
             raise Mismatch(f"it gives {' '.join(str(result).split())[:60]}")
     with blamed(case, "errors", part, f"{case.name} changes an argument before it fails"):
-        for t, e in zip(declared.tensors_in(values), before, strict=True):
+        for t, e in zip(tensors_in(values), before, strict=True):
             close(t.detach().numpy(), e.detach().numpy(), 0.0)
 
 

@@ -12,11 +12,12 @@ import numpy as np
 import tengen
 from tengen.codegen.model.operators import Operator
 
+from ..core.operands import tensors_in
 from ..dispatch.operator import operator as find_operator
 from . import declared
 from .aspects import Aspect, Case, in_first_dtype, in_working_dtypes
 from .closeness import close
-from .declared import determined, flat, kind_of, run, tensors_in, variants
+from .declared import determined, flat, kind_of, run, variants
 from .failure import Mismatch, Part, blamed, failure
 
 #: Where a tensor stands among the arguments: its number, and that in a list.

@@ -10,7 +10,7 @@ import functools
 import gc
 import os
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -33,6 +33,7 @@ from tengen.codegen.pipeline import load
 from tengen.codegen.read.libraries import Library
 from tengen.generated.backends import BACKENDS
 
+from ..core.operands import tensors_in
 from ..core.scalar_type import dtype, named
 from ..dispatch.operator import operator as find_operator
 from .samples import Call, CallMaker, backward_call, plain
@@ -335,20 +336,7 @@ def run(name: str, values: Iterable[Any]) -> Any:
 
 def flat(result: Any) -> list[Any]:
     """The tensors of a result: one, a tuple, or a list."""
-    if isinstance(result, tengen.Tensor):
-        return [result]
-    if isinstance(result, (list, tuple)):
-        return [t for r in result for t in flat(r)]
-    return []
-
-
-def tensors_in(values: Iterable[Any]) -> Iterator[Any]:
-    """The tensors among arguments, those of lists too."""
-    for v in values:
-        if isinstance(v, tengen.Tensor):
-            yield v
-        elif isinstance(v, (list, tuple)):
-            yield from tensors_in(v)
+    return tensors_in((result,))
 
 
 def determined(operator: Operator, result: Any) -> list[Any]:

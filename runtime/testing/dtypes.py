@@ -12,6 +12,7 @@ import numpy as np
 import tengen
 from tengen.codegen.model.operators import Operator
 
+from ..core.operands import tensors_in
 from ..core.promotion import common_dtype
 from . import declared
 from .aspects import Aspect, Case, kernel
@@ -124,7 +125,7 @@ def compare_rounded(case: Case, found: Any, wider: Any) -> None:
         tengen.finfo(case.kind).eps / 2,
         tengen.finfo(case.kind).smallest_normal * tengen.finfo(case.kind).eps,
     )
-    inputs = [t.detach().to(REAL).abs() for t in declared.tensors_in(case.values) if t.dtype is case.kind]
+    inputs = [t.detach().to(REAL).abs() for t in tensors_in(case.values) if t.dtype is case.kind]
     inputs = [t.nan_to_num(0.0, 1.0, 1.0) for t in inputs if t.numel()]
     largest = max([float(t.max()) for t in inputs], default=0.0)
     terms = 1 if "pointwise" in case.operator.tags else max([t.numel() for t in inputs], default=1)

@@ -10,6 +10,7 @@ import numpy as np
 import tengen
 from tengen.codegen.model.operators import Operator
 
+from ..core.operands import tensors_in
 from . import declared
 from .aspects import Aspect, Case, in_first_dtype
 from .declared import flat, run
@@ -50,7 +51,7 @@ def computes(call: Any, kind: Any) -> bool:
 def check_results(case: Case) -> None:
     """A result that is no view shares memory with no input, and with no other result."""
     values = case.values
-    inputs = [t.numpy() for t in declared.tensors_in(values)]
+    inputs = [t.numpy() for t in tensors_in(values)]
     results = [t.detach().numpy() for t in flat(run(case.name, values))]
     with blamed(case, "own memory", Part("alias"), f"{case.name} gives a view, and does not declare it"):
         if overlap(results, inputs):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.operands import tensors_in
 from ..core.promotion import common_dtype
 from . import declared
 from .failure import Failure, Part, failure, in_short
@@ -113,7 +114,7 @@ def refuses_dtypes(call: Call, kind: Any) -> bool:
 def computed_in(call: Call, values: list[Any], kind: Any) -> Any:
     """The dtype that the declared promotion, or else the first tensor, chooses for the kernel."""
     if call.operator.promote is None:
-        first = next(declared.tensors_in(values), None)
+        first = next(iter(tensors_in(values)), None)
         return kind if first is None else first.dtype
     return common_dtype(operands(call, values), call.operator.promote)
 

@@ -15,6 +15,7 @@ import numpy as np
 import tengen
 from tengen.codegen.model.operators import Operator
 
+from ..core.operands import tensors_in
 from ..dispatch.operator import operator as find_operator
 from . import declared
 from .aspects import Aspect, Case
@@ -138,7 +139,7 @@ def finds_nan(operator: str) -> bool:
 
 def _looks_for_nan(case: Case) -> bool:
     """Whether numbers are looked for where there is NaN."""
-    tensors = list(declared.tensors_in(case.values))
+    tensors = tensors_in(case.values)
     return any(t.is_floating_point() and t.isnan().any() for t in tensors)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import tengen
 from tengen.codegen.model.operators import Operator
 
+from ..core.operands import tensors_in
 from . import declared
 from .aspects import Aspect, Case, in_first_dtype, in_working_dtypes, kernel, random
 from .closeness import close, tolerance
@@ -116,10 +117,10 @@ def changing(operator: Operator) -> str:
 def check_inputs(case: Case) -> None:
     """The inputs are as they were before."""
     values = case.values
-    before = [t.detach().numpy().copy() for t in declared.tensors_in(values)]
+    before = [t.detach().numpy().copy() for t in tensors_in(values)]
     run(case.name, values)
     with blamed(case, "inputs", kernel(), f"the kernel of {case.name} changes its inputs"):
-        for t, e in zip(declared.tensors_in(values), before, strict=True):
+        for t, e in zip(tensors_in(values), before, strict=True):
             close(t.detach().numpy(), e, 0.0, str(case))
             if t._version != 0:
                 raise Mismatch(f"{case}: a write was counted")

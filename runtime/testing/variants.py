@@ -11,6 +11,7 @@ import tengen
 from tengen.codegen.model.operators import Operator
 from tengen.codegen.model.schema import Argument
 
+from ..core.operands import tensors_in
 from . import declared
 from .aspects import Aspect, Case, in_first_dtype, kernel
 from .closeness import close
@@ -174,7 +175,7 @@ def no_out_gradients(operator: Operator) -> str:
 def check_out_gradients(case: Case) -> None:
     """An out variant is an error for inputs that require gradients."""
     values = case.values
-    tensors = [t for t in declared.tensors_in(values) if t.is_floating_point()]
+    tensors = [t for t in tensors_in(values) if t.is_floating_point()]
     if not tensors or REAL not in declared.working_dtypes(case.call):
         return
     expected = flat(run(case.name, values))
@@ -205,7 +206,7 @@ def no_views(operator: Operator) -> str:
 def check_shared(case: Case) -> None:
     """A view has its base's memory, and a write to it counts as one to the base."""
     values = case.values
-    base = next(declared.tensors_in(values))
+    base = tensors_in(values)[0]
     memory = base.untyped_storage().data_ptr()
     copy = f"{case.name} declares its result an alias, and copies"
     for view in flat(run(case.name, values)):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ..autograd.node import Error
 from ..autograd.saved_variable_hooks import HookPair, call_pack, state
 from ..core.interception import Layer
+from ..core.operands import tensors_in
 from ..core.tensor_base import TensorBase
 from ..dispatch.operator import Operator
 from ..random import get_rng_state, set_rng_state
@@ -170,7 +171,7 @@ class _Finding(_Layer):
         if isinstance(kept, str):
             return proceed(*arguments)
         entries[number] = _CONSUMED
-        if not self.mutation and _versions(_tensors(kept.result)) != kept.versions:
+        if not self.mutation and _versions(tensors_in((kept.result,))) != kept.versions:
             raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
         return _replayed(kept, arguments)
 
@@ -201,7 +202,7 @@ def _kept(result: Any, arguments: tuple[Any, ...], arrays: Sequence[Any], before
     found again without a computation: then there is nothing to be kept. ``before`` is the state that the
     generator had.
     """
-    results = _tensors(result)
+    results = tensors_in((result,))
     places = [_place(array, arguments, results) for array in arrays]
     if None in places or any(out is a for out in results for a in arguments):
         return None
@@ -210,7 +211,7 @@ def _kept(result: Any, arguments: tuple[Any, ...], arrays: Sequence[Any], before
     plain = _map(result, lambda t: t.detach())
     return _Kept(
         plain,
-        _versions(_tensors(plain)),
+        _versions(tensors_in((plain,))),
         tuple(t._requires_grad for t in results),
         tuple(p for p in places if p is not None),
         after if changed else None,
@@ -222,7 +223,7 @@ def _replayed(kept: _Kept, arguments: tuple[Any, ...]) -> Any:
     if kept.rng is not None:
         set_rng_state(kept.rng)
     result = _map(kept.result, lambda t: t.detach())
-    results = _tensors(result)
+    results = tensors_in((result,))
     if state.stack:
         for kind, position, index in kept.packed:
             value = arguments[position] if kind == "argument" else results[position]
@@ -250,12 +251,6 @@ def _place(array: Any, arguments: tuple[Any, ...], results: Sequence[Any]) -> tu
                 if isinstance(item, TensorBase) and item._array is array:
                     return "argument", position, index
     return None
-
-
-def _tensors(result: Any) -> list[Any]:
-    if isinstance(result, (list, tuple)):
-        return [t for t in result if isinstance(t, TensorBase)]
-    return [result] if isinstance(result, TensorBase) else []
 
 
 def _map(result: Any, function: Callable[[Any], Any]) -> Any:

@@ -10,7 +10,7 @@ import pytest
 import tengen
 from tengen.codegen.model.operators import Operator
 from tengen.dispatch.arguments import Mismatch, Rejected, bind_arguments, shown
-from tengen.dispatch.operator import NUMPY_WORDS, operator, plain_keywords
+from tengen.dispatch.operator import NUMPY_NAMES, operator, plain_keywords
 from tengen.testing import declared
 from tengen.testing.declared import declared_operators
 
@@ -104,7 +104,7 @@ def test_every_word_of_numpy_for_every_argument(name: str) -> None:
     """By each of its words an argument is what it is by its own name; by two of them the call is an error."""
     o = operator(name)
     required = {shown(p): example(p.type) for p in o.parameters if p.required}
-    for word, plain in NUMPY_WORDS.items():
+    for word, plain in NUMPY_NAMES.items():
         parameter = next((p for p in o.parameters if shown(p) == plain), None)
         if parameter is None or word in o.names:
             continue
@@ -117,7 +117,7 @@ def test_every_word_of_numpy_for_every_argument(name: str) -> None:
             bound(name, {**rest, plain: value, word: value})
 
 
-@pytest.mark.parametrize("word", [w for w, plain in NUMPY_WORDS.items() if plain == "input"])
+@pytest.mark.parametrize("word", [w for w, plain in NUMPY_NAMES.items() if plain == "input"])
 @pytest.mark.parametrize(
     "function",
     [

@@ -13,7 +13,7 @@ import tengen
 import tengen.overrides as overrides
 from tengen.core.function_dispatch import overloaded, overridable
 from tengen.dispatch.binding_support import MISSING
-from tengen.dispatch.operator import NUMPY_WORDS
+from tengen.dispatch.operator import NUMPY_NAMES
 
 
 def test_import_stays_light() -> None:
@@ -105,7 +105,7 @@ METHODS = EVERYWHERE[tengen.Tensor]
 def required(parameter: inspect.Parameter) -> bool:
     """Whether it must be given; MISSING is the default of what may come by another word, too."""
     return parameter.default is parameter.empty or (
-        parameter.default is MISSING and parameter.name not in NUMPY_WORDS
+        parameter.default is MISSING and parameter.name not in NUMPY_NAMES
     )
 
 

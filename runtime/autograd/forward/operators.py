@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from keyword import iskeyword
 from typing import Any
 
 from tengen.generated.jvps import JVPS
 
+from ...core.operands import tensors_in
 from ...core.tensor_base import TensorBase
 from ...dispatch.operator import Operator
 from ...dispatch.operator import operator as operator_named
@@ -67,7 +68,7 @@ def run(level: ForwardLevel, operator: Operator, arguments: Arguments, proceed: 
     Raises NotImplementedError for an out variant on duals, and for an operator that has no forward
     formula and is not made of operators that have.
     """
-    if any([wraps(value) for value in _tensors(arguments)]):
+    if any([wraps(value) for value in tensors_in(arguments)]):
         from .batched import meeting
 
         return proceed(*meeting(level, arguments))
@@ -96,7 +97,7 @@ def run(level: ForwardLevel, operator: Operator, arguments: Arguments, proceed: 
     found = levels()
     primals = [_plain(level, a, found) for a in arguments]
     # What is recorded saves operands, or casts of them, which then take their tangents along.
-    recorded = grad_mode.enabled and any([t._requires_grad for t in _tensors(arguments)])
+    recorded = grad_mode.enabled and any([t._requires_grad for t in tensors_in(arguments)])
     slept = False
     level.depth += 1
     try:
@@ -118,17 +119,6 @@ def run(level: ForwardLevel, operator: Operator, arguments: Arguments, proceed: 
 
 
 # -- operands ----------------------------------------------------------------------------------
-
-
-def _tensors(arguments: Sequence[Any]) -> list[Any]:
-    """The tensors among the arguments and in their lists."""
-    found = []
-    for value in arguments:
-        if isinstance(value, TensorBase):
-            found.append(value)
-        elif value.__class__ in (list, tuple):
-            found += [t for t in value if isinstance(t, TensorBase)]
-    return found
 
 
 def tangents_of(level: ForwardLevel, arguments: Arguments) -> list[Any] | None:
@@ -178,7 +168,7 @@ def _give(level: ForwardLevel, operator: Operator, result: Any, found: Any, tang
         pairs = [(result, found)]
     else:
         pairs = list(zip(result, found, strict=True))
-    used = {id(root(t)) for t in _tensors(tangents)}
+    used = {id(root(t)) for t in tensors_in(tangents)}
     for out, tangent in pairs:
         if out is None or tangent is None or not differentiable(out._type):
             continue

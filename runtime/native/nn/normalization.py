@@ -135,13 +135,13 @@ def _normalised_few(
 ) -> tuple[Array, Array, Array]:
     """``_normalise`` of a small matrix: sums stand in the places of their terms, nothing is broadcast."""
     char = table.dtype.char
-    count = sums.number(char, table.shape[1])
+    count = sums.NUMBERS[char][table.shape[1]]
     mean = table.dot(ones)
     np.divide(mean, count, out=mean)
     out = table - mean
     rstd = (out * out).dot(ones)
     np.divide(rstd, count, out=rstd)
-    np.add(rstd, sums.number(char, eps), out=rstd)
+    np.add(rstd, sums.NUMBERS[char][eps], out=rstd)
     np.sqrt(rstd, out=rstd)
     np.reciprocal(rstd, out=rstd)
     out *= rstd

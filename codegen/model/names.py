@@ -1,0 +1,29 @@
+"""Names that PyTorch, Python and NumPy give, and that are no operator's own."""
+
+from __future__ import annotations
+
+#: Python's binary operators that have an in-place form, as their special methods name them.
+BINARY_OPERATORS = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift",
+    "rshift",
+)  # fmt: skip
+
+#: The options of a factory, as a schema lists them behind the other arguments: PyTorch's TensorOptions.
+TENSOR_OPTIONS = ("dtype", "layout", "device", "pin_memory")
+
+#: The names that NumPy has for an argument, which are understood beside PyTorch's.
+NUMPY_NAMES: dict[str, tuple[str, ...]] = {
+    "dim": ("axis",),
+    "keepdim": ("keepdims",),
+    "input": ("a", "x", "x1"),
+    "other": ("x2",),
+}
+
+#: The categories of scalar types, and what the classes of their Types are called.
+CATEGORIES = {
+    "bool": "Bool",
+    "integral": "Integral",
+    "floating": "Floating",
+    "reduced": "ReducedFloating",
+    "complex": "Complex",
+}
