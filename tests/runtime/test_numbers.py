@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tengen as tg
+from tengen.core.numbers import Numbers
 
 
 def numbers(dtype):
@@ -15,7 +16,7 @@ def numbers(dtype):
 @pytest.mark.parametrize("dtype", [tg.float32, tg.float64, tg.complex64, tg.complex128])
 @pytest.mark.parametrize("value", [1, 2.5, -3, 1e-3, float("inf")])
 def test_an_array_of_the_dtype_made_once(dtype, value):
-    kept = type(numbers(dtype))(numbers(dtype).lib, dtype)  # that of the Type may be full
+    kept = Numbers(np.full, dtype.array_dtype, dtype.category)  # that of the Type may be full
     array = kept[value]
     assert array.shape == () and array.dtype == dtype.array_dtype and array == np.asarray(value, array.dtype)
     assert kept[value] is array
