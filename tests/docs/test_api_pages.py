@@ -86,7 +86,7 @@ def test_every_name_that_pytorch_has_too_is_described(api: Any, torch: Any) -> N
             there = torch if path == "tengen" else importlib.import_module(f"torch.{path}")
         except ImportError:
             continue
-        for name in sorted(set(dir(there)) & set(vars(here))):
+        for name in sorted(set(getattr(there, "__all__", dir(there))) & set(vars(here))):
             value = getattr(here, name)
             if name.startswith("_") or not str(getattr(value, "__module__", "")).startswith("tengen"):
                 continue
