@@ -385,6 +385,7 @@ CLAIMS = [
     Claim(
         "Lazy conjugation", "x = m.tensor([1 + 1j])\ny = x.conj()\nx.mul_(2)\ny.tolist()", [1 - 1j], [2 - 2j]
     ),
+    Claim("Lazy conjugation", "bool(m.tensor([1j]).conj().__dlpack__())", True, BufferError),
     Claim("Rounding", "m.allclose(m.exp(m.ones(1)), m.tensor([2.7182817]))", True, True),
     Claim("Half precision", HALF + "differs(m.xlogy)", False, True),
     Claim("Half precision", HALF + "differs(lambda a, b: F.mse_loss(a, b, reduction='none'))", False, True),
@@ -405,6 +406,29 @@ CLAIMS = [
         "Numbers beyond a dtype", "m.add(m.tensor([1]), m.tensor([2]), alpha=True).item()", 3, RuntimeError
     ),
     Claim("Numbers beyond a dtype", "m.add(m.ones(1), m.ones(1), alpha=2 + 0j).item()", 3.0, RuntimeError),
+    Claim("Numbers beyond a dtype", "m.zeros(2**63).shape", RuntimeError, TypeError),
+    Claim("Numbers beyond a dtype", "m.ones(2).reshape(2**63).shape", RuntimeError, TypeError),
+    Claim(
+        "Numbers beyond a dtype",
+        "m.ones(2).index_fill(0, m.tensor([0]), 2 + 0j).tolist()",
+        [2.0, 1.0],
+        RuntimeError,
+    ),
+    Claim("Numbers beyond a dtype", "m.ones(4).norm(2 + 0j).item()", 2.0, RuntimeError),
+    *(
+        Claim(
+            "Dtypes of parameters",
+            f"x, w = m.zeros(2, 3), m.ones(3, dtype=m.float64)\nm.nn.functional.{call}.dtype is x.dtype",
+            True,
+            RuntimeError,
+        )
+        for call in (
+            "layer_norm(x, (3,), w)",
+            "group_norm(x, 1, w)",
+            "batch_norm(x, m.zeros(3), m.ones(3), w)",
+            "instance_norm(x[None], weight=w[:2])",
+        )
+    ),
     Claim("Random numbers", "m.manual_seed(0)\nm.randperm(5).tolist()", [2, 4, 3, 0, 1], [4, 0, 1, 3, 2]),
     Claim("Random numbers", "len(m.get_rng_state())", 45, 5056),
     Claim("Data", ARRAY + "m.tensor(Data()).tolist()", [0.0, 1.0, 2.0], RuntimeError),
@@ -428,6 +452,21 @@ CLAIMS = [
     ),
     Claim("Files", FILE, b"\x80\x04", b"PK"),
     Claim("Files", SHARING, True, False),
+    *(
+        Claim("Deprecated calls", f"x = m.ones(2, 2)\nv = m.ones(2)\nm.{call}.sum().item()", TypeError, there)
+        for call, there in (
+            ("add(x, 2, x)", 12.0),
+            ("sub(x, 2, x)", -4.0),
+            ("addmm(2, x, 3, x, x)", 32.0),
+            ("addmm(2, x, x, x)", 16.0),
+            ("addmv(2, v, x, v)", 8.0),
+            ("addr(2, x, v, v)", 12.0),
+            ("addbmm(2, x, x[None], x[None])", 16.0),
+            ("baddbmm(2, x[None], x[None], x[None])", 16.0),
+            ("addcmul(x, 2, x, x)", 12.0),
+            ("addcdiv(x, 2, x, x)", 12.0),
+        )
+    ),
     Claim("Views of no_grad", NO_GRAD_VIEW + "view.requires_grad", False, True),
     Claim("Views whose base was written", UNBOUND + "(a * 2).item()", 4.0, RuntimeError),
     Claim("Views whose base was written", UNBOUND + "(a * 2).backward()", RuntimeError, RuntimeError),
@@ -530,7 +569,7 @@ CLAIMS = [
             RuntimeError,
             TypeError,
         )
-        for name in ("cat", "stack")
+        for name in ("cat", "stack", "concat", "hstack", "vstack", "dstack", "column_stack", "row_stack")
     ),
     *(
         Claim(
@@ -640,6 +679,11 @@ CLAIMS = [
         (5, 3, 2),
         (5, 2, 3),
     ),
+    *(
+        Claim("Transforms of functions", f"m.vmap(m.{name})(m.ones(2, 3)).shape", RuntimeError, (2, 3))
+        for name in ("tril", "triu")
+    ),
+    Claim("Transforms of functions", "m.vmap(lambda x: x.squeeze(-1))(m.ones(2)).shape", (2,), RuntimeError),
     Claim("Transforms of functions", FUNC + "hasattr(func, 'functional_call')", False, True),
     Claim(
         "Operators of a program",
