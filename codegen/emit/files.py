@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from ..derive.derived import derive
@@ -13,7 +14,7 @@ from ..model.source import OutputFile
 from ..read.functions import FunctionIndex
 from ..read.libraries import Library, index
 from ..specialise.batching import BatchingWriter
-from ..specialise.bindings import BindingWriter, exported_name, groups
+from ..specialise.bindings import Binding, BindingWriter, Group, exported_name, groups
 from ..specialise.default_methods import VariantWriter
 from ..specialise.nodes import SUM, NodeWriter
 from ..specialise.recording import recorder
@@ -28,13 +29,12 @@ from ..specialise.rows import (
 from ..specialise.rules import imports as rule_imports
 from ..specialise.rules import rows as rule_rows
 from .docs import reference
+from .docstrings import DocstringWriter
 from .json_schema import schemas
 from .page import Press, import_lines, lazy_modules
 from .scope import TENGEN, VARIABLE_TYPE, Scope, function_names
 from .stubs import StubWriter
 from .type_files import BackendFiles
-
-WORDS = "from tengen.dispatch.binding_support import MISSING, as_given, ints, worded"
 
 
 class Renderer:
@@ -52,6 +52,7 @@ class Renderer:
         self.scope = Scope(declared, self.derived, package)
         self.groups = groups(self.scope.variants)
         self.structures = structures(self.derived.variants)
+        self.docstrings = DocstringWriter(StubWriter(self.groups, self.structures), declared.scalar_types)
         others = {name: f"F.{name}" for name in function_names(groups(self.scope.others))}
         own = {name: f"{self.scope.functions}.{name}" for name in function_names(self.groups)}
         #: What generated code calls the function of each operator.
@@ -286,10 +287,25 @@ class Renderer:
 
     def _bindings(self) -> list[OutputFile]:
         writer = BindingWriter(self.groups, self.structures)
-        numbers = "from tengen.core.numbers import NUMBERS"
-        active = "from tengen.core.interception import active"
-        common = [*self.scope.structure_imports, active, numbers, WORDS]
+        common = self._binding_imports()
         return [self._methods(writer, common), self._functions(writer, common)]
+
+    def _binding_imports(self) -> list[str]:
+        return [
+            *self.scope.structure_imports,
+            "from tengen.core.interception import active",
+            "from tengen.core.numbers import NUMBERS",
+            "from tengen.dispatch.binding_support import MISSING, as_given, ints, worded",
+            # No operator has such a name.
+            "from tengen.dispatch.signatures import document as __document__",
+        ]
+
+    def _documented(self, bindings: Iterable[Binding], docstring: Callable[[Group], str]) -> list[Binding]:
+        """The bindings by name, each with its docstring; Python's special methods have none."""
+        made = [
+            replace(b, doc=docstring(self.groups[b.name])) if b.name in self.groups else b for b in bindings
+        ]
+        return sorted(made, key=lambda b: b.name)
 
     def _methods(self, writer: BindingWriter, common: list[str]) -> OutputFile:
         return self.press.page(
@@ -301,7 +317,7 @@ class Renderer:
                 "from tengen.core.tensor_base import TensorBase, declare_tensor",
                 "from tengen.dispatch.operator import call, call_operator, make",
             ],
-            bindings=sorted(writer.methods(), key=lambda b: b.name),
+            bindings=self._documented(writer.methods(), self.docstrings.method),
             class_name="TensorMethods",
             special=writer.special_methods(),
             names=[],
@@ -317,7 +333,7 @@ class Renderer:
                 "from tengen.dispatch.operator import call, make, one_type",
                 "from tengen.tensors.tensor import Tensor",
             ],
-            bindings=sorted(writer.functions(), key=lambda b: b.name),
+            bindings=self._documented(writer.functions(), self.docstrings.function),
             class_name="",
             special=[],
             names=self._top_level(),

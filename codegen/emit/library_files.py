@@ -9,7 +9,7 @@ from ..model.source import OutputFile, Place
 from ..read.libraries import Library
 from ..specialise.bindings import BindingWriter
 from .docs import reference
-from .files import WORDS, Renderer
+from .files import Renderer
 from .json_schema import schemas
 from .stubs import StubWriter
 
@@ -31,7 +31,6 @@ class LibraryRenderer(Renderer):
 
     def _files(self) -> list[OutputFile]:
         writer = BindingWriter(self.groups, self.structures)
-        common = [*self.scope.structure_imports, "from tengen.core.interception import active", WORDS]
         derivatives = [d for d in self.declared.derivatives if self.declared.owns(d.place)]
         return [
             self.press.page("__init__.py", "init.py.jinja"),
@@ -46,7 +45,7 @@ class LibraryRenderer(Renderer):
             self._type_default(),
             *self._variable_type(),
             *[f for b in self.declared.backends for f in self._backend(b.name)],
-            self._functions(writer, common),
+            self._functions(writer, self._binding_imports()),
             self._function_stubs(StubWriter(self.groups, self.structures)),
             *self._rules(),
             *schemas(self.declared),

@@ -27,13 +27,26 @@ class StubParameter:
 
     name: str
     annotation: str  # "Tensor | Number"; empty for ``self``
-    optional: bool = False
+    default: str | None = None  # as Python writes it; None where it is required
     keyword: bool = False  # keyword-only
     loose: bool = False  # *sizes
 
+    @property
+    def optional(self) -> bool:
+        return self.default is not None
+
+    @property
+    def takes_an_int(self) -> bool:
+        return "int" in _members(self.annotation)
+
     def __str__(self) -> str:
+        return self.text("..." if self.optional else None)
+
+    def text(self, default: str | None) -> str:
+        """The parameter in a signature, with this default."""
         name = f"*{self.name}" if self.loose else self.name
-        return f"{name}: {self.annotation}{' = ...' if self.optional else ''}" if self.annotation else name
+        value = "" if default is None else f" = {default}"
+        return f"{name}: {self.annotation}{value}" if self.annotation else name
 
     def covers(self, other: StubParameter) -> bool:
         """Whether it takes whatever the other one takes."""
@@ -49,13 +62,21 @@ class Overload:
     returns: str
 
     def __str__(self) -> str:
+        return self._text([str(p) for p in self.parameters])
+
+    def documented(self) -> str:
+        """The signature as docstrings have it, with the values of defaults."""
+        shown = [p for p in self.parameters if p.annotation]  # without self, as in PyTorch's
+        return replace(self, parameters=tuple(shown))._text([p.text(p.default) for p in shown])
+
+    def _text(self, written: Sequence[str]) -> str:
         texts: list[str] = []
         starred = False
-        for p in self.parameters:
+        for p, text in zip(self.parameters, written, strict=True):
             if p.keyword and not starred:
                 texts.append("*")
             starred = starred or p.keyword or p.loose
-            texts.append(str(p))
+            texts.append(text)
         return f"({', '.join(texts)}) -> {self.returns}"
 
     def covers(self, other: Overload) -> bool:
@@ -95,18 +116,38 @@ class StubWriter:
         made = [s for g in self.groups.values() if (s := self._stub(g, "method"))]
         return made + [s for g in self.groups.values() for s in self._special(g)]
 
+    def documented(self, group: Group, kind: str) -> list[str]:
+        """The signatures of a function or method as its docstring lists them, without NumPy's words.
+
+        Loose sizes are listed, of functions where nothing comes before them, and where no overload has an int
+        in their place.
+        """
+        found = self._found(group, kind, documented=True)
+        ints = {i for o in found for i, p in enumerate(o.parameters) if p.takes_an_int and not p.loose}
+        return [
+            o.documented()
+            for o in found
+            if not any(p.loose and i in ints for i, p in enumerate(o.parameters))
+        ]
+
     def _stub(self, group: Group, kind: str) -> Stub | None:
+        found = self._found(group, kind)
+        return Stub(group.function, tuple(map(str, found))) if found else None
+
+    def _found(self, group: Group, kind: str, documented: bool = False) -> list[Overload]:
         found: list[Overload] = []
         outs = {str(v.base or v.name): v.operator for v in group.outs} if kind == "function" else {}
         leaf = makes_leaf([v.operator for v in group.variants if kind in v.operator.variants])
         for v in group.variants:
             if kind in v.operator.variants:
-                for made in self._overloads(v, kind, outs.get(str(v.name)), leaf):
+                for made in self._overloads(v, kind, outs.get(str(v.name)), leaf, documented):
                     if not any(f.covers(made) for f in found):
                         found.append(made)
-        return Stub(group.function, tuple(map(str, found))) if found else None
+        return found
 
-    def _overloads(self, variant: Variant, kind: str, out: Operator | None, leaf: bool) -> Iterable[Overload]:
+    def _overloads(
+        self, variant: Variant, kind: str, out: Operator | None, leaf: bool, documented: bool
+    ) -> Iterable[Overload]:
         operator = variant.operator
         schema = operator.schema
         returns = return_annotation(schema.returns, self.structures.get(str(operator.name)))
@@ -117,14 +158,14 @@ class StubWriter:
             position = next(i for i, a in enumerate(schema.arguments) if a.name == "self")
             parameters = [StubParameter("self", ""), *parameters[:position], *parameters[position + 1 :]]
         if leaf:
-            parameters.append(StubParameter("requires_grad", "bool", optional=True, keyword=True))
+            parameters.append(StubParameter("requires_grad", "bool", "False", keyword=True))
         if out is not None:
             written = "Tensor | None" if len(out.schema.returns) == 1 else "Sequence[Tensor] | None"
-            parameters.append(StubParameter("out", written, optional=True, keyword=True))
-        for form in _with_words(tuple(parameters)):
+            parameters.append(StubParameter("out", written, "None", keyword=True))
+        for form in [tuple(parameters)] if documented else _with_words(tuple(parameters)):
             yield Overload(form, returns)
-        loose = _loose(operator, parameters, kind)
-        if loose is not None:
+        loose = _loose(operator, parameters)
+        if loose is not None and not (documented and kind == "function" and not loose[0].takes_an_int):
             yield Overload(loose, returns)
 
     def _special(self, group: Group) -> Iterable[Stub]:
@@ -156,7 +197,7 @@ def _parameter(argument: Argument, numbers: bool) -> StubParameter:
         text = "Tensor | Number"
     if text.startswith("int | Sequence") and default(argument) == "()":
         text += " | None"  # which is the empty list
-    return StubParameter(name, text, default(argument) is not None, argument.kwarg_only)
+    return StubParameter(name, text, default(argument), argument.kwarg_only)
 
 
 def _with_words(parameters: tuple[StubParameter, ...]) -> Iterable[tuple[StubParameter, ...]]:
@@ -175,9 +216,7 @@ def _with_words(parameters: tuple[StubParameter, ...]) -> Iterable[tuple[StubPar
             yield (*parameters[:at], replace(p, name=word, keyword=True), *named, *more)
 
 
-def _loose(
-    operator: Operator, parameters: Sequence[StubParameter], kind: str
-) -> tuple[StubParameter, ...] | None:
+def _loose(operator: Operator, parameters: Sequence[StubParameter]) -> tuple[StubParameter, ...] | None:
     """The signature in which the elements of the last list stand loose: ``x.view(2, 3)``."""
     positional = operator.schema.positional
     if not positional or str(positional[-1].type).rstrip("?") not in _SIZES:
@@ -187,7 +226,7 @@ def _loose(
         return None
     listed = next(p for p in parameters if p.name == _parameter(positional[-1], False).name)
     element = listed.annotation.removeprefix("Sequence[").partition("]")[0]
-    loose = replace(listed, annotation=element, optional=False, loose=True)
+    loose = replace(listed, annotation=element, default=None, loose=True)
     given = [p for p in parameters if not p.keyword and p is not listed]
     return (*given, loose, *[p for p in parameters if p.keyword])
 

@@ -1,6 +1,7 @@
 """Neural networks: ``tengen.nn.functional``, and ``tengen.nn.utils`` for their gradients."""
 
 from . import functional as functional
+from . import parallel as parallel
 from . import utils as utils
 
 __all__ = [

@@ -6,8 +6,7 @@ others are written out in the modules imported below: words for reductions, ``in
 named here is found as it was generated.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
+import typing as _typing
 
 import tengen.generated.nn_functions as _generated
 from tengen.generated.functions import adaptive_avg_pool1d as adaptive_avg_pool1d
@@ -96,9 +95,9 @@ from .spatial import max_pool3d_with_indices as max_pool3d_with_indices
 
 _make_overridable(globals())
 
-if not _TYPE_CHECKING:  # a checker would believe that every name exists
+if not _typing.TYPE_CHECKING:  # a checker would believe that every name exists
 
-    def __getattr__(name: str) -> _Any:
+    def __getattr__(name: str) -> _typing.Any:
         """The operators that are not named above."""
         if name.startswith("_") or not hasattr(_generated, name):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -129,7 +129,7 @@ def test_nn_without_buffers(folder: Path) -> None:
     assert (
         found["softplus_forward"].kernels["CompositeImplicitAutograd"].formula.text == "softplus(self, beta)"
     )
-    assert found["softplus_backward"].tags == {"generated"}
+    assert found["softplus_backward"].tags == {"generated", "internal"}
     derivatives = {str(d.name): d for d in declarations.derivatives}
     assert derivatives["softplus"].gradients[("self",)].text == "softplus_backward(grad, self, beta)"
     assert derivatives["softplus"].jvps["result"].text == "softplus_backward(self_t, self_p, beta)"
