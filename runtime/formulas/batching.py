@@ -61,14 +61,14 @@ def format_of_examples(memory_format: Any) -> Any:
 # -- shapes and views ---------------------------------------------------------------------
 
 
-def transposed_examples(self: Tensor) -> Tensor:
+def t_examples(self: Tensor) -> Tensor:
     """``t``. RuntimeError for examples with more than two dimensions."""
     if self.ndim > 3:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim - 1}D")
     return self.transpose(1, 2) if self.ndim == 3 else F.alias(self)
 
 
-def squeezed_examples(self: Tensor) -> Tensor:
+def squeeze_examples(self: Tensor) -> Tensor:
     """``squeeze`` of all dimensions of size 1 but the examples'."""
     return self.squeeze(tuple([d for d, n in enumerate(self.shape) if d and n == 1]))
 
@@ -126,14 +126,14 @@ def one_hot_each(self: Tensor, num_classes: int) -> Tensor:
     return zeros.scatter(-1, self.unsqueeze(-1), 1)
 
 
-def rolled_examples(self: Tensor, shifts: Sequence[int], dims: Sequence[int]) -> Tensor:
+def roll_examples(self: Tensor, shifts: Sequence[int], dims: Sequence[int]) -> Tensor:
     """``roll``; without ``dims`` of the flattened examples."""
     if not dims:
         return rows(self).roll(shifts, (1,)).reshape(self.shape)
     return self.roll(shifts, dims_of_examples(dims, self.ndim - 1))
 
 
-def restored_examples(self: Tensor, dim: Any, keepdim: bool, ndim: int) -> Tensor:
+def restore_dims_examples(self: Tensor, dim: Any, keepdim: bool, ndim: int) -> Tensor:
     """A reduction's result with the dimensions of its input, as ``_restore_dims``."""
     if keepdim or ndim == 0:
         return self
@@ -215,7 +215,7 @@ def searched_number(
     return found.reshape((len(sorted_sequence),))
 
 
-def is_among(elements: Tensor, test_elements: Tensor, invert: bool) -> Tensor:
+def isin_examples(elements: Tensor, test_elements: Tensor, invert: bool) -> Tensor:
     """``isin``: which elements equal one of ``test_elements``."""
     found = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
     return found.logical_not() if invert else found
@@ -329,7 +329,7 @@ def _positions(index: Tensor, count: int) -> Tensor:
     return F.where(index < 0, index + count, index)
 
 
-def value_selecting_backward_examples(
+def value_selecting_reduction_backward_examples(
     grad_output: Tensor, dim: int, indices: Tensor, sizes: Sequence[int], keepdim: bool
 ) -> Tensor:
     """``_value_selecting_reduction_backward``."""

@@ -86,7 +86,7 @@ def hardswish_backward(grad: Tensor, self: Tensor) -> Tensor:
 # ------------------------------------------------------------- losses of the difference
 
 
-def reduced_loss(loss: Tensor, reduction: int) -> Tensor:
+def binary_cross_entropy_with_logits_reduced(loss: Tensor, reduction: int) -> Tensor:
     """``loss`` elementwise (0), its mean (1) or its sum (2)."""
     return apply_reduction(loss, reduction)
 
@@ -96,18 +96,18 @@ def _scaled(value: Tensor, reduction: int) -> Tensor:
     return value / max(value.numel(), 1) if reduction == MEAN else value
 
 
-def mse_slopes(self: Tensor, target: Tensor) -> Slopes:
+def mse_loss_slopes(self: Tensor, target: Tensor) -> Slopes:
     """First and second derivative of ``d^2`` for d = self - target."""
     return 2 * (self - target), 2
 
 
-def huber_slopes(self: Tensor, target: Tensor, delta: float) -> Slopes:
+def huber_loss_slopes(self: Tensor, target: Tensor, delta: float) -> Slopes:
     """First and second derivative of the Huber loss for d = self - target; the second is 0 at a kink."""
     d = self - target
     return d.clamp(-delta, delta), (d.abs() < delta).to(d.dtype)
 
 
-def smooth_l1_slopes(self: Tensor, target: Tensor, beta: float) -> Slopes:
+def smooth_l1_loss_slopes(self: Tensor, target: Tensor, beta: float) -> Slopes:
     """First and second derivative of the smooth L1 loss for d = self - target."""
     d = self - target
     if beta == 0:
@@ -229,7 +229,7 @@ def binary_cross_entropy_backward_jvp(
     return _scaled(_weighted(for_self, weight), reduction), _scaled(_weighted(for_target, weight), reduction)
 
 
-def bce_with_logits_backward(
+def binary_cross_entropy_with_logits_gradient(
     grad: Tensor,
     self: Tensor,
     target: Tensor,
@@ -246,7 +246,7 @@ def bce_with_logits_backward(
     return _mean_gradient(_weighted(slope, weight), grad, self, target, weight, pos_weight, reduction)
 
 
-def bce_with_logits_target_backward(
+def binary_cross_entropy_with_logits_target_gradient(
     grad: Tensor,
     self: Tensor,
     target: Tensor,

@@ -18,7 +18,7 @@ Shape = tuple[int, ...]
 Gradients = Sequence["Tensor | None"]
 
 
-def inverse_permutation(dims: Sequence[int]) -> Shape:
+def permute_inverse(dims: Sequence[int]) -> Shape:
     """The permutation that undoes ``dims``."""
     inverse = [0] * len(dims)
     for i, d in enumerate(dims):

@@ -99,7 +99,7 @@ def filled(self: Array, value: Number) -> Array:
     return np.full(self.shape, as_number(value, self.dtype), self.dtype)
 
 
-def filled_by(self: Array, value: Array) -> Array:
+def fill_by(self: Array, value: Array) -> Array:
     """An array like ``self`` with the element of a 0-d array everywhere; RuntimeError for another."""
     check_fill(value)
     found = value.real if value.dtype.kind == "c" and self.dtype.kind != "c" else value

@@ -226,7 +226,7 @@ def _complex_power(self: Array, exponent: Array | Number) -> Array:
     return np.where(unknown, np.exp(exponent * np.log(self)), result).astype(result.dtype)
 
 
-def power_scalar(self: Array, exponent: Number) -> Array:
+def pow_scalar(self: Array, exponent: Number) -> Array:
     """``self ** exponent``. Raises RuntimeError for integers and a negative exponent."""
     kind = self.dtype.kind
     if kind == "b":

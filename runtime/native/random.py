@@ -207,7 +207,7 @@ def random_any(self: Array, generator: Any) -> Array:
     return np.asarray(numbers).astype(self.dtype)
 
 
-def random_permutation(n: int, generator: Any, dtype: DType) -> Array:
+def randperm(n: int, generator: Any, dtype: DType) -> Array:
     """The integers 0 to n - 1 in random order. Raises RuntimeError for a negative n."""
     (count,) = checked((n,))
     return source(generator).permutation(count).astype(dtype)

@@ -9,7 +9,7 @@ from .builder import Ref, constant, onnx
 from .errors import Unsupported
 from .sizes import dynamic
 from .symbolics import cast, int_vector, number, shape_of
-from .symbolics_shape import identity, permuted, reshaped
+from .symbolics_shape import identity, permute_symbolic, reshaped
 
 
 def _line(self: Ref) -> Ref:
@@ -20,7 +20,7 @@ def _line(self: Ref) -> Ref:
     return Ref(made.name, made.dtype, (1,), made.data)
 
 
-def gathered(self: Ref, dim: int, index: Ref) -> Ref:
+def gather_symbolic(self: Ref, dim: int, index: Ref) -> Ref:
     """The element at each index along a dimension."""
     value, where = _line(self), _line(cast(index, int64))
     made: Ref = onnx.GatherElements(value, where, axis=dim % value.ndim)
@@ -46,7 +46,7 @@ def scattered(self: Ref, dim: int, index: Ref, src: Any, reduction: str = "none"
     return made if self.ndim else onnx.Squeeze(made, [0])
 
 
-def picked(self: Ref, dim: int, index: Ref) -> Ref:
+def index_select_symbolic(self: Ref, dim: int, index: Ref) -> Ref:
     """The slices at indices of a dimension."""
     if not self.ndim:
         return identity(self)
@@ -54,7 +54,7 @@ def picked(self: Ref, dim: int, index: Ref) -> Ref:
     return made
 
 
-def along(self: Ref, indices: Ref, dim: int | None) -> Ref:
+def take_along_dim_symbolic(self: Ref, indices: Ref, dim: int | None) -> Ref:
     """The element at each index along a dimension, all others broadcast."""
     if dim is None:
         flat = onnx.Reshape(self, [-1])
@@ -67,19 +67,19 @@ def along(self: Ref, indices: Ref, dim: int | None) -> Ref:
     return made
 
 
-def taken(self: Ref, index: Ref) -> Ref:
+def take_symbolic(self: Ref, index: Ref) -> Ref:
     """The elements at indices of the flattened tensor."""
     made: Ref = onnx.Gather(onnx.Reshape(self, [-1]), index, axis=0)
     return made
 
 
-def embedded(weight: Ref, indices: Ref) -> Ref:
+def embedding_symbolic(weight: Ref, indices: Ref) -> Ref:
     """The rows of a table."""
     made: Ref = onnx.Gather(weight, indices, axis=0)
     return made
 
 
-def masked(self: Ref, mask: Ref, value: Any) -> Ref:
+def masked_fill_symbolic(self: Ref, mask: Ref, value: Any) -> Ref:
     """The tensor with one value where a mask is true."""
     fill = cast(value, self.dtype)
     made: Ref = onnx.Where(cast(mask, bool_), fill, self)
@@ -160,7 +160,7 @@ def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple(next((n for n in column if n != 1), column[0]) for column in zip(*wide, strict=True))
 
 
-def indexed(self: Ref, indices: Any) -> Ref:
+def index_symbolic(self: Ref, indices: Any) -> Ref:
     """The elements at the places that tensors of ints name."""
     index = _Index(self, indices)
     if not index.dims:
@@ -168,10 +168,10 @@ def indexed(self: Ref, indices: Any) -> Ref:
     if len(index.dims) == 1:
         made: Ref = onnx.Gather(self, index.parts[0], axis=index.dims[0])
         return made
-    turned = permuted(self, index.leading)
+    turned = permute_symbolic(self, index.leading)
     found = onnx.GatherND(turned, index.where())
     found.shape = (*index.shape, *[self.shape[d] for d in index.rest])
-    return permuted(found, index.placed())
+    return permute_symbolic(found, index.placed())
 
 
 def put(self: Ref, indices: Any, values: Ref, accumulate: bool) -> Ref:
@@ -190,12 +190,12 @@ def put(self: Ref, indices: Any, values: Ref, accumulate: bool) -> Ref:
     where, order = index.where(), index.placed()
     wide = onnx.Expand(cast(values, value.dtype), index.sizes(where))
     wide.shape = (None,) * len(order)
-    wide = permuted(wide, [order.index(d) for d in range(len(order))])
+    wide = permute_symbolic(wide, [order.index(d) for d in range(len(order))])
     made = onnx.ScatterND(
-        permuted(value, index.leading), where, wide, reduction="add" if accumulate else "none"
+        permute_symbolic(value, index.leading), where, wide, reduction="add" if accumulate else "none"
     )
     made.shape = tuple(self.shape[d] for d in index.leading)
-    return cast(permuted(made, [index.leading.index(d) for d in range(self.ndim)]), self.dtype)
+    return cast(permute_symbolic(made, [index.leading.index(d) for d in range(self.ndim)]), self.dtype)
 
 
 def put_slices(self: Ref, dim: int, index: Ref, source: Any, add: bool) -> Ref:
@@ -209,13 +209,13 @@ def put_slices(self: Ref, dim: int, index: Ref, source: Any, add: bool) -> Ref:
     slices = source if isinstance(source, Ref) else constant(source, value.dtype)
     slices = cast(slices, value.dtype)
     if slices.ndim == self.ndim:
-        slices = permuted(slices, turned)
+        slices = permute_symbolic(slices, turned)
     else:
         count = _line(index).shape[0]
         slices = onnx.Expand(slices, int_vector([count, *[self.shape[d] for d in turned[1:]]]))
-    made = onnx.ScatterND(permuted(value, turned), where, slices, reduction="add" if add else "none")
+    made = onnx.ScatterND(permute_symbolic(value, turned), where, slices, reduction="add" if add else "none")
     made.shape = tuple(self.shape[d] for d in turned)
-    return cast(permuted(made, [turned.index(d) for d in range(self.ndim)]), self.dtype)
+    return cast(permute_symbolic(made, [turned.index(d) for d in range(self.ndim)]), self.dtype)
 
 
 def one_hot(self: Ref, num_classes: int, result: Any) -> Ref:
@@ -235,7 +235,7 @@ def nonzero(self: Ref) -> Ref:
     return made
 
 
-def chosen(self: Ref, mask: Ref) -> Ref:
+def masked_select_symbolic(self: Ref, mask: Ref) -> Ref:
     """The elements where a mask is true."""
     if dynamic((self.shape, mask.shape)):
         raise Unsupported("with a dynamic axis")

@@ -236,7 +236,7 @@ def _channels(value: Ref | None, input: Ref, fill: float) -> Ref:
     return filled((input.shape[1],), fill, input.dtype) if value is None else value
 
 
-def batch_normalized(
+def batch_norm_symbolic(
     input: Ref,
     weight: Ref | None,
     bias: Ref | None,
@@ -269,16 +269,16 @@ def _normalized(input: Ref, axes: list[int], weight: Ref | None, bias: Ref | Non
     return made
 
 
-def instance_normalized(
+def instance_norm_symbolic(
     input: Ref, weight: Ref | None, bias: Ref | None, mean: Ref | None, var: Ref | None, own: bool, eps: float
 ) -> Ref:
     """Each picture's channels normalised by themselves, or by running statistics."""
     if not own:
-        return batch_normalized(input, weight, bias, mean, var, False, eps)
+        return batch_norm_symbolic(input, weight, bias, mean, var, False, eps)
     return _normalized(input, list(range(2, input.ndim)), weight, bias, eps)
 
 
-def layer_normalized(
+def layer_norm_symbolic(
     input: Ref, normalized_shape: Any, weight: Ref | None, bias: Ref | None, eps: float
 ) -> Ref:
     """The last dimensions normalised, then scaled and shifted element by element."""
@@ -288,7 +288,7 @@ def layer_normalized(
     return made
 
 
-def rms_normalized(input: Ref, normalized_shape: Any, weight: Ref | None, eps: float | None) -> Ref:
+def rms_norm_symbolic(input: Ref, normalized_shape: Any, weight: Ref | None, eps: float | None) -> Ref:
     """The last dimensions divided by their root mean square."""
     axes = list(range(-len(normalized_shape), 0))
     least = float(np.finfo(input.dtype.array_dtype).eps) if eps is None else eps
@@ -298,7 +298,7 @@ def rms_normalized(input: Ref, normalized_shape: Any, weight: Ref | None, eps: f
     return made
 
 
-def group_normalized(input: Ref, num_groups: int, weight: Ref | None, bias: Ref | None, eps: float) -> Ref:
+def group_norm_symbolic(input: Ref, num_groups: int, weight: Ref | None, bias: Ref | None, eps: float) -> Ref:
     """Groups of channels normalised, then scaled and shifted by channel."""
     grouped = reshaped(input, [input.shape[0], num_groups, -1])
     grouped = Ref(grouped.name, grouped.dtype, (input.shape[0], num_groups, None))
@@ -334,7 +334,7 @@ def gelu(self: Ref, approximate: str) -> Ref:
     return made
 
 
-def gated(self: Ref, dim: int) -> Ref:
+def glu_symbolic(self: Ref, dim: int) -> Ref:
     """One half of a dimension times the sigmoid of the other."""
     a, b = onnx.Split(self, axis=dim % self.ndim, num_outputs=2, outputs=2)
     made: Ref = a * onnx.Sigmoid(b)
@@ -386,7 +386,7 @@ def without_dropout(input: Ref, train: bool) -> Ref:
 # -- attention --------------------------------------------------------------------------------------
 
 
-def attention(
+def scaled_dot_product_attention_symbolic(
     query: Ref, key: Ref, value: Ref, mask: Ref | None, dropout_p: float, is_causal: bool,
     scale: float | None, enable_gqa: bool,
 ) -> Ref:  # fmt: skip
@@ -476,7 +476,7 @@ def cross_entropy_of_logits(
     return finished(loss if weight is None else loss * weight, reduction)
 
 
-def weight_gradient(grad_output: Ref, input: Ref, result: Any) -> Ref:
+def linear_weight_backward_symbolic(grad_output: Ref, input: Ref, result: Any) -> Ref:
     """The gradient of a linear layer's weight."""
     if result.ndim != 2:
         raise Unsupported("of a weight that is no matrix")
@@ -486,7 +486,7 @@ def weight_gradient(grad_output: Ref, input: Ref, result: Any) -> Ref:
     return made
 
 
-def layer_normalized_with_moments(
+def native_layer_norm_symbolic(
     input: Ref, normalized_shape: Any, weight: Ref | None, bias: Ref | None, eps: float
 ) -> tuple[Ref, Ref, Ref]:
     """The last dimensions normalised, their mean, and the reciprocal of their deviation."""

@@ -147,7 +147,7 @@ def power(x: Any, y: Any) -> Ref:
     return cast(onnx.Pow(number(a), number(b)), _kind(a))
 
 
-def power_scalar(x: Ref, exponent: Any) -> Ref:
+def pow_scalar(x: Ref, exponent: Any) -> Ref:
     """The value to the power of a number; of bools, whether it is not 0."""
     if x.dtype is bool_:
         return add(x, not exponent)
@@ -320,7 +320,7 @@ def nan_to_num(x: Ref, nan: float | None, posinf: float | None, neginf: float | 
     return made
 
 
-def among(element: Any, test_elements: Any, invert: bool) -> Ref:
+def isin_symbolic(element: Any, test_elements: Any, invert: bool) -> Ref:
     """Whether each element is one of some."""
     kind = (element if isinstance(element, Ref) else test_elements).dtype
     if isinstance(element, Ref) and isinstance(test_elements, Ref):

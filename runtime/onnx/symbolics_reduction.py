@@ -31,17 +31,17 @@ def reduced(operator: str, self: Ref, dim: Any, keepdim: bool) -> Ref:
     return made
 
 
-def summed(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
+def sum_symbolic(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
     """The sum, computed in the result's dtype."""
     return reduced("ReduceSum", cast(self, result.dtype), dim, keepdim)
 
 
-def product(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
+def prod_symbolic(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
     """The product, computed in the result's dtype."""
     return reduced("ReduceProd", cast(self, result.dtype), dim, keepdim)
 
 
-def averaged(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
+def mean_symbolic(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
     """The mean, computed in the result's dtype."""
     if 0 in self.shape:
         raise Unsupported("the mean of nothing is NaN here, and an error in ONNX")
@@ -54,7 +54,7 @@ def extreme(self: Ref, dim: Any, keepdim: bool, largest: bool) -> Ref:
     return cast(found, self.dtype)
 
 
-def every(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
+def all_symbolic(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
     """Whether all elements are true, also where there are none. Of the dimensions (), each for itself."""
     found = truth(self)
     if dim != ():
@@ -62,7 +62,7 @@ def every(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
     return cast(found, result.dtype)
 
 
-def some(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
+def any_symbolic(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
     """Whether an element is true."""
     none = onnx.Not(truth(self))
     none.shape = self.shape
@@ -71,7 +71,7 @@ def some(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
     return cast(onnx.Not(none), result.dtype)
 
 
-def counted(self: Ref, dim: Any) -> Ref:
+def count_nonzero_symbolic(self: Ref, dim: Any) -> Ref:
     """How many elements are not zero."""
     return reduced("ReduceSum", cast(truth(self), int64), dim, False)
 
@@ -120,7 +120,7 @@ def with_mean(spread: Ref, self: Ref, dim: Any, keepdim: bool) -> tuple[Ref, Ref
     return spread, reduced("ReduceMean", self, dim, keepdim)
 
 
-def log_sum_exp(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
+def logsumexp_symbolic(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
     """``log(sum(exp(x)))``, without overflow."""
     value = cast(self, result.dtype)
     high = reduced("ReduceMax", value, dim, True)
@@ -154,7 +154,7 @@ def vector_norm(self: Ref, order: Any, dim: Any, keepdim: bool, result: Any) -> 
 # -- scans and sorting ------------------------------------------------------------------------------
 
 
-def running_sum(self: Ref, dim: int, result: Any) -> Ref:
+def cumsum_symbolic(self: Ref, dim: int, result: Any) -> Ref:
     """The sum of the elements up to each one."""
     value = cast(self, result.dtype)
     if not self.ndim:
@@ -163,7 +163,7 @@ def running_sum(self: Ref, dim: int, result: Any) -> Ref:
     return made
 
 
-def running_product(self: Ref, dim: int, result: Any) -> Ref:
+def cumprod_symbolic(self: Ref, dim: int, result: Any) -> Ref:
     """The product of the elements up to each one."""
     value = cast(self, result.dtype)
     if not self.ndim:
@@ -172,7 +172,7 @@ def running_product(self: Ref, dim: int, result: Any) -> Ref:
     return made
 
 
-def top_elements(self: Ref, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Ref, Ref]:
+def topk_symbolic(self: Ref, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Ref, Ref]:
     """The k largest or smallest elements, and where they are."""
     if not self.ndim:
         return self, constant(0, int64)
@@ -188,7 +188,7 @@ def sorted_along(self: Ref, dim: int, descending: bool) -> tuple[Ref, Ref]:
     if not self.ndim:
         return self, constant(0, int64)
     value = number(self)
-    values, indices = top_elements(value, self.shape[dim], dim, descending, True)
+    values, indices = topk_symbolic(value, self.shape[dim], dim, descending, True)
     return cast(values, self.dtype), indices
 
 
@@ -218,7 +218,7 @@ def triangle(self: Ref, diagonal: int, upper: bool) -> Ref:
     return made
 
 
-def summed_without_nan(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
+def nansum_symbolic(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
     """The sum of what is a number."""
     value = cast(self, result.dtype)
     if value.dtype.is_floating_point:
@@ -227,12 +227,12 @@ def summed_without_nan(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
     return reduced("ReduceSum", value, dim, keepdim)
 
 
-def kth_element(self: Ref, k: int, dim: int, keepdim: bool) -> tuple[Ref, Ref]:
+def kthvalue_symbolic(self: Ref, k: int, dim: int, keepdim: bool) -> tuple[Ref, Ref]:
     """The k-th smallest element along a dimension, and where it is."""
     if not self.ndim:
         return self, constant(0, int64)
     axis = dim % self.ndim
-    values, indices = top_elements(number(self), k, dim, False, True)
+    values, indices = topk_symbolic(number(self), k, dim, False, True)
     last = constant([k - 1]) if keepdim else constant(k - 1, int64)
     return cast(onnx.Gather(values, last, axis=axis), self.dtype), onnx.Gather(indices, last, axis=axis)
 

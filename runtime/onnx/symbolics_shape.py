@@ -45,7 +45,7 @@ def expanded(self: Ref, result: Any) -> Ref:
     return made
 
 
-def permuted(self: Ref, dims: Any) -> Ref:
+def permute_symbolic(self: Ref, dims: Any) -> Ref:
     """The dimensions in another order."""
     if not self.ndim:
         return identity(self)
@@ -59,7 +59,7 @@ def transposed(self: Ref, dim0: int, dim1: int) -> Ref:
     if dims:
         a, b = dim0 % self.ndim, dim1 % self.ndim
         dims[a], dims[b] = b, a
-    return permuted(self, dims)
+    return permute_symbolic(self, dims)
 
 
 def identity(self: Ref) -> Ref:
@@ -68,13 +68,13 @@ def identity(self: Ref) -> Ref:
     return made
 
 
-def selected(self: Ref, dim: int, index: int) -> Ref:
+def select_symbolic(self: Ref, dim: int, index: int) -> Ref:
     """The slice at one index of a dimension, without it."""
     made: Ref = onnx.Gather(self, constant(index, int64), axis=dim % self.ndim)
     return made
 
 
-def sliced(self: Ref, dim: int, start: int | None, end: int | None, step: int) -> Ref:
+def slice_symbolic(self: Ref, dim: int, start: int | None, end: int | None, step: int) -> Ref:
     """The indices from start to end of a dimension."""
     first = 0 if start is None else start
     last = _LAST if end is None else end
@@ -86,7 +86,7 @@ def narrowed(self: Ref, dim: int, start: int, length: int) -> Ref:
     """So many indices of a dimension, from start on."""
     size = self.shape[dim]
     first = start + size if start < 0 else start
-    return sliced(self, dim, first, first + length, 1)
+    return slice_symbolic(self, dim, first, first + length, 1)
 
 
 def split(self: Ref, dim: int, result: Any) -> tuple[Ref, ...]:
@@ -99,12 +99,12 @@ def split(self: Ref, dim: int, result: Any) -> tuple[Ref, ...]:
     return made
 
 
-def unbound(self: Ref, dim: int, result: Any) -> tuple[Ref, ...]:
+def unbind_symbolic(self: Ref, dim: int, result: Any) -> tuple[Ref, ...]:
     """The slices along a dimension."""
-    return tuple(selected(self, dim, i) for i in range(len(result)))
+    return tuple(select_symbolic(self, dim, i) for i in range(len(result)))
 
 
-def joined(tensors: Any, dim: int, result: Any) -> Ref:
+def cat_symbolic(tensors: Any, dim: int, result: Any) -> Ref:
     """The tensors one behind the other; empty 1-d ones do not count."""
     parts = [cast(t, result.dtype) for t in tensors if t.shape != (0,)]
     if not parts:
@@ -113,7 +113,7 @@ def joined(tensors: Any, dim: int, result: Any) -> Ref:
     return made
 
 
-def stacked(tensors: Any, dim: int, result: Any) -> Ref:
+def stack_symbolic(tensors: Any, dim: int, result: Any) -> Ref:
     """The tensors side by side along a new dimension."""
     axis = dim % result.ndim
     parts = [onnx.Unsqueeze(cast(t, result.dtype), [axis]) for t in tensors]
@@ -121,7 +121,7 @@ def stacked(tensors: Any, dim: int, result: Any) -> Ref:
     return made
 
 
-def flipped(self: Ref, dims: Any) -> Ref:
+def flip_symbolic(self: Ref, dims: Any) -> Ref:
     """The order along dimensions reversed."""
     axes = [d % self.ndim for d in dims] if self.ndim else []
     if not axes:
@@ -131,7 +131,7 @@ def flipped(self: Ref, dims: Any) -> Ref:
     return made
 
 
-def repeated(self: Ref, repeats: Any) -> Ref:
+def repeat_symbolic(self: Ref, repeats: Any) -> Ref:
     """The tensor as a tile, so many times along each dimension."""
     lead = len(repeats) - self.ndim
     value = onnx.Unsqueeze(self, list(range(lead))) if lead > 0 else self
@@ -139,10 +139,10 @@ def repeated(self: Ref, repeats: Any) -> Ref:
     return made
 
 
-def rolled(self: Ref, shifts: Any, dims: Any) -> Ref:
+def roll_symbolic(self: Ref, shifts: Any, dims: Any) -> Ref:
     """The elements moved along dimensions; what falls off comes in at the other end."""
     if not dims:
-        return reshaped(rolled(onnx.Reshape(self, [-1]), shifts, (0,)), self.shape)
+        return reshaped(roll_symbolic(onnx.Reshape(self, [-1]), shifts, (0,)), self.shape)
     for shift, dim in zip(shifts, dims, strict=True):
         size = self.shape[dim]
         if dynamic(size):
@@ -151,7 +151,9 @@ def rolled(self: Ref, shifts: Any, dims: Any) -> Ref:
         if at:
             axis = dim % self.ndim
             shape = self.shape
-            self = onnx.Concat(sliced(self, dim, at, None, 1), sliced(self, dim, 0, at, 1), axis=axis)
+            self = onnx.Concat(
+                slice_symbolic(self, dim, at, None, 1), slice_symbolic(self, dim, 0, at, 1), axis=axis
+            )
             self.shape = shape
     return identity(self)
 
@@ -187,7 +189,7 @@ def full_result(value: Any, result: Any) -> Ref:
     return filled(result.shape, value, result.dtype)
 
 
-def counting(start: Any, end: Any, step: Any, result: Any) -> Ref:
+def arange_symbolic(start: Any, end: Any, step: Any, result: Any) -> Ref:
     """The numbers from start to end."""
     kind = result.dtype
     if dynamic((start, end, step)):
@@ -198,12 +200,12 @@ def counting(start: Any, end: Any, step: Any, result: Any) -> Ref:
     return constant(array.astype(kind.array_dtype))
 
 
-def even_steps(start: Any, end: Any, steps: int, result: Any) -> Ref:
+def linspace_symbolic(start: Any, end: Any, steps: int, result: Any) -> Ref:
     """So many numbers from start to end, both included."""
     return constant(np.linspace(start, end, int(steps)).astype(result.dtype.array_dtype))
 
 
-def unit_matrix(rows: int, columns: int, result: Any) -> Ref:
+def eye_symbolic(rows: int, columns: int, result: Any) -> Ref:
     """Ones on the diagonal."""
     made: Ref = onnx.EyeLike(filled((rows, columns), 0, result.dtype))
     return made
@@ -216,7 +218,7 @@ def diagonal_of(self: Ref, offset: int, dim1: int, dim2: int) -> Ref:
         raise Unsupported("a diagonal along a dynamic axis")
     rows, columns = int(self.shape[a]), int(self.shape[b])
     rest = [d for d in range(self.ndim) if d not in (a, b)]
-    flat = reshaped(permuted(self, [*rest, a, b]), [*[self.shape[d] for d in rest], rows * columns])
+    flat = reshaped(permute_symbolic(self, [*rest, a, b]), [*[self.shape[d] for d in rest], rows * columns])
     length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
     first = max(offset, 0) - min(offset, 0) * columns
     index = first + (columns + 1) * np.arange(length, dtype=np.int64)
@@ -224,7 +226,7 @@ def diagonal_of(self: Ref, offset: int, dim1: int, dim2: int) -> Ref:
     return made
 
 
-def windows(self: Ref, dimension: int, size: int, step: int) -> Ref:
+def unfold_symbolic(self: Ref, dimension: int, size: int, step: int) -> Ref:
     """The windows of a size along a dimension; their elements are a new last dimension."""
     if not self.ndim:
         made: Ref = onnx.Unsqueeze(self, [0])
@@ -294,7 +296,7 @@ def diagonal_written(self: Ref, src: Ref, offset: int, dim1: int, dim2: int) -> 
     return cast(onnx.Transpose(made, perm=[turned.index(d) for d in range(self.ndim)]), self.dtype)
 
 
-def strided(self: Ref, size: Any, stride: Any, storage_offset: int | None) -> Ref:
+def as_strided_symbolic(self: Ref, size: Any, stride: Any, storage_offset: int | None) -> Ref:
     """What strides show of a tensor whose elements lie one behind the other."""
     if dynamic((size, stride, self.shape)):
         raise Unsupported("as_strided with a dynamic axis")

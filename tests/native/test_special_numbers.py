@@ -18,7 +18,7 @@ def test_infinite_numbers_to_negative_powers_vanish(exponent: Any) -> None:
     finite = [2 - 1j, 0.5j, -3.0 + 0j]
     bases = np.array(infinite + finite)
     for found in (
-        pointwise.power_scalar(bases, exponent),
+        pointwise.pow_scalar(bases, exponent),
         pointwise.power(bases, np.full(len(bases), complex(exponent))),
     ):
         assert np.abs(found[: len(infinite)]).tolist() == [0.0] * len(infinite)

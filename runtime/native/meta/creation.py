@@ -32,7 +32,7 @@ def meta_empty_strided(size: Sequence[int], stride: Sequence[int], dtype: np.dty
     return MetaArray(size, dtype, stride)
 
 
-def filled_by(self: MetaArray, value: MetaArray) -> MetaArray:
+def fill_by(self: MetaArray, value: MetaArray) -> MetaArray:
     """An array like ``self``. Raises RuntimeError unless ``value`` has no dimensions."""
     creation.check_fill(value)
     return MetaArray(self.shape, self.dtype)

@@ -21,7 +21,7 @@ Shape = tuple[int, ...]
 Gradients = tuple[MetaArray | None, ...]
 
 
-def meta_mask(self: MetaArray) -> MetaArray:
+def meta_native_dropout(self: MetaArray) -> MetaArray:
     """A bool array of the shape of ``self``."""
     return MetaArray(self.shape, np.dtype(np.bool_))
 

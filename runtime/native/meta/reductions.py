@@ -43,7 +43,7 @@ def meta_var_mean(self: MetaArray, dim: Dims, keepdim: bool) -> tuple[MetaArray,
     return meta_var(self, dim, keepdim), meta_reduced(self, dim, keepdim)
 
 
-def meta_count(self: MetaArray, dim: Dims) -> MetaArray:
+def meta_count_nonzero(self: MetaArray, dim: Dims) -> MetaArray:
     return meta_reduced(self, dim, False, INT64)
 
 
@@ -153,7 +153,7 @@ def meta_isin_scalar(test_elements: MetaArray) -> MetaArray:
     return MetaArray((), BOOL)
 
 
-def meta_selecting_backward(
+def meta_value_selecting_reduction_backward(
     grad: MetaArray, dim: int, indices: MetaArray, sizes: Shape, keepdim: bool
 ) -> MetaArray:
     """The gradient of a selection, in the shape it was selected from."""
