@@ -58,6 +58,7 @@ with warnings.catch_warnings(record=True) as caught:
     m.{call}
 any("was resized" in str(w.message) for w in caught)
 """
+EXPANDED_FLOATS = "x = m.ones(2)\nout = m.zeros(1).expand(5)\n"
 EXPANDED = "x = m.arange(2)\nout = m.zeros(1, dtype=m.int64).expand(5)\n"
 OPERATOR = """
 import numpy
@@ -480,6 +481,20 @@ CLAIMS = [
     Claim("Expanded memory", "x = m.zeros(1).expand(3)\nx[0:2] = 4\nx.tolist()", RuntimeError, RuntimeError),
     Claim("Expanded memory", "m.zeros(1).expand(3).fill_(2).tolist()", [2.0] * 3, [2.0] * 3),
     Claim("Expanded memory", "m.ones(1).expand(2, 2).tril_().tolist()", RuntimeError, [[0.0] * 2] * 2),
+    *(
+        Claim("Expanded memory", f"out = m.zeros(1{dtype}).expand(2)\nm.{call}.tolist()", RuntimeError, there)
+        for call, dtype, there in (
+            ("amax(m.ones(2, 2), 1, out=out)", "", [1.0, 1.0]),
+            ("argmax(m.ones(2, 2), 1, out=out)", ", dtype=m.int64", [0, 0]),
+            ("all(m.ones(2, 2), 1, out=out)", ", dtype=m.bool", [True, True]),
+            ("histc(m.ones(2), 2, 0, 0.5, out=out)", "", [0.0, 0.0]),
+            (
+                "bmm(m.ones(1, 2, 1), m.ones(1, 1, 2), out=out.expand(1, 2, 2))",
+                "",
+                [[[1.0, 1.0], [1.0, 1.0]]],
+            ),
+        )
+    ),
     Claim("Empty tensors", "(m.ones(0, 3).t() + 1).stride()", (1, 1), (1, 3)),
     Claim("Empty tensors", "m.ones(3, 2)[3:].storage_offset()", 0, 6),
     Claim("Overlapping writes", "x = m.arange(4.0)\nx[1:].add_(x[:-1])", RuntimeError, RuntimeError),
@@ -560,7 +575,21 @@ CLAIMS = [
     ),
     *(
         Claim("Outputs that are resized", f"{EXPANDED}m.{call}.tolist()", [0, 1], RuntimeError)
-        for call in ("take(x, x, out=out)", "masked_select(x, x >= 0, out=out)", "bitwise_and(x, x, out=out)")
+        for call in (
+            "take(x, x, out=out)",
+            "masked_select(x, x >= 0, out=out)",
+            "bitwise_and(x, x, out=out)",
+            "index_select(x, 0, x, out=out)",
+            "diff(x, prepend=x[:1], out=out)",
+        )
+    ),
+    *(
+        Claim("Outputs that are resized", f"{EXPANDED_FLOATS}m.{call}.dim()", x, RuntimeError)
+        for call, x in (
+            ("addr(m.ones(2, 2), x, x, out=out)", 2),
+            ("clamp(x, 0, out=out)", 1),
+            ("exp(x, out=out)", 1),
+        )
     ),
     *(
         Claim(
