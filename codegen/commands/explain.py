@@ -250,10 +250,12 @@ class Explainer:
 
     def _by_hand(self, function: str) -> Iterator[str]:
         """What names a function of operators: other code, and tests."""
-        yield f"{function}, by hand"
         tested = self.hand.tested(function)
-        yield from _listed("named so", map(located, self.hand.named_after(function)))
-        yield from _listed("called in", map(located, self.hand.callers(function)))
+        named, callers = self.hand.named_after(function), self.hand.callers(function)
+        if named or callers or tested:
+            yield f"{function}, by hand"
+        yield from _listed("named so", map(located, named))
+        yield from _listed("called in", map(located, callers))
         yield from _listed(
             "tests", (f"{f.file}:{f.line}" + f" and {f.count - 1} more" * (f.count > 1) for f in tested)
         )

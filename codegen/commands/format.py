@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     """Format the files; with ``--check`` show what would change. Returns the exit status."""
     workspace = Workspace.of(options)
     changed = 0
-    for path in options.files or sorted(workspace.declarations.iterdir()):
+    for path in options.files or sorted(workspace.declarations.glob("*")):
         mechanism = mechanism_of(path)
         if mechanism is None:
             if path in options.files:

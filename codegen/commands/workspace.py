@@ -49,7 +49,9 @@ class Workspace:
         tests = self.declarations.resolve().parent / "tests"
         with tempfile.TemporaryDirectory(prefix="tengen-") as folder:
             copy = Path(folder) / self.declarations.resolve().name
-            shutil.copytree(self.declarations, copy, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+            if self.declarations.is_dir():
+                shutil.copytree(self.declarations, copy, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+            copy.mkdir(exist_ok=True)  # of a library that declares nothing yet
             if self.library is None and tests.is_dir():
                 (Path(folder) / "tests").mkdir()
                 for path in tests.glob("references*.py"):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..model.diagnostics import CommandError
-from .functions import FunctionIndex
+from .functions import FunctionIndex, source_of
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
 #: What generated names and ``tengen.ops`` would confuse with a library's.
@@ -77,10 +77,13 @@ def library_at(root: Path) -> Library | None:
     if not path.is_file():
         return None
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        table = tomllib.loads(source_of(path))
+    except tomllib.TOMLDecodeError as error:
         raise LibraryError(f"{path}: {error}") from None
-    settings = table.get("tool", {}).get("tengen", {})
+    tools = table.get("tool", {})
+    settings = tools.get("tengen", {}) if isinstance(tools, dict) else {}
+    if not isinstance(settings, dict):
+        raise LibraryError(f"{path}: [tool.tengen] is a table, not {settings!r}")
     unknown = sorted(settings.keys() - {"library", "package"})
     if unknown:
         raise LibraryError(f'{path}: [tool.tengen] has no key "{unknown[0]}"; it has library and package')
@@ -91,7 +94,9 @@ def library_at(root: Path) -> Library | None:
     if problem is not None:
         raise LibraryError(f"{path}: {problem}")
     package = settings.get("package", name)
-    below = Path(*str(package).split("."))
+    if not isinstance(package, str):
+        raise LibraryError(f"{path}: package is a name, not {package!r}")
+    below = Path(*package.split("."))
     folder = next((f for f in (root / below, root / "src" / below) if f.is_dir()), None)
     if folder is None:
         raise LibraryError(f"{path}: there is no package {package}: {root / below} is no folder")

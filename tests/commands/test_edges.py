@@ -121,6 +121,41 @@ def test_a_file_of_another_folder_is_not_written(tmp_path: Path, capsys: pytest.
     assert status == 1 and "is no file of native functions" in told and not path.exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("x = [", "Invalid value"),
+        ("[tool]\ntengen = 3", "[tool.tengen] is a table, not 3"),
+        ("[tool.tengen]\nlibrary = 3", "library is a name, not 3"),
+        ('[tool.tengen]\nlibrary = "a"\npackage = 3', "package is a name, not 3"),
+        ('[tool.tengen]\nlibrary = "a"', "there is no package a"),
+        ('[tool.tengen]\nlibrary = "a"\ncolour = 3', 'has no key "colour"'),
+    ],
+)
+def test_settings_of_a_library(
+    text: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text(text)
+    for command in CALLS.values():
+        status, told = said(capsys, *command)
+        assert status in (1, 2) and "pyproject.toml: " in told and why in told, (command, told)
+        assert told.count("\n") == 1
+
+
+def test_a_library_that_declares_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text('[tool.tengen]\nlibrary = "mine"\n')
+    (tmp_path / "mine").mkdir()
+    for command in ("fmt", "fix", "explain", "new"):
+        status, told = said(capsys, *CALLS[command])
+        assert status == 0, told
+    status, told = said(capsys, *CALLS["new"][:-1])
+    assert status == 0 and (tmp_path / "mine" / "declarations" / "native_functions.yaml").is_file(), told
+
+
 # -- files ---------------------------------------------------------------------------------------
 
 
