@@ -134,17 +134,18 @@ class ApiWriter:
         links = [f'<a href="#{e.anchor}">{escape(e.name)}</a>' for e in page.entries]
         return f'<p class="contents">{" ".join(links)}</p>'
 
-    def entry(self, entry: Entry, level: str = "##") -> str:
-        """The part of a page that is about one function or class."""
-        shown = entry.path.removeprefix("tengen.") if entry.path.startswith("tengen.Tensor.") else entry.path
-        attributes = f"#{entry.anchor} .operator data-toc-label='{entry.name}'"
-        parts = [f"{level} {_escaped(shown)} {{ {attributes} }}", ""]
+    def entry(self, entry: Entry, level: str = "##", member: bool = False) -> str:
+        """The part of a page that is about one function, class or member of a class."""
+        owned = member or entry.path.startswith("tengen.Tensor.")
+        shown = ".".join(entry.path.split(".")[-2:]) if owned else entry.path
+        kind = ".operator .member" if member else ".operator"
+        parts = [f"{level} {_escaped(shown)} {{ #{entry.anchor} {kind} data-toc-label='{entry.name}' }}", ""]
         if entry.signature:
             keyword = "class " if entry.kind == "class" else ""
             parts += ["```python", f"{keyword}{entry.signature}", "```", ""]
         parts += [markdown(entry.doc), "", self._facts(entry), ""]
-        for member in entry.members:
-            parts += [self.entry(member, f"{level}#"), ""]
+        for m in entry.members:
+            parts += [self.entry(m, f"{level}#", member=True), ""]
         return "\n".join(parts)
 
     def _facts(self, entry: Entry) -> str:
