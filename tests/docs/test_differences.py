@@ -445,6 +445,7 @@ CLAIMS = [
         "Read-only memory", "m.frombuffer(b'abc', dtype=m.uint8).add_(1).tolist()", ValueError, [98, 99, 100]
     ),
     Claim("NumPy's comparisons", "np.equal(m.ones(2), m.ones(2)).dtype == m.bool", True, False),
+    Claim("Notebooks", "hasattr(m.ones(2), '_repr_html_')", True, False),
     Claim(
         "Hashes",
         "x = m.ones(2)\n[hash(x) == object.__hash__(x), hash(x) == id(x)]",
