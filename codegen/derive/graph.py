@@ -254,7 +254,8 @@ class Graph:
     def _conj(self, a: Node) -> Node | None:
         if self.real:
             return a
-        if a.is_number and not isinstance(a.value, complex):
+        number = a.value if a.is_number else None
+        if a.is_number and not isinstance(number, complex):
             return a
         if a.kind == "conj":
             return a.parts[0]
@@ -388,9 +389,10 @@ class Graph:
         """The expression over Tensors; what is ``named`` stands there by its name."""
         if node in named:
             return Name(named[node])
+        number = node.value
         match node.kind:
-            case "number" if isinstance(node.value, int | float) and node.value < 0:
-                return Operation("-x", (Constant(-node.value),))
+            case "number" if isinstance(number, int | float) and number < 0:
+                return Operation("-x", (Constant(-number),))
             case "number":
                 return Constant(node.value)
             case "name":

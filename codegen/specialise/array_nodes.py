@@ -163,7 +163,7 @@ class ArrayWriter:
             target = ", ".join(f"g{i}" for i in gradient.inputs)
         else:
             value = translation.value(gradient.formula.tree)
-            target = gradient.target or f"g{gradient.inputs[0]}"
+            target = gradient.target or ", ".join(f"g{i}" for i in gradient.inputs)
         several = any(spec.inputs[i].is_tensor_list for i in gradient.inputs)
         if value.kind not in ((Kind.ARRAYS, Kind.RESULT) if several else (Kind.ARRAY, Kind.RESULT)):
             raise Unsupported

@@ -322,7 +322,7 @@ def results_used(operator: Operator, gradient: Gradient) -> list[tuple[str, int]
 def takes_tuple(operator: Operator) -> bool:
     """Whether the Node gets a tuple of gradients: several results, or a list of tensors."""
     returns = operator.schema.returns
-    return len(returns) > 1 or returns[0].type.is_tensor_list
+    return len(returns) > 1 or any(r.type.is_tensor_list for r in returns)
 
 
 def number_of_gradients(operator: Operator) -> int | None:

@@ -75,7 +75,7 @@ def _outputs(operator: Operator, node: NodeSpec) -> str:
     returns = operator.schema.returns
     if len(returns) > 1:
         return _tuple([str(n) for n in node.outputs])
-    return "None" if returns[0].type.is_tensor_list else ""
+    return "None" if any(r.type.is_tensor_list for r in returns) else ""
 
 
 def _tuple(parts: Sequence[str]) -> str:
