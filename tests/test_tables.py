@@ -83,3 +83,55 @@ def test_every_binary_operator_has_an_in_place_form_in_schemas(name: str) -> Non
     """As ``__iand__``, which PyTorch declares; and no other special method is in place."""
     assert parse_schema(f"__i{name}__(Tensor(a!) self, Tensor other) -> Tensor(a!)").name.inplace
     assert not parse_schema(f"__{name}__(Tensor self, Tensor other) -> Tensor").name.inplace
+
+
+# -- costs -----------------------------------------------------------------------------------------
+
+
+def constants(path: Path) -> Iterator[str]:
+    """The numbers that a module gives names."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        value = getattr(node, "value", None)
+        parts = () if value is None else ast.walk(value)
+        if not any(isinstance(p, ast.Constant) and p.value.__class__ is int for p in parts):
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        for name in (n for t in targets if t is not None for n in ast.walk(t)):
+            if isinstance(name, ast.Name) and name.id.isupper():
+                yield name.id.lstrip("_")
+
+
+def test_costs_stand_in_one_table() -> None:
+    """No other module has a number of its own for what is large, small, a block's or worth a thread."""
+    table = PROJECT / "runtime" / "core" / "costs.py"
+    words = {"ALONE", "CHUNK", "FEW", "GRAIN", "LARGE", "SHORT", "SMALL"}
+    found = [
+        f"{path.relative_to(PROJECT)}: {name}"
+        for path in sorted((PROJECT / "runtime").rglob("*.py"))
+        if path != table and "testing" not in path.parts
+        for name in constants(path)
+        if words & set(name.split("_"))
+    ]
+    # Bytes of a file that are read at a time.
+    assert found == ["runtime/tensors/weights_unpickler.py: CHUNK"]
+
+
+def test_every_cost_is_used() -> None:
+    used = {
+        alias.name
+        for path in (PROJECT / "runtime").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("core.costs")
+        for alias in node.names
+    }
+    assert used == set(constants(PROJECT / "runtime" / "core" / "costs.py"))
+
+
+def test_one_module_shares_work_out_among_threads() -> None:
+    found = {
+        path.name
+        for path in (PROJECT / "runtime").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("parallel_for")
+    }
+    assert found == {"parallel.py"}

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.costs import DEFERRED_SMALL
 from .input_buffer import Buffers, add_arrays, deliver
 from .input_metadata import broadcasts_to
-
-#: Larger arrays are reduced at once: memory is what they cost, not calls.
-_SMALL = 1 << 14
 
 #: What waits, by the Node where it goes. The array has a dictionary of its own, so that who holds
 #: it can be counted as in buffers.
@@ -30,7 +28,7 @@ def defer(deferred: Deferred, target: Any, value: Any) -> bool:
             return False
         add_arrays(target.type.backend.lib, held, 0, value)
         return True
-    if value.size > _SMALL or not broadcasts_to(target.shape, value.shape):
+    if value.size > DEFERRED_SMALL or not broadcasts_to(target.shape, value.shape):
         return False
     deferred[target] = {0: value}
     return True

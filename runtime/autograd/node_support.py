@@ -7,6 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, NoReturn
 
+from ..core.costs import LARGE as LARGE
 from ..core.storage import storage_of
 from .edge import Edge, gradient_edge, gradient_edges
 from .grad_mode import grad_mode
@@ -49,10 +50,6 @@ class LazyModule:
     def __getattr__(self, name: str) -> Any:
         module = self._namespace[self._alias] = import_module(self.__name__)
         return getattr(module, name)
-
-
-#: Arrays of so many elements are computed in blocks, where that is worth it.
-LARGE = 1 << 17
 
 
 # -- saved values --------------------------------------------------------------------------

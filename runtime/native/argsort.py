@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import KEYS_LARGE, SORT_CHUNK, SORT_GRAIN
 from .flat_index import along
-from .parallel import parallel_for
+from .parallel import each_block
 from .reductions import INT64
 
 Array = Any
@@ -23,17 +24,11 @@ Keys = Callable[[Array], Array]
 
 #: The dtypes that have keys, by dtype.char.
 KEYED = "?bhilqBHILQfd"
-#: From this many elements on keys pay.
-LARGE = 1 << 10
-#: So many elements are worked on at a time: they stay in the cache.
-CHUNK = 1 << 16
-#: Fewer elements than this are not worth a thread.
-GRAIN = 1 << 15
 
 
 def stable_order(self: Array, dim: int, descending: bool = False) -> Array:
     """The stable argsort along ``dim`` (from 0); descending, equal elements keep their order too."""
-    if self.size >= LARGE and self.dtype.char in KEYED:
+    if self.size >= KEYS_LARGE and self.dtype.char in KEYED:
         return _by_lanes(self, dim, self.shape[dim], descending, _keys(self))
     if descending:
         back = (slice(None),) * dim + (slice(None, None, -1),)
@@ -43,7 +38,7 @@ def stable_order(self: Array, dim: int, descending: bool = False) -> Array:
 
 def first_few(self: Array, k: int, dim: int, descending: bool) -> Array | None:
     """The first ``k`` positions (0 < k) of ``stable_order``; None where that is no faster."""
-    if self.size < LARGE or self.dtype.char not in KEYED:
+    if self.size < KEYS_LARGE or self.dtype.char not in KEYED:
         return None
     keys, bits = _keys(self)
     if bits > _room(self.shape[dim]):
@@ -63,20 +58,18 @@ def _by_lanes(self: Array, dim: int, k: int, descending: bool, making: tuple[Key
     order = np.empty((len(lanes), k), INT64)
     keys, bits = making
     room = _room(length)
-    step = max(1, CHUNK // length)
+    step = max(1, SORT_CHUNK // length)
 
-    def rows(begin: int, end: int) -> None:
-        for i in range(begin, end, step):
-            j = min(i + step, end)
-            part = keys(lanes[i:j])
-            if descending:
-                np.bitwise_xor(part, part.dtype.type((1 << bits) - 1), part)
-            if bits <= room:
-                _order_with_keys(part, 64 - room, order[i:j])
-            else:
-                order[i:j] = _order_beside_keys(part, 64 - room)
+    def rows(_: int, begin: int, end: int) -> None:
+        part = keys(lanes[begin:end])
+        if descending:
+            np.bitwise_xor(part, part.dtype.type((1 << bits) - 1), part)
+        if bits <= room:
+            _order_with_keys(part, 64 - room, order[begin:end])
+        else:
+            order[begin:end] = _order_beside_keys(part, 64 - room)
 
-    parallel_for(rows, len(lanes), max(1, GRAIN // length))
+    each_block(rows, len(lanes), length, SORT_GRAIN, step)
     shape = (*self.shape[:dim], *self.shape[dim + 1 :], k)
     return np.ascontiguousarray(np.moveaxis(order.reshape(shape), -1, dim))
 

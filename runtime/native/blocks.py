@@ -14,18 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from .parallel import get_num_threads, parallel_for
+from ..core.costs import ELEMENTWISE_BYTES, ELEMENTWISE_GRAIN
+from .parallel import get_num_threads, in_threads
 
 Array = Any
 Shape = tuple[int, ...]
 #: Where a block is, in the dimensions that are cut: an index, a range.
 Block = tuple[Any, ...]
 
-#: The bytes of a block of the widest operand: as few as leave room in the cache for what is computed of them,
-#: and as many as make what Python does for each block not count.
-BLOCK = 1 << 18
-#: The elements that are worth a thread.
-GRAIN = 1 << 16
 #: Ranges are multiples of this many elements, so that an element shares its vector register with the same
 #: others as it does without blocks.
 _VECTOR = 64
@@ -97,7 +93,7 @@ class _Plan:
         self.function = function
         self.operands = [_Part(a, sizes) if _is_array(a) else a for a in operands]
         self.count = math.prod(sizes)
-        self.blocks = _blocks(sizes, BLOCK // bytes)
+        self.blocks = _blocks(sizes, ELEMENTWISE_BYTES // bytes)
         self.several = False
         self.results: list[Array | None] = []
         self.outs: list[Any] = []
@@ -138,7 +134,7 @@ class _Plan:
                     to[...] = value
 
         run = writing if given and self.of_one_dtype() else task
-        parallel_for(run, len(self.blocks), max(1, GRAIN * len(self.blocks) // self.count))
+        in_threads(run, len(self.blocks), self.count // len(self.blocks), ELEMENTWISE_GRAIN)
         return tuple(self.results) if self.several else self.results[0]
 
     def of_one_dtype(self) -> bool:
@@ -182,7 +178,7 @@ def _strided(
     except ValueError:
         return None  # the function's own error says what is wrong
     bytes = max([a.itemsize for a in arrays])
-    if math.prod(shape) * bytes <= BLOCK:
+    if math.prod(shape) * bytes <= ELEMENTWISE_BYTES:
         return None
     # A corner of the operands shows what the results are, and how they are laid out.
     corner = [a[(*(slice(2),) * a.ndim,)] if _is_array(a) else a for a in operands]

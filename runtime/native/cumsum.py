@@ -14,25 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from .parallel import parallel_for
+from ..core.costs import CUMSUM_CHUNK, CUMSUM_FEW_BLOCKS, CUMSUM_GRAIN, CUMSUM_INNER, GEMM_ALONE
+from .parallel import each_block
 
 Array = Any
 
 BLOCK = 16
 #: A lane of at most this many elements is one block.
 WHOLE = 32
-#: A row of at most this many blocks gets the sums of what stands before them by a product, too.
-FEW = 16
-#: From this many elements on products are faster than ``accumulate``.
-LARGE = 1 << 13
-#: Along other dims than the last one: from this many elements behind it on, in float32 and in float64.
-INNER = {"f": 64, "d": 32}
-#: So many elements are worked on at a time: they stay in the cache.
-CHUNK = 1 << 17
-#: What OpenBLAS computes in one thread: products of an m x k and a k x n matrix with m * n * k up to this.
-PRODUCT = 1 << 18
-#: Fewer elements than this are not worth a thread.
-GRAIN = 1 << 17
 
 _triangles: dict[tuple[str, int, bool], Array] = {}
 
@@ -40,28 +29,26 @@ _triangles: dict[tuple[str, int, bool], Array] = {}
 def running_sum(self: Array, dim: int, reverse: bool) -> Array | None:
     """The running sum along ``dim`` (from 0), or from the end, of contiguous float32 or float64 numbers.
 
-    None where this is not the way: small arrays (call it for ``LARGE`` ones). Lanes with elements or sums
+    None where this is not the way: small arrays (``SCAN_LARGE``). Lanes with elements or sums
     that are not finite, which a product would spread over their block, are added one after the other.
     """
     length = self.shape[dim]
     if self.size == 0 or length < 4:
         return None
     inner = math.prod(self.shape[dim + 1 :])
-    if inner > 1 and (inner < INNER[self.dtype.char] or length <= 2 * WHOLE):
+    if inner > 1 and (inner < CUMSUM_INNER[self.dtype.char] or length <= 2 * WHOLE):
         return None
     result = np.empty(self.shape, self.dtype)
     if inner > 1:
         _over_slices(self, result, length, inner, reverse)
         return result
     table, into = self.reshape(-1, length), result.reshape(-1, length)
-    step = max(1, CHUNK // length)
+    step = max(1, CUMSUM_CHUNK // length)
 
-    def chunks(first: int, last: int) -> None:
-        for chunk in range(first, last):
-            part = slice(chunk * step, (chunk + 1) * step)
-            _over_rows(table[part], into[part], reverse)
+    def chunk(_: int, begin: int, end: int) -> None:
+        _over_rows(table[begin:end], into[begin:end], reverse)
 
-    parallel_for(chunks, -(-len(table) // step), max(1, GRAIN // (step * length)))
+    each_block(chunk, len(table), length, CUMSUM_GRAIN, step)
     return result
 
 
@@ -99,7 +86,7 @@ def _over_rows(table: Array, result: Array, reverse: bool) -> None:
         return
     before = np.zeros((rows, 1))
     block = _block(length)
-    step = max(CHUNK // rows // block, 1) * block
+    step = max(CUMSUM_CHUNK // rows // block, 1) * block
     rest = length % block
     starts = range(0, length - rest, step)
     for start in reversed(starts) if reverse else starts:
@@ -125,7 +112,7 @@ def _blocks_of_rows(table: Array, result: Array, block: int, before: Array, reve
         _times_triangle(blocks, triangle, sums)
     totals = np.empty((len(table), blocks.shape[1] + 1))
     ends = _directed(sums[..., 0 if reverse else -1], reverse)
-    if len(table) > 1 and blocks.shape[1] <= FEW:
+    if len(table) > 1 and blocks.shape[1] <= CUMSUM_FEW_BLOCKS:
         _times_triangle(ends.astype(np.float64), _staircase(blocks.shape[1]), totals)
         totals += before
     else:
@@ -142,7 +129,7 @@ def _times_triangle(blocks: Array, triangle: Array, result: Array) -> None:
 
     A product waits for the slowest thread, which takes long where there are more of them than processors.
     """
-    step = PRODUCT // triangle.size
+    step = GEMM_ALONE // triangle.size
     for i in range(0, blocks.shape[-2], step):
         np.matmul(blocks[..., i : i + step, :], triangle, result[..., i : i + step, :])
 
@@ -159,7 +146,7 @@ def _over_slices(self: Array, result: Array, length: int, inner: int, reverse: b
     whole = slice(rest, length) if reverse else slice(0, length - rest)
     shape = (len(table), -1, BLOCK, inner)
     blocks, sums = table[:, whole].reshape(shape), into[:, whole].reshape(shape)
-    triangle, step = _triangle(self.dtype.char, BLOCK, not reverse), PRODUCT // BLOCK**2
+    triangle, step = _triangle(self.dtype.char, BLOCK, not reverse), GEMM_ALONE // BLOCK**2
     for i in range(0, inner, step):
         np.matmul(triangle, blocks[..., i : i + step], sums[..., i : i + step])
     totals = np.empty((len(table), blocks.shape[1] + 1, inner))

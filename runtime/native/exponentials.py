@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import ROWS_LARGE
 from . import rows, sums
 from .reductions import fold, max_along, sum_dim
 
@@ -61,7 +62,7 @@ def logsumexp(self: Array, dim: tuple[int, ...] | None, keepdim: bool) -> Array:
         shape = self.shape
         table = self if len(shape) == 2 else self.reshape(-1, shape[-1])
         out = np.empty(len(table), self.dtype)
-        if self.size > rows.LEAST:
+        if self.size > ROWS_LARGE:
             rows.in_blocks(_logsumexp_of_rows, len(table), shape[-1] * self.itemsize, shape[-1], table, out)
         else:
             _logsumexp_of_rows(table, out)

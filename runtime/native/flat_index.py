@@ -11,16 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from .parallel import parallel_for
+from ..core.costs import POSITIONS_CHUNK, POSITIONS_GRAIN
+from .parallel import in_threads
 from .reductions import INT64
 
 Array = Any
 Shape = tuple[int, ...]
 
-#: So many positions are made at a time where that is possible; starts of lanes up to this size are kept.
-CHUNK = 1 << 16
-#: Fewer elements than this are not worth a thread.
-GRAIN = 1 << 17
 
 _kept: dict[tuple[Shape, int, Shape], Array] = {}
 
@@ -35,7 +32,7 @@ def along(self: Array, indices: Array, dim: int) -> Array:
     if indices.size == 0:
         return np.empty(indices.shape, self.dtype)
     flat = self.reshape(-1)
-    if indices.size <= CHUNK or dim < self.ndim - 1:
+    if indices.size <= POSITIONS_CHUNK or dim < self.ndim - 1:
         # All are in range: "wrap" spares the test, and the buffer that "raise" needs for it.
         return flat.take(positions(self.shape, dim, indices), mode="wrap")
     result = np.empty(indices.shape, self.dtype)
@@ -45,7 +42,7 @@ def along(self: Array, indices: Array, dim: int) -> Array:
         for i, j, places in places_in_rows(indices, self.shape[-1], begin, end):
             table[i:j].reshape(-1).take(places, None, into[i:j], "wrap")
 
-    parallel_for(rows, len(table), max(1, GRAIN // indices.shape[-1]))
+    in_threads(rows, len(table), indices.shape[-1], POSITIONS_GRAIN)
     return result
 
 
@@ -54,7 +51,7 @@ def put_along(out: Array, indices: Array, dim: int, values: Array) -> None:
 
     ``values`` has the shape of the indices, or is 0-d. All indices are in range.
     """
-    whole = indices.size <= CHUNK or out.ndim < 2 or dim < out.ndim - 1
+    whole = indices.size <= POSITIONS_CHUNK or out.ndim < 2 or dim < out.ndim - 1
     if whole or indices.shape[:-1] != out.shape[:-1]:
         places = positions(out.shape or (1,), dim, indices).reshape(-1)
         out.reshape(-1)[places] = values.reshape(-1) if values.ndim else values
@@ -71,7 +68,7 @@ def places_in_rows(indices: Array, count: int, begin: int, end: int) -> Iterator
     Rows have ``count`` elements. The positions are overwritten by the next ones.
     """
     rows = indices.reshape(-1, indices.shape[-1])
-    step = min(max(1, CHUNK // rows.shape[1]), end - begin)
+    step = min(max(1, POSITIONS_CHUNK // rows.shape[1]), end - begin)
     starts = _starts((step, count), 1, (step, rows.shape[1]))
     places = np.empty((step, rows.shape[1]), INT64)
     for i in range(begin, end, step):
@@ -106,10 +103,10 @@ def _starts(shape: Shape, dim: int, used: Shape) -> Array:
             steps = np.arange(0, used[d] * stride, stride)
             result = result + steps.reshape((-1,) + (1,) * (len(used) - 1 - d))
         stride *= shape[d]
-    if math.prod(used) <= CHUNK:
+    if math.prod(used) <= POSITIONS_CHUNK:
         result = np.ascontiguousarray(np.broadcast_to(result, used))
         result.flags.writeable = False
-        if sum([a.size for a in list(_kept.values())]) > 2 * CHUNK:
+        if sum([a.size for a in list(_kept.values())]) > 2 * POSITIONS_CHUNK:
             _kept.clear()
         _kept[shape, dim, used] = result
     return result

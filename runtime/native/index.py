@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import INDEX_LARGE, INDEX_UNSIGNED
 from .creation import as_number
 from .dims import wrap_dim
 from .reductions import INT64, widened
@@ -22,10 +23,6 @@ Number = bool | int | float | complex
 Indices = Sequence[Array | None]  # of advanced indexing; None stands for the whole dim
 Shape = tuple[int, ...]
 
-#: From this many indices on one ufunc over all of them costs less than finding two extremes.
-UNSIGNED = 1 << 11
-#: From this many elements on finding flat positions first pays.
-LARGE = 1 << 12
 _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
@@ -75,7 +72,7 @@ def lowest_and_highest(index: Array) -> tuple[int, int]:
 
 def check_bounds(index: Array, size: int, dim: int, error: type[Exception], negative: bool = False) -> None:
     """Raise ``error`` for an index not in ``range(size)``; ``negative`` ones may count from the end."""
-    if index.size == 0 or (index.size >= UNSIGNED and _unsigned_below(index, size)):
+    if index.size == 0 or (index.size >= INDEX_UNSIGNED and _unsigned_below(index, size)):
         return
     low, high = lowest_and_highest(index)
     if high >= size or low < (-size if negative else 0):
@@ -87,7 +84,7 @@ def in_range(index: Array, size: int) -> bool:
     """Whether all are in ``range(size)``."""
     if index.size == 0:
         return True
-    if index.size >= UNSIGNED:
+    if index.size >= INDEX_UNSIGNED:
         return _unsigned_below(index, size)
     low, high = lowest_and_highest(index)
     return low >= 0 and high < size
@@ -118,7 +115,7 @@ def index(self: Array, indices: Indices) -> Array:
             except IndexError as error:
                 raise index_error(self.shape, indices, error) from None
     key = _key(self.shape, indices)
-    if self.size >= LARGE and self.flags.c_contiguous:
+    if self.size >= INDEX_LARGE and self.flags.c_contiguous:
         found = _index_large(self, indices)
         if found is not None:
             return found
@@ -158,7 +155,7 @@ def index_put(self: Array, indices: Indices, values: Array, accumulate: bool) ->
         if values.ndim > _result_ndim(self.ndim, indices):
             raise ValueError
         if not accumulate:
-            if not (out.size >= LARGE and _put_large(out, indices, values)):
+            if not (out.size >= INDEX_LARGE and _put_large(out, indices, values)):
                 out[key] = values
         elif all([i is None or i.dtype.char in "?B" for i in indices]):
             out[key] += values  # masks name no position twice
@@ -217,7 +214,7 @@ def index_backward(grad: Array, sizes: Shape, indices: Indices) -> Array:
     out = np.zeros(sizes, grad.dtype)
     key = _key(sizes, indices)
     if all([i is None or i.dtype.char in "?B" for i in indices]):  # they name no position twice
-        if not (out.size >= LARGE and _put_large(out, indices, grad)):
+        if not (out.size >= INDEX_LARGE and _put_large(out, indices, grad)):
             out[key] = grad
     else:
         _accumulate(out, indices, key, grad)
@@ -266,7 +263,7 @@ def _as_slices(shape: Shape, indices: Indices) -> tuple[tuple[int, int, int], Ar
 
 def _from_the_front(index: Array, size: int) -> Array | None:
     """``index`` with what is negative counted from the front; None where one is out of range."""
-    if index.size == 0 or (index.size >= UNSIGNED and _unsigned_below(index, size)):
+    if index.size == 0 or (index.size >= INDEX_UNSIGNED and _unsigned_below(index, size)):
         return index
     low, high = lowest_and_highest(index)
     if high >= size or low < -size:
@@ -488,7 +485,7 @@ def _chosen(mask: Array, value: Array, other: Array) -> Array:
     element takes ten times as long where masks are irregular.
     """
     bits = _BITS.get(other.dtype.itemsize)
-    if other.size < LARGE or bits is None or mask.shape != other.shape or not other.flags.c_contiguous:
+    if other.size < INDEX_LARGE or bits is None or mask.shape != other.shape or not other.flags.c_contiguous:
         return np.where(mask, value, other)
     ours = other.view(bits)
     value = np.asarray(value).view(bits)
@@ -510,7 +507,7 @@ def masked_select(self: Array, mask: Array) -> Array:
         raise RuntimeError("expected BoolTensor for mask")
     if self.shape != mask.shape:
         self, mask = np.broadcast_arrays(self, mask)
-    if self.size < LARGE:
+    if self.size < INDEX_LARGE:
         return self[mask]
     return self.reshape(-1).take(_true(mask), mode="wrap")
 

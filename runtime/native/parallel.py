@@ -1,7 +1,8 @@
 """Loops over large arrays in several threads: NumPy's loops release the interpreter's lock.
 
-The functions are PyTorch's (``at::parallel_for``, ``get_num_threads``). The threads are made when a
-loop first needs them. A loop inside a loop runs in the thread that it is in.
+All that goes in threads is cut here. The functions are PyTorch's (``at::parallel_for``,
+``get_num_threads``). The threads are made when a loop first needs them. A loop inside a loop runs in the
+thread that it is in.
 """
 
 from __future__ import annotations
@@ -10,14 +11,17 @@ import contextvars
 import os
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 #: Works on the range [begin, end).
 Task = Callable[[int, int], None]
+#: Works on a block of items: its number, and its items [begin, end).
+BlockTask = Callable[[int, int, int], None]
 
 
 class _Here(threading.local):
@@ -92,6 +96,40 @@ def parallel_for(task: Task, count: int, grain: int) -> None:
     for error in errors:
         if error is not None:
             raise error
+
+
+def in_threads(task: Task, size: int, length: int, grain: int, step: int = 1) -> None:
+    """Call ``task(begin, end)`` for ranges of ``size`` items of ``length`` elements, each in some thread.
+
+    No thread gets fewer than about ``grain`` elements, or a part of a block of ``step`` items.
+    """
+
+    def blocks(first: int, last: int) -> None:
+        task(first * step, min(last * step, size))
+
+    parallel_for(blocks, -(-size // step), max(1, grain // max(1, step * length)))
+
+
+def each_block(
+    task: BlockTask,
+    size: int,
+    length: int,
+    grain: int,
+    step: int,
+    within: Callable[[], AbstractContextManager[Any]] = nullcontext,
+) -> None:
+    """Call ``task(number, begin, end)`` for all blocks of ``step`` items, which ``in_threads`` shares out.
+
+    Where blocks begin does not depend on the number of threads, so that results do not. A thread works
+    within the context that ``within`` makes.
+    """
+
+    def blocks(begin: int, end: int) -> None:
+        with within():
+            for i in range(begin, end, step):
+                task(i // step, i, min(i + step, end))
+
+    in_threads(blocks, size, length, grain, step)
 
 
 def _run_inside(task: Task, begin: int, end: int) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import EXTREMUM_SEARCHED, ROW_STARTS_KEPT
 from . import sums
 from .dims import wrap_dim, wrap_dims
 
@@ -35,10 +36,6 @@ BLOCKED_ROWS = 1024
 BLOCK = 128
 #: From this many elements on products along rows are formed of halves, down to so many factors.
 HALVED, CHAIN = 1024, 8
-#: From this many elements on an extremum along rows is searched for its place.
-SEARCHED = 256
-#: The places of the first elements of so many rows are kept.
-FEW_ROWS = 1024
 
 
 # -- shared --------------------------------------------------------------------------------
@@ -305,7 +302,13 @@ def _searched(method: str, self: Array, dim: Dims, keepdim: bool) -> Array | Non
 
     That takes one element after the other along rows, and much time to begin with.
     """
-    if self.size < SEARCHED or not dim or len(dim) != 1 or not self.ndim or not self.flags.c_contiguous:
+    if (
+        self.size < EXTREMUM_SEARCHED
+        or not dim
+        or len(dim) != 1
+        or not self.ndim
+        or not self.flags.c_contiguous
+    ):
         return None
     if dim[0] != -1 and dim[0] != self.ndim - 1:
         return None
@@ -327,7 +330,7 @@ def _few_first_places(rows: int, columns: int) -> Array:
 
 def first_places(rows: int, columns: int) -> Array:
     """Where the rows of a contiguous array begin; not to be written to."""
-    if rows <= FEW_ROWS:
+    if rows <= ROW_STARTS_KEPT:
         return _few_first_places(rows, columns)
     return np.arange(0, rows * columns, columns)
 

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
-from .parallel import parallel_for
+from ..core.costs import BUFFER, ROWS_BLOCKS, ROWS_BYTES, UNBUFFERED
+from . import parallel
+from .parallel import BlockTask
 
 Array = Any
-#: Works on a block of rows: its number, and its rows [begin, end).
-Task = Callable[[int, int, int], None]
-
-#: Bytes of one operand that a block has.
-BLOCK = 1 << 19
-#: Arrays with more elements go in blocks.
-LEAST = 1 << 16
-#: Blocks that are worth a thread.
-GRAIN = 2
-#: Operands with fewer elements in a row are cheaper when NumPy's iterator copies them into its buffer,
-#: and with more it needs no telling.
-UNBUFFERED, BUFFER = 512, 8192
 
 
 def rows_of_block(row_bytes: int) -> int:
     """How many rows of this many bytes are a block."""
-    return max(1, BLOCK // max(row_bytes, 1))
+    return max(1, ROWS_BYTES // max(row_bytes, 1))
 
 
 def blocks_of(rows: int, step: int) -> int:
@@ -34,31 +25,29 @@ def blocks_of(rows: int, step: int) -> int:
     return -(-rows // step)
 
 
-def each_block(task: Task, rows: int, step: int, columns: int) -> None:
-    """Call ``task`` for all blocks of ``step`` rows, which have ``columns`` elements, in some thread each.
+@contextmanager
+def _unbuffered() -> Iterator[None]:
+    """NumPy's buffer is short: else it spreads out a broadcast operand of rows shorter than it.
 
-    Where blocks begin does not depend on the number of threads, so that results do not.
+    That takes as long as the arithmetic does.
     """
+    before = np.setbufsize(UNBUFFERED)
+    try:
+        yield
+    finally:
+        np.setbufsize(before)
 
-    def work(first: int, last: int) -> None:
-        # A broadcast operand of rows shorter than NumPy's buffer is spread out into it,
-        # which takes as long as the arithmetic does.
-        narrow = UNBUFFERED <= columns < BUFFER
-        before = np.setbufsize(UNBUFFERED) if narrow else 0
-        try:
-            for block in range(first, last):
-                task(block, block * step, min((block + 1) * step, rows))
-        finally:
-            if narrow:
-                np.setbufsize(before)
 
-    parallel_for(work, blocks_of(rows, step), GRAIN)
+def each_block(task: BlockTask, rows: int, step: int, columns: int) -> None:
+    """Call ``task`` for all blocks of ``step`` rows, which have ``columns`` elements, in some thread each."""
+    within = _unbuffered if UNBUFFERED <= columns < BUFFER else nullcontext
+    parallel.each_block(task, rows, columns, ROWS_BLOCKS * step * columns, step, within)
 
 
 def in_blocks(task: Callable[..., None], rows: int, row_bytes: int, columns: int, *operands: Array) -> None:
     """Call ``task`` with the rows of all operands, block by block."""
 
-    def one(block: int, begin: int, end: int) -> None:
+    def one(_: int, begin: int, end: int) -> None:
         task(*[operand[begin:end] for operand in operands])
 
     each_block(one, rows, rows_of_block(row_bytes), columns)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .cumsum import LARGE, running_sum
+from ..core.costs import LANES, SCAN_CHUNK, SCAN_GRAIN, SCAN_LARGE, SIDE_BY_SIDE
+from .cumsum import running_sum
 from .dims import wrap_dim
-from .parallel import parallel_for
+from .parallel import each_block
 from .reductions import FLOAT32, FLOAT64, INT64, INTEGRAL, cast, widened
 
 Array = Any
@@ -20,16 +21,8 @@ DType = np.dtype[Any]
 LONG = 64
 #: So many elements of a lane are one part of a scan whose parts run side by side.
 STEPS = 8
-#: From this length of lanes on that is faster than ``accumulate``.
-SIDE_BY_SIDE = 128
 #: Between these sizes of elements products of ``STEPS`` of them stay far from the ends of float64's range.
 MILD = 1e-30, 1e30
-#: So many elements are worked on at a time: they stay in the cache.
-CHUNK = 1 << 16
-#: Fewer elements than this are not worth a thread.
-GRAIN = 1 << 16
-#: From this many lanes on, they run side by side rather than one after the other.
-LANES = 128
 
 
 def cumsum(self: Array, dim: int, dtype: DType | None) -> Array:
@@ -42,7 +35,7 @@ def cumsum_backward(grad: Array, dim: int) -> Array:
     dim = wrap_dim(dim, grad.ndim)
     if grad.ndim == 0:
         return grad.copy()
-    if grad.size >= LARGE and grad.dtype.char in "fd" and grad.flags.c_contiguous:
+    if grad.size >= SCAN_LARGE and grad.dtype.char in "fd" and grad.flags.c_contiguous:
         found = running_sum(grad, dim, True)
         if found is not None:
             return found
@@ -66,7 +59,7 @@ def _accumulated(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) ->
         self = cast(self, dtype)
     if self.ndim == 0:
         return self.copy()
-    if ufunc is np.add and self.size >= LARGE and dtype.char in "fd" and self.flags.c_contiguous:
+    if ufunc is np.add and self.size >= SCAN_LARGE and dtype.char in "fd" and self.flags.c_contiguous:
         found = running_sum(self, dim, False)
         if found is not None:
             return found
@@ -75,7 +68,7 @@ def _accumulated(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) ->
         wide = FLOAT64
     if dim < self.ndim - 1 and self.size >= LANES * self.shape[dim] > 0:
         return _accumulated_rows(ufunc, self, dim, wide, dtype)
-    last = dim == self.ndim - 1 and self.shape[dim] >= SIDE_BY_SIDE and self.size >= LARGE
+    last = dim == self.ndim - 1 and self.shape[dim] >= SIDE_BY_SIDE and self.size >= SCAN_LARGE
     if ufunc is np.multiply and last and self.dtype.kind == "f":
         return _products(np.ascontiguousarray(self).reshape(-1, self.shape[dim])).reshape(self.shape)
     if wide == dtype:
@@ -109,7 +102,7 @@ def _running_extremum(ufunc: np.ufunc, self: Array, dim: int) -> tuple[Array, Ar
     dim = wrap_dim(dim, self.ndim)
     if self.ndim == 0:
         return self.copy(), np.zeros((), INT64)
-    if self.size < LARGE:
+    if self.size < SCAN_LARGE:
         values = ufunc.accumulate(self, dim)
         places = np.arange(self.shape[dim]).reshape([-1] + [1] * (self.ndim - 1 - dim))
         return values, np.maximum.accumulate(np.where(_renewed(self, values), places, 0), dim)
@@ -136,7 +129,7 @@ def _renewed(self: Array, values: Array) -> Array:
 def last_true(rows: Array) -> Array:
     """For each place of each row the last one up to it that is true. The first of a row must be."""
     count = rows.shape[1]
-    if rows.size < LARGE:
+    if rows.size < SCAN_LARGE:
         return np.maximum.accumulate(np.where(rows, np.arange(count), 0), 1)
     places = rows.reshape(-1).nonzero()[0]
     runs = np.diff(places, append=rows.size)
@@ -166,14 +159,12 @@ def side_by_side(ufunc: np.ufunc, table: Array, wide: DType, dtype: DType) -> Ar
     """
     result = np.empty(table.shape, dtype)
     length = table.shape[1]
-    step = max(1, CHUNK // length)
+    step = max(1, SCAN_CHUNK // length)
 
-    def rows(begin: int, end: int) -> None:
-        for i in range(begin, end, step):
-            j = min(i + step, end)
-            _side_by_side(ufunc, table[i:j], wide, result[i:j])
+    def rows(_: int, begin: int, end: int) -> None:
+        _side_by_side(ufunc, table[begin:end], wide, result[begin:end])
 
-    parallel_for(rows, len(table), max(1, GRAIN // length))
+    each_block(rows, len(table), length, SCAN_GRAIN, step)
     return result
 
 

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import SCATTER_LOAD
 from .sums import WHOLE, ones_of
 
 Array = Any
 
-#: From this many elements on SciPy's loops are loaded, which takes a tenth of a second.
-LOAD = 1 << 15
 #: The loops.
 USED = ("csr_todense", "csc_matvecs")
 #: What these loops are compiled for, by dtype.char: not the half-precision floats.
@@ -35,7 +34,7 @@ def loops(count: int, dtype: np.dtype[Any]) -> Any:
     global _loops
     if dtype.char not in COMPILED:
         return None
-    if _loops is None and count >= LOAD:
+    if _loops is None and count >= SCATTER_LOAD:
         try:
             from scipy.sparse import _sparsetools as found
         except ImportError:

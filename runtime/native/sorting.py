@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import SORT_LARGE, SORT_SHORT
 from .argsort import first_few, stable_order
 from .dims import wrap_dim
 from .flat_index import along
@@ -19,11 +20,6 @@ from .scans import last_true
 
 Array = Any
 DType = np.dtype[Any]
-
-#: From this size on what costs more to set up pays: unstable sorts, partitions.
-LARGE = 4096
-#: Lanes of at most this many elements are put in order by keys, to find the first few.
-SHORT = 1 << 14
 
 
 def is_nan(self: Array) -> Array:
@@ -54,7 +50,7 @@ def topk(self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Ar
         raise RuntimeError("selected index k out of range")
     if self.ndim == 0:
         return self.copy(), np.zeros((), INT64)
-    if self.size < LARGE or k == 0:
+    if self.size < SORT_LARGE or k == 0:
         order = stable_order(self, dim, largest)[(slice(None),) * dim + (slice(k),)]
         return along(self, order, dim), order
     if dim < self.ndim - 1:
@@ -68,7 +64,7 @@ def topk(self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Ar
     if k > n // 4:
         order = stable_order(self, dim, largest)[..., :k].copy()
         return along(self, order, dim), order
-    if n <= SHORT:
+    if n <= SORT_SHORT:
         order = first_few(self, k, dim, largest)
         if order is not None:
             return along(self, order, dim), order
@@ -129,7 +125,7 @@ def kthvalue(self: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array
 
 def _kth_place(self: Array, k: int, dim: int) -> Array:
     """Where the ``k``-th least element (from 0) stands along ``dim``, which is kept."""
-    order = stable_order(self, dim) if self.size < LARGE else self.argpartition(k, dim)
+    order = stable_order(self, dim) if self.size < SORT_LARGE else self.argpartition(k, dim)
     return order[(slice(None),) * dim + (slice(k, k + 1),)]
 
 
@@ -390,7 +386,7 @@ def bucketize(self: Array, boundaries: Array, out_int32: bool, right: bool) -> A
 def isin(elements: Array, test_elements: Array, assume_unique: bool, invert: bool) -> Array:
     """Which ``elements`` are among ``test_elements``; NaN never is."""
     flat = test_elements.reshape(-1)
-    if flat.size * elements.size <= LARGE:  # comparing with each is faster than sorting both
+    if flat.size * elements.size <= SORT_LARGE:  # comparing with each is faster than sorting both
         found = np.asarray(np.logical_or.reduce(elements[..., np.newaxis] == flat, -1))
     elif flat.size <= 8:
         found = np.zeros(elements.shape, bool)

@@ -13,23 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import GEMV_ALONE, PRODUCTS_FEW, SPREAD, SUM_GRAIN
 from ..core.numbers import Numbers
 from .dims import wrap_dims
-from .parallel import parallel_for
+from .parallel import in_threads
 
 Array = Any
 BLOCK = 512
 SHORTEST = 32
 WHOLE = 2048  # of a single vector, whose product has many partial sums
-#: The elements of a matrix, or of vectors, that BLAS multiplies by a vector in the thread that calls it.
-#: More it shares among its threads, and where it cuts decides of the last bits.
-SINGLE = 8192
-#: So many products are added one by one; of more, a batch costs less.
-FEW = 3
-#: Fewer elements than this are not worth a thread.
-GRAIN = 1 << 18
-#: Of matrices with at most this many elements times columns, sums of rows are formed for each element.
-SPREAD = 4096
 _ONES: dict[tuple[str, int], Array] = {}
 #: By the dtype: numbers as 0-d arrays, which ufuncs take in half the time.
 NUMBERS = {char: Numbers(np.full, char, "floating") for char in "fd"}
@@ -126,7 +118,7 @@ def sum_last(self: Array, keepdim: bool) -> Array:
             ones = _ONES.get((self.dtype.char, count))
             if ones is None:
                 ones = ones_of(self.dtype.char, count)
-            found = self.dot(ones) if self.size <= SINGLE else times(self, ones)
+            found = self.dot(ones) if self.size <= GEMV_ALONE else times(self, ones)
         else:
             found = sum_rows(self)
         return found[:, None] if keepdim else found
@@ -162,8 +154,8 @@ def sum_rows(table: Array) -> Array:
 def sum_columns(table: Array, factors: Array | None = None) -> Array:
     """The sums of the columns of a contiguous matrix, its rows times ``factors`` where there are any."""
     rows, columns = table.shape
-    length = min(BLOCK, SINGLE // min(max(columns, 1), BLOCK))
-    if rows <= FEW * length and columns <= BLOCK:
+    length = min(BLOCK, GEMV_ALONE // min(max(columns, 1), BLOCK))
+    if rows <= PRODUCTS_FEW * length and columns <= BLOCK:
         if factors is None:
             factors = ones_of(table.dtype.char, rows)
         found = factors[:length].dot(table[:length])
@@ -196,12 +188,12 @@ def _columns(tables: Array, factors: Array | None) -> Array:
 
 def times(table: Array, vector: Array) -> Array:
     """The product of a contiguous matrix and a vector; its bits do not depend on the number of threads."""
-    if table.size <= SINGLE:
+    if table.size <= GEMV_ALONE:
         return table.dot(vector)
     rows, count = table.shape
-    step = max(1, SINGLE // count)
+    step = max(1, GEMV_ALONE // count)
     blocks, rest = divmod(rows, step)
-    if table.size < 2 * GRAIN and not rest:
+    if table.size < 2 * SUM_GRAIN and not rest:
         return np.matmul(table.reshape(blocks, step, count), vector).reshape(-1)
     out = np.empty(rows, table.dtype)
     cut = rows - rest
@@ -210,7 +202,7 @@ def times(table: Array, vector: Array) -> Array:
     def task(begin: int, end: int) -> None:
         np.matmul(many[begin:end], vector, results[begin:end])
 
-    parallel_for(task, blocks, max(1, GRAIN // (step * count)))
+    in_threads(task, blocks, step * count, SUM_GRAIN)
     if rest:
         np.dot(table[cut:], vector, out[cut:])
     return out
@@ -218,11 +210,11 @@ def times(table: Array, vector: Array) -> Array:
 
 def inner(first: Array, second: Array) -> Any:
     """The sum of the products of two vectors of real floats; of its bits the same is true."""
-    if first.size <= SINGLE:
+    if first.size <= GEMV_ALONE:
         return first.dot(second)
-    blocks, rest = divmod(first.size, SINGLE)
-    cut = blocks * SINGLE
-    shape = blocks, SINGLE
+    blocks, rest = divmod(first.size, GEMV_ALONE)
+    cut = blocks * GEMV_ALONE
+    shape = blocks, GEMV_ALONE
     found = sum_all(np.vecdot(first[:cut].reshape(shape), second[:cut].reshape(shape)))
     return found + first[cut:].dot(second[cut:]) if rest else found
 

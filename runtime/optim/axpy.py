@@ -7,13 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import AXPY_ALONE, AXPY_LARGE
 from ..native.parallel import get_num_threads
 from .blocks import Array
-
-#: From so many elements on the one pass is worth SciPy's import, which takes as long as some hundred steps.
-LARGE = 16384
-#: What OpenBLAS does in the thread that calls it: where there are several, they are ours.
-PIECE = 8192
 
 Axpy = Callable[[float, Array, Array], None]
 
@@ -29,12 +25,12 @@ def make_axpy() -> Axpy:
 
     def axpy(a: float, x: Array, y: Array) -> None:
         size = y.size
-        if size < LARGE:
+        if size < AXPY_LARGE:
             np.add(y, np.multiply(x, a), y)
             return
         function = _known.get(y.dtype.char) or _loaded(y.dtype.char)
         x = np.ascontiguousarray(x)
-        piece = size if single else PIECE
+        piece = size if single else AXPY_ALONE
         for begin in range(0, size, piece):
             found = function(x, y, min(piece, size - begin), a, begin, 1, begin)
             if found is not y:  # memory that is not aligned was copied

@@ -8,16 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..native.parallel import parallel_for
+from ..core.costs import UPDATE_BLOCK, UPDATE_GRAIN
+from ..native.parallel import in_threads
 
 Array = np.ndarray[Any, Any]
 #: Changes the arrays of one block: the first in place, by the second; the last ones are scratch.
 Kernel = Callable[..., None]
-
-#: Elements of a block; with the five arrays of most updates a block fills half of a usual second-level cache.
-BLOCK = 32768
-#: What a thread must at least have to do, in elements.
-GRAIN = 4 * BLOCK
 
 
 class _Scratch(threading.local):
@@ -34,7 +30,7 @@ def scratch(dtype: Any, count: int) -> list[Array]:
     """``count`` arrays of a block's length: this thread's own, whose content is of no value to anyone."""
     found = _scratch.arrays.setdefault(dtype, [])
     while len(found) < count:
-        found.append(np.empty(BLOCK, dtype))
+        found.append(np.empty(UPDATE_BLOCK, dtype))
     return found[:count]
 
 
@@ -45,13 +41,12 @@ def run(kernel: Kernel, arrays: Sequence[Array], count: int) -> None:
     """
     first = arrays[0]
     size, dtype = first.size, first.dtype
-    block = size if count == 0 and len(arrays) == 2 else BLOCK
-    if size <= BLOCK:
+    block = size if count == 0 and len(arrays) == 2 else UPDATE_BLOCK
+    if size <= UPDATE_BLOCK:
         kernel(*arrays, *[s[:size] for s in scratch(dtype, count)])
         return
 
-    def task(first: int, last: int) -> None:
-        begin, end = first * BLOCK, min(last * BLOCK, size)
+    def task(begin: int, end: int) -> None:
         spare = scratch(dtype, count)
         stop = end - block
         while begin <= stop:
@@ -62,7 +57,7 @@ def run(kernel: Kernel, arrays: Sequence[Array], count: int) -> None:
             kernel(*[a[begin:end] for a in arrays], *[s[: end - begin] for s in spare])
 
     # What each thread has is whole blocks, so that no element's place in a loop depends on their number.
-    parallel_for(task, -(-size // BLOCK), GRAIN // BLOCK)
+    in_threads(task, size, 1, UPDATE_GRAIN, UPDATE_BLOCK)
 
 
 def constants(dtype: Any, *values: Any) -> list[Array]:

@@ -17,9 +17,10 @@ import numpy as np
 
 from ..autograd.ownership import is_locals_only
 from ..autograd.view import renew_views
+from ..core.costs import UPDATE_ALONE
 from ..core.function_dispatch import without_overrides
 from ..core.storage import storage_of
-from .blocks import BLOCK, Array, Kernel, run
+from .blocks import Array, Kernel, run
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -31,8 +32,6 @@ Maker = Callable[[Sequence[float], Any], tuple[Kernel, int]]
 #: Counts a step in the arrays of the counters.
 Advance = Callable[[Sequence[Array]], None]
 
-#: A parameter with more elements than this is a loop of its own.
-SMALL = BLOCK // 4
 _REAL = {"F": np.dtype("f"), "D": np.dtype("d")}
 
 
@@ -262,7 +261,7 @@ def _small(params: list[Tensor], plain: list[int], first: list[bool]) -> list[li
     found: dict[Any, list[int]] = defaultdict(list)
     for i in plain:
         array = params[i]._array
-        if array.size <= SMALL and array.dtype.kind == "f" and array.flags.c_contiguous:
+        if array.size <= UPDATE_ALONE and array.dtype.kind == "f" and array.flags.c_contiguous:
             found[array.dtype, first[i]].append(i)
     return [indices for indices in found.values() if len(indices) > 1]
 

@@ -18,9 +18,9 @@ SHAPES = [(1,), (7,), (40,), (3, 5), (5, 3, 4), (200,), (1, 9), (9, 1)]
 @pytest.fixture(params=[1 << 16, 1, 12], autouse=True)
 def small(request: Any, monkeypatch: Any) -> None:
     """Keys for all sizes, in one piece or in several, by up to three threads."""
-    monkeypatch.setattr(order, "LARGE", 1)
-    monkeypatch.setattr(order, "CHUNK", request.param)
-    monkeypatch.setattr(order, "GRAIN", 10)
+    monkeypatch.setattr(order, "KEYS_LARGE", 1)
+    monkeypatch.setattr(order, "SORT_CHUNK", request.param)
+    monkeypatch.setattr(order, "SORT_GRAIN", 10)
     monkeypatch.setattr("tengen.native.parallel._count", 3)
 
 
@@ -89,8 +89,8 @@ def test_order_and_its_beginning(dtype: str, descending: bool) -> None:
 @pytest.mark.parametrize("largest", [False, True])
 @pytest.mark.parametrize("short", [0, 1 << 14])
 def test_topk_of_large_arrays(dtype: str, largest: bool, short: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr(sorting, "LARGE", 1)
-    monkeypatch.setattr(sorting, "SHORT", short)
+    monkeypatch.setattr(sorting, "SORT_LARGE", 1)
+    monkeypatch.setattr(sorting, "SORT_SHORT", short)
     rng = np.random.default_rng(0)
     for shape, dim in (((300,), 0), ((2, 400), 1), ((400, 2), 0), ((3, 90, 2), 1), ((2, 30), -1)):
         array = rng.integers(-50, 50, shape).astype(dtype)
@@ -108,7 +108,7 @@ def test_topk_of_large_arrays(dtype: str, largest: bool, short: int, monkeypatch
 
 
 def test_few_least_of_great_integers(monkeypatch: Any) -> None:
-    monkeypatch.setattr(sorting, "LARGE", 1)
+    monkeypatch.setattr(sorting, "SORT_LARGE", 1)
     array = np.arange(1 << 62, (1 << 62) + 400)[::-1].copy()  # as floats these are all equal
     values, indices = sorting.topk(array, 3, 0, False, True)
     np.testing.assert_array_equal(values, (1 << 62) + np.arange(3))

@@ -34,8 +34,8 @@ class Runs:
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     """Small blocks and small shares of threads, and note of what is done in blocks."""
-    monkeypatch.setattr(blocks, "BLOCK", 1024)
-    monkeypatch.setattr(blocks, "GRAIN", 64)
+    monkeypatch.setattr(blocks, "ELEMENTWISE_BYTES", 1024)
+    monkeypatch.setattr(blocks, "ELEMENTWISE_GRAIN", 64)
     found = Runs()
     original = blocks._Plan.run
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tengen.core.costs import CUMSUM_INNER
 from tengen.native import cumsum as running_sums
 from tengen.native import scans
 
@@ -23,10 +24,15 @@ SHAPES = [
 def small(request: Any, monkeypatch: Any) -> None:
     """Products for all sizes, in one piece or in several, by up to three threads."""
     chunk, product = request.param
-    for name, value in (("LARGE", 1), ("WHOLE", 32), ("GRAIN", 20), ("CHUNK", chunk), ("PRODUCT", product)):
+    for name, value in (
+        ("WHOLE", 32),
+        ("CUMSUM_GRAIN", 20),
+        ("CUMSUM_CHUNK", chunk),
+        ("GEMM_ALONE", product),
+    ):
         monkeypatch.setattr(running_sums, name, value)
-    monkeypatch.setattr(running_sums, "INNER", {"f": 1, "d": 1})
-    monkeypatch.setattr(scans, "LARGE", 1)
+    monkeypatch.setattr(running_sums, "CUMSUM_INNER", {"f": 1, "d": 1})
+    monkeypatch.setattr(scans, "SCAN_LARGE", 1)
     monkeypatch.setattr("tengen.native.parallel._count", 3)
 
 
@@ -97,7 +103,7 @@ def test_sums_that_leave_float32_and_come_back(sign: int) -> None:
         np.testing.assert_array_equal(scans.cumsum(array, 1, None), rounded)
 
 
-@pytest.mark.parametrize("lanes", [(), (running_sums.INNER["f"],)])
+@pytest.mark.parametrize("lanes", [(), (CUMSUM_INNER["f"],)])
 def test_the_error_of_a_long_sum_does_not_grow(lanes: tuple[int, ...]) -> None:
     array = np.full((1 << 18, *lanes), 0.1, np.float32)
     found = scans.cumsum(array, 0, None)
@@ -126,7 +132,12 @@ def test_backwards(dtype: str, shape: tuple[int, ...]) -> None:
 
 @pytest.fixture(params=[1 << 15, 30])
 def parts(request: Any, monkeypatch: Any) -> None:
-    for name, value in (("LARGE", 1), ("SIDE_BY_SIDE", 8), ("GRAIN", 20), ("CHUNK", request.param)):
+    for name, value in (
+        ("SCAN_LARGE", 1),
+        ("SIDE_BY_SIDE", 8),
+        ("SCAN_GRAIN", 20),
+        ("SCAN_CHUNK", request.param),
+    ):
         monkeypatch.setattr(scans, name, value)
     monkeypatch.setattr("tengen.native.parallel._count", 3)
 

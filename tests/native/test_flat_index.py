@@ -13,8 +13,8 @@ from tengen.native import index
 
 @pytest.fixture(params=[1 << 16, 1, 10])
 def pieces(request: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(places, "CHUNK", request.param)
-    monkeypatch.setattr(places, "GRAIN", 7)
+    monkeypatch.setattr(places, "POSITIONS_CHUNK", request.param)
+    monkeypatch.setattr(places, "POSITIONS_GRAIN", 7)
     monkeypatch.setattr(places, "_kept", {})
     monkeypatch.setattr("tengen.native.parallel._count", 3)
 
@@ -57,7 +57,7 @@ def test_positions_of_a_part() -> None:
 
 
 def test_what_is_kept_is_bounded(monkeypatch: Any) -> None:
-    monkeypatch.setattr(places, "CHUNK", 100)
+    monkeypatch.setattr(places, "POSITIONS_CHUNK", 100)
     monkeypatch.setattr(places, "_kept", {})
     for n in range(1, 40):
         places.positions((n, 9), 1, np.zeros((n, 2), np.int64))
@@ -70,7 +70,7 @@ def test_what_is_kept_is_bounded(monkeypatch: Any) -> None:
     "dtype", ["bool", "uint8", "float16", "float32", "float64", "complex64", "complex128"]
 )
 def test_masks(large: int, dtype: str, monkeypatch: Any) -> None:
-    monkeypatch.setattr(index, "LARGE", large)
+    monkeypatch.setattr(index, "INDEX_LARGE", large)
     rng = np.random.default_rng(0)
     self, mask = rng.integers(0, 3, (4, 5)).astype(dtype), rng.random((4, 5)) < 0.5
     if dtype.startswith("float"):
@@ -101,7 +101,7 @@ def test_masks(large: int, dtype: str, monkeypatch: Any) -> None:
 
 @pytest.mark.parametrize("large", [1, 1 << 40])
 def test_masks_are_broadcast(large: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr(index, "LARGE", large)
+    monkeypatch.setattr(index, "INDEX_LARGE", large)
     self, mask = np.arange(12.0).reshape(3, 4), np.array([True, False, True, True])
     expected = self[:, mask].reshape(-1)
     np.testing.assert_array_equal(index.masked_select(self, mask), expected)
@@ -121,7 +121,7 @@ KEYS: list[Any] = [
 @pytest.mark.parametrize("key", KEYS, ids=str)
 @pytest.mark.parametrize("kind", [np.int64, np.int32])
 def test_advanced_indices(large: int, key: Any, kind: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(index, "LARGE", large)
+    monkeypatch.setattr(index, "INDEX_LARGE", large)
     indices = tuple([
         None if k is None else np.array(k) if k and isinstance(k[0], bool) else np.array(k, kind) for k in key
     ])  # fmt: skip
@@ -165,7 +165,7 @@ def _filled(self: Any, positions: Any) -> Any:
     ],
 )
 def test_bad_advanced_indices(large: int, key: Any, message: str, monkeypatch: Any) -> None:
-    monkeypatch.setattr(index, "LARGE", large)
+    monkeypatch.setattr(index, "INDEX_LARGE", large)
     indices = tuple([np.array(k) for k in key])
     self = np.zeros((3, 4, 5))
     with pytest.raises(IndexError, match=message):

@@ -331,7 +331,7 @@ def test_conv_transpose(case: Any) -> None:
 @pytest.mark.parametrize("groups", [1, 2, 4], ids=str)
 def test_conv_in_several_blocks(monkeypatch: pytest.MonkeyPatch, groups: int) -> None:
     """Blocks of samples, and of places within them, whose taps reach into each other."""
-    monkeypatch.setattr(conv, "_BLOCK", 500)
+    monkeypatch.setattr(conv, "COLUMNS_CHUNK", 500)
     x, w = rand(5, 4, 9, 11), rand(4, 4 // groups, 3, 2)
     t, u = leaf(x), leaf(w)
     out = F.conv2d(t, u, None, 1, (1, 0), (1, 2), groups)

@@ -29,13 +29,14 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 @pytest.fixture
 def blocks(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     """Blocks of a few rows, each worth a thread, of whatever is not tiny."""
-    monkeypatch.setattr(rows, "BLOCK", 400)
-    monkeypatch.setattr(rows, "LEAST", 30)
-    monkeypatch.setattr(rows, "GRAIN", 1)
+    monkeypatch.setattr(rows, "ROWS_BYTES", 400)
+    for module in (channels, exponentials, normalization, softmax):
+        monkeypatch.setattr(module, "ROWS_LARGE", 30)
+    monkeypatch.setattr(rows, "ROWS_BLOCKS", 1)
     monkeypatch.setattr(rows, "UNBUFFERED", 16)
     monkeypatch.setattr(sums, "SPREAD", 64)
     monkeypatch.setattr(sums, "_SPREADS", {})
-    monkeypatch.setattr(reductions, "SEARCHED", 1)
+    monkeypatch.setattr(reductions, "EXTREMUM_SEARCHED", 1)
 
 
 pytestmark = [pytest.mark.usefixtures("blocks"), pytest.mark.filterwarnings("ignore")]

@@ -124,7 +124,7 @@ def test_linear_scan(shape: tuple[int, int], reverse: bool) -> None:
 @pytest.mark.parametrize("ufunc", [np.add, np.multiply])
 @pytest.mark.parametrize(
     ("length", "lanes"),
-    [(kernels.LONG, 3), (kernels.LONG + 1, 1), (kernels.LONG + 1, 3), (kernels.LARGE - 1, 1)],
+    [(kernels.LONG, 3), (kernels.LONG + 1, 1), (kernels.LONG + 1, 3), (kernels.SCAN_LARGE - 1, 1)],
 )
 def test_long_scans_of_single_precision_are_rounded_once(ufunc: Any, length: int, lanes: int) -> None:
     """What is accumulated in float64 is off by half of the last digit, and by float64's own rounding."""

@@ -19,7 +19,7 @@ INTEGERS = ["bool", "uint8", "int8", "int16", "int32", "int64"]
 def loops(request: Any, monkeypatch: Any) -> str:
     """Sums by ``ufunc.at``, as before the compiled loops are loaded, and by these."""
     monkeypatch.setattr(additions, "_loops", None)
-    monkeypatch.setattr(additions, "LOAD", 1 if request.param == "compiled" else 1 << 60)
+    monkeypatch.setattr(additions, "SCATTER_LOAD", 1 if request.param == "compiled" else 1 << 60)
     return str(request.param)
 
 
@@ -95,7 +95,7 @@ def test_slices_with_factors(loops: str, shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dim", [0, 1, 2])
 def test_scatter_add(dtype: str, dim: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr(additions, "LOAD", 1)
+    monkeypatch.setattr(additions, "SCATTER_LOAD", 1)
     rng = np.random.default_rng(0)
     for sizes in ((3, 4, 5), (2, 4, 5), (3, 4, 9), (1, 1, 1)):
         sizes = tuple(
@@ -135,7 +135,7 @@ def test_nothing_is_added_out_of_range(loops: str, wrong: list[int]) -> None:
 
 
 def test_checks_of_many_indices(monkeypatch: Any) -> None:
-    monkeypatch.setattr(index, "UNSIGNED", 1)
+    monkeypatch.setattr(index, "INDEX_UNSIGNED", 1)
     for kind in (np.int64, np.int32):
         good = np.array([[0, 3], [1, 2]], kind)
         for array in (good, good.T, good[::-1]):

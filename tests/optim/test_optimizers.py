@@ -182,8 +182,8 @@ def test_arrays_and_operators_agree(name: str, options: dict[str, Any], dtype: s
 def test_large_parameters(name: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks, with one that is not full, in threads: what one pass over all would give."""
     numbers = np.random.default_rng(5)
-    size = 5 * blocks.BLOCK + 77
-    monkeypatch.setattr(blocks, "GRAIN", blocks.BLOCK)
+    size = 5 * blocks.UPDATE_BLOCK + 77
+    monkeypatch.setattr(blocks, "UPDATE_GRAIN", blocks.UPDATE_BLOCK)
     before = tengen.get_num_threads()
     tengen.set_num_threads(threads)
     try:

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.costs import CHANNEL_PLACES, ROWS_LARGE
 from .. import rows, sums
 from .common import Array
 
-#: From this many places on a channel of a sample is worth a row.
-PLACES = 16
 #: How many standard deviations a mean may be from zero, where sums of squares and products are formed of
 #: values from which it has not been subtracted.
 MODERATE = 2.0
@@ -22,7 +21,7 @@ MODERATE = 2.0
 
 def _run(task: Any, table: Array, *operands: Array) -> None:
     """Call ``task`` with the rows of a matrix and all operands: at once, or by blocks of a large one."""
-    if table.size > rows.LEAST:
+    if table.size > ROWS_LARGE:
         columns = table.shape[1]
         rows.in_blocks(task, len(table), columns * table.itemsize, columns, table, *operands)
     else:
@@ -41,7 +40,7 @@ def moments(x: Array) -> tuple[Array, Array]:
     """Mean and (biased) variance of each channel."""
     batch, depth, places = x.shape
     count = max(batch * places, 1)
-    if places >= PLACES and batch:
+    if places >= CHANNEL_PLACES and batch:
         table = x.reshape(batch * depth, places)
         total, squares = np.empty(batch * depth, x.dtype), np.empty(batch * depth, x.dtype)
         _run(_sums_and_squares, table, total, squares)
@@ -130,7 +129,7 @@ def _scale(table: Array, out: Array, mean: Array | None, scale: Array, shift: Ar
 def sums_by_channel(grad: Array, x: Array, mean: Array, rstd: Array) -> tuple[Array, Array]:
     """For each channel the sums of ``grad`` and of ``grad * (x - mean)``."""
     batch, depth, places = x.shape
-    if places >= PLACES and batch:
+    if places >= CHANNEL_PLACES and batch:
         tables = grad.reshape(batch * depth, places), x.reshape(batch * depth, places)
         every = np.broadcast_to(mean, (batch, depth)).reshape(-1)
         plain, product = sums_of_gradients(*tables, every, rstd)
@@ -196,7 +195,7 @@ def combined_by_channel(
     batch, depth, places = x.shape
     less, rest = split(mean, rstd)
     c = without(c, b, rest)
-    if places >= PLACES:
+    if places >= CHANNEL_PLACES:
         shape = (batch * depth, places)
         each: list[Any] = [None if v is None else np.broadcast_to(v, (batch, depth)) for v in (less, a, b, c)]
         return combined(grad.reshape(shape), x.reshape(shape), *each)

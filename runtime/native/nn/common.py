@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ...core.costs import SELECT_LARGE
+
 Array = Any  # an ndarray, or the scalar that a ufunc makes of 0-d arrays
 Number = bool | int | float | complex
 Shape = tuple[int, ...]
@@ -46,7 +48,6 @@ def expand(value: int | Shape, dims: int, name: str) -> Shape:
 
 
 _INTEGERS = {2: np.int16, 4: np.int32, 8: np.int64}
-_LARGE = 4096  # elements from which select() is faster than np.where
 
 
 def select(mask: Array, a: Array | float, b: Array | float) -> Array:
@@ -58,7 +59,7 @@ def select(mask: Array, a: Array | float, b: Array | float) -> Array:
     array = a if isinstance(a, np.ndarray) else b
     if (
         not isinstance(array, np.ndarray)
-        or array.size < _LARGE
+        or array.size < SELECT_LARGE
         or array.dtype.kind not in "fiu"
         or array.itemsize not in _INTEGERS
     ):

@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.costs import COLUMNS_CHUNK
 from ..matmul import batched_product
 from .common import Array, Shape, expand
-
-_BLOCK = 1 << 18  # elements of a block of columns
 
 Gradients = tuple[Array | None, Array | None, Array | None]
 
@@ -155,8 +154,8 @@ def _is_matrix(kernel: Shape, geometry: Geometry) -> bool:
 
 
 def _blocks(batch: int, each: int) -> Iterator[slice]:
-    """The batch in slices whose columns have about _BLOCK elements; ``each`` is one sample's."""
-    size = max(1, _BLOCK // max(each, 1))
+    """The batch in slices whose columns have about COLUMNS_CHUNK elements; ``each`` is one sample's."""
+    size = max(1, COLUMNS_CHUNK // max(each, 1))
     for start in range(0, batch, size):
         yield slice(start, min(start + size, batch))
 
@@ -277,7 +276,7 @@ def _correlate_input_in_line(
     line = wide.reshape(groups, filters, batch * size)
     result: Array = np.zeros((groups, rows // len(distances), batch * size), grad.dtype)
     end = batch * size - distances[-1]
-    count = max(_BLOCK // (groups * rows), 64)
+    count = max(COLUMNS_CHUNK // (groups * rows), 64)
     for start in range(0, end, count):
         part = line[:, :, start : min(start + count, end)]
         columns = batched_product(matrix, part).reshape(groups, -1, len(distances), part.shape[2])

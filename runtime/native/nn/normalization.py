@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from ...core.costs import ROWS_LARGE, WEIGHTS_REPEATED
 from .. import rows, sums
 from . import channels
 from .common import Array, Shape
 
-#: From this many blocks on their weights are spread out.
-REPEATED = 4
 Gradients = tuple[Array | None, Array | None, Array | None]
 
 
@@ -70,7 +69,7 @@ def native_layer_norm(
     out = np.empty(input.shape, dtype)
     mean, rstd = np.empty(statistics, dtype), np.empty(statistics, dtype)
     result, means, rstds = out.reshape(groups, count), mean.reshape(groups, 1), rstd.reshape(groups, 1)
-    if input.size <= rows.LEAST or not count:
+    if input.size <= ROWS_LARGE or not count:
         _normalise(table, result, means, rstds, eps, scale, shift)
         return out, mean, rstd
     step = rows.rows_of_block(count * input.itemsize)
@@ -94,7 +93,7 @@ def native_layer_norm(
 
 def _repeated(row: Array | None, step: int, groups: int) -> Array | None:
     """A row as often as a block of rows needs it: arithmetic without broadcasting takes half the time."""
-    if row is None or groups < REPEATED * step:
+    if row is None or groups < WEIGHTS_REPEATED * step:
         return row
     return np.broadcast_to(row, (step, row.size)).copy()
 
@@ -173,7 +172,7 @@ def native_layer_norm_backward(
 ) -> Gradients:
     """Gradients of input, weight and bias; None where there is none or the mask does not ask for it."""
     groups, count, _ = layer_shapes(input, tuple(normalized_shape), None, None)
-    large = input.size > rows.LEAST and count > 0
+    large = input.size > ROWS_LARGE and count > 0
     step = rows.rows_of_block(count * input.itemsize) if large else max(groups, 1)
     blocks = rows.blocks_of(groups, step)
     dtype = input.dtype
@@ -312,7 +311,7 @@ def native_group_norm(
         if bias is not None:
             by_channel += bias[:, None]
 
-    if input.size > rows.LEAST:
+    if input.size > ROWS_LARGE:
         rows.in_blocks(some, N, C * HxW * input.itemsize, HxW, *operands)
     else:
         some(*operands)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...autograd.variable_type_utils import writes_freely, written
+from ...core.costs import NORM_SMALL
 from ...core.function_dispatch import without_overrides
 from ...core.interception import active
 from ...core.storage import begin_write
@@ -16,9 +17,6 @@ from ...tensors.creation import tensor
 from ...tensors.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
-
-#: Arrays of up to so many elements are put together, for a call costs more than their elements.
-SMALL = 4096
 
 
 def euclidean_norm(tensors: Sequence[Tensor]) -> Tensor | None:
@@ -30,8 +28,8 @@ def euclidean_norm(tensors: Sequence[Tensor]) -> Tensor | None:
     kinds = {t._type for t in tensors}
     if active or len(kinds) > 1 or not all([_is_plain(t) for t in tensors]):
         return None
-    lines = [a.reshape(-1) for a in arrays if a.size > SMALL]
-    small = [a for a in arrays if a.size <= SMALL]
+    lines = [a.reshape(-1) for a in arrays if a.size > NORM_SMALL]
+    small = [a for a in arrays if a.size <= NORM_SMALL]
     if small:
         lines.append(np.concatenate(small, None))
     total = sum([float(np.dot(line, line)) for line in lines])

@@ -1,0 +1,102 @@
+"""What work costs: how much of it is a block, is worth a thread, or is worth another way of doing it.
+
+The figures were measured on usual x86-64 processors. Which way a kernel goes depends on dtype, shape and
+layout alone, by these. Counts are of elements where nothing else is said.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# -- blocks, and what is worth a thread ------------------------------------------------------------
+
+#: Arrays of so many elements are computed in blocks by generated code, where that is worth it.
+LARGE: Final = 1 << 17
+#: Elementwise work: the bytes of a block of the widest operand. As few as leave room in the cache for what is
+#: computed of them, and as many as make what Python does for each block not count.
+ELEMENTWISE_BYTES: Final = 1 << 18
+ELEMENTWISE_GRAIN: Final = 1 << 16
+#: Work on rows: arrays with more elements go in blocks, of so many bytes of an operand; so many for a thread.
+ROWS_LARGE: Final = 1 << 16
+ROWS_BYTES: Final = 1 << 19
+ROWS_BLOCKS: Final = 2
+#: Operands with fewer elements in a row are cheaper when NumPy's iterator copies them into its buffer,
+#: and with more it needs no telling.
+UNBUFFERED: Final = 512
+BUFFER: Final = 8192
+#: Steps of optimisers: with the five arrays of most updates a block fills half of a usual second-level cache.
+UPDATE_BLOCK: Final = 32768
+UPDATE_GRAIN: Final = 4 * UPDATE_BLOCK
+#: A parameter with more elements than this is a loop of its own.
+UPDATE_ALONE: Final = UPDATE_BLOCK // 4
+#: Products with ones.
+SUM_GRAIN: Final = 1 << 18
+#: Running sums; so many elements are worked on at a time: they stay in the cache.
+CUMSUM_CHUNK: Final = 1 << 17
+CUMSUM_GRAIN: Final = 1 << 17
+#: Other scans.
+SCAN_CHUNK: Final = 1 << 16
+SCAN_GRAIN: Final = 1 << 16
+#: Sorting by keys.
+SORT_CHUNK: Final = 1 << 15
+SORT_GRAIN: Final = 1 << 15
+#: Flat positions; starts of lanes up to the size of a chunk are kept.
+POSITIONS_CHUNK: Final = 1 << 16
+POSITIONS_GRAIN: Final = 1 << 17
+#: Columns of a convolution.
+COLUMNS_CHUNK: Final = 1 << 18
+
+# -- what BLAS does in the thread that calls it ------------------------------------------------------
+# More it shares among its threads, and where it cuts decides of the last bits.
+
+#: The elements of a matrix, or of vectors, that are multiplied by a vector.
+GEMV_ALONE: Final = 8192
+#: m * n * k of the product of an m x k and a k x n matrix.
+GEMM_ALONE: Final = 1 << 18
+#: The elements of a vector that is added to another.
+AXPY_ALONE: Final = 8192
+
+# -- from where on another way pays --------------------------------------------------------------------
+
+#: Sums: so many products are added one by one; of more, a batch costs less.
+PRODUCTS_FEW: Final = 3
+#: Of matrices with at most this many elements times columns, sums of rows are formed for each element.
+SPREAD: Final = 4096
+#: An extremum along rows is searched for its place.
+EXTREMUM_SEARCHED: Final = 256
+#: The places of the first elements of so many rows are kept.
+ROW_STARTS_KEPT: Final = 1024
+#: Running sums by products are faster than ``accumulate``; so are scans whose parts run side by side.
+SCAN_LARGE: Final = 1 << 13
+#: Running sums along other dims than the last one: so many elements behind it, in float32 and in float64.
+CUMSUM_INNER: Final = {"f": 64, "d": 32}
+#: A row of at most this many blocks gets the sums of what stands before them by a product, too.
+CUMSUM_FEW_BLOCKS: Final = 16
+#: This length of lanes makes running their parts side by side faster than ``accumulate``.
+SIDE_BY_SIDE: Final = 128
+#: So many lanes run side by side rather than one after the other.
+LANES: Final = 128
+#: Sorting by keys pays.
+KEYS_LARGE: Final = 1 << 10
+#: What costs more to set up pays: unstable sorts, partitions.
+SORT_LARGE: Final = 4096
+#: Lanes of at most this many elements are put in order by keys, to find the first few.
+SORT_SHORT: Final = 1 << 14
+#: One ufunc over all indices costs less than finding their two extremes.
+INDEX_UNSIGNED: Final = 1 << 11
+#: Finding flat positions first pays.
+INDEX_LARGE: Final = 1 << 12
+#: SciPy's loops for scattered additions are loaded, which takes a tenth of a second.
+SCATTER_LOAD: Final = 1 << 15
+#: A choice by arithmetic on bits is faster than ``np.where``.
+SELECT_LARGE: Final = 4096
+#: So many places make a channel of a sample worth a row.
+CHANNEL_PLACES: Final = 16
+#: The weights of so many blocks of rows are spread out.
+WEIGHTS_REPEATED: Final = 4
+#: BLAS's one pass of an optimiser is worth SciPy's import, which takes as long as some hundred steps.
+AXPY_LARGE: Final = 16384
+#: Larger gradients are reduced at once: memory is what they cost, not calls.
+DEFERRED_SMALL: Final = 1 << 14
+#: Gradients of up to so many elements are put together for their norm, for a call costs more than that.
+NORM_SMALL: Final = 4096
