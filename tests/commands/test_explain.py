@@ -68,7 +68,7 @@ def test_unknown_names(tengen: Command) -> None:
 
 def test_from_generated_code_to_the_declaration(scratch: Scratch, tengen: Command) -> None:
     lines = (scratch.root / "generated" / "nodes.py").read_text().split("\n")
-    line = lines.index("class MulBackward0(Node):") + 7
+    line = lines.index("class MulBackward0(GeneratedNode):") + 7
     done = tengen("explain", "--where", f"generated/nodes.py:{line}")
     assert done.returncode == 0, done.stdout
     assert "is in MulBackward0.apply_graph" in done.stdout
