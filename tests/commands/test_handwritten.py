@@ -158,6 +158,6 @@ def test_places_are_right() -> None:
         "layer_norm_backward_jvp: runtime/formulas/",
         "layer_norm: runtime/nn/normalization.py",
         "layer_norm: tests/references_nn.py",
-        "layer_normalized: runtime/onnx/",
+        "layer_norm_symbolic: runtime/onnx/",
     ):
         assert name in text
