@@ -31,7 +31,7 @@ from ..specialise.rules import rows as rule_rows
 from .docs import reference
 from .docstrings import DocstringWriter
 from .json_schema import schemas
-from .page import Press, import_lines, lazy_modules
+from .page import TemplateRenderer, import_lines, lazy_modules
 from .scope import TENGEN, VARIABLE_TYPE, Scope, function_names
 from .stubs import StubWriter
 from .type_files import BackendFiles
@@ -47,7 +47,7 @@ class Renderer:
         self.derived = derive(declared)
         self.native = index(runtime, "native", library)
         self.variadic = FunctionIndex(runtime, "functional.py")
-        self.press = Press(templates)
+        self.templates = TemplateRenderer(templates)
         package = TENGEN if library is None else f"{library.package}.generated"
         self.scope = Scope(declared, self.derived, package)
         self.groups = groups(self.scope.variants)
@@ -64,7 +64,7 @@ class Renderer:
 
     def _files(self) -> list[OutputFile]:
         return [
-            self.press.page("__init__.py", "init.py.jinja"),
+            self.templates.page("__init__.py", "init.py.jinja"),
             *self._tables(),
             self._nodes(),
             self._jvps(),
@@ -77,7 +77,7 @@ class Renderer:
             *self._stubs(),
             *self._rules(),
             *schemas(self.declared),
-            self.press.page(
+            self.templates.page(
                 "operators.md",
                 "operators.md.jinja",
                 groups=reference(self.groups, self.declared.derivatives),
@@ -97,7 +97,7 @@ class Renderer:
         ]
 
     def _backends(self) -> OutputFile:
-        return self.press.page(
+        return self.templates.page(
             "backends.py",
             "backends.py.jinja",
             package=self.scope.package,
@@ -107,14 +107,16 @@ class Renderer:
 
     def _return_types(self) -> OutputFile:
         fields = structure_fields(self.scope.variants, self.structures)
-        return self.press.page("return_types.py", "return_types.py.jinja", structures=sorted(fields.items()))
+        return self.templates.page(
+            "return_types.py", "return_types.py.jinja", structures=sorted(fields.items())
+        )
 
     def _scalar_types(self) -> OutputFile:
         scalars = self.declared.scalar_types
         rows = scalar_type_rows(scalars)
         aliases = [(variable(a), variable(s.dtype)) for s in scalars for a in s.aliases]
         names = sorted([r["variable"] for r in rows] + [a for a, _ in aliases])
-        return self.press.page(
+        return self.templates.page(
             "scalar_types.py", "scalar_types.py.jinja", scalars=rows, aliases=aliases, names=names
         )
 
@@ -122,14 +124,14 @@ class Renderer:
         table = promotion_table(self.declared.scalar_types)
         order = [s.dtype for s in self.declared.scalar_types]
         rows = [(a, [table[a, b] for b in order]) for a in order]
-        return self.press.page("promotion.py", "promotion.py.jinja", order=order, table=rows)
+        return self.templates.page("promotion.py", "promotion.py.jinja", order=order, table=rows)
 
     def _operators(self) -> OutputFile:
         variants = self.scope.variants
         overloads = [
             (g.called, tuple(str(v.name) for v in (*g.variants, *g.outs))) for g in self.groups.values()
         ]
-        return self.press.page(
+        return self.templates.page(
             "operators.py",
             "operators.py.jinja",
             rows=sorted((str(v.name), operator_row(v)) for v in variants),
@@ -141,7 +143,7 @@ class Renderer:
 
     def _places(self) -> OutputFile:
         nodes = self.scope.nodes
-        return self.press.page(
+        return self.templates.page(
             "places.py",
             "places.py.jinja",
             operators=sorted(
@@ -165,7 +167,7 @@ class Renderer:
             "from tengen.core.size import Size",
             *import_lines(writer.modules),
         ]
-        return self.press.page(
+        return self.templates.page(
             "nodes.py",
             "nodes.py.jinja",
             summary="Every derivative's Node over Tensors: differentiable, and the same for every Type.",
@@ -187,7 +189,7 @@ class Renderer:
             "from tengen.dispatch.operator import operator",
             *import_lines(writer.modules),
         ]
-        return self.press.page(
+        return self.templates.page(
             "jvps.py",
             "jvps.py.jinja",
             functions=functions,
@@ -204,7 +206,7 @@ class Renderer:
             "from tengen.func import batching_table as rules",
             *import_lines(writer.modules),
         ]
-        return self.press.page(
+        return self.templates.page(
             "batching.py",
             "batching.py.jinja",
             rows=rows,
@@ -221,7 +223,7 @@ class Renderer:
         for name in (v.name for v in self.scope.variants):
             found.setdefault(name.method, AbsentMethod(name.method))
         doc = "What no backend computes itself: composites, in-place and out variants."
-        return self.press.page(
+        return self.templates.page(
             "type_default.py",
             "types.py.jinja",
             summary="What the Types of all backends share.",
@@ -256,7 +258,7 @@ class Renderer:
             "Calls the plain method, which stands below it among a Type's bases, and records what that gave."
         )
         return [
-            self.press.page(
+            self.templates.page(
                 "variable_types.py",
                 "types.py.jinja",
                 summary="What the Types that record share, whatever their backend.",
@@ -280,7 +282,7 @@ class Renderer:
     def _backend(self, name: str) -> list[OutputFile]:
         backend = next(b for b in self.declared.backends if b.name == name)
         return BackendFiles(
-            self.declared, self.derived, backend, self.native, self.structures, self.press, self.scope
+            self.declared, self.derived, backend, self.native, self.structures, self.templates, self.scope
         ).files()
 
     # -- bindings --------------------------------------------------------------------------
@@ -308,7 +310,7 @@ class Renderer:
         return sorted(made, key=lambda b: b.name)
 
     def _methods(self, writer: BindingWriter, common: list[str]) -> OutputFile:
-        return self.press.page(
+        return self.templates.page(
             "tensor_methods.py",
             "bindings.py.jinja",
             summary="The methods of Tensor.",
@@ -324,7 +326,7 @@ class Renderer:
         )
 
     def _functions(self, writer: BindingWriter, common: list[str]) -> OutputFile:
-        return self.press.page(
+        return self.templates.page(
             "functions.py",
             "bindings.py.jinja",
             summary="The operators as functions.",
@@ -356,7 +358,7 @@ class Renderer:
             if group.python_module is not None and not group.is_internal:
                 modules.setdefault(group.python_module, []).append((name, exported_name(group)))
         return [
-            self.press.page(
+            self.templates.page(
                 f"{module}_functions.py",
                 "module.py.jinja",
                 summary=f"The functions of tengen.{module}.",
@@ -370,7 +372,7 @@ class Renderer:
         variants = self.scope.variants
         homes = self.scope.homes(self.functions)
         return [
-            self.press.page(
+            self.templates.page(
                 "symbolics.py",
                 "rules.py.jinja",
                 summary="How each operator is written as ONNX.",
@@ -383,7 +385,7 @@ class Renderer:
                 opens=self.scope.opens,
                 rows=rule_rows(variants),
             ),
-            self.press.page(
+            self.templates.page(
                 "write_backs.py",
                 "rules.py.jinja",
                 summary="Of each view operator: the tensor after a write to the view, made without writing.",
@@ -399,7 +401,7 @@ class Renderer:
         writer = StubWriter(self.groups, self.structures)
         return [
             self._function_stubs(writer),
-            self.press.page(
+            self.templates.page(
                 "tensor_methods.pyi",
                 "stubs.pyi.jinja",
                 summary="The methods of Tensor.",
@@ -408,7 +410,7 @@ class Renderer:
                 imports=self.scope.structure_imports,
                 names=[],
             ),
-            self.press.page(
+            self.templates.page(
                 "return_types.pyi",
                 "return_types.pyi.jinja",
                 structures=sorted(structure_fields(self.derived.variants, self.structures).items()),
@@ -416,7 +418,7 @@ class Renderer:
         ]
 
     def _function_stubs(self, writer: StubWriter) -> OutputFile:
-        return self.press.page(
+        return self.templates.page(
             "functions.pyi",
             "stubs.pyi.jinja",
             summary="The operators as functions.",

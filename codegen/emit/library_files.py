@@ -33,7 +33,7 @@ class LibraryRenderer(Renderer):
         writer = BindingWriter(self.groups, self.structures)
         derivatives = [d for d in self.declared.derivatives if self.declared.owns(d.place)]
         return [
-            self.press.page("__init__.py", "init.py.jinja"),
+            self.templates.page("__init__.py", "init.py.jinja"),
             self._manifest(),
             *([self._backends()] if self.scope.backends else []),
             self._operators(),
@@ -49,13 +49,15 @@ class LibraryRenderer(Renderer):
             self._function_stubs(StubWriter(self.groups, self.structures)),
             *self._rules(),
             *schemas(self.declared),
-            self.press.page("operators.md", "operators.md.jinja", groups=reference(self.groups, derivatives)),
+            self.templates.page(
+                "operators.md", "operators.md.jinja", groups=reference(self.groups, derivatives)
+            ),
         ]
 
     def _manifest(self) -> OutputFile:
         """What the runtime looks at first."""
         known = [b for b in self.declared.backends if b not in self.scope.backends]
-        return self.press.page(
+        return self.templates.page(
             "library.py",
             "library.py.jinja",
             name=self.library.name,

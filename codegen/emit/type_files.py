@@ -19,7 +19,7 @@ from ..specialise.hoist import ClassNode, hoist, tree
 from ..specialise.inplace import InplaceWriter
 from ..specialise.recording import recorder
 from ..specialise.type_methods import FLAT, Specialiser
-from .page import Press, import_lines, lazy_module, lazy_modules
+from .page import TemplateRenderer, import_lines, lazy_module, lazy_modules
 from .scope import Scope
 
 
@@ -33,14 +33,14 @@ class BackendFiles:
         backend: Backend,
         native: FunctionIndex,
         structures: dict[str, str],
-        press: Press,
+        templates: TemplateRenderer,
         scope: Scope,
     ) -> None:
         self.scope = scope
         self.declared = declared
         self.derived = derived
         self.backend = backend
-        self.press = press
+        self.templates = templates
         self.stem = backend.name.lower()
         self.scalars = [s for s in declared.scalar_types if s.name in backend.scalar_types]
         reduced = any(s.category == "reduced" for s in self.scalars)
@@ -59,7 +59,7 @@ class BackendFiles:
     def _types(self, recording: bool) -> OutputFile:
         top = self._class_tree(recording)
         variable_types = self.scope.variable_types(self.backend)
-        return self.press.page(
+        return self.templates.page(
             f"{self.stem}_{'variable_' if recording else ''}types.py",
             "types.py.jinja",
             summary=f"The Types of backend {self.backend.name}{' that record' if recording else ''}: "
@@ -173,7 +173,7 @@ class BackendFiles:
         libraries = sorted(self.array_specialiser.libraries.items())
         lines = assignments(self.array_specialiser.array_results.used)
         lines += [f'{short} = LibraryFunction("{module}", "{name}")' for short, (module, name) in libraries]
-        return self.press.page(
+        return self.templates.page(
             f"{self.stem}_nodes.py",
             "nodes.py.jinja",
             summary=f"Nodes over arrays, for the real floating-point Types of backend {self.backend.name}.",

@@ -52,7 +52,7 @@ from .nodes import (
     takes_tuple,
     unpacked_once,
 )
-from .optimise import Named, inlined, shared
+from .optimise import Named, eliminate_common_subexpressions, inline
 from .type_methods import Specialiser, alias
 
 #: What formulas call the gradient that comes in, and what they call it when nobody else needs it.
@@ -168,8 +168,8 @@ class ArrayWriter:
         if value.kind not in ((Kind.ARRAYS, Kind.RESULT) if several else (Kind.ARRAY, Kind.RESULT)):
             raise Unsupported
         arrays = translation.arrays()
-        tree = inlined(translation.statements, value.expr)
-        named, (tree,) = shared([tree], arrays)
+        tree = inline(translation.statements, value.expr)
+        named, (tree,) = eliminate_common_subexpressions([tree], arrays)
         numbers = _Numbers(spec, arrays, self.specialiser.closed)
         formula = numbers.kept(tree)
         arrays_only = None if several or ", " in target else self.specialiser.array_results.rewritten(formula)
@@ -182,7 +182,7 @@ class ArrayWriter:
             gives_arrays=arrays_only is not None,
             statements=tuple(f"{name} = {write(numbers.kept(v))}" for name, v in named),
             small=f"{_GRADIENT}.size < LARGE",
-            blocked=tuple(self._blocked(translation, target, inlined(named, tree), last)),
+            blocked=tuple(self._blocked(translation, target, inline(named, tree), last)),
             several=several,
         )
 

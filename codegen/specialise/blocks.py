@@ -23,7 +23,7 @@ from ..ir.expressions import (
     names_in,
 )
 from ..model.operators import Primitive
-from .optimise import OUT, has_array, scratched
+from .optimise import OUT, allocate_scratch, has_array
 
 #: The passes over the operands from which a computation is worth it.
 WORTH = 2
@@ -85,7 +85,7 @@ def function_of(
 
     What one function computes of exactly these parameters is that function: ``xp.exp``.
     """
-    computed, scratch = scratched(expr, arrays, primitives)
+    computed, scratch = allocate_scratch(expr, arrays, primitives)
     count: int | None = len(scratch)
     if OUT in names_in(computed):
         parameters = [*parameters, OUT, *scratch]

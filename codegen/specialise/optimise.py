@@ -1,8 +1,8 @@
 """Optimise: expressions over arrays, with the same values.
 
-In an expression some names are arrays. ``shared`` gives names to what would be computed more than once.
-``scratched`` makes the body of a function which asks for no memory: it is given arrays for the result and
-for what is computed on the way.
+In an expression some names are arrays. ``eliminate_common_subexpressions`` gives names to what would be
+computed more than once. ``allocate_scratch`` makes the body of a function that asks for no memory: it gets
+arrays for the result and for what is computed on the way.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def has_array(expr: Expr, arrays: Collection[str]) -> bool:
     return not names_in(expr).isdisjoint(arrays)
 
 
-def inlined(statements: Iterable[Named], expr: Expr) -> Expr:
+def inline(statements: Iterable[Named], expr: Expr) -> Expr:
     """The expression with its names replaced by what they stand for."""
     known: dict[str, Expr] = {}
     for name, value in statements:
@@ -54,7 +54,7 @@ def inlined(statements: Iterable[Named], expr: Expr) -> Expr:
     return replaced(expr, known)
 
 
-def shared(
+def eliminate_common_subexpressions(
     exprs: Sequence[Expr], arrays: Collection[str], prefix: str = "t"
 ) -> tuple[list[Named], list[Expr]]:
     """Names for the computations over arrays that the expressions have in common, and these with the names.
@@ -62,9 +62,9 @@ def shared(
     A choice between two ways stays whole: what only one of them computes may not be there for the other.
     """
     counts = Counter(part for expr in exprs for part in _computations(expr, arrays))
-    sharing = _Sharing({part for part, count in counts.items() if count > 1}, prefix)
-    values = [sharing.of(expr) for expr in exprs]
-    named = sharing.named
+    common = _CommonSubexpressions({part for part, count in counts.items() if count > 1}, prefix)
+    values = [common.of(expr) for expr in exprs]
+    named = common.named
     while True:  # what is only a part of something else that is shared needs no name
         uses = count_names([*(v for _, v in named), *values])
         single = next(((name, value) for name, value in named if uses.get(name) == 1), None)
@@ -90,7 +90,7 @@ def _computations(expr: Expr, arrays: Collection[str]) -> Iterator[Expr]:
         yield from _computations(part, arrays)
 
 
-class _Sharing:
+class _CommonSubexpressions:
     """Puts names in the places of computations that come again."""
 
     def __init__(self, again: Collection[Expr], prefix: str) -> None:
@@ -114,7 +114,7 @@ class _Sharing:
 # -- memory that is given --------------------------------------------------------------------
 
 
-def scratched(
+def allocate_scratch(
     expr: Expr, arrays: Collection[str], primitives: Mapping[str, Primitive]
 ) -> tuple[Expr, list[str]]:
     """The expression computed into the array ``out``, and the names of the scratch arrays that it needs.
@@ -142,7 +142,7 @@ class _Allocation:
     def result(self, expr: Expr) -> Expr:
         """The whole expression."""
         self.free = list(self.made)
-        named, (value,) = shared([expr], self.arrays)
+        named, (value,) = eliminate_common_subexpressions([expr], self.arrays)
         self.named = dict(named)
         self.known = self.arrays | {name for name, _ in named}
         return self.place(value, OUT)[0]

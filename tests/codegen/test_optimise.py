@@ -11,7 +11,7 @@ from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.ir.writer import write
 from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.blocks import CostModel, call_of, function_of
-from tengen.codegen.specialise.optimise import inlined, scratched, shared
+from tengen.codegen.specialise.optimise import allocate_scratch, eliminate_common_subexpressions, inline
 
 ARRAYS = frozenset({"a", "b", "c", "grad", "result"})
 PRIMITIVES = load(declarations_dir(), runtime_dir()).primitives
@@ -45,17 +45,17 @@ def tree(text: str) -> Expr:
         ("-grad * a ; -grad * b", ["t0 = -grad"], ["t0 * a", "t0 * b"]),
     ],
 )
-def test_shared(given: str, names: list[str], values: list[str]) -> None:
-    named, found = shared([tree(text) for text in given.split(" ; ")], ARRAYS)
+def test_common_subexpressions(given: str, names: list[str], values: list[str]) -> None:
+    named, found = eliminate_common_subexpressions([tree(text) for text in given.split(" ; ")], ARRAYS)
     assert [f"{name} = {write(value)}" for name, value in named] == names
     assert [write(value) for value in found] == values
 
 
-def test_inlined_is_the_inverse() -> None:
+def test_inlining_is_the_inverse() -> None:
     text = "xp.exp(a * b) + xp.exp(a * b) * (a * b)"
-    named, (value,) = shared([tree(text)], ARRAYS)
+    named, (value,) = eliminate_common_subexpressions([tree(text)], ARRAYS)
     assert len(named) == 2
-    assert write(inlined(named, value)) == text
+    assert write(inline(named, value)) == text
 
 
 # -- memory that is given ------------------------------------------------------------------------
@@ -101,8 +101,8 @@ def test_inlined_is_the_inverse() -> None:
         ("xp.isnan(a)", "xp.isnan(a)", 0),
     ],
 )
-def test_scratched(given: str, expected: str, scratch: int) -> None:
-    found, names = scratched(tree(given), ARRAYS, PRIMITIVES)
+def test_scratch(given: str, expected: str, scratch: int) -> None:
+    found, names = allocate_scratch(tree(given), ARRAYS, PRIMITIVES)
     assert write(found) == expected
     assert names == [f"s{i}" for i in range(scratch)]
 
@@ -110,9 +110,9 @@ def test_scratched(given: str, expected: str, scratch: int) -> None:
 @pytest.mark.parametrize(
     "text", ["(a * b - c) / (a * b + xp.abs(c))", "xp.exp(-a) * (xp.exp(-a) + c) / (b - xp.exp(-a) * c)"]
 )
-def test_scratched_text_computes_the_same(text: str) -> None:
+def test_scratch_text_computes_the_same(text: str) -> None:
     """With memory and without; also where the result goes over an operand."""
-    found, names = scratched(tree(text), ARRAYS, PRIMITIVES)
+    found, names = allocate_scratch(tree(text), ARRAYS, PRIMITIVES)
     rng = np.random.default_rng(0)
     a, b, c = rng.uniform(0.5, 2, (3, 7))
     given = {"xp": np, "a": a, "b": b, "c": c}
