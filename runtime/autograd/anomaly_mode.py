@@ -45,7 +45,20 @@ def _switch(enabled: bool, check_nan: bool) -> None:
         active.remove(_intercept)
 
 
-class set_detect_anomaly:  # the user's spelling
+class _Restoring:
+    """Ends with what was before."""
+
+    previous: tuple[bool, bool]
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            _switch(*self.previous)
+        except BaseException:  # an interrupt before it has
+            _switch(*self.previous)
+            raise
+
+
+class set_detect_anomaly(_Restoring):  # the user's spelling
     """Switch anomaly mode on or off: at once when called, undone at the end when used with ``with``."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -56,15 +69,8 @@ class set_detect_anomaly:  # the user's spelling
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *_: object) -> None:
-        try:
-            _switch(*self.previous)
-        except BaseException:  # an interrupt before it has
-            _switch(*self.previous)
-            raise
 
-
-class detect_anomaly:  # the user's spelling
+class detect_anomaly(_Restoring):  # the user's spelling
     """Inside, operators remember where they were called, and a backward pass that fails says so.
 
     With ``check_nan`` a Node that gives NaN is a RuntimeError that names it. All of it is slow:
@@ -86,13 +92,6 @@ class detect_anomaly:  # the user's spelling
             _switch(True, self.check_nan)
         except BaseException:  # an interrupt
             self.__exit__()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        try:
-            _switch(*self.previous)
-        except BaseException:  # an interrupt before it has
-            _switch(*self.previous)
             raise
 
 

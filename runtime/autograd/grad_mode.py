@@ -177,7 +177,22 @@ def _decorate_generator(context: Callable[[], ContextDecorator], function: F) ->
     return inside  # type: ignore[return-value]  # a generator function as the one it wraps
 
 
-class _SwitchGrad(ContextDecorator):
+class _RestoringGrad(ContextDecorator):
+    """Ends with the mode that was before."""
+
+    previous: bool
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # Not ``switch``: an interrupt that came as it is called would leave the mode as it is.
+        if grad_mode.inference:
+            grad_mode.asked = self.previous
+        else:
+            grad_mode.enabled = self.previous
+
+
+class _SwitchGrad(_RestoringGrad):
     """A context that sets recording to the class's ``mode``; without parentheses it decorates too."""
 
     mode: bool
@@ -189,15 +204,6 @@ class _SwitchGrad(ContextDecorator):
     def __enter__(self) -> None:
         self.previous = is_grad_enabled()
         switch(self.mode)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # Not ``switch``: an interrupt that came as it is called would leave the mode as it is.
-        if grad_mode.inference:
-            grad_mode.asked = self.previous
-        else:
-            grad_mode.enabled = self.previous
 
 
 class no_grad(_SwitchGrad):  # the user's spelling
@@ -219,7 +225,7 @@ class enable_grad(_SwitchGrad):
     mode = True
 
 
-class set_grad_enabled(ContextDecorator):
+class set_grad_enabled(_RestoringGrad):
     """Switch recording on or off: at once when called, undone at the end when used with ``with``.
 
     ``set_grad_enabled(False)``, ``with set_grad_enabled(training): ...`` or as a decorator.
@@ -237,15 +243,6 @@ class set_grad_enabled(ContextDecorator):
 
     def __enter__(self) -> None:
         switch(self.mode)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # Not ``switch``, as above.
-        if grad_mode.inference:
-            grad_mode.asked = self.previous
-        else:
-            grad_mode.enabled = self.previous
 
     def clone(self) -> set_grad_enabled:
         return type(self)(self.mode)

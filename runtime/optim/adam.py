@@ -10,8 +10,8 @@ import numpy as np
 from tengen.generated.functions import maximum
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants
-from .checks import check_betas, check_not_negative
+from .blocks import Array, Kernel, constants, update_moments
+from .checks import check_moments, check_not_negative
 from .elementwise import Elementwise, State, as_real, check_modes, decayed
 from .optimizer import Group, Params, number, scalar
 
@@ -53,9 +53,7 @@ class Adam(Elementwise):
         many = bool(foreach) and not capturable
         _check_one("lr", lr, many)
         check_not_negative("learning rate", lr)
-        check_not_negative("epsilon value", eps)
-        check_betas(betas)
-        check_not_negative("weight_decay value", weight_decay)
+        check_moments(eps, betas, weight_decay)
         kinds = {Tensor if isinstance(b, Tensor) else float if isinstance(b, float) else None for b in betas}
         if len(kinds) != 1 or None in kinds:
             raise ValueError("betas must be either both floats or both Tensors")
@@ -102,13 +100,7 @@ class Adam(Elementwise):
             t = others[-1]
             if decay != 1:
                 multiply(p, shrink, p)
-            multiply(g, new1, t)
-            multiply(m, keep1, m)
-            add(m, t, m)
-            multiply(g, g, t)
-            multiply(t, new2, t)
-            multiply(v, keep2, v)
-            add(v, t, v)
+            update_moments(g, m, v, t, keep1, new1, keep2, new2)
             if len(others) == 1:
                 sqrt(v, t)
             else:

@@ -11,7 +11,7 @@ from tengen.generated.functions import maximum
 
 from ..tensors.tensor import Tensor
 from .blocks import Array, Kernel, constants
-from .checks import check_betas, check_not_negative, check_rate
+from .checks import check_moments, check_rate
 from .elementwise import Elementwise, State, as_real, decayed
 from .optimizer import Group, Params, number
 
@@ -43,9 +43,7 @@ class Adamax(Elementwise):
         capturable: bool = False,
     ) -> None:
         check_rate(lr)
-        check_not_negative("epsilon value", eps)
-        check_betas(betas)
-        check_not_negative("weight_decay value", weight_decay)
+        check_moments(eps, betas, weight_decay)
         defaults = {
             "lr": lr,
             "betas": betas,

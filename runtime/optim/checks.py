@@ -25,3 +25,10 @@ def check_betas(betas: Any) -> None:
     for index in range(2):
         if not 0.0 <= betas[index] < 1.0:
             raise ValueError(f"Invalid beta parameter at index {index}: {betas[index]}")
+
+
+def check_moments(eps: Any, betas: Any, weight_decay: Any) -> None:
+    """Raise ValueError for what is out of range among the hyperparameters of Adam and its kind."""
+    check_not_negative("epsilon value", eps)
+    check_betas(betas)
+    check_not_negative("weight_decay value", weight_decay)

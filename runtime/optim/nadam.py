@@ -10,8 +10,8 @@ import numpy as np
 from tengen.generated.functions import zeros_like
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants
-from .checks import check_betas, check_not_negative, check_rate
+from .blocks import Array, Kernel, constants, update_moments
+from .checks import check_moments, check_not_negative, check_rate
 from .elementwise import Elementwise, State, as_real, decayed, new_count
 from .optimizer import Group, Params, number
 
@@ -53,9 +53,7 @@ class NAdam(Elementwise):
         differentiable: bool = False,
     ) -> None:
         check_rate(lr)
-        check_not_negative("epsilon value", eps)
-        check_betas(betas)
-        check_not_negative("weight_decay value", weight_decay)
+        check_moments(eps, betas, weight_decay)
         check_not_negative("momentum_decay value", momentum_decay)
         defaults = {
             "lr": lr,
@@ -103,13 +101,7 @@ class NAdam(Elementwise):
         def kernel(p: Array, g: Array, m: Array, v: Array, t: Array, d: Array) -> None:
             if decay != 1:
                 multiply(p, shrink, p)
-            multiply(g, new1, t)
-            multiply(m, keep1, m)
-            add(m, t, m)
-            multiply(g, g, t)
-            multiply(t, new2, t)
-            multiply(v, keep2, v)
-            add(v, t, v)
+            update_moments(g, m, v, t, keep1, new1, keep2, new2)
             multiply(g, of_grad, d)
             multiply(m, of_mean, t)
             add(d, t, d)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants
-from .checks import check_betas, check_not_negative, check_rate
+from .blocks import Array, Kernel, constants, update_moments
+from .checks import check_moments, check_rate
 from .elementwise import Elementwise, State, as_real, decayed
 from .optimizer import Group, Params, number
 
@@ -48,9 +48,7 @@ class RAdam(Elementwise):
         differentiable: bool = False,
     ) -> None:
         check_rate(lr)
-        check_not_negative("epsilon value", eps)
-        check_betas(betas)
-        check_not_negative("weight_decay value", weight_decay)
+        check_moments(eps, betas, weight_decay)
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -80,13 +78,7 @@ class RAdam(Elementwise):
         def kernel(p: Array, g: Array, m: Array, v: Array, t: Array) -> None:
             if decay != 1:
                 multiply(p, shrink, p)
-            multiply(g, new1, t)
-            multiply(m, keep1, m)
-            add(m, t, m)
-            multiply(g, g, t)
-            multiply(t, new2, t)
-            multiply(v, keep2, v)
-            add(v, t, v)
+            update_moments(g, m, v, t, keep1, new1, keep2, new2)
             if factor is None:
                 multiply(m, scale, t)
             else:
