@@ -40,9 +40,7 @@ class DocstringWriter:
     def function(self, group: Group) -> str:
         """Of a function: PyTorch calls ``self`` ``input`` there."""
         operators = [o for o in group.operators if "function" in o.variants]
-        return self._text(
-            _name(group), group, "function", _paragraphs(group, self._facts(operators), "input")
-        )
+        return self._text(_name(group), group, "function", _sentences(group, self._facts(operators), "input"))
 
     def method(self, group: Group) -> str:
         """Of a method: what the function of the same name does is said in full there."""
@@ -50,12 +48,12 @@ class DocstringWriter:
         is_function = any("function" in o.variants for o in group.operators) and not group.is_internal
         home = "nn.functional." if group.python_module == "nn" else ""
         facts = [f"See ``tengen.{home}{_name(group)}``."] if is_function else self._facts(operators)
-        return self._text(group.function, group, "method", _paragraphs(group, facts, "self"))
+        return self._text(group.function, group, "method", _sentences(group, facts, "self"))
 
-    def _text(self, name: str, group: Group, kind: str, paragraphs: Iterable[str]) -> str:
+    def _text(self, name: str, group: Group, kind: str, sentences: str) -> str:
         signatures = [name + line for line in self.stubs.documented(group, kind)]
-        wrapped = ["\n    ".join(textwrap.wrap(text, _WIDTH)) for text in paragraphs]
-        return "\n\n    ".join(["\n    ".join(signatures), *wrapped]) + "\n    "
+        wrapped = textwrap.wrap(sentences, _WIDTH)
+        return "\n    ".join([*signatures, *([""] if wrapped else []), *wrapped]).replace("    \n", "\n")
 
     # -- what is declared ------------------------------------------------------------------------
 
@@ -94,12 +92,12 @@ def _errors(operators: Iterable[Operator]) -> Iterable[str]:
         yield f"{_listed(raised, 'or')} where the arguments do not fit each other or their dtypes."
 
 
-def _paragraphs(group: Group, facts: Sequence[str], receiver: str) -> Iterable[str]:
+def _sentences(group: Group, facts: Sequence[str], receiver: str) -> str:
     doc = _CODE.sub(lambda code: re.sub(r"\bself\b", receiver, code[0]), group.doc)
     facts = [_CODE.sub(lambda code: re.sub(r"\bself\b", receiver, code[0]), fact) for fact in facts]
     if group.function.endswith("_") and any(v.kind == "inplace" and v.base for v in group.variants):
         doc = " ".join([doc, f"It is written to ``{receiver}``, which is returned."]).strip()
-    return [text for text in (doc, " ".join(facts)) if text]
+    return " ".join([text for text in (doc, *facts) if text])
 
 
 def _name(group: Group) -> str:

@@ -143,11 +143,14 @@ class Renderer:
 
     def _places(self) -> OutputFile:
         nodes = self.scope.nodes
+        declared = {str(v.name) for v in self.scope.variants if v.base is None}
         return self.templates.page(
             "places.py",
             "places.py.jinja",
             operators=sorted(
-                (str(v.name), v.operator.place.file, str(v.base or v.name)) for v in self.scope.variants
+                (str(v.name), v.operator.place.file)
+                for v in self.scope.variants
+                if v.base is None or str(v.base) not in declared
             ),
             nodes=sorted((n.name, str(n.operator.name), n.place.file) for n in nodes),
             opens=self.scope.opens,

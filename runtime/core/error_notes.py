@@ -13,20 +13,21 @@ _ENTRY = re.compile(r'^(?:- |  )(?:func|name): *["\']?([\w.]+)')
 #: A key of an entry, and an overload below its ``scalar_overloads``.
 _KEY, _OVERLOAD = re.compile(r"^  (\w+):"), re.compile(r"^    (\w+):")
 
+#: Where the row of an operator has the operator that it is a variant of.
+_BASE = -2
 #: The package of each library that is loaded, by the folder of its declarations as its tables name it.
 library_folders: dict[str, str] = {}
 
 
 def note_operator(error: BaseException, name: str) -> None:
     """Add where the operator with this full name, or function, is declared, unless that was said."""
-    from tengen.generated.operators import OVERLOADS
-    from tengen.generated.places import OPERATORS
+    from tengen.generated.operators import OPERATORS, OVERLOADS
+    from tengen.generated.places import OPERATORS as FILES
 
     full = name if name in OPERATORS else next(iter(OVERLOADS.get(name, ())), name)
-    found = OPERATORS.get(full)
-    if found is not None:
-        file, entry = found
-        _note(error, f"{full} is {_MARK}{place(file, entry)}")
+    entry = full if full in FILES or full not in OPERATORS else OPERATORS[full][_BASE]
+    if entry in FILES:
+        _note(error, f"{full} is {_MARK}{place(FILES[entry], entry)}")
 
 
 def note_derivative(error: BaseException) -> None:
