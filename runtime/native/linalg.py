@@ -80,20 +80,44 @@ def linalg_solve_triangular(A: Array, B: Array, upper: bool, left: bool, unitria
 def linalg_det(A: Array) -> Any:
     """The determinant of each matrix; 1 for a matrix of size 0."""
     check_square(A.shape)
-    return np.linalg.det(A)
+    with np.errstate(invalid="ignore"):
+        result = np.linalg.det(A)
+        if not np.all(result):
+            doubtful, diagonal = _unfinished(A, result)
+            if doubtful is not None:
+                result = np.array(result)
+                result[doubtful] = diagonal.prod(-1)
+    return result
 
 
 def linalg_slogdet(A: Array) -> tuple[Any, Any]:
     """The sign (a phase, for complex matrices) and the logarithm of the size of the determinant.
 
-    A real NaN has the sign 0.
+    The sign of NaN is 0; of complex matrices it is NaN.
     """
     check_square(A.shape)
     with np.errstate(invalid="ignore"):
         sign, logarithm = np.linalg.slogdet(A)
-    if A.dtype.kind != "c":
-        sign = np.where(np.isnan(logarithm), sign.dtype.type(0), sign)
-    return sign, logarithm
+    if not np.all(sign):
+        doubtful, diagonal = _unfinished(A, sign)
+        if doubtful is not None:
+            logarithm = np.array(logarithm)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                logarithm[doubtful] = np.log(np.abs(diagonal)).sum(-1)
+    undefined = sign.dtype.type(np.nan if A.dtype.kind == "c" else 0)
+    return np.where(np.isnan(logarithm), undefined, sign), logarithm
+
+
+def _unfinished(A: Array, result: Array) -> tuple[Array | None, Array]:
+    """Which of the matrices whose determinant NumPy takes for 0 are not finite; the diagonals of their LU.
+
+    NumPy stops at a pivot that is 0. What stands behind it may be NaN or infinite: then the product is NaN.
+    """
+    doubtful = np.equal(result, 0)
+    doubtful &= ~np.isfinite(A).all((-2, -1))
+    if not doubtful.any():
+        return None, A
+    return doubtful, np.diagonal(lapack.factor(A[doubtful])[0], axis1=-2, axis2=-1)
 
 
 def linalg_matrix_exp(self: Array) -> Array:

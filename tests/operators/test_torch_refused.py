@@ -131,17 +131,37 @@ def test_a_tensor_and_a_complex_number_have_complex_numbers_between_them(name: s
             assert torch.allclose(torch.from_numpy(found.numpy()), expected)
 
 
-def test_slogdet_of_nan() -> None:
-    """A NaN has no sign, and NumPy does not warn of it."""
-    nan = float("nan")
-    for values in ([[nan, 1.0], [1.0, 2.0]], [[nan, nan], [nan, nan]], [[1.0, 0.0], [0.0, nan]], [[2.0]]):
-        for kind in ("float32", "float64", "complex64"):
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                found = tengen.linalg.slogdet(tengen.tensor(values, dtype=getattr(tengen, kind)))
-            expected = torch.linalg.slogdet(torch.tensor(values, dtype=getattr(torch, kind)))
-            for f, e in zip(found, expected, strict=True):
-                assert torch.allclose(torch.from_numpy(f.numpy()), e, equal_nan=True), (values, kind)
+NAN, INF = float("nan"), float("inf")
+#: Matrices with NaN, and singular ones of which not all is finite.
+NOT_FINITE = [
+    [[NAN, 1.0], [1.0, 2.0]], [[NAN, NAN], [NAN, NAN]], [[1.0, 0.0], [0.0, NAN]], [[NAN, 1.0], [1.0, 1.0]],
+    [[0.0, 0.0], [0.0, NAN]], [[0.0, 0.0], [0.0, INF]], [[0.0, INF], [0.0, 1.0]], [[0.0, 1.0], [0.0, NAN]],
+    [[1.0, 1.0, 0.0], [1.0, 1.0, NAN], [0.0, 0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]], [[2.0]], [[0.0]],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", ["slogdet", "det"])
+@pytest.mark.parametrize("kind", ["float32", "float64", "complex64"])
+def test_determinants_of_what_is_not_finite(function: str, kind: str) -> None:
+    """A NaN has no sign; what stands behind a pivot of 0 counts; NumPy does not warn."""
+    for values in NOT_FINITE:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = getattr(tengen.linalg, function)(tengen.tensor(values, dtype=getattr(tengen, kind)))
+        expected = getattr(torch.linalg, function)(torch.tensor(values, dtype=getattr(torch, kind)))
+        pairs = zip(found, expected, strict=True) if function == "slogdet" else [(found, expected)]
+        for f, e in pairs:
+            ours = torch.from_numpy(f.numpy())
+            same = torch.isnan(ours) == torch.isnan(e)  # of complex NaNs one part may be finite
+            assert same.all() and torch.allclose(ours.nan_to_num(), e.nan_to_num()), (values, f, e)
+
+
+def test_determinants_of_a_batch_of_which_some_are_not_finite() -> None:
+    batch = tengen.tensor([[[0.0, 0.0], [0.0, NAN]], [[1.0, 2.0], [3.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]]])
+    assert str(tengen.linalg.slogdet(batch).logabsdet.tolist()) == str(
+        [NAN, batch[1].det().abs().log().item(), -INF]
+    )
+    assert str(tengen.linalg.det(batch).tolist()) == str([NAN, batch[1].det().item(), 0.0])
 
 
 def test_mode_counts_no_nan() -> None:
