@@ -430,6 +430,20 @@ CLAIMS = [
             "instance_norm(x[None], weight=w[:2])",
         )
     ),
+    Claim(
+        "Dtypes of parameters",
+        "target = m.ones(2, dtype=m.int64)\n"
+        "m.nn.functional.binary_cross_entropy_with_logits(m.zeros(2), target).dtype is m.float32",
+        True,
+        RuntimeError,
+    ),
+    Claim(
+        "Dtypes of parameters",
+        "x = m.ones(1, 2, 2)\nmask = m.ones(2, 2, dtype=m.int64)\n"
+        "m.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask).dtype is x.dtype",
+        True,
+        RuntimeError,
+    ),
     Claim("Random numbers", "m.manual_seed(0)\nm.randperm(5).tolist()", [2, 4, 3, 0, 1], [4, 0, 1, 3, 2]),
     Claim("Random numbers", "len(m.get_rng_state())", 45, 5056),
     Claim("Data", ARRAY + "m.tensor(Data()).tolist()", [0.0, 1.0, 2.0], RuntimeError),
@@ -758,6 +772,7 @@ CLAIMS = [
     Claim("Optimisers", LBFGS, True, False),
     Claim("Optimisers", SCHEDULE, 0.5, 0.1),
     Claim("Optimisers", ADAMAX, True, RuntimeError),
+    Claim("Limits", "tuple(m.ones(3).unfold(0, 1, 2**62).shape)", RuntimeError, (1, 1)),
     Claim("Limits", "m.ones((1,) * 65).dim()", RuntimeError, 65),
     Claim("Limits", "m.ones(1).expand(2**62).dim()", RuntimeError, 1),
     Claim("Limits", "m.ones(1).expand(2**60).dim()", 1, 1),
