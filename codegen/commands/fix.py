@@ -81,7 +81,7 @@ class Mending:
             if not mended:
                 return errors
             after = self.errors()
-            worse = set() if after is None else {m for m in mended if is_blamed(m, after.diagnostics)}
+            worse = set() if after is None else {m for m in mended if is_at_fault(m, after.diagnostics)}
             if worse:  # this round anew, without these
                 self.refused |= worse
                 self.write(before)
@@ -140,7 +140,7 @@ def overlap(one: Diagnostic, other: Diagnostic) -> bool:
     return (a.file, a.line) == (b.file, b.line) and b.column < a.column + one.length
 
 
-def is_blamed(mended: Mended, diagnostics: Sequence[Diagnostic]) -> bool:
+def is_at_fault(mended: Mended, diagnostics: Sequence[Diagnostic]) -> bool:
     """Whether a mistake is about the word, or about another because of it."""
     places = [place for d in diagnostics for place in (d.place, *(place for place, _ in d.related))]
     return mended.place in places

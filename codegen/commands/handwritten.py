@@ -11,7 +11,7 @@ from pathlib import Path
 from ..model.operators import Declarations, Operator
 from ..model.source import Place
 from ..read.functions import ABSOLUTE, source_of
-from .touched import called_names
+from .affected import called_names
 from .workspace import Workspace
 from .written import definitions, formulas_of, named_functions, written_at
 

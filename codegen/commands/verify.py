@@ -41,9 +41,9 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from tengen.codegen.commands.blame import Blame
+from tengen.codegen.commands.affected import Affected, Folders, affected
+from tengen.codegen.commands.locate import Locator
 from tengen.codegen.commands.progress import Progress
-from tengen.codegen.commands.touched import Folders, Touched, touched
 from tengen.codegen.commands.workspace import Workspace, add_workspace
 from tengen.codegen.gen import declarations_dir, output_dir, version
 from tengen.codegen.model.diagnostics import CommandError, Diagnostic, suggestion
@@ -125,7 +125,7 @@ def chosen(
         return every, {}
     if options.operators:
         return with_kin(named(options.operators, declared), declared), {}
-    found = touched(declared, folders_of(workspace), options.since)
+    found = affected(declared, folders_of(workspace), options.since)
     tell(found)
     names = every if found.everything else with_kin(sorted(found.operators), declared)
     return names, found.operators
@@ -180,7 +180,7 @@ def tests_of(workspace: Workspace) -> Path:
     return workspace.declarations.resolve().parent / "tests" if library is None else library.tests
 
 
-def tell(found: Touched) -> None:
+def tell(found: Affected) -> None:
     """Say what the choice leaves out."""
     if found.everything:
         print(f"{found.everything} has changed: all operators are verified", file=sys.stderr)
@@ -400,7 +400,7 @@ class Report:
 
     def __init__(self, workspace: Workspace, declared: Declarations, changed: dict[str, set[str]]) -> None:
         self.declarations = workspace.declarations
-        self.blame = Blame(declared, workspace.declarations, folders_of(workspace).runtime)
+        self.locator = Locator(declared, workspace.declarations, folders_of(workspace).runtime)
         self.changed = changed
         self.found: dict[Key, Found] = {}
         self.wrong: set[str] = set()
@@ -411,7 +411,7 @@ class Report:
             name = answer["operator"]
             trace = [f"  {line}" for line in answer["trace"].splitlines()[-_LAST_LINES:]]
             message = f"{name} could not be checked: {answer['internal']}"
-            spot = self.blame.spot(name, "kernel")
+            spot = self.locator.spot(name, "kernel")
             diagnostic = Diagnostic(spot.place, message, spot.length, related=spot.related)
             self.note((spot.place,), name, Found(diagnostic, trace, (name, "internal")), ())
         for failure in answer.get("failures", ()):
@@ -421,14 +421,14 @@ class Report:
         """Note a failure that the check of an operator found; what is at fault may be of another one."""
         name = failure["operator"]
         kind, what, other = self.part(failure)
-        spot = self.blame.spot(other or name, kind, what, "" if other else failure["variant"])
+        spot = self.locator.spot(other or name, kind, what, "" if other else failure["variant"])
         related = list(spot.related)
         for doubtful, its, of in failure["doubtful"]:
-            place = self.blame.spot(of or name, doubtful, its).place
+            place = self.locator.spot(of or name, doubtful, its).place
             compared = {kind, doubtful} == {"kernel", "reference"}
             doubt = "this is wrong, which it was compared with" if compared else DOUBTS[doubtful]
             related += [(place, f"or {doubt}")] if place != spot.place else []
-        origin = self.blame.origin(*failure["origin"]) if failure["origin"] and kind == "kernel" else None
+        origin = self.locator.origin(*failure["origin"]) if failure["origin"] and kind == "kernel" else None
         if origin is not None:
             related.append((origin, "it is raised here"))
         diagnostic = Diagnostic(spot.place, failure["message"], spot.length, related=tuple(related))
@@ -491,7 +491,7 @@ class Report:
             )
             return
         for name in names:
-            spot = self.blame.spot(name, "signature")
+            spot = self.locator.spot(name, "signature")
             message = f"no value of {name} was compared: it declares no reference"
             help = "a reference: gives the values by NumPy, or by a function of tests/references*.py"
             diagnostic = Diagnostic(spot.place, message, spot.length, help=help, level="warning")

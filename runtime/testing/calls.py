@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 
-from tengen.codegen.commands.touched import called_names
+from tengen.codegen.commands.affected import called_names
 from tengen.codegen.model.operators import Formula
 
 from . import declared

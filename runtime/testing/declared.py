@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import tengen
-from tengen.codegen.commands.touched import called_names
+from tengen.codegen.commands.affected import called_names
 from tengen.codegen.derive.derived import Derived, derive
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.ir import expressions as ir

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tengen.codegen.commands.touched import plain
+from tengen.codegen.commands.affected import plain
 from tengen.codegen.gen import declarations_dir
 from tengen.codegen.model.diagnostics import Report
 from tengen.codegen.model.source import Entry, Located, Place

@@ -24,12 +24,12 @@ from .written import named_functions
 
 #: Where the functions are that declarations name, below the runtime.
 _PACKAGES = ("native", "composite", "formulas", "onnx")
-#: So many operators may have formulas that call a touched one for these to be touched too.
+#: So many operators may have formulas that call an affected one for these to be affected too.
 FEW = 12
 
 
 @dataclass
-class Touched:
+class Affected:
     """What an edit touches."""
 
     operators: dict[str, set[str]] = field(
@@ -55,11 +55,11 @@ class Folders:
     package: str = "tengen"  # that the runtime is imported as
 
 
-def touched(declared: Declarations, folders: Folders, revision: str) -> Touched:
+def affected(declared: Declarations, folders: Folders, revision: str) -> Affected:
     """What has changed since a revision of git. Raises NotFound."""
     root, revision = commit_of(folders.declarations.resolve(), revision)
     changed = _changed_files(root, revision)
-    found = Touched()
+    found = Affected()
     functions: set[str] = set()
     for path in changed:
         file = root / path
@@ -108,7 +108,7 @@ def _text(file: Path) -> str:
 # -- entries ---------------------------------------------------------------------------------
 
 
-def _declarations(file: Path, before: str, found: Touched) -> None:
+def _declarations(file: Path, before: str, found: Affected) -> None:
     """Note the operators whose entries in a file are not what they were."""
     mechanism = mechanism_of(file)
     if mechanism is None:
@@ -151,7 +151,7 @@ def plain(located: Located) -> object:
 # -- functions -------------------------------------------------------------------------------
 
 
-def _functions(declared: Declarations, folders: Folders, changed: set[str], found: Touched) -> None:
+def _functions(declared: Declarations, folders: Folders, changed: set[str], found: Affected) -> None:
     """Note the operators that a changed function works for, also through functions that use it."""
     uses = Uses(folders.runtime, folders.package)
     for package in _PACKAGES:
@@ -190,11 +190,11 @@ def below(package: str, function: str) -> str:
     return f"{package}.{function.rpartition(f'.{package}.')[2] if function.startswith('@') else function}"
 
 
-# -- formulas that call what is touched ------------------------------------------------------------
+# -- formulas that call what is affected ------------------------------------------------------------
 
 
-def _callers(declared: Declarations, found: Touched) -> None:
-    """Note the operators whose formulas call a touched one by name, where these are few."""
+def _callers(declared: Declarations, found: Affected) -> None:
+    """Note the operators whose formulas call an affected one by name, where these are few."""
     calls: dict[str, set[str]] = {}
     for derivative in declared.derivatives:
         formulas = [*derivative.gradients.values(), *derivative.jvps.values()]

@@ -15,7 +15,7 @@ from ..model.source import Entry, Located, Place
 from ..parse.formula import length_of, place_of, result_names
 from ..read.entries import mechanism_of, read_entries
 from ..read.fields import words
-from .touched import called_names
+from .affected import called_names
 from .written import kernel_functions, unjudged, written_at
 
 
@@ -28,7 +28,7 @@ class Spot:
     related: tuple[tuple[Place, str], ...] = ()
 
 
-class Blame:
+class Locator:
     """Knows where each part of each operator's declaration is written."""
 
     def __init__(self, declared: Declarations, folder: Path, runtime: Path) -> None:
