@@ -183,7 +183,7 @@ MUTATIONS = [
     ),
     Mutation(
         "the order of a reflected operator",
-        "- func: remainder.Scalar_Tensor(",
+        "- func: remainder.Tensor(",
         '__rmod__: "other, self"',
         '__rmod__: "self, other"',
         "test_special_methods.py::test_reflected[__rmod__]",

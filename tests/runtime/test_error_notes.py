@@ -67,7 +67,9 @@ def test_every_entry_is_found() -> None:
     from tengen.generated.operators import OPERATORS
     from tengen.generated.places import NODES
 
-    for name in OPERATORS:
+    declared = [name for name in OPERATORS if "::" not in name]  # others are a program's
+    assert len(declared) > 1000
+    for name in declared:
         error = RuntimeError()
         note_operator(error, name)
         assert re.fullmatch(rf"{re.escape(name)} is declared in \S+:\d+", error.__notes__[0]), name
