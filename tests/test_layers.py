@@ -145,6 +145,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "autograd.__init__",
         "autograd.gradcheck",
         "autograd.profiler",
+        "autograd.profiler_util",
         "autograd.functional",
         "func.functional",
     ),

@@ -74,7 +74,7 @@ __all__ = [
     "variable",
 ]
 #: Imported when they are first used.
-_LAZY = {"functional": "functional", "profiler": "profiler", "profiler_util": "profiler.util"}
+_LAZY = {"functional": "functional", "profiler": "profiler", "profiler_util": "profiler_util"}
 
 
 def __dir__() -> list[str]:

@@ -6,13 +6,13 @@ import time
 import warnings
 from typing import Any, NamedTuple
 
+from ..profiler_util import DeviceType, EventList, FunctionEvent, FunctionEventAvg, Interval
 from .events import events_of
 from .exports import Exports
 from .memory import MemoryRecord
 from .record_function import record_function
 from .recorder import AllThreadsRecorder, Recorder
 from .trace import Trace
-from .util import DeviceType, EventList, FunctionEvent, FunctionEventAvg, Interval
 
 __all__ = [
     "DeviceType",

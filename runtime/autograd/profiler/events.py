@@ -8,9 +8,9 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
+from ..profiler_util import EventList, FunctionEvent
 from .memory import MemoryRecord
 from .recorder import BACKWARD_FUNCTION, MEMORY, USER_SCOPE, Place, Record, Recorder, TensorInput
-from .util import EventList, FunctionEvent
 
 _STEP = "ProfilerStep#"
 

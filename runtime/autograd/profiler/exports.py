@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..profiler_util import EventList
 from .trace import Trace, write_trace
-from .util import EventList
 
 
 class Exports:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from .util import format_memory, format_time, format_time_share
+from ..profiler_util import format_memory, format_time, format_time_share
 
 _WIDTH = 12
 _GAP = "  "

@@ -13,9 +13,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..profiler_util import FunctionEvent
 from .memory import MemoryRecord
 from .recorder import BACKWARD_FUNCTION, EVALUATE, MEMORY
-from .util import FunctionEvent
 
 _FLOW = "fwdbwd"
 

@@ -304,7 +304,7 @@ class EventList(list[Any]):
         negative; ``top_level_events_only`` leaves out what ran within something else. Columns are at
         most so wide, without limit for None. ``time_unit`` is "s", "ms" or "us" for all times.
         """
-        from .table import Layout, build_table
+        from .profiler.table import Layout, build_table
 
         widths = max_name_column_width, max_shapes_column_width, max_src_column_width
         layout = Layout(*widths, header, top_level_events_only, time_unit, row_limit)
@@ -351,7 +351,7 @@ class EventList(list[Any]):
 
     def export_chrome_trace(self, path: Any) -> None:
         """Write the events as a Chrome trace, for Perfetto or chrome://tracing; gzipped for ``*.gz``."""
-        from .trace import Trace, write_trace
+        from .profiler.trace import Trace, write_trace
 
         write_trace(path, Trace(self))
 
