@@ -16,6 +16,7 @@ import tengen.testing.declared as declared
 from tengen.codegen.model.annotations import parameter_name
 from tengen.codegen.model.operators import Operator
 from tengen.codegen.model.schema import Argument
+from tengen.core.operands import tensors_in
 from tengen.testing.samples import Call
 
 #: More elements than these are not printed.
@@ -88,7 +89,7 @@ def _samples(operator: Operator) -> list[Call]:
 
 def _awkwardness(call: Call) -> tuple[int, int]:
     """How much there is to print; an empty or a 0-d input shows nothing."""
-    tensors = list(declared.tensors_in(call.tensors(_kind(call))))
+    tensors = list(tensors_in(call.tensors(_kind(call))))
     sizes = [t.numel() for t in tensors]
     dull = sum(1 for n, t in zip(sizes, tensors, strict=True) if n == 0 or t.ndim == 0)
     return dull + sum(n > _FEW for n in sizes), sum(sizes)
