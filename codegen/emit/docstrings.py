@@ -10,6 +10,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from ..model.names import CATEGORIES
 from ..model.operators import Operator, ScalarType
 from ..specialise.bindings import Group, exported_name
 from .stubs import StubWriter
@@ -24,8 +25,6 @@ _PROMOTION = {
     "always_bool": "{of} promoted to a common dtype; the result is of bools.",
     "complex_to_float": "{of} promoted to a common dtype; of complex numbers the result is real.",
 }
-#: Categories of dtypes in the order in which they are told.
-_CATEGORIES = ("bool", "integral", "floating", "reduced", "complex")
 
 
 class DocstringWriter:
@@ -34,7 +33,7 @@ class DocstringWriter:
     def __init__(self, stubs: StubWriter, scalar_types: Iterable[ScalarType]) -> None:
         self.stubs = stubs
         self.categories: dict[str, frozenset[str]] = {}
-        for category in _CATEGORIES:
+        for category in CATEGORIES:
             self.categories[category] = frozenset(s.name for s in scalar_types if s.category == category)
 
     def function(self, group: Group) -> str:
@@ -93,11 +92,11 @@ def _errors(operators: Iterable[Operator]) -> Iterable[str]:
 
 
 def _sentences(group: Group, facts: Sequence[str], receiver: str) -> str:
-    doc = _CODE.sub(lambda code: re.sub(r"\bself\b", receiver, code[0]), group.doc)
-    facts = [_CODE.sub(lambda code: re.sub(r"\bself\b", receiver, code[0]), fact) for fact in facts]
+    doc = group.doc
     if group.function.endswith("_") and any(v.kind == "inplace" and v.base for v in group.variants):
         doc = " ".join([doc, f"It is written to ``{receiver}``, which is returned."]).strip()
-    return " ".join([text for text in (doc, *facts) if text])
+    text = " ".join([text for text in (doc, *facts) if text])
+    return _CODE.sub(lambda code: re.sub(r"\bself\b", receiver, code[0]), text)
 
 
 def _name(group: Group) -> str:

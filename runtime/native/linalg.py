@@ -6,7 +6,7 @@ LAPACK is asked matrix by matrix through SciPy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,12 +82,7 @@ def linalg_det(A: Array) -> Any:
     check_square(A.shape)
     with np.errstate(invalid="ignore"):
         result = np.linalg.det(A)
-        if not np.all(result):
-            doubtful, diagonal = _unfinished(A, result)
-            if doubtful is not None:
-                result = np.array(result)
-                result[doubtful] = diagonal.prod(-1)
-    return result
+        return _completed(A, result, result, lambda diagonal: diagonal.prod(-1))
 
 
 def linalg_slogdet(A: Array) -> tuple[Any, Any]:
@@ -96,28 +91,26 @@ def linalg_slogdet(A: Array) -> tuple[Any, Any]:
     The sign of NaN is 0; of complex matrices it is NaN.
     """
     check_square(A.shape)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         sign, logarithm = np.linalg.slogdet(A)
-    if not np.all(sign):
-        doubtful, diagonal = _unfinished(A, sign)
-        if doubtful is not None:
-            logarithm = np.array(logarithm)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                logarithm[doubtful] = np.log(np.abs(diagonal)).sum(-1)
+        logarithm = _completed(A, sign, logarithm, lambda diagonal: np.log(np.abs(diagonal)).sum(-1))
     undefined = sign.dtype.type(np.nan if A.dtype.kind == "c" else 0)
     return np.where(np.isnan(logarithm), undefined, sign), logarithm
 
 
-def _unfinished(A: Array, result: Array) -> tuple[Array | None, Array]:
-    """Which of the matrices whose determinant NumPy takes for 0 are not finite; the diagonals of their LU.
+def _completed(A: Array, result: Array, values: Array, product: Callable[[Array], Array]) -> Array:
+    """``values``, made anew of the diagonal of LU where ``result`` is 0 and the matrix is not finite.
 
     NumPy stops at a pivot that is 0. What stands behind it may be NaN or infinite: then the product is NaN.
     """
-    doubtful = np.equal(result, 0)
-    doubtful &= ~np.isfinite(A).all((-2, -1))
+    if np.all(result):
+        return values
+    doubtful = np.equal(result, 0) & ~np.isfinite(A).all((-2, -1))
     if not doubtful.any():
-        return None, A
-    return doubtful, np.diagonal(lapack.factor(A[doubtful])[0], axis1=-2, axis2=-1)
+        return values
+    values = np.array(values)
+    values[doubtful] = product(np.diagonal(lapack.factor(A[doubtful])[0], axis1=-2, axis2=-1))
+    return values
 
 
 def linalg_matrix_exp(self: Array) -> Array:

@@ -13,15 +13,13 @@ from types import FunctionType
 from typing import Any
 
 from ..core.function_dispatch import disabled_impl
+from ..core.tensor_base import declare_tensor
 
 _get = type.__getattribute__
-#: Tensor, and the ancestor of its subclasses with its methods by name; both made late.
-_made: dict[str, Any] = {"tensor": None, "ancestor": None}
-
-
-def bind(tensor: type) -> None:
-    """Hand over Tensor."""
-    _made["tensor"] = tensor
+#: The ancestor of Tensor's subclasses, with its methods by name; made late.
+_ancestor: Any = None
+Tensor: Any = None  # until it is defined
+declare_tensor(globals())
 
 
 class TensorMeta(type):
@@ -29,7 +27,7 @@ class TensorMeta(type):
 
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
         namespace.setdefault("__module__", sys._getframe(1).f_globals.get("__name__", "builtins"))
-        if _made["tensor"] is not None and not options.pop("is_ancestor", False):
+        if Tensor is not None and not options.pop("is_ancestor", False):
             bases = _with_ancestor(bases, namespace)
         return super().__new__(mcls, name, bases, namespace, **options)
 
@@ -39,7 +37,7 @@ class TensorMeta(type):
 
     def __getattribute__(cls, name: str) -> Any:
         found = _get(cls, name)
-        if cls is _made["tensor"] and (found.__class__ is FunctionType or found.__class__ is property):
+        if cls is Tensor and (found.__class__ is FunctionType or found.__class__ is property):
             return _get(ancestor(), "__dict__").get(name, found)
         return found
 
@@ -53,20 +51,20 @@ class TensorMeta(type):
 
     def _changed(cls, name: str) -> None:
         """Subclasses of Tensor follow when somebody gives it another method."""
-        if cls is _made["tensor"] and _made["ancestor"] is not None:
+        if cls is Tensor and _ancestor is not None:
             from .overridable import refresh
 
-            refresh(_made["ancestor"], name)
+            refresh(_ancestor, name)
 
 
 def ancestor() -> Any:
     """The class between Tensor and its subclasses."""
-    found = _made["ancestor"]
-    if found is None:
+    global _ancestor
+    if _ancestor is None:
         from .overridable import make_ancestor
 
-        found = _made["ancestor"] = make_ancestor(_made["tensor"])
-    return found
+        _ancestor = make_ancestor(Tensor)
+    return _ancestor
 
 
 def _with_ancestor(bases: tuple[type, ...], namespace: dict[str, Any]) -> tuple[type, ...]:
@@ -75,9 +73,8 @@ def _with_ancestor(bases: tuple[type, ...], namespace: dict[str, Any]) -> tuple[
     handler = next(
         (v for d in (namespace, *inherited) if (v := d.get("__tengen_function__")) is not None), None
     )
-    if handler is disabled_impl or any([_made["ancestor"] in b.__mro__ for b in bases]):
+    if handler is disabled_impl or any([_ancestor in b.__mro__ for b in bases]):
         return bases
-    tensor = _made["tensor"]
-    if tensor in bases:
-        return tuple([ancestor() if b is tensor else b for b in bases])
+    if Tensor in bases:
+        return tuple([ancestor() if b is Tensor else b for b in bases])
     return (*bases, ancestor())

@@ -26,7 +26,7 @@ from .casts import TensorCasts
 from .conversion import TensorConversion
 from .description import TensorDescription
 from .indexing import delitem, getitem, run_operator, setitem
-from .metaclass import TensorMeta, bind
+from .metaclass import TensorMeta
 
 _T = TypeVar("_T", bound="Tensor")
 _new = object.__new__
@@ -221,7 +221,6 @@ class Tensor(
 
 
 without_overrides.add(Tensor)
-bind(Tensor)
 define_tensor(Tensor)
 
 
