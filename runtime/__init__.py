@@ -18,6 +18,7 @@ _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"tengen\.")
 _broken: Exception | None = None
 if not _generating():
     try:
+        import numpy as _numpy  # noqa: F401
         from .namespace import *  # noqa: F403
     except Exception as _error:
         _broken = _error
