@@ -5,6 +5,7 @@ The names are PyTorch's, and so is what they do; docs/differences.md says where 
 
 from __future__ import annotations
 
+import gc as _gc
 import typing as _typing
 import warnings as _warnings
 from importlib import import_module as _import_module
@@ -17,11 +18,19 @@ _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"tengen\.")
 
 _broken: Exception | None = None
 if not _generating():
+    # All that is made here stays: to look for garbage meanwhile would take a tenth of the time.
+    _collecting = _gc.isenabled()
+    _gc.disable()
     try:
+        # First, for from deep inside the packages its import takes a quarter longer.
         import numpy as _numpy  # noqa: F401
+
         from .namespace import *  # noqa: F403
     except Exception as _error:
         _broken = _error
+    finally:
+        if _collecting:
+            _gc.enable()
 
 _SUBMODULES = frozenset(
     {

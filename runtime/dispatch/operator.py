@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tengen.generated.operators import NUMPY_NAMES, OPERATORS, OVERLOADS, TENSOR_OPTIONS
-
 from ..autograd.edge import gradient_edge
 from ..autograd.grad_mode import grad_mode
 from ..autograd.inference_mode import check_saved, mixes
@@ -103,7 +101,7 @@ class Operator:
         #: The numbers that have no say in the dtype.
         numbers = [i for i, p in enumerate(self.parameters) if p.type in ("Scalar", "Scalar?")]
         self.scalars = [i for i in numbers if i not in self.promoted and self.kind in ("functional", "view")]
-        if self.kind == "inplace" and self.base in OPERATORS:  # it takes them as the operator does
+        if self.kind == "inplace" and self.base in _table().OPERATORS:  # it takes them as the operator does
             self.scalars = operator(self.base).scalars
         elif self.decomposes:  # its parts say which they take
             self.scalars = []
@@ -174,7 +172,7 @@ class Operator:
     def _make(self, arguments: tuple[Any, ...]) -> Any:
         """Run a factory: its Type comes from dtype and device, or from the values given."""
         at = self.options
-        behind = at + len(TENSOR_OPTIONS)
+        behind = at + len(_table().TENSOR_OPTIONS)
         chosen, _, where, _ = arguments[at:behind]  # dtype, layout, device, pin_memory
         if chosen is None:
             chosen = self._inferred(arguments)
@@ -350,17 +348,25 @@ def wrapped_number(common: dtype, value: Any) -> Any:
 _made: dict[str, Operator] = {}
 
 
+@cache
+def _table() -> Any:
+    """The generated rows: imported when an operator is first needed, not with tengen."""
+    from tengen.generated import operators
+
+    return operators
+
+
 def operator(name: str) -> Operator:
     """The operator with this full name (``"add.Tensor"``); KeyError when there is none."""
     found = _made.get(name)
     if found is None:
-        found = _made[name] = Operator(name, OPERATORS[name])
+        found = _made[name] = Operator(name, _table().OPERATORS[name])
     return found
 
 
 def add_operator(made: Operator, row: tuple[Any, ...]) -> None:
     """Make an operator known that a program has defined, behind the other overloads of its function."""
-    names = [*(n for n in OVERLOADS.get(made.function, ()) if n != made.name), made.name]
+    names = [*(n for n in _table().OVERLOADS.get(made.function, ()) if n != made.name), made.name]
     add_row("operators", "OPERATORS", made.name, row)
     add_row("operators", "OVERLOADS", made.function, tuple(names))
     _made[made.name] = made
@@ -370,7 +376,7 @@ def add_operator(made: Operator, row: tuple[Any, ...]) -> None:
 def remove_operator(name: str) -> None:
     """Forget an operator that ``add_operator`` has added."""
     made = _made.pop(name)
-    names = tuple([n for n in OVERLOADS[made.function] if n != name])
+    names = tuple([n for n in _table().OVERLOADS[made.function] if n != name])
     remove_row("operators", "OPERATORS", name)
     if names:
         add_row("operators", "OVERLOADS", made.function, names)
@@ -387,7 +393,7 @@ def _forget_overloads(function: str) -> None:
 def by_method(method: str) -> Operator | None:
     """The operator behind a generated method of a Type (``"add_Tensor"``)."""
     # Only errors ask: a table of these names would be made at each import.
-    name = next((name for name, row in OPERATORS.items() if row[1] == method), None)
+    name = next((name for name, row in _table().OPERATORS.items() if row[1] == method), None)
     return operator(name) if name is not None else None
 
 
@@ -484,7 +490,7 @@ def _without_missing(
     count = next((i for i, value in enumerate(arguments) if value is MISSING), None)
     if count is None:
         return arguments, keywords
-    parameters = operator(OVERLOADS[function][0]).parameters
+    parameters = operator(_table().OVERLOADS[function][0]).parameters
     later = zip(parameters[count:], arguments[count:], strict=False)
     named = {shown(p): v for p, v in later if v is not MISSING and (p.required or v is not p.default)}
     return arguments[:count], {**named, **keywords}
@@ -530,7 +536,7 @@ def _candidates(function: str, keywords: dict[str, Any]) -> list[Operator]:
     out = keywords.get("out") is not None
     found = _overloads.get((function, out))
     if found is None:
-        found = [o for o in map(operator, OVERLOADS[function]) if o.out is out]
+        found = [o for o in map(operator, _table().OVERLOADS[function]) if o.out is out]
         _overloads[function, out] = found
     return found
 
@@ -583,10 +589,10 @@ def plain_keywords(keywords: dict[str, Any], names: frozenset[str]) -> dict[str,
 
     A word for what is given already stays as it is, and is then no keyword of the operator.
     """
-    if not NUMPY_NAMES.keys().isdisjoint(keywords):
+    if not _table().NUMPY_NAMES.keys().isdisjoint(keywords):
         plain: dict[str, Any] = {}
         for k, v in keywords.items():
-            name = k if k in names else NUMPY_NAMES.get(k, k)
+            name = k if k in names else _table().NUMPY_NAMES.get(k, k)
             plain[k if name != k and (name in keywords or name in plain) else name] = v
         keywords = plain
     return keywords
@@ -594,7 +600,7 @@ def plain_keywords(keywords: dict[str, Any], names: frozenset[str]) -> dict[str,
 
 def _without_no_out(function: str, keywords: dict[str, Any]) -> dict[str, Any]:
     """The keywords less an ``out`` that is None, of a function that takes one."""
-    if keywords.get("out", MISSING) is None and any([operator(n).out for n in OVERLOADS[function]]):
+    if keywords.get("out", MISSING) is None and any([operator(n).out for n in _table().OVERLOADS[function]]):
         return {k: v for k, v in keywords.items() if k != "out"}
     return keywords
 

@@ -15,7 +15,7 @@ import pytest
 import tengen
 from tengen import Tensor, func, library
 from tengen.custom_operators.checks import OpCheckError
-from tengen.dispatch.operator import OPERATORS, OVERLOADS
+from tengen.generated.operators import OPERATORS, OVERLOADS
 from tengen.overrides import TengenFunctionMode
 from tengen.testing import assert_close
 

@@ -13,7 +13,7 @@ import tengen
 import tengen.overrides as overrides
 from tengen.core.function_dispatch import overloaded, overridable
 from tengen.dispatch.binding_support import MISSING
-from tengen.dispatch.operator import NUMPY_NAMES
+from tengen.generated.operators import NUMPY_NAMES
 
 
 def test_import_stays_light() -> None:

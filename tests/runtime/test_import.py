@@ -16,10 +16,20 @@ def run(code: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "module", ["yaml", "jinja2", "scipy", "numpy.random", "tempfile", "importlib.resources", "tengen.codegen"]
+    "module",
+    [
+        *("yaml", "jinja2", "scipy", "numpy.random", "tempfile", "importlib.resources", "tengen.codegen"),
+        *("tengen.generated.operators", "tengen.generated.cpu_types", "tengen.generated.nodes"),
+    ],
 )
 def test_import_leaves_out(module):
     assert run(f"import sys, tengen; print({module!r} in sys.modules)").strip() == "False"
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_import_leaves_the_collector_as_it_was(collecting):
+    first = "gc.enable()" if collecting else "gc.disable()"
+    assert run(f"import gc; {first}; import tengen; print(gc.isenabled())").strip() == str(collecting)
 
 
 def test_kernels_are_imported_when_they_are_first_called():
