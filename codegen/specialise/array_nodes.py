@@ -126,7 +126,9 @@ class ArrayWriter:
         return any(IDENTITY_ON_REAL in o.tags for o in self.by_function.get(primitive.operator or "", ()))
 
     def node(self, spec: NodeSpec) -> NodeClass | None:
-        """The class with ``apply`` over arrays; None when a formula cannot be translated."""
+        """The class with ``apply`` over arrays; None where it is not worth it or cannot be."""
+        if not self.specialiser.is_flat(spec.operator):
+            return None
         try:
             found = [self._branch(spec, i) for i in range(len(spec.gradients))]
         except Unsupported:

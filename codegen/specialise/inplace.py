@@ -33,7 +33,7 @@ class InplaceWriter:
     def method(self, variant: Variant, scalar: ScalarType) -> StoreMethod | None:
         """The method of the class of a scalar type; None where only the general form will do."""
         if (
-            not self.specialiser.arrays
+            not self.specialiser.is_flat(variant.operator)
             or scalar.category != FLAT
             or variant.kind != "inplace"
             or not variant.exposed

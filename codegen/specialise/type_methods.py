@@ -53,6 +53,8 @@ from .recording import record_of, refused
 COMPOSITES = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
 #: The scalar types whose recording methods are written flat; the others call the plain method.
 FLAT = "floating"
+#: The operators with this tag are written generically.
+COLD = "cold"
 _RESULT_TYPES = {"same": "T", "bool": "T.bool_type", "real": "T.real_type", "int64": "T.int64_type"}
 # Kinds of promotion that take a category of scalar types to others, which may have the operator.
 _PROMOTING = {("int_to_float", "bool"), ("int_to_float", "integral"), ("bool_to_long", "bool")}
@@ -146,18 +148,20 @@ class Specialiser:
                 else None
             )
         node = self.derived.node(str(operator.name), self.backend.name)
-        if recording and (node is None or not self.arrays or scalar.category != FLAT):
+        flat = self.is_flat(operator)
+        if recording and (node is None or not flat or scalar.category != FLAT):
             return None
-        hooked = operator.opmath and variant.kind != "view" and self._has_hooks(scalar)
+        reduced = scalar.category == "reduced" if flat else self._reduced
+        hooked = operator.opmath and variant.kind != "view" and reduced
         key = (variant.name, hooked, recording)
         if key not in self._computed:
             method = self._computing(variant, hooked, node if recording else None)
-            self._computed[key] = method if self.arrays and not hooked else generic(method)
+            self._computed[key] = method if flat and not hooked else generic(method)
         return self._computed[key]
 
-    def _has_hooks(self, scalar: ScalarType) -> bool:
-        """Whether a method is to be of use for reduced types: for these alone where others have flat ones."""
-        return scalar.category == "reduced" if self.arrays else self._reduced
+    def is_flat(self, operator: Operator) -> bool:
+        """Whether floating-point methods are flat; else a generic one serves reduced types too."""
+        return self.arrays and COLD not in operator.tags
 
     # -- the computation -------------------------------------------------------------------
 

@@ -49,6 +49,13 @@ def i1_backward(grad: Tensor, self: Tensor, order_0: Tensor, order_1: Tensor) ->
     return grad * F.where(at_zero, 0.5, order_0 - order_1 / divisor)
 
 
+def spherical_bessel_j1_backward(grad: Tensor, self: Tensor, order_1: Tensor) -> Tensor:
+    """The derivative of the spherical Bessel function of order 1: ``j0 - 2 j1 / x``, and 1 / 3 at 0."""
+    at_zero = self == 0
+    divisor = F.where(at_zero, 1, self)
+    return grad * F.where(at_zero, 1 / 3, F.special_spherical_bessel_j0(self) - 2 * order_1 / divisor)
+
+
 def logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
     """1 / (x * (1 - x)); outside [0, 1] NaN, or outside [eps, 1 - eps] 0. NaN is nowhere outside."""
     low, beyond = (0.0, math.nan) if eps is None else (eps, 0.0)

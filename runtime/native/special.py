@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 Array = Any
 
 
@@ -16,3 +18,35 @@ def polygamma(n: int, self: Array) -> Array:
     if n == 0:
         return special.psi(self)
     return special.polygamma(n, self).astype(self.dtype)
+
+
+#: Beyond it the Airy function and its derivative are less than the smallest float64.
+_AIRY_VANISHES = 110
+
+
+def airy_ai(x: Array) -> Array:
+    """The Airy function Ai; NaN where x is so far below 0 that its phase is lost."""
+    from scipy import special
+
+    return special.airy(np.minimum(x, _AIRY_VANISHES))[0]
+
+
+def airy_ai_prime(x: Array) -> Array:
+    """The derivative of the Airy function Ai."""
+    from scipy import special
+
+    return special.airy(np.minimum(x, _AIRY_VANISHES))[1]
+
+
+def spherical_bessel_j0(x: Array) -> Array:
+    """``sin(x) / x``, and its limits at 0 and at infinity."""
+    from scipy import special
+
+    return special.spherical_jn(0, x).astype(x.dtype)
+
+
+def spherical_bessel_j1(x: Array) -> Array:
+    """The spherical Bessel function of the first kind, of order 1."""
+    from scipy import special
+
+    return special.spherical_jn(1, x).astype(x.dtype)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import CodeType, FunctionType
 
 import pytest
 
+from tengen.generated import cpu_nodes, cpu_types, cpu_variable_types
 from tengen.generated.backends import BACKENDS
 from tengen.generated.operators import OPERATORS
+from tengen.testing.declared import operators
+from tengen.testing.differentiable import nodes
 
 GENERATED = Path(__file__).resolve().parents[2] / "generated"
 #: 70,000 lines for the 1,400 operators and variants for which that was asked.
@@ -40,3 +44,19 @@ def test_what_records_is_written_once() -> None:
     for path in GENERATED.glob("*_variable_types.py"):
         others = path.read_text(encoding="utf-8").split("\n")
         assert not [line for line in others if "= record_node(" in line], path.name
+
+
+def test_what_is_cold_has_short_methods() -> None:
+    """One statement for each, which the floating and the reduced types share, and no Node over arrays."""
+    cold = {name: o.name.method for name, o in operators().items() if "cold" in o.tags}
+    assert cold
+    assert not {nodes()[name].name for name in cold if name in nodes()} & vars(cpu_nodes).keys()
+    for module in (cpu_types, cpu_variable_types):
+        for owner in [c for c in vars(module).values() if isinstance(c, type)]:
+            written = {n: m.__code__ for n, m in vars(owner).items() if isinstance(m, FunctionType)}
+            assert not [n for n in cold.values() if n in written and _variables(written[n])], owner
+
+
+def _variables(code: CodeType) -> tuple[str, ...]:
+    """What a method keeps in variables of its own."""
+    return code.co_varnames[code.co_argcount + code.co_kwonlyargcount :]
