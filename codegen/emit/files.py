@@ -22,7 +22,7 @@ from ..specialise.rows import (
     operator_row,
     promotion_table,
     scalar_type_rows,
-    structure_fields,
+    structure_rows,
     structures,
     variable,
 )
@@ -106,10 +106,8 @@ class Renderer:
         )
 
     def _return_types(self) -> OutputFile:
-        fields = structure_fields(self.scope.variants, self.structures)
-        return self.templates.page(
-            "return_types.py", "return_types.py.jinja", structures=sorted(fields.items())
-        )
+        rows = structure_rows(self.scope.variants, self.structures)
+        return self.templates.page("return_types.py", "return_types.py.jinja", structures=rows)
 
     def _scalar_types(self) -> OutputFile:
         scalars = self.declared.scalar_types
@@ -416,7 +414,7 @@ class Renderer:
             self.templates.page(
                 "return_types.pyi",
                 "return_types.pyi.jinja",
-                structures=sorted(structure_fields(self.derived.variants, self.structures).items()),
+                structures=structure_rows(self.derived.variants, self.structures),
             ),
         ]
 

@@ -117,6 +117,8 @@ class VariantWriter:
             + ")"
         )
         call += "" if many else "[0]"
+        structure = self.structures.get(str(variant.name))
+        call = call if structure is None else f"{structure}({call})"
         extra = ", out: Sequence[Tensor]" if many else ", out: Tensor"
         method = self._method(variant, call, extra)
         return method if method.signature[0] != "," else _without_comma(method)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..model.annotations import default, default_value, parameter_name
@@ -59,24 +60,37 @@ def promotion_table(scalars: Sequence[ScalarType]) -> dict[tuple[str, str], str]
 
 
 def structures(variants: Iterable[Variant]) -> dict[str, str]:
-    """The named tuple of each operator with several named results."""
+    """The named tuple of each operator with several named results: ``max``, and ``max_out`` with ``out``."""
     found: dict[str, str] = {}
     for v in variants:
         returns = v.operator.schema.returns
-        if v.kind != "out" and len(returns) > 1 and all(r.name for r in returns):
+        if len(returns) > 1 and all(r.name for r in returns):
             module = "library_types" if v.name.namespace else "return_types"
-            found[str(v.name)] = f"{module}.{v.name.function.strip('_')}"
+            name = v.name if v.kind != "out" or v.base is None else v.base
+            suffix = "_out" if v.kind == "out" else ""
+            found[str(v.name)] = f"{module}.{name.function.strip('_')}{suffix}"
     return found
 
 
-def structure_fields(variants: Iterable[Variant], named: Mapping[str, str]) -> dict[str, list[str]]:
-    """The fields of each named tuple."""
-    rows: dict[str, list[str]] = {}
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A named tuple. That of an ``out`` variant is derived from the functional operator's."""
+
+    name: str
+    fields: tuple[str, ...]
+    base: str | None = None
+
+
+def structure_rows(variants: Iterable[Variant], named: Mapping[str, str]) -> list[Structure]:
+    """Each named tuple once, after the one that it is derived from."""
+    rows: dict[str, Structure] = {}
     for v in variants:
-        structure = named.get(str(v.name))
-        if structure is not None:
-            rows.setdefault(structure.partition(".")[2], [str(r.name) for r in v.operator.schema.returns])
-    return rows
+        name = named.get(str(v.name), "").partition(".")[2]
+        if name:
+            fields = tuple(str(r.name) for r in v.operator.schema.returns)
+            base = named[str(v.base)].partition(".")[2] if v.kind == "out" else None
+            rows.setdefault(name, Structure(name, fields, base))
+    return sorted(rows.values(), key=lambda row: row.name)
 
 
 def operator_row(variant: Variant) -> str:

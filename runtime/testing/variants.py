@@ -145,16 +145,20 @@ def check_leaf(case: Case) -> None:
 
 
 def check_out(case: Case) -> None:
-    """What is written to the out arguments, which get its shape, is the functional result."""
+    """What is written to the out arguments, which get its shape, is the functional result, named alike."""
     operator, call = case.operator, case.call
-    expected = flat(run(case.name, case.values))
+    result = run(case.name, case.values)
+    expected = flat(result)
     outs = [tengen.empty((0,), dtype=e.dtype) for e in expected]
     given = [v for a, v in zip(call.arguments, case.values, strict=True) if not _option(operator, a)]
     single = len(operator.schema.returns) == 1
     called = (case.variant, case.name)
     with blamed(case, "out", kernel(), f"{case.variant} does not write {case.name}'s result", called=called):
-        returned = flat(run(case.variant, [*given, outs[0] if single else tuple(outs)]))
-        for out, back, e in zip(outs, returned, expected, strict=True):
+        returned = run(case.variant, [*given, outs[0] if single else tuple(outs)])
+        if not isinstance(returned, type(result)):
+            got, wanted = type(returned).__name__, type(result).__name__
+            raise Mismatch("what is returned has not the functional result's names", got=got, expected=wanted)
+        for out, back, e in zip(outs, flat(returned), expected, strict=True):
             if back is not out or out.shape != e.shape:
                 raise Mismatch("what is returned is not what was given, with the result's shape")
             if has_values(operator):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 import warnings
 from typing import Any
 
@@ -136,3 +137,21 @@ def test_memory_that_is_shared(start: int, taken: bool) -> None:
         memory = library.arange(8.0)
         found = accepted(lambda m=memory, t=library: t.exp(m[:3], out=m[start : start + 3]))
         assert found is taken, library.__name__
+
+
+def test_named_tuples_are_pytorchs() -> None:
+    """A call with ``out`` returns a named tuple of its own, which has the names of that without."""
+    from tengen.generated import return_types
+    from tengen.testing.declared import derived
+
+    compared = 0
+    for variant in derived().variants:
+        name = f"{variant.base.function if variant.base else ''}_out"
+        if variant.kind != "out" or not hasattr(torch.return_types, name):
+            continue
+        there, ours = getattr(torch.return_types, name), getattr(return_types, name)
+        fields = tuple(n for n in vars(there) if isinstance(vars(there)[n], types.MemberDescriptorType))
+        assert set(ours._fields) == set(fields), name
+        assert issubclass(ours, getattr(return_types, name.removesuffix("_out")))
+        compared += 1
+    assert compared > 20
