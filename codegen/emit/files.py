@@ -9,7 +9,7 @@ from pathlib import Path
 from ..derive.derived import derive
 from ..model.methods import AbsentMethod, Method, type_class
 from ..model.names import NUMPY_NAMES, TENSOR_OPTIONS
-from ..model.operators import Declarations
+from ..model.operators import Backend, Declarations
 from ..model.source import OutputFile
 from ..read.functions import FunctionIndex
 from ..read.libraries import Library, index
@@ -71,7 +71,7 @@ class Renderer:
             self._batching(),
             self._type_default(),
             *self._variable_type(),
-            *[f for b in self.declared.backends for f in self._backend(b.name)],
+            *[f for b in self.declared.backends for f in self._backend(b).files()],
             *self._bindings(),
             *self._modules(),
             *self._stubs(),
@@ -280,11 +280,10 @@ class Renderer:
             )
         ]
 
-    def _backend(self, name: str) -> list[OutputFile]:
-        backend = next(b for b in self.declared.backends if b.name == name)
+    def _backend(self, backend: Backend) -> BackendFiles:
         return BackendFiles(
             self.declared, self.derived, backend, self.native, self.structures, self.templates, self.scope
-        ).files()
+        )
 
     # -- bindings --------------------------------------------------------------------------
 

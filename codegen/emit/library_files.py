@@ -12,6 +12,7 @@ from .docs import reference
 from .files import Renderer
 from .json_schema import schemas
 from .stubs import StubWriter
+from .type_files import BackendFiles
 
 
 class LibraryRenderer(Renderer):
@@ -32,9 +33,10 @@ class LibraryRenderer(Renderer):
     def _files(self) -> list[OutputFile]:
         writer = BindingWriter(self.groups, self.structures)
         derivatives = [d for d in self.declared.derivatives if self.declared.owns(d.place)]
+        backends = [self._backend(b) for b in self.declared.backends]
         return [
             self.templates.page("__init__.py", "init.py.jinja"),
-            self._manifest(),
+            self._manifest([b for b in backends if b.mixed_in]),
             *([self._backends()] if self.scope.backends else []),
             self._operators(),
             self._places(),
@@ -44,7 +46,7 @@ class LibraryRenderer(Renderer):
             self._batching(),
             self._type_default(),
             *self._variable_type(),
-            *[f for b in self.declared.backends for f in self._backend(b.name)],
+            *[f for b in backends for f in b.files()],
             self._functions(writer, self._binding_imports()),
             self._function_stubs(StubWriter(self.groups, self.structures)),
             *self._rules(),
@@ -54,9 +56,8 @@ class LibraryRenderer(Renderer):
             ),
         ]
 
-    def _manifest(self) -> OutputFile:
+    def _manifest(self, known: list[BackendFiles]) -> OutputFile:
         """What the runtime looks at first."""
-        known = [b for b in self.declared.backends if b not in self.scope.backends]
         return self.templates.page(
             "library.py",
             "library.py.jinja",
@@ -64,7 +65,7 @@ class LibraryRenderer(Renderer):
             version=self.version,
             folder=self.library.display,
             backends=[b.name for b in self.scope.backends],
-            types=[(b.name, f"{self.scope.package}.{b.name.lower()}") for b in known],
+            types=[(b.backend.name, *b.modules) for b in known],
             added=sorted(self._added()),
         )
 

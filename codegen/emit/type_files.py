@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ..derive.derived import Derived
 from ..model.derived import Variant
@@ -15,7 +15,7 @@ from ..read.functions import FunctionIndex
 from ..specialise.array_nodes import ArrayWriter
 from ..specialise.array_results import assignments
 from ..specialise.generic import make_cold_generic
-from ..specialise.hoist import ClassNode, hoist, tree
+from ..specialise.hoist import ClassNode, hoist, prune, tree
 from ..specialise.inplace import InplaceWriter
 from ..specialise.recording import recorder
 from ..specialise.type_methods import FLAT, Specialiser
@@ -48,17 +48,47 @@ class BackendFiles:
         self.array_specialiser = Specialiser(*given)
         self.nodes = self._array_nodes()
         self.specialiser = Specialiser(*given, frozenset(n.name for n in self.nodes))
+        #: Whether the classes are mixed into Types that are there: those that add nothing are left out.
+        self.mixed_in = backend not in scope.backends
+        self.plain: ClassNode | None = self._class_tree(recording=False)
+        self.recording: ClassNode | None = self._class_tree(recording=True)
+        if self.mixed_in:
+            self._prune()
+
+    def _prune(self) -> None:
+        plain, recording = self.plain, self.recording
+        if plain is not None and not prune(plain):
+            self.plain = None
+        needed = {f"Variable{name}" for name in _names(self.plain)} if self.plain else set()
+        if recording is not None:
+            needed |= {recording.name} if self.scope.variable_types(self.backend) else set()
+            self.recording = recording if prune(recording, needed) else None
+
+    @property
+    def modules(self) -> tuple[str, str]:
+        """The modules of the plain Types and of those that record; TypeDefault's where there is none."""
+        default = f"{self.scope.package}.type_default"
+        own = f"{self.scope.package}.{self.stem}"
+        return (
+            f"{own}_types" if self.plain else default,
+            f"{own}_variable_types" if self.recording else default,
+        )
 
     def files(self) -> list[OutputFile]:
         """The Types, the Variable Types, and the Nodes over arrays where the backend has them."""
-        files = [self._types(recording=False), self._types(recording=True)]
+        files = [self._types(self.plain, recording=False)] if self.plain else []
+        files += [self._types(self.recording, recording=True)] if self.recording else []
         return [*files, self._node_file(self.nodes)] if self.nodes else files
 
     # -- Types -----------------------------------------------------------------------------
 
-    def _types(self, recording: bool) -> OutputFile:
-        top = self._class_tree(recording)
-        variable_types = self.scope.variable_types(self.backend)
+    def _types(self, top: ClassNode, recording: bool) -> OutputFile:
+        if recording:
+            default = [] if self.plain else ["TypeDefault"]
+            plain = set(_names(self.plain)) if self.plain else set()
+            classes = _classes(top, [*self.scope.variable_types(self.backend), *default], plain)
+        else:
+            classes = _classes(top, ["TypeDefault"])
         return self.templates.page(
             f"{self.stem}_{'variable_' if recording else ''}types.py",
             "types.py.jinja",
@@ -66,11 +96,11 @@ class BackendFiles:
             "one class for each scalar type, and what they share above them.",
             imports=[
                 *self._imports(),
-                *(self._recording_imports(top) if recording else self._plain_imports()),
+                *(self._recording_imports() if recording else self._plain_imports()),
             ],
             libraries=sorted(self.specialiser.libraries.items()),
             assignments=assignments(self.specialiser.array_results.used),
-            classes=list(_classes(top, list(variable_types) if recording else ["TypeDefault"], recording)),
+            classes=list(classes),
         )
 
     def _class_tree(self, recording: bool) -> ClassNode:
@@ -134,8 +164,8 @@ class BackendFiles:
             *lazy_modules(self.specialiser.modules),
         ]
 
-    def _recording_imports(self, top: ClassNode) -> list[str]:
-        plain = ", ".join(sorted(n.removeprefix("Variable") for n in _names(top)))
+    def _recording_imports(self) -> list[str]:
+        module, plain = self.modules[0], sorted(_names(self.plain)) if self.plain else ["TypeDefault"]
         path = f"{self.scope.package}.{self.stem}_nodes"
         arrays = [lazy_module("_array_nodes", path)] if self.specialiser.array_nodes else []
         return [
@@ -148,7 +178,7 @@ class BackendFiles:
             "from tengen.autograd.node_support import record_not_implemented",
             "from tengen.core.storage import storage_of",
             *self.scope.variable_types(self.backend).values(),
-            f"from {self.scope.package}.{self.stem}_types import ({plain})",
+            f"from {module} import ({', '.join(plain)})",
             "",
             *lazy_modules(self.specialiser.modules),
             *self.scope.node_modules,
@@ -212,16 +242,21 @@ def _names(node: ClassNode) -> Iterable[str]:
         yield from _names(child)
 
 
-def _classes(node: ClassNode, above: Sequence[str], recording: bool) -> Iterable[TypeClass]:
-    """The class statements of a tree, mothers first; ``above`` is what the first derives from."""
+def _classes(
+    node: ClassNode, above: Sequence[str], plain: Collection[str] | None = None
+) -> Iterable[TypeClass]:
+    """The class statements of a tree, mothers first; ``above`` is what the first derives from.
+
+    ``plain`` has the names of the plain classes, which those that record derive from.
+    """
     own = node.name.removeprefix("Variable")
-    if recording:
-        bases = (*above, own)
-        doc = "Records what happens to" if node.children else "The recording Type of"
-    else:
+    if plain is None:
         bases = tuple(above)
         doc = "What is the same for" if node.children else "The Type of"
+    else:
+        bases = (*above, own) if own in plain else tuple(above)
+        doc = "Records what happens to" if node.children else "The recording Type of"
     doc = f"{doc} {own.removesuffix('Type')} tensors."
     yield type_class(node.name, bases, node.methods.values(), doc)
     for child in node.children:
-        yield from _classes(child, [node.name], recording)
+        yield from _classes(child, [node.name], plain)

@@ -7,7 +7,7 @@ below CPUType. A method stays as low as it must and goes as high as it can.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from ..model.methods import AbsentMethod, CallMethod, KernelMethod, Method
@@ -61,3 +61,12 @@ def tree(root: str, branches: Mapping[str, Mapping[str, dict[str, Method]]]) -> 
         else:
             top.children.append(ClassNode(category, made))
     return top
+
+
+def prune(node: ClassNode, needed: Collection[str] = ()) -> bool:
+    """Take away the classes that add nothing to their mothers; returns whether ``node`` adds something.
+
+    A class adds something if it has a method, if one below it does, or if it is among those ``needed``.
+    """
+    node.children = [child for child in node.children if prune(child, needed)]
+    return bool(node.children or node.methods) or node.name in needed

@@ -94,3 +94,9 @@ def test_what_it_lacks_is_an_error(example: Workshop) -> None:
 
 def test_the_device_is_not_there_before(example: Workshop) -> None:
     assert "Expected one of cpu, meta device type" in example.raises("import tengen; tengen.device('strict')")
+
+
+def test_what_adds_nothing_is_not_generated(example: Workshop) -> None:
+    """A library without methods for tengen's own backends has no classes for these."""
+    folder = example.root / "strictlib" / "strictlib" / "generated"
+    assert not [p.name for p in folder.iterdir() if p.name.startswith(("cpu_", "meta_"))]

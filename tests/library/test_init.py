@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 import pytest
@@ -56,3 +57,16 @@ def test_commands_work_in_the_library(workshop: Workshop) -> None:
 def test_another_folder_may_be_named(initial: Workshop) -> None:
     initial.tengen("gen", "--check", "--library", "mylib")
     assert "is no library" in initial.fails("gen", "--library", ".")
+
+
+@pytest.mark.parametrize("backend", ["cpu", "meta"])
+def test_each_class_adds_something(initial: Workshop, backend: str) -> None:
+    """A method, the word that it lacks one, or a class more above it than its mother has."""
+    for kind in ("types", "variable_types"):
+        module = next(initial.root.glob(f"*/*/generated/{backend}_{kind}.py"))
+        classes = [n for n in ast.parse(module.read_text()).body if isinstance(n, ast.ClassDef)]
+        mothers = {ast.unparse(base) for c in classes for base in c.bases}
+        assert classes
+        for c in classes:
+            own = [n for n in c.body if isinstance(n, ast.FunctionDef)]
+            assert own or c.decorator_list or len(c.bases) > 1 or c.name in mothers, c.name
