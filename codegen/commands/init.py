@@ -12,6 +12,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from tengen.codegen.emit.page import rendered
 from tengen.codegen.emit.write import write
 from tengen.codegen.gen import generate, templates_dir, version
 from tengen.codegen.read.libraries import library_at, name_problem
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         text = ""
         if source:
-            text = environment.get_template(f"{source}.jinja").render(name=name, version=version())
+            text = rendered(environment, f"{source}.jinja", name=name, version=version())
         path.write_text(text, encoding="utf-8", newline="\n")
     library = library_at(root)
     assert library is not None
