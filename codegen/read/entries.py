@@ -17,6 +17,7 @@ import yaml
 from ..model.diagnostics import Report
 from ..model.source import Entry, Located, Place
 from .overloads import with_overloads
+from .view_copies import with_view_copy
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -70,9 +71,18 @@ def read_entries(path: Path, display: str, mechanism: str, report: Report) -> It
     for item in root.value:
         if isinstance(item.value, dict):
             entry = Entry(mechanism, item.place, item.value)
-            yield from with_overloads(entry, report) if mechanism == "native" else (entry,)
+            yield from _entries(entry, report)
         else:
             report.error(item.place, "an entry is a mapping of keys to values", expected="key: value lines")
+
+
+def _entries(entry: Entry, report: Report) -> Iterator[Entry]:
+    """The entry, and those that it stands for."""
+    if entry.mechanism != "native":
+        yield entry
+        return
+    for each in with_overloads(entry, report):
+        yield from with_view_copy(each, report)
 
 
 def read_text(path: Path, display: str, report: Report) -> str | None:

@@ -90,6 +90,7 @@ KEYS: dict[str, dict[str, Key]] = {
             _MAP,
             "the overloads that take numbers for Tensors, and what is different there",
         ),
+        Key("view_copy", _WORDS, "of a view: the copying form to derive, and variants of it"),
     ),
     "cwrap": _table(
         Key("name", _STR, "the schema"),

@@ -26,6 +26,13 @@ Shape = tuple[int, ...]
 Tensors = tuple["Tensor", ...]
 
 
+def copied(views: Any) -> Any:
+    """Contiguous copies of a view, or of those of a tuple or list."""
+    if isinstance(views, tuple | list):
+        return tuple([copied(view) for view in views])
+    return views.clone(memory_format=contiguous_format)
+
+
 # ----------------------------------------------------------------------------------- shape
 
 
@@ -158,11 +165,6 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     return F.slice(self, dim, start, start + length, 1)
 
 
-def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """A contiguous copy of what ``narrow`` shows."""
-    return narrow(self, dim, start, length).clone(memory_format=contiguous_format)
-
-
 def narrow_Tensor(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
     """As ``narrow``, with a 0-d integral tensor for ``start``."""
     if start.ndim or start.is_floating_point() or start.is_complex() or start.dtype is bool_:
@@ -172,15 +174,22 @@ def narrow_Tensor(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
 
 def chunk(self: Tensor, chunks: int, dim: int = 0) -> Tensors:
     """At most ``chunks`` views, all of one size save the last."""
+    return tuple(self.split_with_sizes(_chunk_sizes("chunk", self, chunks, dim), dim))
+
+
+def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> Tensors:
+    """As ``chunk``, of parts that are no views."""
+    return tuple(self.unsafe_split_with_sizes(_chunk_sizes("unsafe_chunk", self, chunks, dim), dim))
+
+
+def _chunk_sizes(name: str, self: Tensor, chunks: int, dim: int) -> tuple[int, ...]:
     if not self._array.ndim:
-        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+        raise RuntimeError(f"{name}() expects at least a 1-dimensional tensor")
     if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+        raise RuntimeError(f"{name}() expects `chunks` to be greater than 0, got: {chunks}")
     n = self._array.shape[wrap_dim(dim, self._array.ndim)]
     size = -(-n // chunks)
-    if size == 0:
-        return tuple(self.split_with_sizes((0,) * chunks, dim))
-    return tuple(self.split_with_sizes(split_sizes(n, size), dim))
+    return split_sizes(n, size) if size else (0,) * chunks
 
 
 def tensor_split_sections(self: Tensor, sections: int, dim: int = 0) -> Tensors:

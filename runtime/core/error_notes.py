@@ -12,6 +12,8 @@ _MARK = "declared in "
 _ENTRY = re.compile(r'^(?:- |  )(?:func|name): *["\']?([\w.]+)')
 #: A key of an entry, and an overload below its ``scalar_overloads``.
 _KEY, _OVERLOAD = re.compile(r"^  (\w+):"), re.compile(r"^    (\w+):")
+#: The name of a copying form below ``view_copy``.
+_COPY = re.compile(r"^  view_copy: *\[?([\w.]+)")
 
 #: Where the row of an operator has the operator that it is a variant of.
 _BASE = -2
@@ -80,6 +82,8 @@ def _lines(file: str) -> dict[str, int]:
         if entry := _ENTRY.match(line):
             function, key = entry[1].partition(".")[0], ""
             found.setdefault(entry[1], number)
+        elif copy := _COPY.match(line):
+            found.setdefault(copy[1], number)
         elif at := _KEY.match(line):
             key = at[1]
         elif key == "scalar_overloads" and (overload := _OVERLOAD.match(line)):
