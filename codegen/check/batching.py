@@ -76,7 +76,7 @@ class BatchingChecker:
         return Batching(word, tensors)
 
     def cases(self, schema: Schema, located: Located, tensors: tuple[str, ...]) -> Batching | None:
-        """Rules by the arguments that have examples: ``{self: leading, else: {values: ...}}``."""
+        """Rules by the arguments that are batched: ``{self: leading, else: {values: ...}}``."""
         found: list[tuple[tuple[str, ...] | None, Batching]] = []
         for key, value in located.value.items():
             at = value.key or value.place
@@ -98,7 +98,7 @@ class BatchingChecker:
         if not found or found[-1][0] is not None:
             self.report.error(
                 located.key or located.place,
-                "nothing says what happens where other arguments have examples",
+                "nothing says what happens where other arguments are batched",
                 length=len("batching"),
                 expected="else: a rule, last",
             )

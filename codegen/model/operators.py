@@ -97,12 +97,12 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Batching:
-    """How an operator is run for many examples at once; declarations/README.md has the kinds."""
+    """How an operator is run on a batch; declarations/README.md has the kinds."""
 
     #: "pointwise" | "broadcast" | "reduction" | "leading" | "loss" | "random" | "fold" | "values" |
     #: "decompose" | "become" | "refuse" | "cases"
     kind: str
-    tensors: tuple[str, ...]  # the arguments that are given with the examples in front
+    tensors: tuple[str, ...]  # the arguments that are given with the batch dimension in front
     dims: tuple[str, ...] = ()
     added: int = 0
     sizes: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ class Batching:
     formula: Formula | None = None
     helpers: Mapping[str, str] = field(default_factory=dict)  # "module.function" below tengen.formulas
     text: str = ""  # why it is refused
-    cases: tuple[tuple[tuple[str, ...] | None, Batching], ...] = ()  # by the arguments that have examples
+    cases: tuple[tuple[tuple[str, ...] | None, Batching], ...] = ()  # by the arguments that are batched
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class Operator:
     write_back: Rule | None = None  # of a view: the tensor after a write to the view
     doc: str = ""
     accepted: Mapping[str, Located] = field(default_factory=dict)  # PyTorch's keys without effect here
-    batching: Batching | None = None  # what vmap does to it; None: by its parts, or example by example
+    batching: Batching | None = None  # what vmap does to it; None: by its parts, or in a loop
 
     @property
     def name(self) -> OperatorName:

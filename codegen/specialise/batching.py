@@ -73,7 +73,7 @@ class BatchingWriter:
         assert rule.formula is not None
         name = self._function(variant, rule.formula, rule.helpers)
         if rule.kind == "values":
-            return f"rules.Physical({tensors}, {name})"
+            return f"rules.PhysicalFunction({tensors}, {name})"
         return f"rules.{'Become' if rule.kind == 'become' else 'Decompose'}({name})"
 
     def _case(
@@ -83,10 +83,10 @@ class BatchingWriter:
         return f"({numbers}, {self.row(variant, rule)})"
 
     def _random(self, arguments: Sequence[Argument]) -> str:
-        """How an operator draws for all examples: it is told a larger shape, or given all their elements."""
+        """How an operator draws for the whole batch: by a larger ``size``, or elementwise."""
         size = next((i for i, a in enumerate(arguments) if a.name == "size"), None)
         if size is not None:
-            return f"rules.Sized({size})"
+            return f"rules.BatchedSize({size})"
         return "rules.Pointwise()" if any(a.is_tensor for a in arguments) else "None"
 
     def _function(self, variant: Variant, formula: Formula, helpers: Mapping[str, str]) -> str:

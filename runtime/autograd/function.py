@@ -112,7 +112,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(*args: Any, **kwargs: Any) -> Any:
-        """The results, and their dimensions, for arguments with examples: ``vmap(info, in_dims, *args)``."""
+        """The results, and their dimensions, for batched arguments: ``vmap(info, in_dims, *args)``."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap static method or set "
             "generate_vmap_rule=True."

@@ -45,7 +45,7 @@ class TensorGeometry:
 
 
 def geometry_of(tensor: Any) -> TensorGeometry:
-    """Where the tensor's elements lie; those of one example, of a tensor that wraps another."""
+    """Where the tensor's elements lie; of a batched tensor, those of a slice."""
     array = tensor._array
     if tensor._wraps:
         return TensorGeometry(tuple(array.shape), array.element_strides, array.offset, tensor._type)

@@ -115,8 +115,8 @@ class Layer:
         if self in active:
             active.remove(self)
 
-    def sleep(self) -> bool:
-        """See nothing until ``wake``, if no newer one of this thread would be overtaken then.
+    def suspend(self) -> bool:
+        """See nothing until ``resume``, if no newer one of this thread would be overtaken then.
 
         For a layer that works on what it would hand on: where no other is active, operators go their first
         path. Says whether it sleeps.
@@ -127,11 +127,11 @@ class Layer:
             try:
                 active.remove(self)
             except BaseException:  # an interrupt
-                self.wake()
+                self.resume()
                 raise
         return newest
 
-    def wake(self) -> None:
+    def resume(self) -> None:
         """See again, if it does not."""
         if self not in active:
             Layer.enter(self)

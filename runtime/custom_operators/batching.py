@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..func.batched import is_of
+from ..func.batched import is_batched_at
 from ..func.batching_rules import Rule
-from ..func.custom_function import VmapInfo, two_returned, with_examples
+from ..func.custom_function import VmapInfo, check_rule_result, wrap_batched
 from ..utils.pytree import tree_map
 
 if TYPE_CHECKING:
@@ -33,10 +33,12 @@ class RegisteredRule(Rule):
                 "out= or view ops."
             )
         args, keywords = operator.divided(arguments)
-        values = [tree_map(lambda a: a._value if is_of(a, level) else a, value) for value in args]
-        in_dims = tuple([tree_map(lambda a: a._bdim if is_of(a, level) else None, value) for value in args])
-        with level.working():
+        values = [tree_map(lambda a: a._value if is_batched_at(a, level) else a, value) for value in args]
+        in_dims = tuple(
+            [tree_map(lambda a: a._bdim if is_batched_at(a, level) else None, value) for value in args]
+        )
+        with level.lower():
             given = rule(VmapInfo(level.size, level.randomness), in_dims, *values, **keywords)
         text = f"The vmap rule of {operator.name}"
-        results, out_dims = two_returned(given, text)
-        return with_examples(results, out_dims, level, text)
+        results, out_dims = check_rule_result(given, text)
+        return wrap_batched(results, out_dims, level, text)

@@ -147,9 +147,9 @@ def _drop_formula(operator: CustomOperator, formula: Formula) -> None:
 def register_vmap(op: _Operator, func: _Function | None = None, /, *, lib: Library | None = None) -> Any:
     """Register how ``vmap`` runs an operator, ``rule(info, in_dims, *args, **kwargs)``; also as a decorator.
 
-    ``in_dims`` has for each argument by position where its examples are, or None; ``info`` has their number,
-    ``batch_size``, and the ``randomness`` of the call. The rule returns the results for all examples, and
-    where the examples are in each, or None. Raises NotImplementedError for tensors that are given by keyword
+    ``in_dims`` has the batch dimension of each positional argument, or None; ``info`` has the
+    ``batch_size`` and the ``randomness`` of the call. The rule returns the results and
+    the batch dimension of each, or None. Raises NotImplementedError for tensors that are given by keyword
     alone, AttributeError where there is no operator of the name.
     """
     found = _resolved(op, "register_vmap")

@@ -1,4 +1,4 @@
-"""What batching rules call. Every tensor is a value: its dimension 0 numbers the examples."""
+"""What batching rules call. Every tensor is a value: its dimension 0 is the batch dimension."""
 
 from __future__ import annotations
 
@@ -25,56 +25,56 @@ Number = int | float | complex
 
 
 def rows(self: Tensor) -> Tensor:
-    """The elements of each example in one row: (B, n)."""
+    """The elements of each slice in one row: (B, n)."""
     shape = self.shape
     return self.reshape((shape[0], math.prod(shape[1:])))
 
 
-def dims_of_examples(dims: Sequence[int], ndim: int) -> Shape:
-    """Dimensions of an example that has ``ndim``, as those of the value."""
+def physical_dims(dims: Sequence[int], ndim: int) -> Shape:
+    """Logical dimensions, of a tensor of logical rank ``ndim``, as those of the value."""
     return tuple([wrap_dim(d, ndim) + 1 for d in dims])
 
 
-def with_rank(self: Tensor, ndim: int) -> Tensor:
-    """The value with dimensions of size 1 put before the examples' own, so that these have ``ndim``."""
+def pad_to_logical_rank(self: Tensor, ndim: int) -> Tensor:
+    """The value with dimensions of size 1 behind the batch dimension, for a logical rank of ``ndim``."""
     shape = self.shape
     missing = ndim + 1 - len(shape)
     return self if missing <= 0 else self.view((shape[0], *[1] * missing, *shape[1:]))
 
 
-def of_one_rank(*tensors: Tensor) -> tuple[Tensor, ...]:
+def same_logical_rank(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The values with as many dimensions as the one that has the most."""
     ndim = max([t.ndim for t in tensors]) - 1
-    return tuple([with_rank(t, ndim) for t in tensors])
+    return tuple([pad_to_logical_rank(t, ndim) for t in tensors])
 
 
-def dims_or_all(dims: Sequence[int] | None, ndim: int) -> Shape:
-    """Dimensions of an example that has ``ndim``, or all of them, as those of the value."""
-    return tuple(range(1, ndim + 1)) if dims is None else dims_of_examples(dims, ndim) if ndim else ()
+def physical_dims_or_all(dims: Sequence[int] | None, ndim: int) -> Shape:
+    """Logical dimensions, of a tensor of logical rank ``ndim``, or all of them, as those of the value."""
+    return tuple(range(1, ndim + 1)) if dims is None else physical_dims(dims, ndim) if ndim else ()
 
 
-def format_of_examples(memory_format: Any) -> Any:
-    """The format in memory of all examples; those that name dimensions are for single ones."""
+def physical_memory_format(memory_format: Any) -> Any:
+    """The memory format of the value; those that depend on the rank are dropped."""
     return memory_format if memory_format in (contiguous_format, preserve_format) else None
 
 
 # -- shapes and views ---------------------------------------------------------------------
 
 
-def t_examples(self: Tensor) -> Tensor:
-    """``t``. RuntimeError for examples with more than two dimensions."""
+def t_batched(self: Tensor) -> Tensor:
+    """``t``. RuntimeError for slices with more than two dimensions."""
     if self.ndim > 3:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim - 1}D")
     return self.transpose(1, 2) if self.ndim == 3 else F.alias(self)
 
 
-def squeeze_examples(self: Tensor) -> Tensor:
-    """``squeeze`` of all dimensions of size 1 but the examples'."""
+def squeeze_batched(self: Tensor) -> Tensor:
+    """``squeeze`` of all dimensions of size 1 but the batch dimension."""
     return self.squeeze(tuple([d for d, n in enumerate(self.shape) if d and n == 1]))
 
 
-def joined(tensors: Sequence[Tensor], dim: int) -> Tensor:
-    """``cat``, which leaves out what is ``[0]`` among examples of more dimensions."""
+def cat_batched(tensors: Sequence[Tensor], dim: int) -> Tensor:
+    """``cat``, which leaves out what is ``[0]`` among slices of more dimensions."""
     kept = [t for t in tensors if t.ndim != 2 or t.shape[1] != 0] or list(tensors)
     ndim = max([t.ndim for t in kept])
     dtype = kept[0].dtype
@@ -83,13 +83,13 @@ def joined(tensors: Sequence[Tensor], dim: int) -> Tensor:
     return F.cat([t.to(dtype) for t in kept], wrap_dim(dim, ndim - 1) + 1)
 
 
-def linspace_each(start: Any, end: Any, steps: int, dtype: Any) -> Tensor:
-    """``linspace`` of one example, from both ends to the middle."""
+def linspace_decomposition(start: Any, end: Any, steps: int, dtype: Any) -> Tensor:
+    """``linspace`` of one slice, from both ends to the middle."""
     return _space(start, end, steps).to(dtype or _default_dtype(start, end))
 
 
-def logspace_each(start: Any, end: Any, steps: int, base: float, dtype: Any) -> Tensor:
-    """``logspace`` of one example."""
+def logspace_decomposition(start: Any, end: Any, steps: int, base: float, dtype: Any) -> Tensor:
+    """``logspace`` of one slice."""
     return F.pow(base, _space(start, end, steps)).to(dtype or _default_dtype(start, end))
 
 
@@ -115,8 +115,8 @@ def _default_dtype(*ends: Any) -> Any:
     return get_default_dtype()
 
 
-def one_hot_each(self: Tensor, num_classes: int) -> Tensor:
-    """``one_hot`` of one example. RuntimeError where the number of classes is to be looked for."""
+def one_hot_decomposition(self: Tensor, num_classes: int) -> Tensor:
+    """``one_hot`` of one slice. RuntimeError where the number of classes is to be looked for."""
     if num_classes < 0:
         raise RuntimeError(
             "vmap: one_hot: the number of classes must be given: that of the largest element would make a "
@@ -126,14 +126,14 @@ def one_hot_each(self: Tensor, num_classes: int) -> Tensor:
     return zeros.scatter(-1, self.unsqueeze(-1), 1)
 
 
-def roll_examples(self: Tensor, shifts: Sequence[int], dims: Sequence[int]) -> Tensor:
-    """``roll``; without ``dims`` of the flattened examples."""
+def roll_batched(self: Tensor, shifts: Sequence[int], dims: Sequence[int]) -> Tensor:
+    """``roll``; without ``dims``, of the flattened slices."""
     if not dims:
         return rows(self).roll(shifts, (1,)).reshape(self.shape)
-    return self.roll(shifts, dims_of_examples(dims, self.ndim - 1))
+    return self.roll(shifts, physical_dims(dims, self.ndim - 1))
 
 
-def restore_dims_examples(self: Tensor, dim: Any, keepdim: bool, ndim: int) -> Tensor:
+def restore_dims_batched(self: Tensor, dim: Any, keepdim: bool, ndim: int) -> Tensor:
     """A reduction's result with the dimensions of its input, as ``_restore_dims``."""
     if keepdim or ndim == 0:
         return self
@@ -145,10 +145,12 @@ def restore_dims_examples(self: Tensor, dim: Any, keepdim: bool, ndim: int) -> T
     return self.reshape(tuple([1 if d in at else next(sizes) for d in range(ndim + 1)]))
 
 
-def _apart(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Tensor:
-    """The value with the examples apart in memory: a copy where they are one example, expanded.
+def _unexpanded(
+    self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
+) -> Tensor:
+    """The value, copied if its slices share memory, because it was expanded.
 
-    Seen as one memory, their gradients would be one, too.
+    The gradients of slices that share memory would be shared, too.
     """
     if self.stride(0):
         return self
@@ -159,26 +161,26 @@ def _apart(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_off
     return memory.as_strided(shape, strides, begin)
 
 
-def as_strided_each(
+def as_strided_batched(
     self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
 ) -> Tensor:
-    """``as_strided``; ``storage_offset`` counts from the start of the memory of all examples."""
-    self = _apart(self, size, stride, storage_offset)
+    """``as_strided``; ``storage_offset`` counts from the start of the memory of the whole batch."""
+    self = _unexpanded(self, size, stride, storage_offset)
     return self.as_strided((len(self), *size), (self.stride(0), *stride), storage_offset)
 
 
-def as_strided_scatter_each(
+def as_strided_scatter_batched(
     self: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
 ) -> Tensor:
     """``as_strided_scatter``."""
-    self = _apart(self, size, stride, storage_offset)
+    self = _unexpanded(self, size, stride, storage_offset)
     return self.as_strided_scatter(src, (len(self), *size), (self.stride(0), *stride), storage_offset)
 
 
 # -- sorted sequences ---------------------------------------------------------------------
 
 
-def searched_examples(
+def searchsorted_batched(
     sorted_sequence: Tensor,
     self: Tensor,
     out_int32: bool,
@@ -186,7 +188,7 @@ def searched_examples(
     side: str | None,
     sorter: Tensor | None,
 ) -> Tensor:
-    """``searchsorted``; one sequence for each example serves all its values."""
+    """``searchsorted``; a batched sequence."""
     if sorted_sequence.ndim > 2:
         return F.searchsorted(
             sorted_sequence, self, out_int32=out_int32, right=right, side=side, sorter=sorter
@@ -197,7 +199,7 @@ def searched_examples(
     return found.reshape(self.shape)
 
 
-def searched_number(
+def searchsorted_number_batched(
     sorted_sequence: Tensor,
     self: Number,
     out_int32: bool,
@@ -205,7 +207,7 @@ def searched_number(
     side: str | None,
     sorter: Tensor | None,
 ) -> Tensor:
-    """``searchsorted`` of a number in one sequence for each example."""
+    """``searchsorted`` of a number in a batched sequence."""
     values = sorted_sequence.new_full(
         (len(sorted_sequence), 1), self, dtype=result_type(sorted_sequence, self)
     )
@@ -215,7 +217,7 @@ def searched_number(
     return found.reshape((len(sorted_sequence),))
 
 
-def isin_examples(elements: Tensor, test_elements: Tensor, invert: bool) -> Tensor:
+def isin_decomposition(elements: Tensor, test_elements: Tensor, invert: bool) -> Tensor:
     """``isin``: which elements equal one of ``test_elements``."""
     found = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
     return found.logical_not() if invert else found
@@ -225,7 +227,7 @@ def isin_examples(elements: Tensor, test_elements: Tensor, invert: bool) -> Tens
 
 
 def index_along(index: Tensor, dim: int, shape: Sequence[int]) -> Tensor:
-    """Indices (B, k) for dimension ``dim`` of an example, for each element of a value like ``shape``."""
+    """Indices (B, k) for the logical dimension ``dim``, expanded to a value of shape ``shape``."""
     ndim = len(shape)
     if ndim == 1:
         return index.reshape((len(index),))
@@ -239,8 +241,8 @@ def _at_least_1d(self: Tensor) -> Tensor:
     return self.unsqueeze(1) if self.ndim == 1 else self
 
 
-def index_select_examples(self: Tensor, dim: int, index: Tensor) -> Tensor:
-    """``index_select`` with indices of each example's own."""
+def index_select_batched(self: Tensor, dim: int, index: Tensor) -> Tensor:
+    """``index_select`` with batched indices."""
     values = _at_least_1d(self)
     found = values.gather(wrap_dim(dim, values.ndim - 1) + 1, index_along(index, dim, values.shape))
     return found.reshape((len(self),)) if self.ndim == 1 else found
@@ -266,18 +268,18 @@ def _scattered(
     return made.reshape(self.shape)
 
 
-def index_add_examples(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Number) -> Tensor:
-    """``index_add`` with indices of each example's own."""
+def index_add_batched(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Number) -> Tensor:
+    """``index_add`` with batched indices."""
     return _scattered(self, dim, index, source if alpha == 1 else source * alpha, "add")
 
 
-def index_copy_examples(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """``index_copy`` with indices of each example's own."""
+def index_copy_batched(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """``index_copy`` with batched indices."""
     return _scattered(self, dim, index, source, "copy")
 
 
-def index_fill_examples(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """``index_fill`` with indices, and perhaps a value, of each example's own."""
+def index_fill_batched(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """``index_fill`` with batched indices and perhaps a batched value."""
     index = _positions(index, self.shape[wrap_dim(dim, self.ndim - 1) + 1] if self.ndim > 1 else 1)
     if isinstance(value, (int, float, complex)):
         return _scattered(self, dim, index, value, "copy")
@@ -286,35 +288,35 @@ def index_fill_examples(self: Tensor, dim: int, index: Tensor, value: Any) -> Te
     return F.where(filled, value.to(self.dtype).reshape((-1, *[1] * (self.ndim - 1))), self)
 
 
-def index_reduce_examples(
+def index_reduce_batched(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
-    """``index_reduce`` with indices of each example's own."""
+    """``index_reduce`` with batched indices."""
     return _scattered(self, dim, index, source, reduce, include_self)
 
 
-def index_select_backward_examples(
+def index_select_backward_batched(
     grad_output: Tensor, self_sizes: Sequence[int], dim: int, index: Tensor
 ) -> Tensor:
-    """The gradient of ``index_select_examples``."""
+    """The gradient of ``index_select_batched``."""
     zeros = grad_output.new_zeros((len(grad_output), *self_sizes))
     return _scattered(zeros, dim, index, grad_output, "add")
 
 
-def take_examples(self: Tensor, index: Tensor) -> Tensor:
+def take_batched(self: Tensor, index: Tensor) -> Tensor:
     """``take``."""
     flat = rows(self)
     return flat.gather(1, _positions(rows(index), flat.shape[1])).reshape(index.shape)
 
 
-def take_backward_examples(grad_output: Tensor, sizes: Sequence[int], index: Tensor) -> Tensor:
-    """The gradient of ``take_examples``."""
+def take_backward_batched(grad_output: Tensor, sizes: Sequence[int], index: Tensor) -> Tensor:
+    """The gradient of ``take_batched``."""
     zeros = grad_output.new_zeros((len(grad_output), math.prod(sizes)))
     places = _positions(rows(index), zeros.shape[1])
     return zeros.scatter_add(1, places, rows(grad_output)).reshape((len(grad_output), *sizes))
 
 
-def put_examples(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+def put_batched(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
     """``put``."""
     flat = rows(self)
     places, values = _positions(rows(index), flat.shape[1]), rows(source)
@@ -329,7 +331,7 @@ def _positions(index: Tensor, count: int) -> Tensor:
     return F.where(index < 0, index + count, index)
 
 
-def value_selecting_reduction_backward_examples(
+def value_selecting_reduction_backward_batched(
     grad_output: Tensor, dim: int, indices: Tensor, sizes: Sequence[int], keepdim: bool
 ) -> Tensor:
     """``_value_selecting_reduction_backward``."""
@@ -346,21 +348,21 @@ def value_selecting_reduction_backward_examples(
 
 
 def _chosen(self: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """The rows of ``self`` broadcast with a mask that is the same for all examples, and where it is true."""
+    """The rows of ``self`` broadcast with an unbatched mask, and the positions where that is true."""
     ndim = max(self.ndim - 1, mask.ndim)
     shape = broadcast_shapes(self.shape[1:], mask.shape)
-    flat = rows(with_rank(self, ndim).expand((len(self), *shape)))
+    flat = rows(pad_to_logical_rank(self, ndim).expand((len(self), *shape)))
     return flat, mask.expand(shape).reshape(-1).nonzero().reshape(-1)
 
 
-def masked_select_examples(self: Tensor, mask: Tensor) -> Tensor:
-    """``masked_select`` with one mask for all examples."""
+def masked_select_batched(self: Tensor, mask: Tensor) -> Tensor:
+    """``masked_select`` with an unbatched mask."""
     flat, places = _chosen(self, mask)
     return flat.index_select(1, places)
 
 
-def masked_select_backward_examples(grad_output: Tensor, sizes: Sequence[int], mask: Tensor) -> Tensor:
-    """The gradient of ``masked_select_examples``."""
+def masked_select_backward_batched(grad_output: Tensor, sizes: Sequence[int], mask: Tensor) -> Tensor:
+    """The gradient of ``masked_select_batched``."""
     shape = broadcast_shapes(tuple(sizes), mask.shape)
     places = mask.expand(shape).reshape(-1).nonzero().reshape(-1)
     zeros = grad_output.new_zeros((len(grad_output), math.prod(shape)))
@@ -372,9 +374,9 @@ def _order(mask: Tensor) -> Tensor:
     return (mask.cumsum(1) - 1).clamp(min=0)
 
 
-def masked_scatter_examples(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+def masked_scatter_batched(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """``masked_scatter``."""
-    self, mask = functional.broadcast_tensors(of_one_rank(self, mask))
+    self, mask = functional.broadcast_tensors(same_logical_rank(self, mask))
     flat, chosen = rows(self), rows(mask)
     values = rows(source)
     if flat.shape[1] == 0:
@@ -386,9 +388,9 @@ def masked_scatter_examples(self: Tensor, mask: Tensor, source: Tensor) -> Tenso
     return F.where(chosen, taken, flat).reshape(self.shape)
 
 
-def masked_scatter_backward_examples(grad_output: Tensor, mask: Tensor, sizes: Sequence[int]) -> Tensor:
-    """The gradient of ``masked_scatter_examples`` for its source."""
-    grad_output, mask = functional.broadcast_tensors(of_one_rank(grad_output, mask))
+def masked_scatter_backward_batched(grad_output: Tensor, mask: Tensor, sizes: Sequence[int]) -> Tensor:
+    """The gradient of ``masked_scatter_batched`` for its source."""
+    grad_output, mask = functional.broadcast_tensors(same_logical_rank(grad_output, mask))
     count = math.prod(sizes)
     zeros = grad_output.new_zeros((len(grad_output), max(count, 1)))
     chosen = rows(mask)

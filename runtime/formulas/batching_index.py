@@ -1,4 +1,4 @@
-"""Advanced indices of many examples at once. Every tensor is a value: its dimension 0 numbers the examples.
+"""Batching rules of advanced indices. Every tensor is a value: its dimension 0 is the batch dimension.
 
 NumPy's rule, which is PyTorch's: the dimensions of the indices stand where the first index did when the
 indices are next to each other, and in front of all others when they are not.
@@ -22,9 +22,9 @@ _MASKS = (bool_, uint8)
 
 
 class _Plan:
-    """How an advanced index of one example is one of all examples.
+    """How a logical advanced index becomes a physical one.
 
-    ``order`` puts the indexed dimensions of an example first; ``front`` is how many of the others precede
+    ``order`` puts the indexed logical dimensions first; ``front`` is how many of the others precede
     the indices' dimensions in the result.
     """
 
@@ -47,9 +47,9 @@ class _Plan:
 
 
 def _integers(indices: Indices, own: Sequence[bool]) -> list[Tensor | None]:
-    """The indices with each mask, the same for all examples, as the positions where it is true.
+    """The indices with each unbatched mask as the positions where it is true.
 
-    Raises RuntimeError for a mask of each example's ``own``.
+    Raises RuntimeError for a batched mask.
     """
     made: list[Tensor | None] = []
     for index, is_own in zip(indices, own, strict=True):
@@ -65,8 +65,8 @@ def _integers(indices: Indices, own: Sequence[bool]) -> list[Tensor | None]:
     return made
 
 
-def index_examples(self: Tensor, indices: Indices) -> Tensor:
-    """``index`` with indices that are the same for all examples."""
+def index_batched_self(self: Tensor, indices: Indices) -> Tensor:
+    """``index`` with unbatched indices."""
     chosen = _integers(indices, [False] * len(indices))
     plan = _Plan(self.ndim - 1, chosen)
     count = max([i.ndim for i in chosen if i is not None])
@@ -74,15 +74,15 @@ def index_examples(self: Tensor, indices: Indices) -> Tensor:
     return found.permute(plan.to_result(count, found.ndim))
 
 
-def index_each(self: Tensor, indices: Indices) -> Tensor:
-    """``index`` with indices of each example's own."""
+def index_batched(self: Tensor, indices: Indices) -> Tensor:
+    """``index`` with batched indices."""
     chosen, plan, count = _own(self.ndim - 1, indices)
     found = F.index(self.permute(plan.order), chosen)
     return found.permute(plan.to_result(count, found.ndim))
 
 
-def index_put_each(self: Tensor, indices: Indices, values: Tensor, accumulate: bool) -> Tensor:
-    """``index_put`` with indices and values of each example's own."""
+def index_put_batched(self: Tensor, indices: Indices, values: Tensor, accumulate: bool) -> Tensor:
+    """``index_put`` with batched indices and values."""
     chosen, plan, count = _own(self.ndim - 1, indices)
     ordered = self.permute(plan.order)
     size = len(self)
@@ -98,15 +98,15 @@ def index_put_each(self: Tensor, indices: Indices, values: Tensor, accumulate: b
     return made.permute(plan.restored())
 
 
-def index_backward_each(grad_output: Tensor, sizes: Sequence[int], indices: Indices) -> Tensor:
-    """The gradient of ``index_each``: zeros to which ``grad_output`` is added at the indices."""
+def index_backward_batched(grad_output: Tensor, sizes: Sequence[int], indices: Indices) -> Tensor:
+    """The gradient of ``index_batched``: zeros to which ``grad_output`` is added at the indices."""
     zeros = grad_output.new_zeros((len(grad_output), *sizes))
-    return index_put_each(zeros, indices, grad_output, True)
+    return index_put_batched(zeros, indices, grad_output, True)
 
 
 def _own(ndim: int, indices: Indices) -> tuple[list[Tensor], _Plan, int]:
-    """The indices of the ordered values, that of the examples first; the plan; the indices' dimensions."""
-    # What is of no example was expanded for all, or is one: a mask is the same for each then.
+    """The indices of the ordered values, the batch dimension's first; the plan; the rank of the indices."""
+    # An unbatched index was expanded, or the batch size is 1: then its mask is the same for each slice.
     own = [i is not None and len(i) > 1 and i.stride(0) != 0 for i in indices]
     size = next(len(i) for i in indices if i is not None)
     given: list[Tensor | None] = []

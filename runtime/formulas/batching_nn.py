@@ -1,6 +1,6 @@
 """What the batching rules of neural networks' operators call.
 
-Every tensor is a value, its dimension 0 numbers the examples, where nothing else is said.
+Every tensor is a value, its dimension 0 is the batch dimension, where nothing else is said.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import tengen.generated.functions as F
 
-from .batching import with_rank
+from .batching import pad_to_logical_rank
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -24,7 +24,7 @@ Grads = tuple["Tensor | None", ...]
 
 
 def scaled_sum(self: Tensor, product: Tensor, beta: Number, alpha: Number) -> Tensor:
-    """``beta * self + alpha * product``, of examples; ``self`` is not looked at where ``beta`` is 0."""
+    """``beta * self + alpha * product``; ``self`` is ignored where ``beta`` is 0."""
     if alpha != 1:
         product = product * alpha
     if beta == 0:
@@ -32,8 +32,8 @@ def scaled_sum(self: Tensor, product: Tensor, beta: Number, alpha: Number) -> Te
     return (self if beta == 1 else self * beta) + product
 
 
-def linear_each(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """``linear`` of one example."""
+def linear_decomposition(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """``linear`` of one slice."""
     if weight.ndim == 1:
         out = (input * weight).sum(-1)
     elif input.ndim == 1:
@@ -44,16 +44,16 @@ def linear_each(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return out if bias is None else out + bias
 
 
-def linear_input_backward_each(grad_output: Tensor, weight: Tensor) -> Tensor:
-    """``linear_input_backward`` of one example."""
+def linear_input_backward_decomposition(grad_output: Tensor, weight: Tensor) -> Tensor:
+    """``linear_input_backward`` of one slice."""
     weight = weight.conj()
     if weight.ndim == 1:
         return grad_output.unsqueeze(-1) * weight
-    return linear_each(grad_output, weight.t(), None)
+    return linear_decomposition(grad_output, weight.t(), None)
 
 
-def linear_weight_backward_each(grad_output: Tensor, input: Tensor) -> Tensor:
-    """``linear_weight_backward`` of one example."""
+def linear_weight_backward_decomposition(grad_output: Tensor, input: Tensor) -> Tensor:
+    """``linear_weight_backward`` of one slice."""
     flat = input.reshape((math.prod(input.shape[:-1]), input.shape[-1])).conj()
     if grad_output.ndim < input.ndim:
         return flat.t().mv(grad_output.reshape((len(flat),)))
@@ -66,16 +66,16 @@ def _same_batch(*tensors: Tensor) -> list[Tensor]:
     return [t.view((len(t), *[1] * (ndim - t.ndim), *t.shape[1:])) for t in tensors]
 
 
-def solved_examples(A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
-    """``linalg_solve_ex``: what is a vector for one example is one for all."""
+def solve_batched(A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
+    """``linalg_solve_ex``: a logical vector ``B`` is one in the value."""
     vector = B.ndim == 2 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
     matrix, given = _same_batch(A, B.unsqueeze(-1) if vector else B)
     result, info = F.linalg_solve_ex(matrix, given, left=left, check_errors=check_errors)
     return (result.squeeze(-1) if vector else result), info
 
 
-def lstsq_examples(self: Tensor, b: Tensor, rcond: float | None, driver: str | None) -> tuple[Tensor, ...]:
-    """``linalg_lstsq``: what is a vector for one example is one for all; what is not computed is empty."""
+def lstsq_batched(self: Tensor, b: Tensor, rcond: float | None, driver: str | None) -> tuple[Tensor, ...]:
+    """``linalg_lstsq``: a logical vector ``B`` is one in the value; what is not computed is empty."""
     vector = b.ndim == 2 or (b.ndim == self.ndim - 1 and b.shape == self.shape[:-1])
     matrix, given = _same_batch(self, b.unsqueeze(-1) if vector else b)
     solution, *rest = F.linalg_lstsq(matrix, given, rcond, driver=driver)
@@ -83,36 +83,36 @@ def lstsq_examples(self: Tensor, b: Tensor, rcond: float | None, driver: str | N
     return (solution.squeeze(-1) if vector else solution), *rest
 
 
-def lu_solved_examples(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
+def lu_solve_batched(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
     """``linalg_lu_solve``."""
     matrix, given = _same_batch(LU, B)
     rows = pivots.view((len(pivots), *[1] * (matrix.ndim - 1 - pivots.ndim), *pivots.shape[1:]))
     return F.linalg_lu_solve(matrix, rows, given, left=left, adjoint=adjoint)
 
 
-def pinv_examples(self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool) -> Tensor:
+def pinv_batched(self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool) -> Tensor:
     """``linalg_pinv``: a tolerance for each matrix."""
 
     ndim = max([self.ndim - 3, *[t.ndim - 1 for t in (atol, rtol) if t is not None]])
-    atol, rtol = [None if t is None else with_rank(t, ndim) for t in (atol, rtol)]
-    return F.linalg_pinv(with_rank(self, ndim + 2), atol=atol, rtol=rtol, hermitian=hermitian)
+    atol, rtol = [None if t is None else pad_to_logical_rank(t, ndim) for t in (atol, rtol)]
+    return F.linalg_pinv(pad_to_logical_rank(self, ndim + 2), atol=atol, rtol=rtol, hermitian=hermitian)
 
 
 # -- embeddings ---------------------------------------------------------------------------
 
 
 def _folded_indices(indices: Tensor, count: int) -> Tensor:
-    """Row numbers of each example's own matrix as those of all matrices one below the other.
+    """Row numbers of each slice's matrix as those of all matrices stacked.
 
-    What is no row of its own stays out of range: it must not become another example's.
+    What is no row of its own stays out of range: it must not become another slice's.
     """
     starts = F.arange(len(indices), device=indices.device) * count
     folded = indices + starts.view((len(indices), *[1] * (indices.ndim - 1)))
     return F.where((indices >= 0).logical_and(indices < count), folded, -1)
 
 
-def embedding_each(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
-    """``embedding`` with each example's own weight."""
+def embedding_batched(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
+    """``embedding`` with a batched weight."""
     count = weight.shape[1]
     flat = weight.reshape((weight.shape[0] * count, weight.shape[2]))
     found = F.embedding(flat, _folded_indices(indices, count), -1, scale_grad_by_freq)
@@ -121,7 +121,7 @@ def embedding_each(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad
     return F.where((indices == padding_idx).unsqueeze(-1), found.detach(), found)
 
 
-def embedding_backward_each(
+def embedding_backward_batched(
     grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
     """``embedding_dense_backward``."""
@@ -134,7 +134,7 @@ def embedding_backward_each(
     return flat.reshape((count, num_weights, flat.shape[-1]))
 
 
-# -- channels: the examples are folded into them ------------------------------------------
+# -- channels: the batch dimension is folded into them ------------------------------------------
 
 
 def fold_channels(self: Tensor) -> Tensor:
@@ -144,7 +144,7 @@ def fold_channels(self: Tensor) -> Tensor:
 
 
 def unfold_channels(self: Tensor, count: int) -> Tensor:
-    """The inverse of ``fold_channels``, for ``count`` examples."""
+    """The inverse of ``fold_channels``, for the batch size ``count``."""
     shape = self.shape
     return self.reshape((shape[0], count, shape[1] // count, *shape[2:])).movedim(1, 0)
 
@@ -165,40 +165,40 @@ def unfold_first(self: Tensor | None, count: int) -> Tensor | None:
     return self.reshape((count, shape[0] // count, *shape[1:]))
 
 
-def with_batch(self: Tensor, weight: Tensor) -> Tensor:
+def with_batch_dim(self: Tensor, weight: Tensor) -> Tensor:
     """The input of a convolution with its dimension of the batch, which may be missing: (B, N, C, ...)."""
     return self.unsqueeze(1) if self.ndim < weight.ndim else self
 
 
 def convolved(self: Tensor, input: Tensor, weight: Tensor) -> Tensor:
-    """The result of a convolution whose examples are folded into the channels, as that of each."""
+    """The result of a convolution with the batch dimension folded into the channels, unfolded."""
     out = unfold_channels(self, len(weight))
     return out.squeeze(1) if input.ndim < weight.ndim else out
 
 
 def convolution_gradients(grads: Grads, input: Tensor, weight: Tensor) -> Grads:
-    """The gradients of a convolution whose examples are folded into the channels, as those of each."""
+    """The gradients of a convolution with the batch dimension folded into the channels, unfolded."""
     count = len(weight)
     grad_input = None if grads[0] is None else convolved(grads[0], input, weight)
     return grad_input, unfold_first(grads[1], count), unfold_first(grads[2], count)
 
 
 def batch_norm_results(results: Sequence[Tensor], count: int) -> tuple[Tensor | None, ...]:
-    """The results for folded channels as those of each example."""
+    """The results for folded channels, unfolded."""
     return unfold_channels(results[0], count), *[unfold_first(r, count) for r in results[1:]]
 
 
 def batch_norm_gradients(grads: Grads, count: int) -> Grads:
-    """The gradients for folded channels as those of each example."""
+    """The gradients for folded channels, unfolded."""
     grad_input = None if grads[0] is None else unfold_channels(grads[0], count)
     return grad_input, unfold_first(grads[1], count), unfold_first(grads[2], count)
 
 
-# -- normalisation: weights of each example's own are applied afterwards -------------------
+# -- normalisation: batched weights are applied afterwards -------------------
 
 
 def _trailing(self: Tensor, ndim: int) -> Tensor:
-    """A value like a weight, so that it broadcasts to one whose examples have ``ndim`` dimensions."""
+    """A value like a weight, so that it broadcasts to one of logical rank ``ndim``."""
     return self.view((len(self), *[1] * (ndim + 1 - self.ndim), *self.shape[1:]))
 
 
@@ -208,17 +208,17 @@ def _affine(self: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     return self if bias is None else self + bias
 
 
-def layer_norm_each(
+def layer_norm_batched(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, ...]:
-    """``native_layer_norm`` with each example's own weight and bias."""
+    """``native_layer_norm`` with a batched weight and bias."""
     out, mean, rstd = F.native_layer_norm(input, normalized_shape, None, None, eps)
     ndim = input.ndim - 1
     w, b = [None if t is None else _trailing(t, ndim) for t in (weight, bias)]
     return _affine(out, w, b), mean, rstd
 
 
-def layer_norm_backward_each(
+def layer_norm_backward_batched(
     grad_out: Tensor,
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -227,7 +227,7 @@ def layer_norm_backward_each(
     weight: Tensor | None,
     output_mask: Sequence[bool],
 ) -> Grads:
-    """``native_layer_norm_backward`` with each example's own weight."""
+    """``native_layer_norm_backward`` with a batched weight."""
     ndim = input.ndim - 1
     lead = tuple(range(1, input.ndim - len(normalized_shape)))
     grad_input = grad_weight = grad_bias = None
@@ -249,7 +249,7 @@ def _by_channel(weight: Tensor | None, ndim: int) -> Tensor | None:
     return None if weight is None else weight.view((len(weight), 1, weight.shape[1], *[1] * (ndim - 3)))
 
 
-def group_norm_each(
+def group_norm_batched(
     input: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -259,7 +259,7 @@ def group_norm_each(
     group: int,
     eps: float,
 ) -> tuple[Tensor, ...]:
-    """``native_group_norm``: the examples are folded into N."""
+    """``native_group_norm``: the batch dimension is folded into N."""
     count = len(input)
     flat = input.reshape((count * N, *input.shape[2:]))
     out, mean, rstd = F.native_group_norm(flat, None, None, count * N, C, HxW, group, eps)
@@ -268,7 +268,7 @@ def group_norm_each(
     return out, mean.reshape((count, N, group)), rstd.reshape((count, N, group))
 
 
-def group_norm_backward_each(
+def group_norm_backward_batched(
     grad_out: Tensor,
     input: Tensor,
     mean: Tensor,
@@ -280,7 +280,7 @@ def group_norm_backward_each(
     group: int,
     output_mask: Sequence[bool],
 ) -> Grads:
-    """``native_group_norm_backward``: the examples are folded into N."""
+    """``native_group_norm_backward``: the batch dimension is folded into N."""
     count = len(input)
     grad_input = grad_weight = grad_bias = None
     if output_mask[0]:
@@ -301,7 +301,7 @@ def group_norm_backward_each(
     return grad_input, grad_weight, grad_bias
 
 
-# -- losses of classes, of one example ------------------------------------------------------
+# -- losses of classes, of one slice ------------------------------------------------------
 
 
 def _weights(target: Tensor, self: Tensor, weight: Tensor | None, ignore_index: int) -> tuple[Tensor, Tensor]:
@@ -315,10 +315,10 @@ def _weights(target: Tensor, self: Tensor, weight: Tensor | None, ignore_index: 
     return found.masked_fill(ignored, 0), valid
 
 
-def nll_loss_one(
+def nll_loss_decomposition(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
-    """``nll_loss_forward`` of one example, the classes in dimension 1, or 0 of a vector."""
+    """``nll_loss_forward`` of one slice, the classes in dimension 1, or 0 of a vector."""
     dim = 1 if self.ndim > 1 else 0
     weights, valid = _weights(target, self, weight, ignore_index)
     loss = -self.gather(dim, valid.unsqueeze(dim)).squeeze(dim) * weights
@@ -332,7 +332,7 @@ def nll_loss_one(
     return loss.sum(), total
 
 
-def nll_loss_backward_one(
+def nll_loss_backward_decomposition(
     grad_output: Tensor,
     self: Tensor,
     target: Tensor,
@@ -341,7 +341,7 @@ def nll_loss_backward_one(
     ignore_index: int,
     total_weight: Tensor,
 ) -> Tensor:
-    """``nll_loss_backward`` of one example."""
+    """``nll_loss_backward`` of one slice."""
     dim = 1 if self.ndim > 1 else 0
     weights, valid = _weights(target, self, weight, ignore_index)
     slope = -weights * grad_output

@@ -38,7 +38,7 @@ def _diagonal(matrix: Tensor) -> Tensor:
 
 def _check_phase(diagonal: Tensor, operator: str, what: str) -> None:
     """RuntimeError when a loss depends on the phase of complex vectors."""
-    while diagonal._wraps:  # of many examples: none of them may
+    while diagonal._wraps:  # batched: none of the slices may
         diagonal = diagonal._value  # type: ignore[attr-defined]  # of BatchedTensor
     if diagonal._type.backend.has_data and bool((F.imag(diagonal.detach()).abs() > 1e-2).any()):
         raise RuntimeError(

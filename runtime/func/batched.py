@@ -1,6 +1,6 @@
-"""BatchedTensor: many examples of one tensor, that a function sees as one example.
+"""BatchedTensor: a tensor with a batch dimension that the function under ``vmap`` does not see.
 
-``vmap`` calls a function once, with tensors that hide the dimension of the examples. Such a tensor wraps
+``vmap`` calls a function once, with tensors that hide the batch dimension. Such a tensor wraps
 a ``value`` of the level below, which has that dimension at ``bdim``; of arrays it has only a description,
 of the shape that the function sees. The VmapLevel that made it, a layer, runs operators on the values.
 """
@@ -93,7 +93,7 @@ class BatchedTensor(Tensor):
     # -- what would need the elements
 
     def item(self) -> NoReturn:
-        """RuntimeError: there is one number for each example."""
+        """RuntimeError: there is one number for each slice."""
         raise RuntimeError(_ITEM)
 
     def __bool__(self) -> NoReturn:
@@ -102,24 +102,24 @@ class BatchedTensor(Tensor):
     __float__ = __int__ = __complex__ = __index__ = item
 
     def tolist(self) -> NoReturn:
-        """RuntimeError: the examples have no memory of their own."""
+        """RuntimeError: the slices have no memory of their own."""
         raise RuntimeError(_NO_DATA)
 
     def numpy(self, *, force: bool = False) -> NoReturn:
-        """RuntimeError: the examples have no memory of their own."""
+        """RuntimeError: the slices have no memory of their own."""
         raise RuntimeError(_NO_DATA)
 
     def data_ptr(self) -> NoReturn:
-        """RuntimeError: the examples have no memory of their own."""
+        """RuntimeError: the slices have no memory of their own."""
         raise RuntimeError(_NO_DATA)
 
     def storage_offset(self) -> int:
-        """How many elements after the start of the memory of all examples the first one begins."""
+        """The offset of the batch's first element, in elements from the start of the memory."""
         offset: int = self._value.storage_offset()
         return offset
 
     def untyped_storage(self) -> NoReturn:
-        """NotImplementedError: the examples have no memory of their own."""
+        """NotImplementedError: the slices have no memory of their own."""
         raise NotImplementedError("Cannot access storage of BatchedTensor")
 
     def __deepcopy__(self, memo: Any) -> NoReturn:
@@ -129,7 +129,7 @@ class BatchedTensor(Tensor):
         raise NotImplementedError("Cannot access storage of BatchedTensor")
 
     def is_contiguous(self, memory_format: Any = contiguous_format) -> bool:
-        """Whether the elements of an example stand in memory in the order of the indices, without gaps."""
+        """Whether the elements of a slice lie in memory in the order of the indices, without gaps."""
         if memory_format is contiguous_format:
             return bool(self._array.is_contiguous)
         return super().is_contiguous(memory_format)
@@ -151,7 +151,7 @@ class BatchedTensor(Tensor):
 
     @property
     def data(self) -> Tensor:
-        """RuntimeError: the examples have no memory of their own."""
+        """RuntimeError: the slices have no memory of their own."""
         raise RuntimeError("accessing `data` under vmap transform is not allowed")
 
     @data.setter
@@ -163,11 +163,11 @@ class BatchedTensor(Tensor):
         raise RuntimeError(_BACKWARD)
 
     def detach(self) -> Tensor:
-        """The same examples without history."""
+        """The same slices without history."""
         return wrap(self._value.detach(), self._bdim, self._layer)
 
     def detach_(self) -> Any:
-        """Forget the history of the examples."""
+        """Forget the history of the slices."""
         self._value.detach_()
         return self
 
@@ -191,12 +191,12 @@ def wrap(value: Any, bdim: int, layer: VmapLevel) -> BatchedTensor:
     """``value`` with its dimension ``bdim`` hidden, as a tensor of the level ``layer``."""
     out = _new(BatchedTensor)
     out._value, out._bdim, out._layer = value, bdim, layer
-    refresh(out)
+    refresh_metadata(out)
     return out
 
 
-def refresh(tensor: BatchedTensor) -> None:
-    """Describe the examples anew, after the value took another shape."""
+def refresh_metadata(tensor: BatchedTensor) -> None:
+    """Compute the logical shape and strides anew, after the value took another shape."""
     value, bdim = tensor._value, tensor._bdim
     array = value._array
     shape = tuple(array.shape)
@@ -204,32 +204,32 @@ def refresh(tensor: BatchedTensor) -> None:
     tensor._array = MetaArray(shape[:bdim] + shape[bdim + 1 :], array.dtype, steps[:bdim] + steps[bdim + 1 :])
 
 
-def replace_value(tensor: BatchedTensor, value: Any, bdim: int = 0) -> None:
-    """Make ``tensor`` stand for other examples."""
+def set_value(tensor: BatchedTensor, value: Any, bdim: int = 0) -> None:
+    """Make ``tensor`` wrap another value."""
     tensor._value, tensor._bdim = value, bdim
-    refresh(tensor)
+    refresh_metadata(tensor)
 
 
-def front(tensor: Any) -> Any:
-    """The value of a BatchedTensor with the dimension of the examples first."""
+def move_batch_dim_to_front(tensor: Any) -> Any:
+    """The value of a BatchedTensor with the batch dimension first."""
     value = tensor._value
     return value if tensor._bdim == 0 else value.movedim(tensor._bdim, 0)
 
 
-def is_of(value: Any, layer: VmapLevel) -> bool:
-    """Whether ``value`` is a tensor of this level."""
+def is_batched_at(value: Any, layer: VmapLevel) -> bool:
+    """Whether ``value`` is a BatchedTensor of this level."""
     return value.__class__ is BatchedTensor and value._layer is layer
 
 
-def leading(value: Any, layer: VmapLevel) -> Any:
-    """A tensor with the dimension of the examples first: expanded, a view, where it is of no example."""
-    if is_of(value, layer):
-        return front(value)
+def ensure_batch_dim(value: Any, layer: VmapLevel) -> Any:
+    """The physical tensor, with the batch dimension first. What is not batched is expanded, as a view."""
+    if is_batched_at(value, layer):
+        return move_batch_dim_to_front(value)
     return value.expand((layer.size, *value._array.shape))
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """The tensor with all the examples that ``tensor`` hides under ``vmap``, to look at it.
+    """The physical tensor that ``tensor`` wraps under ``vmap``, to look at it.
 
     Without ``recurse`` only the newest level is taken off. A tensor that hides nothing is returned as it is.
     What is computed with the result inside of the function that is transformed is undefined.

@@ -1,7 +1,7 @@
-"""Whether an operator takes examples of so many dimensions, seen before a rule runs it on all of them.
+"""Checks of the logical rank: whether an operator takes one slice, with as many dimensions as that has.
 
-The examples in front are a dimension more: a matrix is wanted, one row of numbers comes for each example, and
-the operator would take all rows together for the matrix.
+The physical tensor has one dimension more. Where an operator wants a matrix and each slice is a vector, it
+would take the batch of vectors for the matrix.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from ..dispatch.operator import Operator
     from .level import VmapLevel
 
-#: What was seen to be no error: an operator, and its arguments, tensors as numbers of dimensions.
-_taken: set[Hashable] = set()
-KEPT = 4096
+#: Calls that are no error: an operator, and its arguments, with the ranks of tensors in their place.
+_accepted: set[Hashable] = set()
+MAX_ACCEPTED = 4096
 
 
-class _Alone(Layer):
-    """Runs operators with nothing else looking on."""
+class _Exclusive(Layer):
+    """Runs operators without the other interceptors."""
 
     observer = True  # before all others
 
@@ -34,23 +34,23 @@ class _Alone(Layer):
         return operator.proceed(*arguments)
 
 
-def check_dimensions(level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> None:
-    """Raise what one example raises if the operator does not take examples of so many dimensions.
+def check_logical_rank(level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> None:
+    """Raise the error of one slice if the operator does not take tensors of the logical ranks.
 
-    The operator is run on descriptions of one example; if that is an error, on the examples themselves.
+    The operator is run on meta tensors of the logical shapes; if that is an error, on the slices themselves.
     """
     known = operator.name, *map_tensors(_dimensions, arguments)
-    if known in _taken:
+    if known in _accepted:
         return
     try:
-        with _Alone():
-            operator(*map_tensors(_described, arguments))
+        with _Exclusive():
+            operator(*map_tensors(_on_meta, arguments))
     except Exception:
-        with level.working():
-            raise_of_one(level, operator, arguments)
-    if len(_taken) >= KEPT:
-        _taken.clear()
-    _taken.add(known)
+        with level.lower():
+            raise_slice_error(level, operator, arguments)
+    if len(_accepted) >= MAX_ACCEPTED:
+        _accepted.clear()
+    _accepted.add(known)
 
 
 def _dimensions(tensor: Any) -> int:
@@ -58,17 +58,17 @@ def _dimensions(tensor: Any) -> int:
     return ndim
 
 
-def _described(tensor: Any) -> Any:
+def _on_meta(tensor: Any) -> Any:
     """A tensor without values, of the shape that the function under vmap sees."""
     array = tensor._array
     return type_of(tensor.dtype, device(device_name)).wrap(MetaArray(array.shape, array.dtype))
 
 
-def raise_of_one(level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> None:
-    """Raise what the first example that is an error raises: its dimensions and indices are the user's."""
-    from .batching_loop import one_by_one
+def raise_slice_error(level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> None:
+    """Raise the error of the first slice that has one: it names logical dimensions and indices."""
+    from .batching_loop import loop_over_batch
 
     try:
-        one_by_one(level, operator, arguments)
+        loop_over_batch(level, operator, arguments)
     except Exception as error:
         raise error from None

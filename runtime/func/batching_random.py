@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from ..core.operands import map_tensors
 from ..core.tensor_base import TensorBase
 from ..random import Generator, default_generator
-from .batched import front, is_of, leading, wrap
-from .batching_loop import examples
-from .batching_rules import Rule, padded
-from .batching_writes import unbatched
+from .batched import ensure_batch_dim, is_batched_at, move_batch_dim_to_front, wrap
+from .batching_loop import loop_and_stack
+from .batching_rules import Rule, pad_to_logical_rank
+from .batching_writes import unbatched_target_error
 
 if TYPE_CHECKING:
     from ..dispatch.operator import Operator
@@ -19,60 +19,63 @@ if TYPE_CHECKING:
 
 
 class Random(Rule):
-    """Draws random numbers, for each example its own or the same for all, as vmap was told.
+    """Draws random numbers, as ``randomness`` says: different ones for each slice, or the same for all.
 
-    ``at_once`` is the rule by which all examples draw at once; None: one after the other.
+    ``batched_rule`` is the rule that draws for the whole batch at once; without it there is a loop.
     """
 
-    __slots__ = ("at_once",)
+    __slots__ = ("batched_rule",)
 
-    draws = True
+    is_random = True
 
-    def __init__(self, at_once: Rule | None) -> None:
-        self.at_once = at_once
+    def __init__(self, batched_rule: Rule | None) -> None:
+        self.batched_rule = batched_rule
 
     def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         check_randomness(level)
-        if level.randomness == "same" and not level.holds(arguments):
-            with level.working():
+        if level.randomness == "same" and not level.any_batched(arguments):
+            with level.lower():
                 return operator(*arguments)
         return super().run(level, operator, arguments)
 
     def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         if level.randomness == "same":
-            return examples(level, _Again(operator, arguments), arguments)
-        if self.at_once is None:
-            return examples(level, operator, arguments)
-        if not level.holds(arguments) and not isinstance(self.at_once, Sized):
+            return loop_and_stack(level, _SameState(operator, arguments), arguments)
+        if self.batched_rule is None:
+            return loop_and_stack(level, operator, arguments)
+        if not level.any_batched(arguments) and not isinstance(self.batched_rule, BatchedSize):
             # The first tensor, the same for all, is given to each, so that each draws its own.
-            return self.at_once.values(level, operator, _given_to_each(level, arguments))
-        return self.at_once.values(level, operator, arguments)
+            return self.batched_rule.values(level, operator, _batch_first_tensor(level, arguments))
+        return self.batched_rule.values(level, operator, arguments)
 
     def write(self, level: VmapLevel, operator: Operator, base: Operator, arguments: Sequence[Any]) -> Any:
         check_randomness(level)
         target, *rest = arguments
-        if not is_of(target, level):
-            if level.holds(rest):
-                raise unbatched(operator)
+        if not is_batched_at(target, level):
+            if level.any_batched(rest):
+                raise unbatched_target_error(operator)
             if level.randomness == "different":
                 raise RuntimeError(
                     "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will "
                     "appear like same randomness."
                 )
-            with level.working():
+            with level.lower():
                 return operator(*arguments)
         if level.randomness == "same":
             from .batching_writes import write_result
 
             return write_result(level, operator, target, base(*arguments))
-        with level.working():
+        with level.lower():
             ndim = target._array.ndim
-            operator(front(target), *map_tensors(lambda t: padded(leading(t, level), ndim), rest))
+            operator(
+                move_batch_dim_to_front(target),
+                *map_tensors(lambda t: pad_to_logical_rank(ensure_batch_dim(t, level), ndim), rest),
+            )
         return target
 
 
-class Sized(Rule):
-    """A creation operator makes the results of all examples, being told a larger size."""
+class BatchedSize(Rule):
+    """Calls a creation operator with the batch size in front of ``size``."""
 
     __slots__ = ("size",)
 
@@ -85,7 +88,7 @@ class Sized(Rule):
         return operator(*given)
 
 
-class _Again:
+class _SameState:
     """An operator that draws the same numbers whenever it is called."""
 
     __slots__ = ("generator", "operator", "state")
@@ -101,15 +104,15 @@ class _Again:
         return self.operator(*arguments)
 
 
-def _given_to_each(level: VmapLevel, arguments: Sequence[Any]) -> Sequence[Any]:
+def _batch_first_tensor(level: VmapLevel, arguments: Sequence[Any]) -> Sequence[Any]:
     """The first tensor is enough; others may be numbers to the operator, as the bounds of integers are."""
     first = next(i for i, a in enumerate(arguments) if isinstance(a, TensorBase))
-    given = wrap(leading(arguments[first], level), 0, level)
+    given = wrap(ensure_batch_dim(arguments[first], level), 0, level)
     return (*arguments[:first], given, *arguments[first + 1 :])
 
 
 def check_randomness(level: VmapLevel) -> None:
-    """RuntimeError where vmap was told that nothing random happens."""
+    """Raise RuntimeError if the level's randomness is "error"."""
     if level.randomness == "error":
         raise RuntimeError(
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or "

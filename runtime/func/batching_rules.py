@@ -1,7 +1,8 @@
 """Batching rules: how an operator is run on the values of tensors of one vmap level.
 
 Which rule an operator has is declared; ``generated/batching.py`` has the table. Here is what the kinds of
-rules do. A value has the dimension of the examples in front ("leading") where nothing else is said.
+rules do. As in functorch, a *logical* shape or dimension is one that the function under ``vmap`` sees; the
+value is the *physical* tensor, whose batch dimension is in front where nothing else is said.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from ..core.operands import map_tensors, tensors_in
 from ..native.dims import wrap_dim
 from ..native.layout import broadcast_shapes
 from ..tensors.tensor import Tensor
-from .batched import front, is_of, leading, replace_value, wrap
-from .batching_checks import check_dimensions, raise_of_one
+from .batched import ensure_batch_dim, is_batched_at, move_batch_dim_to_front, set_value, wrap
+from .batching_checks import check_logical_rank, raise_slice_error
 
 if TYPE_CHECKING:
     from ..dispatch.operator import Operator
@@ -26,26 +27,26 @@ class Rule:
 
     __slots__ = ()
 
-    #: Whether the operator draws random numbers, so that the level has something to say in any case.
-    draws = False
-    #: Whether the operator, given all examples, could take theirs for a dimension that one example lacks.
-    confuses = False
+    #: Whether the operator draws random numbers: its rule runs even if no argument is batched.
+    is_random = False
+    #: Whether the operator could take the batch dimension for a logical one that a slice lacks.
+    rank_sensitive = False
 
     def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
-        """The results of the operator, as tensors of the level. Its errors are those of one example alone."""
-        with level.working():
-            if self.confuses:
-                check_dimensions(level, operator, arguments)
+        """The results of the operator, as tensors of the level. Its errors are those of one slice."""
+        with level.lower():
+            if self.rank_sensitive:
+                check_logical_rank(level, operator, arguments)
             try:
                 result = self.values(level, operator, arguments)
             except Exception:
-                if not self.draws:
-                    raise_of_one(level, operator, arguments)
+                if not self.is_random:
+                    raise_slice_error(level, operator, arguments)
                 raise
-        return wrapped(result, level)
+        return wrap_results(result, level)
 
     def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
-        """The results as values, the examples in front."""
+        """The results as values, the batch dimension in front."""
         raise NotImplementedError
 
     def write(self, level: VmapLevel, operator: Operator, base: Operator, arguments: Sequence[Any]) -> Any:
@@ -73,7 +74,7 @@ def _find(operator: Operator) -> Rule | None:
     from tengen.generated.batching import RULES
 
     from ..dispatch.operator import operator as by_name
-    from .batching_loop import Loop
+    from .batching_loop import ForLoopFallback
     from .batching_writes import InPlace, Out
 
     if operator.kind == "inplace" and operator.base is not None:
@@ -82,27 +83,27 @@ def _find(operator: Operator) -> Rule | None:
         return Out(by_name(operator.base))
     rule: Rule | None = RULES.get(operator.name)
     if rule is None and not operator.decomposes and operator.tensors:
-        return Loop()
+        return ForLoopFallback()
     return rule
 
 
 # -- arguments and results ---------------------------------------------------------------
 
 
-def wrapped(result: Any, level: VmapLevel) -> Any:
+def wrap_results(result: Any, level: VmapLevel) -> Any:
     """Values as tensors of the level; in tuples and lists too, of which None stays None."""
     if isinstance(result, Tensor):
         return wrap(result, 0, level)
     if result is None:
         return None
     if isinstance(result, (tuple, list)):
-        made = [wrapped(r, level) for r in result]
+        made = [wrap_results(r, level) for r in result]
         return made if result.__class__ is list else result.__class__(made)
     raise RuntimeError(f"vmap: an operator that returns {type(result).__name__} cannot be batched")
 
 
-def padded(value: Any, ndim: int) -> Any:
-    """A leading value with dimensions of size 1 put before the examples' own, so that these have ``ndim``."""
+def pad_to_logical_rank(value: Any, ndim: int) -> Any:
+    """A value with dimensions of size 1 behind the batch dimension, for a logical rank of ``ndim``."""
     shape = value._array.shape
     missing = ndim + 1 - len(shape)
     return value if missing <= 0 else value.view((shape[0], *[1] * missing, *shape[1:]))
@@ -112,7 +113,7 @@ def padded(value: Any, ndim: int) -> Any:
 
 
 class Pointwise(Rule):
-    """The elements meet as they do in one example: dimensions are counted from the last."""
+    """Broadcasts the logical shapes, as for one slice."""
 
     __slots__ = ()
 
@@ -122,8 +123,11 @@ class Pointwise(Rule):
     def aligned(self, level: VmapLevel, functional: Operator, arguments: Sequence[Any]) -> list[Any]:
         """The arguments with values in place of the level's tensors, so that they broadcast."""
         ndim = max([t._array.ndim for t in tensors_in(arguments)])
-        arguments = promoted(level, functional, arguments)
-        return map_tensors(lambda t: padded(front(t), ndim) if is_of(t, level) else t, arguments)
+        arguments = promote_logical_scalars(level, functional, arguments)
+        return map_tensors(
+            lambda t: pad_to_logical_rank(move_batch_dim_to_front(t), ndim) if is_batched_at(t, level) else t,
+            arguments,
+        )
 
     def write(self, level: VmapLevel, operator: Operator, base: Operator, arguments: Sequence[Any]) -> Any:
         target = arguments[0]
@@ -134,30 +138,30 @@ class Pointwise(Rule):
                     f"{operator.function}: output with shape {list(shape)} doesn't match the broadcast shape "
                     f"{list(t._array.shape)}"
                 )
-        with level.working():
+        with level.lower():
             operator(*self.aligned(level, base, arguments))
         return target
 
 
 class Broadcast(Pointwise):
-    """As Pointwise, of an operator whose examples have dimensions that do not broadcast: the last ones."""
+    """As Pointwise, for an operator whose last logical dimensions do not broadcast."""
 
     __slots__ = ()
 
-    confuses = True
+    rank_sensitive = True
 
 
-def promoted(level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Sequence[Any]:
-    """The arguments with those 0-d tensors cast that would promote otherwise once examples give them a dim.
+def promote_logical_scalars(level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Sequence[Any]:
+    """The arguments, with logical 0-d tensors cast to the dtype that one slice has.
 
-    A 0-d tensor does not change the dtype of others of its category; its value has a dimension.
+    A 0-d tensor does not promote others of its category, but its value has a batch dimension and would.
     """
     if operator.promote is None:
         return arguments
-    taking_part = tensors_in([arguments[i] for i in operator.promoted])
-    if len({t._type.scalar_type for t in taking_part}) < 2:
+    operands = tensors_in([arguments[i] for i in operator.promoted])
+    if len({t._type.scalar_type for t in operands}) < 2:
         return arguments
-    if not any(is_of(t, level) and t._array.ndim == 0 for t in taking_part):
+    if not any(is_batched_at(t, level) and t._array.ndim == 0 for t in operands):
         return arguments
     from ..core.promotion import common_dtype
 
@@ -168,7 +172,7 @@ def promoted(level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> 
     common = common_dtype(values, operator.promote)
 
     def cast(tensor: Any) -> Any:
-        if is_of(tensor, level) and tensor._array.ndim == 0:
+        if is_batched_at(tensor, level) and tensor._array.ndim == 0:
             return wrap(tensor._value.to(common), tensor._bdim, level)
         return tensor
 
@@ -192,7 +196,7 @@ class Reduction(Rule):
 
     def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         given = list(arguments)
-        value = leading(given[self.tensor], level)
+        value = ensure_batch_dim(given[self.tensor], level)
         ndim = value._array.ndim - 1
         keep = self.keepdim is not None and bool(given[self.keepdim])
         dim = given[self.dim]
@@ -200,7 +204,7 @@ class Reduction(Rule):
         if everything or ndim == 0:
             for d in () if everything else (dim if self.is_list else (dim,)):
                 wrap_dim(d, 0)
-            value = value.reshape((level.size, _count(value._array.shape[1:])))
+            value = value.reshape((level.size, _numel(value._array.shape[1:])))
             dims: tuple[int, ...] = (1,)
             if self.keepdim is not None:
                 given[self.keepdim] = False
@@ -209,38 +213,38 @@ class Reduction(Rule):
         given[self.tensor], given[self.dim] = value, dims if self.is_list else dims[0]
         result = operator(*given)
         if keep and (everything or ndim == 0):
-            return each(lambda r: r.reshape((level.size, *[1] * ndim)), result)
+            return map_results(lambda r: r.reshape((level.size, *[1] * ndim)), result)
         return result
 
 
-def _count(shape: Sequence[int]) -> int:
+def _numel(shape: Sequence[int]) -> int:
     count = 1
     for n in shape:
         count *= n
     return count
 
 
-def each(function: Callable[[Any], Any], result: Any) -> Any:
+def map_results(function: Callable[[Any], Any], result: Any) -> Any:
     """``function`` of a result, or of each of several."""
     if isinstance(result, Tensor):
         return function(result)
     if result is None:
         return None
-    made = [each(function, r) for r in result]
+    made = [map_results(function, r) for r in result]
     return made if result.__class__ is list else result.__class__(made)
 
 
 class Leading(Rule):
-    """The operator itself, with the examples in front.
+    """The operator itself, on values with the batch dimension in front.
 
     ``tensors`` are the arguments that are given with them, ``dims`` those that count dimensions, of a
     tensor with ``added`` more than the first of ``tensors`` has, and ``sizes`` those that are shapes.
-    ``atleast_1d``: examples without dimensions count as vectors, beside which they may stand.
+    ``atleast_1d``: logical 0-d tensors count as vectors of one element.
     """
 
     __slots__ = ("added", "atleast_1d", "dims", "sizes", "tensors")
 
-    confuses = True
+    rank_sensitive = True
 
     def __init__(
         self,
@@ -259,43 +263,43 @@ class Leading(Rule):
     def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         given = list(arguments)
         for i in self.tensors:
-            given[i] = map_tensors(lambda t: leading(t, level), (given[i],))[0]
+            given[i] = map_tensors(lambda t: ensure_batch_dim(t, level), (given[i],))[0]
         first = tensors_in([given[i] for i in self.tensors])[0]
         ndim = first._array.ndim - 1
         single = bool(self.dims) and not self.added and ndim == 0
         if single or self.atleast_1d:  # what has no dimension counts as having one
             for i in self.tensors:
-                given[i] = map_tensors(lambda t: padded(t, 1), (given[i],))[0]
+                given[i] = map_tensors(lambda t: pad_to_logical_rank(t, 1), (given[i],))[0]
         for i in self.dims:
-            given[i] = shifted(given[i], ndim + self.added)
+            given[i] = physical_dims(given[i], ndim + self.added)
         for i in self.sizes:
             if given[i] is not None:
-                shape = _inferred(given[i], first._array.shape[1:]) if -1 in given[i] else given[i]
+                shape = _infer_size(given[i], first._array.shape[1:]) if -1 in given[i] else given[i]
                 given[i] = (level.size, *((1,) if single and not shape else shape))
         result = operator(*given)
-        return each(_without_dimension, result) if single else result
+        return map_results(_drop_dim, result) if single else result
 
 
-def _without_dimension(result: Any) -> Any:
-    """Results of one element for each example, or a number for each, as 0-d ones."""
+def _drop_dim(result: Any) -> Any:
+    """Results of one element for each slice as logical 0-d tensors."""
     shape = result._array.shape
     if len(shape) > 1 and shape[1] != 1:
         raise RuntimeError(
-            "vmap: results of 0-d examples have one element each, and cannot be differently shaped"
+            "vmap: the results of 0-d tensors have one element, and cannot be differently shaped"
         )
     return result.squeeze(1) if len(shape) > 1 else result
 
 
-def _inferred(size: Sequence[int], shape: Sequence[int]) -> Sequence[int]:
-    """``size`` with the -1 in it as what it stands for, where an example of ``shape`` tells."""
-    rest = _count([n for n in size if n != -1])
+def _infer_size(size: Sequence[int], shape: Sequence[int]) -> Sequence[int]:
+    """``size`` with the size that -1 stands for, inferred from the logical ``shape``."""
+    rest = _numel([n for n in size if n != -1])
     if rest == 0 or list(size).count(-1) != 1:
         return size
-    return tuple([_count(shape) // rest if n == -1 else n for n in size])
+    return tuple([_numel(shape) // rest if n == -1 else n for n in size])
 
 
-def shifted(dim: Any, ndim: int) -> Any:
-    """Dimensions of an example, one or several or None, as those of the value."""
+def physical_dims(dim: Any, ndim: int) -> Any:
+    """Logical dimensions, one or several or None, as those of the value."""
     if dim is None:
         return None
     if dim.__class__ in (tuple, list):
@@ -304,11 +308,11 @@ def shifted(dim: Any, ndim: int) -> Any:
 
 
 class Fold(Rule):
-    """The operator on values whose examples are folded into the one dimension before the last ``rank``."""
+    """The operator on values whose dimensions before the last ``rank`` are folded into one."""
 
     __slots__ = ("rank", "tensors")
 
-    confuses = True
+    rank_sensitive = True
 
     def __init__(self, tensors: Sequence[int], rank: int) -> None:
         self.tensors = tensors
@@ -320,22 +324,26 @@ class Fold(Rule):
         for i in self.tensors:
             if given[i] is None:
                 continue
-            value = leading(given[i], level)
+            value = ensure_batch_dim(given[i], level)
             shape = value._array.shape
             at = len(shape) - self.rank
             if not lead:
                 lead = tuple(shape[: max(at, 1)])
             if at > 1:
-                value = value.reshape((_count(shape[:at]), *shape[at:]))
+                value = value.reshape((_numel(shape[:at]), *shape[at:]))
             given[i] = value
         result = operator(*given)
-        return each(lambda r: r.reshape((*lead, *r._array.shape[1:])), result) if len(lead) > 1 else result
+        return (
+            map_results(lambda r: r.reshape((*lead, *r._array.shape[1:])), result)
+            if len(lead) > 1
+            else result
+        )
 
 
 class Loss(Rule):
     """A loss of elements, with an argument ``reduction``, or its gradient.
 
-    It is computed of the elements, and reduced for each example; a gradient is spread over them first.
+    The unreduced loss is computed and then reduced for each slice; a gradient is expanded first.
     """
 
     __slots__ = ("grad", "reduction", "tensors")
@@ -351,36 +359,36 @@ class Loss(Rule):
         others = [i for i in self.tensors if i != self.grad and given[i] is not None]
         ndim = max([given[i]._array.ndim for i in others])
         for i in others:
-            given[i] = padded(leading(given[i], level), ndim)
+            given[i] = pad_to_logical_rank(ensure_batch_dim(given[i], level), ndim)
         if self.grad is not None:
-            given[self.grad] = self._spread(level, given, others, reduction, ndim)
+            given[self.grad] = self._element_grad(level, given, others, reduction, ndim)
             return operator(*given)
         result = operator(*given)
         if reduction == 0:
             return result
-        row = result.reshape((level.size, _count(result._array.shape[1:])))
+        row = result.reshape((level.size, _numel(result._array.shape[1:])))
         return row.mean(1) if reduction == 1 else row.sum(1)
 
-    def _spread(
+    def _element_grad(
         self, level: VmapLevel, given: Sequence[Any], others: Sequence[int], reduction: int, ndim: int
     ) -> Any:
         """The gradient of each element's loss."""
         assert self.grad is not None
-        grad = leading(given[self.grad], level)
+        grad = ensure_batch_dim(given[self.grad], level)
         if reduction == 0:
-            return padded(grad, ndim)
+            return pad_to_logical_rank(grad, ndim)
         shape = broadcast_shapes(*[tuple(given[i]._array.shape) for i in others])
         if reduction == 1:
-            grad = grad / _count(shape[1:])
+            grad = grad / _numel(shape[1:])
         return grad.reshape((level.size, *[1] * ndim)).expand(shape)
 
 
-class Physical(Rule):
+class PhysicalFunction(Rule):
     """A function of the arguments, those in ``tensors`` as values."""
 
     __slots__ = ("function", "tensors")
 
-    confuses = True
+    rank_sensitive = True
 
     def __init__(self, tensors: Sequence[int], function: Callable[..., Any]) -> None:
         self.tensors = tensors
@@ -389,7 +397,7 @@ class Physical(Rule):
     def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         given = list(arguments)
         for i in self.tensors:
-            given[i] = map_tensors(lambda t: leading(t, level), (given[i],))[0]
+            given[i] = map_tensors(lambda t: ensure_batch_dim(t, level), (given[i],))[0]
         return self.function(*given)
 
 
@@ -402,12 +410,12 @@ class Decompose(Rule):
         self.function = function
 
     def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
-        check_dimensions(level, operator, arguments)
+        check_logical_rank(level, operator, arguments)
         try:
             return self.function(*arguments)
         except Exception:
-            with level.working():
-                raise_of_one(level, operator, arguments)
+            with level.lower():
+                raise_slice_error(level, operator, arguments)
             raise
 
 
@@ -418,7 +426,7 @@ class Become(Decompose):
 
     def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         view = self.function(*arguments)
-        replace_value(arguments[0], view._value, view._bdim)
+        set_value(arguments[0], view._value, view._bdim)
         return arguments[0]
 
 
@@ -435,7 +443,7 @@ class Refuse(Rule):
 
 
 class Cases(Rule):
-    """Rules by which arguments are of the level: the first whose arguments cover them."""
+    """Rules by which arguments are batched: the first rule that covers these arguments."""
 
     __slots__ = ("cases",)
 
@@ -443,6 +451,6 @@ class Cases(Rule):
         self.cases = cases
 
     def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
-        batched = {i for i, a in enumerate(arguments) if level.holds((a,))}
+        batched = {i for i, a in enumerate(arguments) if level.any_batched((a,))}
         rule = next(rule for covered, rule in self.cases if covered is None or batched <= covered)
         return rule.run(level, operator, arguments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .batching_random import Random, Sized
+from .batching_random import BatchedSize, Random
 from .batching_rules import (
     Become,
     Broadcast,
@@ -11,13 +11,14 @@ from .batching_rules import (
     Fold,
     Leading,
     Loss,
-    Physical,
+    PhysicalFunction,
     Pointwise,
     Reduction,
     Refuse,
 )
 
 __all__ = [
+    "BatchedSize",
     "Become",
     "Broadcast",
     "Cases",
@@ -25,10 +26,9 @@ __all__ = [
     "Fold",
     "Leading",
     "Loss",
-    "Physical",
+    "PhysicalFunction",
     "Pointwise",
     "Random",
     "Reduction",
     "Refuse",
-    "Sized",
 ]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.input_metadata import broadcasts_to
 from ..autograd.variable_type_utils import check_cast
 from ..tensors.tensor import Tensor
-from .batched import front, is_of
-from .batching_rules import Rule, padded, rule_of
+from .batched import is_batched_at, move_batch_dim_to_front
+from .batching_rules import Rule, pad_to_logical_rank, rule_of
 
 if TYPE_CHECKING:
     from ..dispatch.operator import Operator
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 class InPlace(Rule):
     """Writes into ``self`` what the functional operator ``base`` gives."""
 
-    __slots__ = ("base", "draws")
+    __slots__ = ("base", "is_random")
 
     def __init__(self, base: Operator) -> None:
         self.base = base
         rule = rule_of(base)
-        self.draws = rule is not None and rule.draws
+        self.is_random = rule is not None and rule.is_random
 
     def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         rule = rule_of(self.base)
-        if not is_of(arguments[0], level) and not self.draws:
-            raise unbatched(operator)
+        if not is_batched_at(arguments[0], level) and not self.is_random:
+            raise unbatched_target_error(operator)
         if rule is None:
             return write_result(level, operator, arguments[0], self.base(*arguments))
         return rule.write(level, operator, self.base, arguments)
@@ -49,8 +49,8 @@ class Out(Rule):
         found = self.base(*given)
         results = (found,) if isinstance(found, Tensor) else tuple(found)
         for target, result in zip(targets, results, strict=True):
-            if is_of(result, level) and not is_of(target, level):
-                raise unbatched(operator)
+            if is_batched_at(result, level) and not is_batched_at(target, level):
+                raise unbatched_target_error(operator)
             if target._array.shape != result._array.shape:
                 raise RuntimeError(
                     f"{operator.function}: vmap: an out tensor is not resized: it has shape "
@@ -58,7 +58,7 @@ class Out(Rule):
                 )
             check_cast(operator.function, result._type, target._type)
         for target, result in zip(targets, results, strict=True):
-            if is_of(target, level):
+            if is_batched_at(target, level):
                 write_result(level, operator, target, result)
             else:
                 target.copy_(result)
@@ -74,13 +74,17 @@ def write_result(level: VmapLevel, operator: Operator, target: Any, result: Any)
             f"{list(found)}"
         )
     check_cast(operator.function, result._type, target._type)
-    with level.working():
-        value = padded(front(result), len(shape)) if is_of(result, level) else result
-        front(target).copy_(value)
+    with level.lower():
+        value = (
+            pad_to_logical_rank(move_batch_dim_to_front(result), len(shape))
+            if is_batched_at(result, level)
+            else result
+        )
+        move_batch_dim_to_front(target).copy_(value)
     return target
 
 
-def unbatched(operator: Operator) -> RuntimeError:
+def unbatched_target_error(operator: Operator) -> RuntimeError:
     name = operator.function
     return RuntimeError(
         f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in "

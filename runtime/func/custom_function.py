@@ -8,7 +8,7 @@ from ..autograd.input_metadata import broadcasts_to
 from ..autograd.linear_maps import SumTo, apply_linear
 from ..core.tensor_base import TensorBase
 from ..utils.pytree import _broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_map, tree_unflatten
-from .batched import BatchedTensor, front, is_of, leading, wrap
+from .batched import BatchedTensor, ensure_batch_dim, is_batched_at, move_batch_dim_to_front, wrap
 from .level import VmapLevel, vmap_levels
 
 if TYPE_CHECKING:
@@ -25,24 +25,24 @@ class VmapInfo(NamedTuple):
 
 
 def apply_batched(function: type[Function], args: tuple[Any, ...]) -> Any:
-    """``function.apply`` where an argument is of a vmap level: the results for all its examples.
+    """``function.apply`` where an argument is batched: the batched results.
 
     Raises RuntimeError for a Function that has no rule, or two, or is not fit for transforms.
     """
     level = _newest(args)
     _check(function)
-    values = tree_map(lambda a: a._value if is_of(a, level) else a, args)
-    in_dims = tree_map(lambda a: a._bdim if is_of(a, level) else None, args)
-    with level.working():
+    values = tree_map(lambda a: a._value if is_batched_at(a, level) else a, args)
+    in_dims = tree_map(lambda a: a._bdim if is_batched_at(a, level) else None, args)
+    with level.lower():
         if function.generate_vmap_rule:
             results, out_dims = _generated(function, level, values, in_dims)
         else:
             given = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *values)
-            results, out_dims = two_returned(given, f"The {function.__name__}.vmap staticmethod")
-    return with_examples(results, out_dims, level, f"The {function.__name__}.vmap staticmethod")
+            results, out_dims = check_rule_result(given, f"The {function.__name__}.vmap staticmethod")
+    return wrap_batched(results, out_dims, level, f"The {function.__name__}.vmap staticmethod")
 
 
-def two_returned(given: Any, rule: str) -> Any:
+def check_rule_result(given: Any, rule: str) -> Any:
     """The results and their dimensions, as a rule of the user's returned them; RuntimeError for all else."""
     if not isinstance(given, tuple) or len(given) != 2:
         raise RuntimeError(
@@ -52,8 +52,8 @@ def two_returned(given: Any, rule: str) -> Any:
     return given
 
 
-def with_examples(results: Any, out_dims: Any, level: VmapLevel, rule: str) -> Any:
-    """The results with their dimensions of examples, as tensors of the level."""
+def wrap_batched(results: Any, out_dims: Any, level: VmapLevel, rule: str) -> Any:
+    """The results with their batch dimensions, as tensors of the level."""
     leaves, spec = tree_flatten(results)
     dims = _broadcast_to_and_flatten(out_dims, spec)
     if dims is None:
@@ -64,11 +64,6 @@ def with_examples(results: Any, out_dims: Any, level: VmapLevel, rule: str) -> A
         )
     made = [t if d is None else wrap(t, d % t._array.ndim, level) for t, d in zip(leaves, dims, strict=True)]
     return tree_unflatten(made, spec)
-
-
-def holds_examples(args: tuple[Any, ...]) -> bool:
-    """Whether one of the arguments, or of the containers among them, is of a vmap level."""
-    return any([isinstance(a, BatchedTensor) for a in tree_leaves(args)])
 
 
 def _newest(args: Any) -> VmapLevel:
@@ -112,7 +107,7 @@ def _generated(function: type[Function], level: VmapLevel, values: Any, in_dims:
 
 
 class _Vmapped:
-    """A Function of all examples, and what its methods hand to each other."""
+    """A Function of the whole batch, and the state that its methods share."""
 
     def __init__(self, function: type[Function], size: int, randomness: str, in_dims: Any) -> None:
         self.function = function
@@ -120,7 +115,7 @@ class _Vmapped:
         self.randomness = randomness
         self.in_dims = in_dims
         self.out_dims: Any = None
-        self.in_shapes: list[tuple[int, ...] | None] = []  # of an example
+        self.in_shapes: list[tuple[int, ...] | None] = []  # logical
         self.saved_dims: dict[str, Dims] = {"backward": [], "forward": []}
 
     def as_function(self) -> type[Function]:
@@ -182,15 +177,15 @@ class _Vmapped:
             return *[self._gradient(g, d, shape, level) for g, d, shape in known], *rest
 
     def _gradient(self, grad: Any, dim: int | None, shape: Any, level: VmapLevel) -> Any:
-        """The gradient of an input whose examples are in ``dim``; of what all share, the sum."""
+        """The gradient of an input with batch dimension ``dim``; the sum over the batch if that is None."""
         if not isinstance(grad, TensorBase):
             return grad
         found = tuple(grad._array.shape)
         if shape is not None and found != shape and broadcasts_to(shape, found):
             grad = apply_linear(SumTo(grad._type, found, shape), grad)
         if dim is None:
-            return front(grad).sum(0) if is_of(grad, level) else grad
-        value = leading(grad, level)
+            return move_batch_dim_to_front(grad).sum(0) if is_batched_at(grad, level) else grad
+        value = ensure_batch_dim(grad, level)
         return value if dim == 0 else value.movedim(0, dim)
 
     def jvp(self, ctx: Any, tangents: tuple[Any, ...]) -> Any:
@@ -203,7 +198,7 @@ class _Vmapped:
             for tangent, dim in zip(found if isinstance(found, tuple) else (found,), dims, strict=True):
                 value = tangent
                 if isinstance(tangent, TensorBase):
-                    value = leading(tangent, level) if dim is not None else _value(tangent, level)
+                    value = ensure_batch_dim(tangent, level) if dim is not None else _value(tangent, level)
                     value = value.movedim(0, dim) if dim else value
                 made.append(value)
             return tuple(made) if isinstance(found, tuple) else made[0]
@@ -242,15 +237,15 @@ class _Context:
 
 
 def _value(tensor: Any, level: VmapLevel) -> Any:
-    return tensor._value if is_of(tensor, level) else tensor
+    return tensor._value if is_batched_at(tensor, level) else tensor
 
 
 def _dim(tensor: Any, level: VmapLevel) -> int | None:
-    return tensor._bdim if is_of(tensor, level) else None
+    return tensor._bdim if is_batched_at(tensor, level) else None
 
 
 def _wrapped(values: Any, dims: Any, level: VmapLevel) -> Any:
-    """The tree of values with those that have a dimension of examples as tensors of the level."""
+    """The tree with BatchedTensors for the values that have a batch dimension."""
     leaves, spec = tree_flatten(values)
     return tree_unflatten(_wrapped_list(leaves, tree_leaves(dims), level), spec)
 

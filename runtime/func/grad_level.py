@@ -6,7 +6,7 @@ from. So gradients of inputs are captured there, and gradients of gradients need
 
 The results of a transform have a history only where it leads outside: to what the function did not compute
 from its inputs alone. Inside vmap the graph is that of the values: the inputs are stripped of the levels of
-vmap, and expanded where they are of no example, so that each example has a gradient of its own.
+vmap, and expanded where they are not batched, so that each slice has a gradient of its own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..core.storage import storage_of
 from ..core.tensor_base import TensorBase
 from .batched import wrap
 from .level import vmap_levels
-from .stripping import lift, lower
+from .stripping import unwrap_levels, wrap_levels
 
 _BACKWARD_INSIDE = (
     "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
@@ -116,11 +116,11 @@ class GradLevel:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         grad_mode.enabled = self.recorded_outside
         try:
-            value = lower(given, self.batches) if self.batches else given
+            value = unwrap_levels(given, self.batches) if self.batches else given
             edge = gradient_edge(value)  # for what ``vjp`` returns, which may be called where recording is on
         finally:
             grad_mode.enabled = True
-        handed = lift(self._leaf(value, edge), self.batches)
+        handed = wrap_levels(self._leaf(value, edge), self.batches)
         self._originals[id(handed)] = handed, given
         return handed
 
@@ -150,10 +150,10 @@ class GradLevel:
         grads: list[Any] = []
         for output, cotangent in zip(outputs, cotangents, strict=True):
             if output._requires_grad:
-                edge = gradient_edge(lower(output, self.batches))
+                edge = gradient_edge(unwrap_levels(output, self.batches))
                 assert edge is not None  # it requires gradients
                 roots.append(edge)
-                grads.append(lower(cotangent, self.batches))
+                grads.append(unwrap_levels(cotangent, self.batches))
         wanted: list[Edge] = [(node, 0) for node in self.inputs]
         found: list[Any] = [None] * len(wanted)
         if roots and wanted:
@@ -162,7 +162,7 @@ class GradLevel:
         results = [_zeros(n) if g is None else g for g, n in zip(found, self.inputs, strict=True)]
         if create_graph:
             results = [self._released(r, True) for r in results]
-        return [lift(r, self.batches) for r in results]
+        return [wrap_levels(r, self.batches) for r in results]
 
     # -- histories
 

@@ -1,7 +1,7 @@
 """Jacobians and Hessians: ``jacrev``, ``jacfwd``, ``hessian``.
 
 A Jacobian is as many products with unit vectors as there are rows (``jacrev``, by vjp) or columns
-(``jacfwd``, by jvp): these are examples for vmap.
+(``jacfwd``, by jvp): vmap maps over these.
 """
 
 from __future__ import annotations

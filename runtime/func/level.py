@@ -1,8 +1,8 @@
 """VmapLevel: the layer of one call of ``vmap``.
 
-It runs each operator that one of its tensors is given to by the operator's batching rule, on the values
-below. The rules' own calls pass through all layers again, for tangents are those of the values; this one
-hands them on.
+It runs each operator with a batched argument by the operator's batching rule, on the values of the level
+below. The operators that a rule calls pass through all layers again, since tangents belong to the values;
+this level passes them on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.grad_mode import grad_mode
 from ..autograd.linear_maps import apply_linear
 from ..core.interception import Layer, layers
-from .batched import BatchedTensor, front, is_of, wrap
+from .batched import BatchedTensor, is_batched_at, move_batch_dim_to_front, wrap
 from .batching_rules import Rule, rule_of
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class VmapLevel(Layer):
-    """One level of vmap: ``size`` examples; ``level`` counts from 1, the outermost."""
+    """One level of vmap, of batch size ``size``; ``level`` counts from 1, the outermost."""
 
     #: Whether the function that is vmapped still runs.
     entered = False
-    #: Whether a batching rule of this level runs: what it calls works on the values.
-    busy = False
-    #: How many transforms ran around this one.
-    outside = 0
+    #: Whether a batching rule of this level runs: the operators that it calls go to the levels below.
+    lowered = False
+    #: How many transforms this one is nested in.
+    outer_transforms = 0
 
     def __init__(self, level: int, size: int, randomness: str) -> None:
         self.level = level
@@ -40,72 +40,72 @@ class VmapLevel(Layer):
     def enter(self) -> None:
         super().enter()
         # No call from here on, where an interrupt could come.
-        self.outside = grad_mode.transforms
+        self.outer_transforms = grad_mode.transforms
         grad_mode.transforms += 1
         self.entered = True
 
     def leave(self) -> None:
         if self.entered:
-            grad_mode.transforms = self.outside
+            grad_mode.transforms = self.outer_transforms
             self.entered = False
         super().leave()
 
-    def holds(self, arguments: Any) -> bool:
-        """Whether one of the arguments, or of the lists among them, is a tensor of this level."""
+    def any_batched(self, arguments: Any) -> bool:
+        """Whether one of the arguments, or of the lists among them, is batched at this level."""
         for value in arguments:
             kind = value.__class__
             if kind is BatchedTensor:
                 if value._layer is self:
                     return True
-            elif (kind is tuple or kind is list) and self.holds(value):
+            elif (kind is tuple or kind is list) and self.any_batched(value):
                 return True
         return False
 
     def __call__(self, operator: Operator, arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> Any:
-        if self.busy:
+        if self.lowered:
             return proceed(*arguments)
         rule: Rule | None = rule_of(operator)
-        if rule is None or not (rule.draws or self.holds(arguments)):
+        if rule is None or not (rule.is_random or self.any_batched(arguments)):
             return proceed(*arguments)
         return rule.run(self, operator, arguments)
 
     def linear(self, map: LinearMap, tensor: Tensor, proceed: Callable[[Tensor], Tensor]) -> Tensor:
-        if not is_of(tensor, self):
+        if not is_batched_at(tensor, self):
             return proceed(tensor)
-        return wrap(apply_linear(map.batched(self.size), front(tensor)), 0, self)
+        return wrap(apply_linear(map.batched(self.size), move_batch_dim_to_front(tensor)), 0, self)
 
     def apply_function(self, function: Any, arguments: tuple[Any, ...]) -> Any:
-        """Apply a user's Function to all examples."""
+        """Apply a user's Function to the whole batch."""
         from .custom_function import apply_batched
 
         return apply_batched(function, arguments)
 
-    def working(self) -> _Working:
-        """A context for when a rule of this level runs on values."""
-        return _Working(self)
+    def lower(self) -> _Lowered:
+        """A context in which operators go to the levels below, as a batching rule of this level needs it."""
+        return _Lowered(self)
 
 
-class _Working:
-    """While it is entered, a level has nothing to say to operators."""
+class _Lowered:
+    """The context of ``VmapLevel.lower``."""
 
-    __slots__ = ("before", "level", "slept")
+    __slots__ = ("before", "level", "suspended")
 
     def __init__(self, level: VmapLevel) -> None:
         self.level = level
 
     def __enter__(self) -> None:
         level = self.level
-        self.before = level.busy
-        self.slept = not level.busy and level.sleep()
-        level.busy = True
+        self.before = level.lowered
+        self.suspended = not level.lowered and level.suspend()
+        level.lowered = True
 
     def __exit__(self, *error: object) -> None:
-        self.level.busy = self.before
-        if self.slept:
+        self.level.lowered = self.before
+        if self.suspended:
             try:
-                self.level.wake()
-            except BaseException:  # an interrupt before it was awake
-                self.level.wake()
+                self.level.resume()
+            except BaseException:  # an interrupt before it was resumed
+                self.level.resume()
                 raise
 
 

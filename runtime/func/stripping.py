@@ -11,37 +11,37 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.forward.forward_grad import levels as forward_levels
 from ..autograd.forward.forward_grad import tangent_of, wraps
-from .batched import front, is_of, wrap
+from .batched import is_batched_at, move_batch_dim_to_front, wrap
 
 if TYPE_CHECKING:
     from .level import VmapLevel
 
 
-def lower(tensor: Any, levels: Sequence[VmapLevel]) -> Any:
+def unwrap_levels(tensor: Any, levels: Sequence[VmapLevel]) -> Any:
     """The tensor below the levels, their dimensions in front, the outermost's first.
 
-    It is expanded, as a view, over the levels of which it has no examples. ``levels`` are all that there
+    It is expanded, as a view, over the levels at which it is not batched. ``levels`` are all that there
     were at some time, the outermost first.
     """
     if not levels:
         return tensor
     if wraps(tensor) and tensor._layer not in levels:
-        below = lower(front(tensor), [*levels])
+        below = unwrap_levels(move_batch_dim_to_front(tensor), [*levels])
         # The dimension of the newer level is now behind those of the older ones.
         return wrap(below, len(levels), tensor._layer)
     layer = levels[-1]
-    below = front(tensor) if is_of(tensor, layer) else _expanded(tensor, layer)
+    below = move_batch_dim_to_front(tensor) if is_batched_at(tensor, layer) else _expanded(tensor, layer)
     # Its first dimension comes last of those of the levels, in front of the function's own.
-    return lower(below, levels[:-1])
+    return unwrap_levels(below, levels[:-1])
 
 
 def _expanded(tensor: Any, layer: VmapLevel) -> Any:
-    """The tensor, of which the level has no examples, for each of its examples."""
+    """The tensor, which is not batched at the level, expanded by its batch dimension."""
     shape = (layer.size, *tensor._array.shape)
     tangents = [(level, tangent_of(tensor, level)) for level in forward_levels()]
     if all([t is None for _, t in tangents]):
         return tensor.expand(shape)
-    # A tangent may have examples all the same.
+    # Its tangent may be batched nevertheless.
     return _with_tangents(tensor, shape, layer, tangents)
 
 
@@ -52,19 +52,27 @@ def _with_tangents(tensor: Any, shape: Any, layer: VmapLevel, tangents: list[tup
     with level.masked():
         out = _with_tangents(tensor, shape, layer, tangents[1:])
         if tangent is not None:
-            tangent = front(tangent) if is_of(tangent, layer) else _expanded(tangent, layer)
+            tangent = (
+                move_batch_dim_to_front(tangent)
+                if is_batched_at(tangent, layer)
+                else _expanded(tangent, layer)
+            )
     level.set(out, tangent)
     return out
 
 
-def lift(tensor: Any, levels: Sequence[VmapLevel]) -> Any:
-    """The inverse of ``lower``: the first dimensions of the tensor are those of the levels."""
+def wrap_levels(tensor: Any, levels: Sequence[VmapLevel]) -> Any:
+    """The inverse of ``unwrap_levels``: the first dimensions of the tensor are those of the levels."""
     if not levels:
         return tensor
     if wraps(tensor) and tensor._layer not in levels:
         # The levels' own come first in the value, too, in front of the newer one's.
-        value = tensor._value if tensor._bdim == len(levels) else front(tensor).movedim(0, len(levels))
-        return wrap(lift(value, levels), 0, tensor._layer)
+        value = (
+            tensor._value
+            if tensor._bdim == len(levels)
+            else move_batch_dim_to_front(tensor).movedim(0, len(levels))
+        )
+        return wrap(wrap_levels(value, levels), 0, tensor._layer)
     for layer in levels:
         tensor = wrap(tensor, 0, layer)
     return tensor

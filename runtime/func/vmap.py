@@ -1,4 +1,4 @@
-"""``vmap``: a function of one example as a function of many."""
+"""``vmap``: a function of one slice as a function of a batch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tengen.generated.functions import cat
 from ..core.tensor_base import TensorBase
 from ..random import default_generator
 from ..utils.pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_structure, tree_unflatten
-from .batched import is_of, wrap
+from .batched import is_batched_at, wrap
 from .level import VmapLevel, vmap_levels
 
 __all__ = ["vmap"]
@@ -27,20 +27,20 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The function that applies ``func`` to each example of its arguments, all at once.
+    """The function that maps ``func`` over a dimension of its arguments, all slices at once.
 
     Arguments and results may be trees of containers. ``in_dims`` says which dimension of each argument is
-    that of the examples: an int for all, or a tree that is a prefix of the tuple of arguments; None for
-    what is the same for all examples, as keyword arguments always are. ``out_dims``
+    mapped over: an int for all, or a tree that is a prefix of the tuple of arguments; None for
+    what is the same for the whole batch. Keyword arguments are not mapped over. ``out_dims``
     says where the dimension is in the results, and is None for a result that does not depend on the
-    example. ``func`` may do whatever does not depend on the elements: control flow that asks for them,
+    slice. ``func`` may do whatever does not depend on the elements: control flow that asks for them,
     ``item`` and operators whose results' shapes depend on them raise RuntimeError.
 
-    ``randomness`` is "error" (drawing random numbers is a RuntimeError), "different" (each example has its
-    own) or "same". ``chunk_size`` is how many examples are worked off at once, by default all.
+    ``randomness`` is "error" (drawing random numbers is a RuntimeError), "different" (each slice has its
+    own) or "same". ``chunk_size`` is how many slices are computed at once, by default all.
 
     Raises ValueError for ``in_dims`` and ``out_dims`` that do not fit, for arguments without a tensor to map
-    over, or with different numbers of examples, and for a result that is no tensor.
+    over, or with different batch sizes, and for a result that is no tensor.
     """
     if randomness not in _RANDOMNESS:
         raise RuntimeError(
@@ -60,7 +60,7 @@ def vmap(
 
 
 class _Call:
-    """A function with what vmap was told."""
+    """A function with the arguments of vmap."""
 
     def __init__(self, func: Callable[..., Any], in_dims: Any, out_dims: Any, randomness: str) -> None:
         self.func = func
@@ -70,13 +70,15 @@ class _Call:
         self.randomness = randomness
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The results for all examples at once."""
+        """The results for the whole batch at once."""
         flat, dims, spec, size = self._arguments(args, kwargs)
-        out_dims, values, out_spec = self._mapped(flat, dims, spec, size)
-        return tree_unflatten([_placed(v, d) for v, d in zip(values, out_dims, strict=True)], out_spec)
+        out_dims, values, out_spec = self._call_batched(flat, dims, spec, size)
+        return tree_unflatten(
+            [_move_batch_dim(v, d) for v, d in zip(values, out_dims, strict=True)], out_spec
+        )
 
     def run_in_chunks(self, args: tuple[Any, ...], kwargs: dict[str, Any], chunk: int) -> Any:
-        """The results for so many examples at a time, joined."""
+        """The results, computed for ``chunk`` slices at a time and concatenated."""
         flat, dims, spec, size = self._arguments(args, kwargs)
         parts = []
         state = default_generator.get_state() if self.randomness == "same" else None
@@ -85,7 +87,7 @@ class _Call:
             if state is not None:  # as the first ones
                 default_generator.set_state(state)
             given = [t if d is None else t.narrow(d, start, count) for t, d in zip(flat, dims, strict=True)]
-            parts.append(self._mapped(given, dims, spec, count))
+            parts.append(self._call_batched(given, dims, spec, count))
         out_dims, _, out_spec = parts[0]
         joined = []
         for number, dim in enumerate(out_dims):
@@ -93,9 +95,9 @@ class _Call:
             if dim is None:
                 joined.append(pieces[-1])
             elif len(pieces) == 1:
-                joined.append(_placed(pieces[0], dim))
+                joined.append(_move_batch_dim(pieces[0], dim))
             else:
-                joined.append(_placed(cat(pieces, 0), dim))
+                joined.append(_move_batch_dim(cat(pieces, 0), dim))
         return tree_unflatten(joined, out_spec)
 
     # -- arguments
@@ -103,7 +105,7 @@ class _Call:
     def _arguments(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[list[Any], list[int | None], TreeSpec, int]:
-        """The leaves of the arguments, the dimension of each, their structure, the number of examples."""
+        """The leaves of the arguments, the dimension of each, their structure, the batch size."""
         if not isinstance(self.in_dims, (int, tuple)):
             raise ValueError(
                 f"vmap({self.name}, in_dims={self.in_dims}, ...)(<inputs>): expected `in_dims` to be int "
@@ -155,10 +157,10 @@ class _Call:
 
     # -- one pass
 
-    def _mapped(
+    def _call_batched(
         self, flat: list[Any], dims: list[int | None], spec: TreeSpec, size: int
     ) -> tuple[list[int | None], list[Any], TreeSpec]:
-        """For each result where its examples are to be, and its value with these in front; the structure."""
+        """The out_dims of the results, their values with the batch dimension in front, and the structure."""
         level = VmapLevel(len(vmap_levels()) + 1, size, self.randomness)
         with level:
             given = [t if d is None else wrap(t, d, level) for t, d in zip(flat, dims, strict=True)]
@@ -170,7 +172,7 @@ class _Call:
         return out_dims, values, out_spec
 
     def _result_dims(self, leaves: list[Any], spec: TreeSpec) -> list[int | None]:
-        """Where the examples are to be in each result."""
+        """The batch dimension of each result."""
         out_dims = self.out_dims
         if spec.is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:
             out_dims = out_dims[0]
@@ -196,26 +198,26 @@ class _Call:
         return dims
 
     def _value(self, result: Any, dim: int | None, level: VmapLevel) -> Any:
-        """A result with the examples in front; what is of no example is repeated, a view."""
+        """A result with the batch dimension in front. What is not batched is expanded, as a view."""
         if dim is None:
-            if is_of(result, level):
+            if is_batched_at(result, level):
                 raise ValueError(
                     f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when out_dim is "
                     "None"
                 )
             return result
-        from .batched import leading
+        from .batched import ensure_batch_dim
 
         ndim = result._array.ndim + 1
         if not -ndim <= dim < ndim:
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})"
             )
-        return leading(result, level)
+        return ensure_batch_dim(result, level)
 
 
 def _size(flat: list[Any], dims: list[int | None]) -> int:
-    """The number of examples, which all arguments must have."""
+    """The batch size, which all arguments must have."""
     sizes = [t._array.shape[d] for t, d in zip(flat, dims, strict=True) if d is not None]
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
@@ -228,6 +230,6 @@ def _size(flat: list[Any], dims: list[int | None]) -> int:
     return size
 
 
-def _placed(value: Any, dim: int | None) -> Any:
-    """A result with its examples, which are in front, in the dimension ``dim``."""
+def _move_batch_dim(value: Any, dim: int | None) -> Any:
+    """A result with its batch dimension moved from the front to ``dim``."""
     return value if dim is None or dim == 0 else value.movedim(0, dim)

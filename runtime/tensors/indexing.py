@@ -380,7 +380,7 @@ class _Walk:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
 
     def number(self, index: Any) -> None:
-        """Select by a 0-d tensor that is another number in each example."""
+        """Select by a 0-d tensor that vmap batches."""
         self.numbers.append(len(self.indices))
         self.advance(index.long(), 1)
         self.place += 1

@@ -1,4 +1,4 @@
-"""vmap: for every operator and sample, all examples at once give what one after the other gives."""
+"""vmap: for every operator and sample, a rule for the whole batch gives what a loop over the batch gives."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .failure import Mismatch, Part, blamed, failure
 #: Where a tensor stands among the arguments: its number, and that in a list.
 Slot = tuple[int, int | None]
 
-#: What cannot be said of many examples at once: its text tells why.
+#: Errors of operators that cannot be batched.
 REFUSALS = (
     "dynamic shape",
     "differently shaped",
@@ -40,8 +40,8 @@ RULE = Part("batching")
 CALLED = ("vmap", "one by one")
 
 
-def examples(tensor: Any) -> list[Any]:
-    """Three examples of the same kind: what is sorted, unique or a good index stays so, turned around."""
+def slices(tensor: Any) -> list[Any]:
+    """Three slices of the same kind: what is sorted, unique or a good index stays so, turned around."""
     other = tensor.flip(tuple(range(tensor.ndim))) if tensor.ndim else tensor
     if not tensor.ndim and tensor.is_floating_point():
         other = tensor * 0.5
@@ -60,7 +60,7 @@ def slots_of(values: Sequence[Any]) -> list[Slot]:
 
 
 def choices(values: Sequence[Any]) -> Iterator[tuple[Slot, ...]]:
-    """Which tensors are of examples: each alone, each pair, all."""
+    """Which tensors are batched: each alone, each pair, all."""
     slots = slots_of(values)
     yield from [(s,) for s in slots]
     yield from itertools.combinations(slots, 2)
@@ -85,7 +85,7 @@ def at(values: Sequence[Any], slots: Sequence[Slot]) -> list[Any]:
 
 
 def one_by_one(function: Callable[..., list[Any]], columns: Sequence[list[Any]]) -> list[Any] | None:
-    """The stacked results of each example; None where an example alone is an error, or none is a tensor."""
+    """The stacked results of each slice; None where a slice alone is an error, or none is a tensor."""
     try:
         found = [function(*row) for row in zip(*columns, strict=True)]
     except Exception:
@@ -109,8 +109,8 @@ def agree(got: Sequence[Any], wanted: Sequence[Any], what: str) -> None:
 
 
 def batched(names: Sequence[str], in_dim: int) -> str:
-    """Which arguments had examples, in words."""
-    return f"where {' and '.join(names)} ha{'s' if len(names) == 1 else 've'} examples in dimension {in_dim}"
+    """Which arguments were batched, in words."""
+    return f"where {' and '.join(names)} {'is' if len(names) == 1 else 'are'} batched in dimension {in_dim}"
 
 
 def compare(
@@ -130,15 +130,15 @@ def compare(
     with blamed(case, aspect, RULE, f"vmap of {name} fails {what}"):
         got = unless_refused(lambda: tengen.vmap(function, in_dims=in_dim)(*given))
     if got is not None:
-        message = f"vmap of {name} is not {name} of one example after the other {what}"
+        message = f"vmap of {name} is not {name} in a loop over the batch {what}"
         with blamed(case, aspect, RULE, message, called=CALLED):
             agree(got, wanted, str(case))
 
 
 def unless_refused(function: Callable[[], Any]) -> Any:
-    """What a function gives; None where it says that it cannot be said of many examples at once."""
+    """The result of a function; None where it raises that it cannot be batched."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an operator without a rule is run for one example after the other
+        warnings.simplefilter("ignore")  # of operators without a rule, which run in a loop
         try:
             return function()
         except RuntimeError as error:
@@ -162,11 +162,11 @@ def names_of(case: Case, slots: Sequence[Slot]) -> list[str]:
 
 
 def check_batched(case: Case) -> None:
-    """For every choice of tensors that have examples, in front and at the end."""
+    """For every choice of tensors that are batched, in front and at the end."""
     operator, values = case.operator, case.values
     strided = "needs_exact_strides" in operator.tags
     for slots in choices(values):
-        columns = [examples(t) for t in at(values, slots)]
+        columns = [slices(t) for t in at(values, slots)]
 
         def function(*tensors: Any, slots: Any = slots) -> list[Any]:
             return list(determined(operator, run(case.name, placed(values, slots, tensors))))
@@ -181,13 +181,13 @@ def first_case(name: str) -> list[Case]:
 
 
 def check_nested(case: Case) -> None:
-    """The first tensor is of the examples of one level, the last of those of another."""
+    """The first tensor is batched at one level, the last at another."""
     operator, values = case.operator, case.values
     slots = slots_of(values)
     if len(slots) < 2:
         return
     ends = (slots[0], slots[-1])
-    outer, inner = [examples(t)[:2] for t in at(values, ends)]
+    outer, inner = [slices(t)[:2] for t in at(values, ends)]
 
     def function(a: Any, b: Any) -> list[Any]:
         return list(determined(operator, run(case.name, placed(values, ends, (a, b)))))
@@ -197,7 +197,7 @@ def check_nested(case: Case) -> None:
         return
     wanted = [tengen.stack(list(parts)) for parts in zip(*[r for r in rows if r], strict=True)]
     nested = tengen.vmap(tengen.vmap(function, in_dims=(None, 0)), in_dims=(0, None))
-    message = f"vmap of vmap of {case.name} is not {case.name} of one example after the other"
+    message = f"vmap of vmap of {case.name} is not {case.name} in a loop over the batch"
     with blamed(case, "nested batching", RULE, message, called=CALLED):
         got = unless_refused(lambda: nested(tengen.stack(outer), tengen.stack(inner)))
         if got is not None:
@@ -224,7 +224,7 @@ def check_written(case: Case) -> None:
     values = case.values
     for others in ((), tuple(slots_of(values)[1:])):
         slots: tuple[Slot, ...] = ((0, None), *others)
-        columns = [examples(t) for t in at(values, slots)]
+        columns = [slices(t) for t in at(values, slots)]
 
         def function(*tensors: Any, slots: Any = slots) -> list[Any]:
             given = placed(values, slots, [tensors[0].clone(), *tensors[1:]])
@@ -245,9 +245,9 @@ def no_draws(operator: Operator) -> str:
 
 
 def check_draws(case: Case) -> None:
-    """For "same" examples are alike, for "different" they are not; "error" is one, if anything is drawn.
+    """For "same" slices are alike, for "different" they are not; "error" is one, if anything is drawn.
 
-    Shapes are a loop's, whether each example has an argument of its own or all have one.
+    Shapes are a loop's, whether each slice has an argument of its own or all have one.
     """
     values = case.values
     slots = slots_of(values)[:1]
@@ -273,9 +273,9 @@ def check_draws(case: Case) -> None:
                     raise Mismatch(f"shape {tuple(whole.shape)}, {whole.dtype}")
             same = all(alike(whole) for found in drawn for whole in found)
             if randomness == "same" and not same:
-                raise Mismatch('examples differ where randomness="same"')
+                raise Mismatch('slices differ where randomness="same"')
             if randomness == "different" and random and same:
-                raise Mismatch('examples are alike where randomness="different"')
+                raise Mismatch('slices are alike where randomness="different"')
     if random:
         with blamed(case, "random batching", RULE, f"vmap of {case.name} draws where randomness is an error"):
             try:
@@ -292,7 +292,7 @@ def alike(tensors: Any) -> bool:
     return all(np.array_equal(t.numpy(), tensors[0].numpy(), equal_nan=True) for t in tensors)
 
 
-# -- indices that are wrong in one example -----------------------------------------------------
+# -- indices that are wrong in one slice -----------------------------------------------------
 
 
 def integer_slots(values: Sequence[Any]) -> list[Slot]:
@@ -305,7 +305,7 @@ def integer_slots(values: Sequence[Any]) -> list[Slot]:
 
 
 def no_integers(operator: Operator) -> str:
-    """Why no integers of one example are changed."""
+    """Why no integers of one slice are changed."""
     if unbatched(operator):
         return unbatched(operator)
     if operator.name.inplace:
@@ -315,7 +315,7 @@ def no_integers(operator: Operator) -> str:
 
 
 def check_integers(case: Case) -> None:
-    """Other integers in one example: its result, or its error, and none of another example's elements."""
+    """Other integers in one slice: its result, or its error, and none of the elements of other slices."""
     values = case.values
     sizes = {n for s in slots_of(values) for n in at(values, [s])[0].shape}
     for slot in integer_slots(values):
@@ -327,8 +327,8 @@ def check_integers(case: Case) -> None:
             column = [index, changed.reshape(index.shape), index]
             for beside in ([], others):
                 slots = (slot, *beside)
-                columns = [column, *(examples(t) for t in at(values, beside))]
-                what = f"where {names_of(case, [slot])[0]} has {number} in an example"
+                columns = [column, *(slices(t) for t in at(values, beside))]
+                what = f"where {names_of(case, [slot])[0]} has {number} in a slice"
                 compare_errors(case, "batched indices", slots, columns, what)
 
 
@@ -348,7 +348,7 @@ def compare_errors(
     else:
         compare(case, aspect, function, columns, 0, what)
         return
-    message = f"vmap of {case.name} raises another error than {case.name} of one example {what}"
+    message = f"vmap of {case.name} raises another error than {case.name} of one slice {what}"
     with blamed(case, aspect, RULE, message, called=CALLED):
         try:
             got = unless_refused(lambda: tengen.vmap(function)(*[tengen.stack(c) for c in columns]))
@@ -361,7 +361,7 @@ def compare_errors(
                 raise Mismatch("there was no error", expected=f"{type(wanted).__name__}: {wanted}")
 
 
-# -- examples of too few dimensions ------------------------------------------------------------
+# -- slices of too few dimensions ------------------------------------------------------------
 
 
 def given_by_formulas(operator: Operator) -> str:
@@ -374,15 +374,15 @@ def given_by_formulas(operator: Operator) -> str:
 
 
 def check_dimensions(case: Case) -> None:
-    """Of one tensor, or of all, a dimension less: the result of one example, or its error.
+    """Of one tensor, or of all, a dimension less: the result of one slice, or its error.
 
-    The dimension of the examples stands where the one that was taken away stood.
+    The batch dimension stands where the one that was taken away stood.
     """
     slots = [s for s in slots_of(case.values) for t in at(case.values, [s]) if t.ndim and t.shape[0]]
     for chosen in dict.fromkeys([*((s,) for s in slots), tuple(slots)] if slots else ()):
         tensors = [t[0] for t in at(case.values, chosen)]
         what = f"where {' and '.join(names_of(case, chosen))} has a dimension less"
-        compare_errors(case, "batched dimensions", chosen, [examples(t) for t in tensors], what)
+        compare_errors(case, "batched dimensions", chosen, [slices(t) for t in tensors], what)
 
 
 # -- gradients of many -----------------------------------------------------------------------
@@ -433,7 +433,7 @@ def check_gradients(case: Case) -> None:
 
 
 def random_like(tensor: Any, seed: int) -> Any:
-    """Gradients for a tensor, one for each example."""
+    """Gradients for a tensor, one for each slice."""
     generator = tengen.Generator().manual_seed(seed)
     return tengen.randn(EXAMPLES, *tensor.shape, dtype=tensor.dtype, generator=generator)
 
@@ -477,7 +477,7 @@ ASPECTS = (
     ),
     Aspect(
         "batched indices",
-        "vmap of indices that are wrong in one example",
+        "vmap of indices that are wrong in one slice",
         check_integers,
         in_first_dtype,
         no_integers,
@@ -485,7 +485,7 @@ ASPECTS = (
     ),
     Aspect(
         "batched dimensions",
-        "vmap of examples with too few dimensions",
+        "vmap of slices with too few dimensions",
         check_dimensions,
         in_first_dtype,
         given_by_formulas,

@@ -71,15 +71,15 @@ def test_a_layer_sleeps_unless_it_is_overtaken() -> None:
 
     x = tengen.ones(2)
     with Noting() as older, Noting() as newer:
-        assert not older.sleep()  # a newer one would be called after it, when it wakes
-        assert newer.sleep()
+        assert not older.suspend()  # a newer one would be called after it, when it wakes
+        assert newer.suspend()
         x.neg()
-        newer.wake()
+        newer.resume()
         assert (older.seen, newer.seen) == (1, 0)
         x.neg()
         assert (older.seen, newer.seen) == (2, 1)
         assert active[-2:] == [older, newer]
-    assert not older.sleep()  # it is not there
+    assert not older.suspend()  # it is not there
     assert older not in active
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...core.tensor_base import TensorBase
-from ...func.batched import front, leading, wrap
+from ...func.batched import ensure_batch_dim, move_batch_dim_to_front, wrap
 from .forward_grad import tangent_of, wraps
 from .tangents import moved
 
@@ -27,10 +27,10 @@ def layers_of(tensor: Any) -> list[Any]:
 
 
 def below(tensor: Any, layer: Any) -> Any:
-    """A tensor below a level of vmap: with a dimension for its examples in front; newer levels stay."""
+    """A tensor below a level of vmap, with that level's batch dimension in front; newer levels stay."""
     if wraps(tensor) and tensor._layer.level > layer.level:
         return wrap(below(tensor._value, layer), tensor._bdim + 1, tensor._layer)
-    return leading(tensor, layer)
+    return ensure_batch_dim(tensor, layer)
 
 
 def above(tensor: Any, bdim: int, layer: Any) -> Any:
@@ -50,7 +50,7 @@ def tangent_above(tensor: Any, level: ForwardLevel) -> Any:
 def dual_above(primal: Any, tangent: Any, level: ForwardLevel) -> Any:
     """The dual of a tensor that wraps another: it wraps the other's dual."""
     layer = primal._layer
-    return wrap(level.make_dual(front(primal), below(tangent, layer)), 0, layer)
+    return wrap(level.make_dual(move_batch_dim_to_front(primal), below(tangent, layer)), 0, layer)
 
 
 def set_above(tensor: Any, tangent: Any, level: ForwardLevel) -> None:
@@ -71,8 +71,8 @@ def unpack_above(dual: Any, level: ForwardLevel) -> tuple[Any, Any]:
 def meeting(level: ForwardLevel, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """The operands of a call that vmap is to run.
 
-    Where one is of no example of a level of vmap, its tangent is, and another operand is, it is expanded
-    to as many examples: below that level its tangent has to be found.
+    An operand that is not batched at a level is expanded by the batch dimension if its tangent is batched and
+    another operand is: below that level its tangent has to be found.
     """
     present = {id(layer) for value in arguments for layer in _layers_in(value)}
     return tuple([_raised(level, value, present) for value in arguments])

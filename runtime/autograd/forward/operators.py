@@ -98,22 +98,22 @@ def run(level: ForwardLevel, operator: Operator, arguments: Arguments, proceed: 
     primals = [_plain(level, a, found) for a in arguments]
     # What is recorded saves operands, or casts of them, which then take their tangents along.
     recorded = grad_mode.enabled and any([t._requires_grad for t in tensors_in(arguments)])
-    slept = False
+    suspended = False
     level.depth += 1
     try:
-        slept = not recorded and level.sleep()
+        suspended = not recorded and level.suspend()
         result = proceed(*arguments)
-        slept = slept or level.sleep()
+        suspended = suspended or level.suspend()
         results = result if rule.results > 1 else (result,)
         given = _evaluate(rule, primals, tangents, [_plain(level, r, found) for r in results])
         _give(level, operator, result, given, tangents)
     finally:
         level.depth -= 1
-        if slept:
+        if suspended:
             try:
-                level.wake()
+                level.resume()
             except BaseException:  # an interrupt before it was awake
-                level.wake()
+                level.resume()
                 raise
     return result
 

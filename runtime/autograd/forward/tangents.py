@@ -21,9 +21,9 @@ from .forward_grad import wraps
 def view_like(whole: Any, base: Any, view: Any) -> Any:
     """The view of ``whole``, laid out as ``base`` is, that lies in it as ``view`` does in ``base``."""
     if wraps(whole):
-        from ...func.batched import front, wrap
+        from ...func.batched import move_batch_dim_to_front, wrap
 
-        return wrap(view_like(front(whole), base, view), 0, whole._layer)
+        return wrap(view_like(move_batch_dim_to_front(whole), base, view), 0, whole._layer)
     inner, outer = geometry_of(view), geometry_of(base)
     offset = inner.offset - outer.offset * outer.itemsize // inner.itemsize
     if inner.type.scalar_type.is_complex is outer.type.scalar_type.is_complex:
@@ -51,11 +51,11 @@ def _strided(
 def laid_out(tangent: Any, primal: Any, copied: bool = False) -> Any:
     """The tangent laid out as the primal is; a copy where it is not so yet, or ``copied``."""
     if wraps(tangent):
-        from ...func.batched import front, is_of, wrap
+        from ...func.batched import is_batched_at, move_batch_dim_to_front, wrap
 
         layer = tangent._layer
-        value = front(primal) if is_of(primal, layer) else primal
-        return wrap(laid_out(front(tangent), value, copied), 0, layer)
+        value = move_batch_dim_to_front(primal) if is_batched_at(primal, layer) else primal
+        return wrap(laid_out(move_batch_dim_to_front(tangent), value, copied), 0, layer)
     dense = primal._type.backend.lib.is_contiguous
     mine, its = tangent._array, primal._array
     if not copied and mine.ndim == its.ndim and dense(its) and dense(mine):  # the usual case, told at once
@@ -85,7 +85,7 @@ def _memory(like: Any, geometry: TensorGeometry, lead: Sequence[int]) -> Any:
 
 
 def zeros_for(base: Any, tangent: Any) -> Any:
-    """Zeros laid out as ``base`` is; for as many examples as ``tangent`` has, when vmap batches that."""
+    """Zeros laid out as ``base`` is; batched by vmap as ``tangent`` is."""
     layers, sizes = [], []
     while wraps(tangent):
         layers.append(tangent._layer)
