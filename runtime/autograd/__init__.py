@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..core.function_dispatch import loosely_overridable
 from ..core.tensor_base import TensorBase
+from ..core.user_stack import program_stacklevel
 from . import forward_ad, function, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
@@ -144,7 +145,7 @@ def grad(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
             "gradient for other parts of the graph, please use tengen.autograd.backward.",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=program_stacklevel(),
         )
     keys: list[Any] | None = None
     if isinstance(inputs, Mapping):

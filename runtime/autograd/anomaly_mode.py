@@ -83,7 +83,7 @@ class detect_anomaly(_Restoring):  # the user's spelling
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
             "enabled for debugging.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=program_stacklevel(),
         )
 
     def __enter__(self) -> None:

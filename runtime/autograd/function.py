@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 
 from ..core.interception import active, observers
 from ..core.tensor_base import TensorBase
+from ..core.user_stack import program_stacklevel
 from .anomaly_mode import remember
 from .custom_function import wrap_outputs
 from .forward.forward_grad import levels_of
@@ -76,7 +77,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             "should invoke them on the class itself. Instantiating an autograd function will raise an error "
             "in a future version.",
             DeprecationWarning,
-            stacklevel=2,
+            stacklevel=program_stacklevel(),
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

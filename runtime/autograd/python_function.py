@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ..core.function_dispatch import users_level
 from ..core.tensor_base import TensorBase
+from ..core.user_stack import program_stacklevel
 from .edge import Edge, gradient_edge
 from .inference_mode import check_not_inference
 from .node import Node
@@ -62,7 +63,7 @@ class FunctionCtx:
         warnings.warn(
             "mark_shared_storage is deprecated, and does nothing: which tensors share memory is known",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=program_stacklevel(),
         )
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -71,7 +72,11 @@ class FunctionCtx:
 
 
 def _warn_of_saved_variables() -> None:
-    warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=3)
+    warnings.warn(
+        "'saved_variables' is deprecated; use 'saved_tensors'",
+        DeprecationWarning,
+        stacklevel=program_stacklevel(),
+    )
 
 
 class Context(FunctionCtx):

@@ -11,6 +11,7 @@ from ..core.interception import Handed, active, tell_handed
 from ..core.scalar_type import dtype
 from ..core.storage import Storage, storage_of
 from ..core.tensor_base import TensorBase
+from ..core.user_stack import program_stacklevel
 from .autograd_meta import AutogradMeta, meta_of
 from .edge import Edge
 from .grad_dtype import check_grad_dtype, grad_dtype_of, set_grad_dtype
@@ -114,7 +115,7 @@ class AutogradProperties(TensorBase):
         meta = self._meta
         found: Tensor | None = None if meta is None else meta.grad
         if found is None and self._edge is not None and (meta is None or not meta.retains_grad):
-            warnings.warn(_NON_LEAF_GRAD, UserWarning, stacklevel=2)
+            warnings.warn(_NON_LEAF_GRAD, UserWarning, stacklevel=program_stacklevel())
         return found
 
     @grad.setter

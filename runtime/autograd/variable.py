@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ..core.tensor_base import TensorBase, declare_tensor
+from ..core.user_stack import program_stacklevel
 from .graph_task import current
 
 Tensor: Any = None  # until it is defined
@@ -48,7 +49,7 @@ class Variable(metaclass=_VariableMeta):
                 "volatile was removed (Variable.volatile is always False); use `with tengen.no_grad():` "
                 "instead",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=program_stacklevel(),
             )
         if data is None:
             data = Tensor()

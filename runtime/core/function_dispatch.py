@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 from .interception import active
 from .tensor_base import declare_tensor
 from .thread_state import carried
+from .user_stack import program_stacklevel
 
 _F = TypeVar("_F")
 #: CO_VARARGS and CO_VARKEYWORDS: importing inspect for them would take longer than all of this.
@@ -204,7 +205,7 @@ def _handler(value: Any) -> Any:
             "Defining your `__tengen_function__` as a plain method is deprecated and will be an error in "
             "future, please define it as a classmethod.",
             DeprecationWarning,
-            stacklevel=4,
+            stacklevel=program_stacklevel(),
         )
     return found
 

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..core.user_stack import program_stacklevel
 from . import keys
 from .definition import CustomOpDef, no_autocast, opdef_of
 from .fake import fake_kernel
@@ -88,7 +89,7 @@ def impl_abstract(qualname: _Operator, func: _Function | None = None, *, lib: Li
         "`tengen.library.impl_abstract` was renamed to `tengen.library.register_fake`. Please use that "
         "instead; we will remove `tengen.library.impl_abstract` in a future version.",
         FutureWarning,
-        stacklevel=2,
+        stacklevel=program_stacklevel(),
     )
     return register_fake(qualname, func, lib=lib)
 

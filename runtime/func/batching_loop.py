@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tengen.generated.functions import stack
 
 from ..core.operands import map_tensors
+from ..core.user_stack import program_stacklevel
 from ..tensors.tensor import Tensor
 from .batched import is_batched_at, move_batch_dim_to_front
 from .batching_rules import Rule, wrap_results
@@ -32,7 +33,7 @@ class ForLoopFallback(Rule):
             "There is a performance drop because we have not yet implemented the batching rule for "
             f"{operator.name}: it is run in a loop over the batch.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=program_stacklevel(),
         )
         return loop_and_stack(level, operator, arguments)
 

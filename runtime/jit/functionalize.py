@@ -15,6 +15,7 @@ from typing import Any
 from tengen.generated.operators import OPERATORS, OVERLOADS
 
 from ..autograd.grad_mode import no_grad
+from ..core.user_stack import program_stacklevel
 from ..dispatch.arguments import Rejected, bind_arguments
 from ..dispatch.operator import Operator
 from ..dispatch.operator import operator as find_operator
@@ -112,7 +113,7 @@ class _Run:
                 f"The function writes to {', '.join(changed)}. What it writes is seen by what follows in it, "
                 "but not after it: in the graph these tensors are not changed.",
                 TracerWarning,
-                stacklevel=2,
+                stacklevel=program_stacklevel(),
             )
 
     # -- values

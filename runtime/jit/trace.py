@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
+from ..core.user_stack import program_stacklevel
 from ..tensors.tensor import Tensor
 from ..utils.pytree import TreeSpec, tree_flatten, tree_unflatten
 from .graph import Graph, Node, writes
@@ -269,4 +270,4 @@ def _difference(a: Tensor, b: Tensor, tolerance: float) -> str:
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, TracerWarning, stacklevel=4)
+    warnings.warn(text, TracerWarning, stacklevel=program_stacklevel())

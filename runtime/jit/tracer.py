@@ -12,7 +12,7 @@ from ..autograd.view_geometry import TensorGeometry
 from ..core.interception import Handed, Layer, layers
 from ..core.operands import tensors_in
 from ..core.storage import storage_of
-from ..core.user_stack import program_frames
+from ..core.user_stack import program_frames, program_stacklevel
 from ..dispatch.operator import Operator, operator
 from ..random import Generator, default_generator
 from ..tensors.tensor import Tensor
@@ -257,7 +257,7 @@ class Tracer(Layer):
             "means that the trace might not generalize to other inputs!"
         )
         if source is None:
-            warnings.warn(text, TracerWarning, stacklevel=4)
+            warnings.warn(text, TracerWarning, stacklevel=program_stacklevel())
         else:
             warnings.warn_explicit(text, TracerWarning, source.file, source.line)
 

@@ -10,6 +10,7 @@ import warnings
 from tengen.generated import functions as F
 
 from ..core.scalar_type import dtype as Dtype
+from ..core.user_stack import program_stacklevel
 from ..tensors.tensor import Tensor
 
 
@@ -97,7 +98,7 @@ def _chosen_dim(name: str, dim: int | None, ndim: int) -> int:
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. "
         "Change the call to include dim=X as an argument.",
-        stacklevel=4,  # through the wrapper that lets overrides in
+        stacklevel=program_stacklevel(),
     )
     return 0 if ndim in (0, 1, 3) else 1
 

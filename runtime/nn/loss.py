@@ -10,6 +10,7 @@ import warnings
 
 from tengen.generated import functions as F
 
+from ..core.user_stack import program_stacklevel
 from ..tensors.tensor import Tensor
 
 _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
@@ -22,7 +23,7 @@ def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | 
         reduction = "none" if reduce is False else "mean" if size_average else "sum"
         warnings.warn(
             f"size_average and reduce args will be deprecated, use reduction='{reduction}' instead.",
-            stacklevel=4,
+            stacklevel=program_stacklevel(),
         )
     if reduction not in _REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -35,7 +36,7 @@ def _warn_of_broadcast(input: Tensor, target: Tensor) -> None:
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
             "This will likely lead to incorrect results due to broadcasting. "
             "Please ensure they have the same size.",
-            stacklevel=4,
+            stacklevel=program_stacklevel(),
         )
 
 
@@ -126,7 +127,7 @@ def kl_div(
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. "
             "'batchmean' divides only by the batch size, and aligns with the KL div math definition.",
-            stacklevel=3,
+            stacklevel=program_stacklevel(),
         )
     return F.kl_div(input, target, number, log_target=log_target)
 

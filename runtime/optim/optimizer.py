@@ -13,6 +13,7 @@ from ..autograd.hooks import RemovableHandle
 from ..autograd.profiler.record_function import record_function
 from ..core.interception import active
 from ..core.scalar_type import float32, float64, get_default_dtype
+from ..core.user_stack import program_stacklevel
 from ..tensors.queries import typename
 from ..tensors.tensor import Tensor
 
@@ -188,7 +189,7 @@ class Optimizer:
             warnings.warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause "
                 "an error",
-                stacklevel=3,
+                stacklevel=program_stacklevel(),
             )
         self._check_other_groups(param_group)
         self.param_groups.append(param_group)

@@ -6,6 +6,8 @@ import enum
 import warnings
 from collections.abc import Callable
 
+from ..core.user_stack import program_stacklevel
+
 
 class ProfilerAction(enum.Enum):
     """What is done in a step: nothing, record but throw away, record, record and hand over."""
@@ -33,7 +35,9 @@ def schedule(
         given = ", ".join(f"{word}={count} (need >= 0)" for word, count in counts.items())
         raise AssertionError(f"Invalid profiler schedule arguments. Got active={active} (need > 0), {given}.")
     if warmup == 0:
-        warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
+        warnings.warn(
+            "Profiler won't be using warmup, this can skew profiler results", stacklevel=program_stacklevel()
+        )
     cycle = wait + warmup + active
 
     def action(step: int) -> ProfilerAction:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.grad_mode import grad_mode
 from ..core.interception import active, tell_converted
 from ..core.tensor_base import TensorBase
+from ..core.user_stack import program_stacklevel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,7 +73,7 @@ class TensorConversion(TensorBase):
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
                 "Consider using tensor.detach() first.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=program_stacklevel(),
             )
         if active:
             tell_converted(self, what)

@@ -47,7 +47,7 @@ def tensor(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than tengen.tensor(sourceTensor).",
             UserWarning,
-            stacklevel=3,
+            stacklevel=program_stacklevel(),
         )
         with at_level(NO_ARGUMENTS):  # a plain tensor, also of one of a subclass
             return _leaf(_copied(data, dtype, device), requires_grad)
@@ -64,7 +64,7 @@ def new_tensor(like: Tensor, data: Any, dtype: Any, device: Any, requires_grad: 
             "sourceTensor.detach().clone().requires_grad_(True), rather than "
             "tensor.new_tensor(sourceTensor).",
             UserWarning,
-            stacklevel=3,
+            stacklevel=program_stacklevel(),
         )
     where = like.device if device is None else device
     return _leaf(_copied(data, like.dtype if dtype is None else dtype, where), requires_grad)

@@ -22,6 +22,7 @@ from ..core.numbers import NUMBERS
 from ..core.scalar_type import from_array_dtype
 from ..core.storage import begin_write
 from ..core.tensor_base import TensorBase
+from ..core.user_stack import program_stacklevel
 from ..dispatch.operator import operator as by_name
 from ..native.index import fitted
 from .sequences import array_of
@@ -413,7 +414,7 @@ def _as_tuple(self: Tensor, index: Any) -> tuple[Any, ...]:
                 "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] "
                 "instead of x[seq].",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=program_stacklevel(),
             )
             return tuple(index)
     return (index,)

@@ -21,6 +21,7 @@ from ..core.function_dispatch import without_overrides
 from ..core.scalar_type import dtype as DType
 from ..core.storage import storage_of
 from ..core.tensor_base import define_tensor
+from ..core.user_stack import program_stacklevel
 from ..dispatch.operator import operator
 from .casts import TensorCasts
 from .conversion import TensorConversion
@@ -250,4 +251,4 @@ def _scalar_type_of(name: DType | str) -> DType:
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, UserWarning, stacklevel=4)
+    warnings.warn(text, UserWarning, stacklevel=program_stacklevel())

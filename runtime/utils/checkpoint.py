@@ -18,6 +18,7 @@ from ..autograd.saved_variable import alias, unpack_tensor
 from ..autograd.saved_variable_hooks import Packed, saved_tensors_hooks, state
 from ..core.tensor_base import TensorBase
 from ..core.thread_state import carried
+from ..core.user_stack import program_stacklevel
 from ..random import fork_rng, get_rng_state, set_rng_state
 from .checkpoint_debug import OperatorLog, explained
 from .selective_checkpoint import (
@@ -119,7 +120,7 @@ def checkpoint(
             "use_reentrant=False is recommended, but if you need to preserve the current default behavior, "
             "you can pass use_reentrant=True.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=program_stacklevel(),
         )
         use_reentrant = True
     if use_reentrant:
@@ -378,7 +379,9 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn when none of the Tensors among ``inputs`` requires gradients."""
     if not any(t._requires_grad for t in inputs if isinstance(t, TensorBase)):
         warnings.warn(
-            "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=2
+            "None of the inputs have requires_grad=True. Gradients will be None",
+            UserWarning,
+            stacklevel=program_stacklevel(),
         )
 
 
@@ -448,7 +451,7 @@ def checkpoint_sequential(
             "explicitly. use_reentrant=False is recommended, but if you need to preserve the current default "
             "behavior, you can pass use_reentrant=True.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=program_stacklevel(),
         )
         use_reentrant = True
     if kwargs:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import types
 import warnings
 from pathlib import Path
@@ -85,3 +87,57 @@ def test_warnings_point_at_the_program() -> None:
     with pytest.warns(UserWarning, match="not writable") as caught:
         tengen.from_numpy(array)
     assert caught[0].filename == __file__
+
+
+RUNTIME = Path(tengen.__file__).parent
+
+
+@pytest.mark.parametrize("path", sorted(RUNTIME.rglob("*.py")), ids=lambda p: str(p.relative_to(RUNTIME)))
+def test_nobody_counts_the_frames_of_a_warning(path: Path) -> None:
+    """How many are the library's depends on the way a call took."""
+    calls = [
+        n
+        for n in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(n, ast.Call) and ast.unparse(n.func) == "warnings.warn"
+    ]
+    counted = [
+        ast.unparse(call)
+        for call in calls
+        if all(k.arg != "stacklevel" or isinstance(k.value, ast.Constant) for k in call.keywords)
+    ]
+    assert not counted
+
+
+class Passing(tengen.overrides.TengenFunctionMode):
+    """Puts frames between a call and what it runs."""
+
+    def __tengen_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+def of_a_loss() -> None:
+    tengen.nn.functional.mse_loss(tengen.ones(2), tengen.ones(1))
+
+
+def of_softmax() -> None:
+    tengen.nn.functional.softmax(tengen.ones(2))
+
+
+def of_a_resized_output() -> None:
+    tengen.mul(tengen.ones(2), 2, out=tengen.ones(1))
+
+
+def of_a_copied_tensor() -> None:
+    tengen.tensor(tengen.ones(2))
+
+
+@pytest.mark.parametrize("warns", [of_a_loss, of_softmax, of_a_resized_output, of_a_copied_tensor])
+@pytest.mark.parametrize("modes", [0, 1, 2])
+def test_modes_do_not_move_a_warning(warns: Any, modes: int) -> None:
+    with contextlib.ExitStack() as stack, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(modes):
+            stack.enter_context(Passing())
+        warns()
+    program = Passing.__tengen_function__ if modes else warns  # a mode is a part of the program
+    assert {(w.filename, w.lineno) for w in caught} == {(__file__, program.__code__.co_firstlineno + 1)}

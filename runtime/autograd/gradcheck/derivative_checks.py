@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...core.tensor_base import TensorBase
+from ...core.user_stack import program_stacklevel
 from .. import grad
 from ..edge import gradient_edge
 from ..node import UndefinedGrad
@@ -105,7 +106,7 @@ def _checked_inputs(inputs: tuple[Any, ...]) -> tuple[int, ...]:
                 f"Input #{index} requires gradient and is not a double precision floating point or complex. "
                 "This check will likely fail if all the inputs are not of double precision floating point or "
                 "complex.",
-                stacklevel=4,
+                stacklevel=program_stacklevel(),
             )
         strides = kind.backend.lib.strides(tensor._array)
         if any([s == 0 and n > 1 for s, n in zip(strides, tensor._array.shape, strict=True)]):
@@ -343,7 +344,7 @@ def _warn_of_undefined() -> None:
     warnings.warn(
         "Whether backward functions support undefined gradients is checked by default. A backward function "
         'that is never given any can be checked with "check_undefined_grad=False".',
-        stacklevel=6,
+        stacklevel=program_stacklevel(),
     )
 
 

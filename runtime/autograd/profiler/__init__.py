@@ -6,6 +6,7 @@ import time
 import warnings
 from typing import Any, NamedTuple
 
+from ...core.user_stack import program_stacklevel
 from ..profiler_util import DeviceType, EventList, FunctionEvent, FunctionEventAvg, Interval
 from .events import events_of
 from .exports import Exports
@@ -71,7 +72,9 @@ class profile(Exports):  # the user's spelling
             raise NotImplementedError("profile(): with_flops=True is not supported: no operator declares its")
         if use_cuda or use_device is not None:
             device = use_device or "CUDA"
-            warnings.warn(f"{device} is not available, disabling {device} profiling", stacklevel=2)
+            warnings.warn(
+                f"{device} is not available, disabling {device} profiling", stacklevel=program_stacklevel()
+            )
         self.enabled = enabled
         self.record_shapes = record_shapes
         self.profile_memory = profile_memory

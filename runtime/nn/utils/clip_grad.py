@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from tengen.generated.functions import clamp, stack
 
 from ...autograd.grad_mode import no_grad
+from ...core.user_stack import program_stacklevel
 from ...linalg import vector_norm
 from ...tensors.creation import tensor
 from ...tensors.tensor import Tensor
@@ -76,7 +77,9 @@ def clip_grad_norm_(
     found = _listed(parameters)
     if isinstance(parameters, types.GeneratorType) and not found:
         warnings.warn(
-            "`parameters` is an empty generator, no gradient clipping will occur.", UserWarning, stacklevel=2
+            "`parameters` is an empty generator, no gradient clipping will occur.",
+            UserWarning,
+            stacklevel=program_stacklevel(),
         )
     total: Tensor = get_total_norm(_gradients(found), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(found, max_norm, total, foreach)
@@ -94,7 +97,7 @@ def clip_grad_norm(
     warnings.warn(
         "`tengen.nn.utils.clip_grad_norm` is now deprecated in favor of `tengen.nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=2,
+        stacklevel=program_stacklevel(),
     )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 

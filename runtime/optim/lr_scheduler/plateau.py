@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import Any, SupportsFloat
 
+from ...core.user_stack import program_stacklevel
 from ..optimizer import Optimizer
 from .scheduler import EPOCH_WARNING, LRScheduler, check_optimizer, set_value, values_of
 
@@ -76,7 +77,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=program_stacklevel())
         self.last_epoch = epoch
         if self._is_better(current, self.best):
             self.best = current

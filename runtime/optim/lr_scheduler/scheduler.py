@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
+from ...core.user_stack import program_stacklevel
 from ...tensors.tensor import Tensor
 from ..optimizer import Group, Optimizer, scalar
 
@@ -85,7 +86,7 @@ class LRScheduler:
             self._check_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=program_stacklevel())
         self._update_lr(epoch)
 
     def _check_order(self) -> None:
@@ -95,7 +96,7 @@ class LRScheduler:
                 "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
                 "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=program_stacklevel(),
             )
         elif not getattr(self.optimizer, "_opt_called", False):
             warnings.warn(
@@ -103,7 +104,7 @@ class LRScheduler:
                 "the opposite order: `optimizer.step()` before `lr_scheduler.step()`. Failure to do this "
                 "will result in skipping the first value of the learning rate schedule.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=program_stacklevel(),
             )
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -138,7 +139,7 @@ class LRScheduler:
             warnings.warn(
                 "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=program_stacklevel(),
             )
 
     def _times(self, factor: Value) -> list[Value]:
