@@ -11,6 +11,20 @@ from typing import Any
 from .dispatch.operator import operator
 from .tensors.tensor import Tensor
 
+__all__ = [
+    "block_diag",
+    "broadcast_tensors",
+    "cartesian_prod",
+    "chain_matmul",
+    "einsum",
+    "meshgrid",
+    "tensordot",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 def _loose(function: str, tensors: tuple[Any, ...]) -> list[Any]:
     """``f(a, b)`` and ``f([a, b])`` alike. TypeError for what is no tensor."""

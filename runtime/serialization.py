@@ -14,6 +14,12 @@ from .tensors.pickling import rebuild_storage
 from .tensors.pickling import rebuild_subclass as rebuild_subclass
 from .tensors.pickling import rebuild_tensor as rebuild_tensor
 
+__all__ = ["load", "save"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 def save(obj: Any, f: str | os.PathLike[str] | IO[bytes], pickle_protocol: int = 4) -> None:
     """Write ``obj``, usually a ``state_dict``, to a file: a pickle whose tensors share storages."""

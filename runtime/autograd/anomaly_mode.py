@@ -17,6 +17,12 @@ from .node import Node, next_sequence_nr
 from .saved_variable import anomaly
 from .saved_variable_hooks import new_nodes
 
+__all__ = ["detect_anomaly", "set_detect_anomaly"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 class _Running(threading.local):
     """The Node that the backward pass of this thread runs just now."""

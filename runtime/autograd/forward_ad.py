@@ -27,6 +27,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class UserLevel(ForwardLevel):
     """The level that ``enter_dual_level`` enters."""
 

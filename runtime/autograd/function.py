@@ -29,6 +29,11 @@ __all__ = [
     "once_differentiable",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 #: What the Nodes of Functions derive from.
 BackwardCFunction = PyNode
 

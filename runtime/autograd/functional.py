@@ -8,3 +8,7 @@ from __future__ import annotations
 from ..func.functional import hessian, hvp, jacobian, jvp, vhp, vjp
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -16,6 +16,13 @@ from typing import Any, TypeVar
 from ..core.thread_state import carried
 from ..core.user_stack import program_stacklevel
 
+__all__ = ["enable_grad", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _CO_GENERATOR = 0x20  # inspect.CO_GENERATOR

@@ -32,6 +32,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class GradientEdge(NamedTuple):
     """Where a gradient arrives: input ``output_nr`` of ``node``, which computed a tensor, or collects
     the gradient of a leaf. ``autograd.grad`` and ``backward`` take it in the place of the tensor."""

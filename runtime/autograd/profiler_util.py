@@ -9,6 +9,10 @@ from typing import Any
 __all__ = ["DeviceType", "EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class DeviceType(enum.Enum):
     """Where an event ran: on the CPU, that is."""
 

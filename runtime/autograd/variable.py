@@ -10,6 +10,13 @@ from ..core.tensor_base import TensorBase, declare_tensor
 from ..core.user_stack import program_stacklevel
 from .graph_task import current
 
+__all__ = ["Variable"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Tensor: Any = None  # until it is defined
 declare_tensor(globals())
 

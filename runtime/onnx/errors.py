@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+__all__ = ["OnnxExporterError", "UnsupportedOperatorError"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 class OnnxExporterError(RuntimeError):
     """The function cannot be exported."""

@@ -16,6 +16,10 @@ from .optimizer import Group, Params, number
 __all__ = ["Adadelta"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class Adadelta(Elementwise):
     """Steps as large as former steps were, relative to the gradients.
 

@@ -18,6 +18,10 @@ from .optimizer import Group, Params, number
 __all__ = ["Adagrad"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class Adagrad(Elementwise):
     """Steps by the gradient over the root of the sum of all its squares.
 

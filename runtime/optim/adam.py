@@ -17,6 +17,11 @@ from .optimizer import Group, Params, number, scalar
 
 __all__ = ["Adam"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Beta = float | Tensor
 
 

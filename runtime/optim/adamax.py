@@ -18,6 +18,10 @@ from .optimizer import Group, Params, number
 __all__ = ["Adamax"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class Adamax(Elementwise):
     """Adam with the largest of the gradients, which fade, in place of their mean square.
 

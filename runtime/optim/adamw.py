@@ -11,6 +11,10 @@ from .optimizer import Params
 __all__ = ["AdamW"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class AdamW(Adam):
     """Adam with decoupled weight decay: ``p *= 1 - lr * weight_decay``, before the step and apart from it.
 

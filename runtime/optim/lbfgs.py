@@ -15,6 +15,11 @@ from .optimizer import Optimizer, Params, number
 
 __all__ = ["LBFGS"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Closure = Callable[[], Any]
 
 

@@ -18,6 +18,10 @@ from .optimizer import Group, Params, number
 __all__ = ["NAdam"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class NAdam(Elementwise):
     """Adam with Nesterov's momentum.
 

@@ -19,6 +19,11 @@ from ..tensors.tensor import Tensor
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 StateDict: TypeAlias = dict[str, Any]
 Group: TypeAlias = dict[str, Any]
 Params: TypeAlias = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]

@@ -16,6 +16,10 @@ from .optimizer import Group, Params, number
 __all__ = ["RAdam"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class RAdam(Elementwise):
     """Adam that goes by the mean gradient alone until enough is known of its square.
 

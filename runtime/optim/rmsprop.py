@@ -16,6 +16,10 @@ from .optimizer import Group, Params, number
 __all__ = ["RMSprop"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class RMSprop(Elementwise):
     """Steps by the gradient over the root of a running average of its square.
 

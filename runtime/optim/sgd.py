@@ -19,6 +19,10 @@ from .optimizer import Group, Params, number, scalar
 __all__ = ["SGD"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class SGD(Elementwise):
     """Stochastic gradient descent.
 

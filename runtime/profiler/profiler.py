@@ -16,6 +16,19 @@ from ..autograd.profiler.exports import Exports
 from ..autograd.profiler.trace import Trace
 from .schedule import ProfilerAction, always
 
+__all__ = [
+    "ProfilerAction",
+    "ProfilerActivity",
+    "profile",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 

@@ -11,6 +11,10 @@ from typing import Any
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class GradcheckError(RuntimeError):
     """A derivative is not what ``gradcheck`` or ``gradgradcheck`` expects of it."""
 

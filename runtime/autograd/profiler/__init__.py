@@ -19,11 +19,13 @@ __all__ = [
     "DeviceType",
     "EventList",
     "FunctionEvent",
-    "FunctionEventAvg",
-    "Interval",
     "profile",
     "record_function",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 class _ExperimentalConfig(NamedTuple):

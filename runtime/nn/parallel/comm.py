@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["broadcast", "gather", "reduce_add", "scatter"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def scatter(
     tensor: Tensor,
     devices: Sequence[Device | str],

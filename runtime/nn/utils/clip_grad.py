@@ -15,6 +15,13 @@ from ...tensors.creation import tensor
 from ...tensors.tensor import Tensor
 from .grad_arrays import euclidean_norm, limit, scale
 
+__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Tensors = Tensor | Iterable[Tensor]
 
 

@@ -10,6 +10,12 @@ from tengen.generated.functions import cat
 from ...tensors.queries import typename
 from ...tensors.tensor import Tensor
 
+__all__ = ["parameters_to_vector", "vector_to_parameters"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All elements of the parameters, one behind the other, in one dimension; differentiable.
