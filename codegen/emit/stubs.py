@@ -40,7 +40,11 @@ class StubParameter:
         return "int" in _members(self.annotation)
 
     def __str__(self) -> str:
-        return self.text("..." if self.optional else None)
+        """With the default, for editors show it; "..." where the annotation has no word for it: a dtype."""
+        word = {"None": "None", "'": "str", '"': "str"}
+        needed = word.get(self.default or "") or word.get((self.default or "")[:1])
+        fits = needed is None or needed in _members(self.annotation)
+        return self.text(self.default if fits else "...")
 
     def text(self, default: str | None) -> str:
         """The parameter in a signature, with this default."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import names_page
@@ -41,6 +44,25 @@ def test_no_other_names_are_shown(place: str) -> None:
 def test_what_is_shown_is_there(place: str) -> None:
     assert shown(place)
     assert [name for name in shown(place) if not hasattr(at(tengen, place), name)] == []
+
+
+def home(value: Any) -> str:
+    """The package that something is of; a constant is of ours."""
+    name: str = (
+        getattr(value, "__name__" if isinstance(value, ModuleType) else "__module__", None) or "tengen"
+    )
+    return name.partition(".")[0]
+
+
+@pytest.mark.parametrize("place", [p for p in PLACES if p not in ("", "Tensor")])
+def test_what_a_module_imports_is_not_shown(place: str) -> None:
+    """A module shows what it lists as public; one that lists nothing, what comes from tengen."""
+    module = at(tengen, place)
+    listed = getattr(module, "__all__", None)
+    if listed is not None:
+        assert set(listed) <= set(dir(module))
+        assert {n for n in dir(module) if not isinstance(getattr(module, n), ModuleType)} <= set(listed)
+    assert {name for name in shown(place) if home(getattr(module, name)) != "tengen"} == set()
 
 
 @pytest.mark.parametrize("name", ADDED)
@@ -87,3 +109,22 @@ def test_the_record_is_of_torch(torch: Any) -> None:
     )
     found = {place: set(names) for place, names in json.loads(done.stdout).items()}
     assert found == RECORDED, "python tests/names/public_names.py records it anew"
+
+
+def there(name: str) -> bool:
+    """Whether there is a module, without an import of it."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+    except ValueError:  # one that is made when it is asked for, as torch.ops
+        return True
+
+
+@pytest.mark.oracle
+def test_every_module_of_pytorch_is_looked_at(torch: Any) -> None:
+    """Each module of tengen that has the name of one of PyTorch's, save those that only have its version."""
+    found = [m.name.partition(".")[2] for m in pkgutil.walk_packages(tengen.__path__, "tengen.")]
+    public_modules = [name for name in found if not any(part.startswith("_") for part in name.split("."))]
+    shared = {name for name in public_modules if there(f"torch.{name}")}
+    assert shared - set(PLACES) == {"ops", "version"}

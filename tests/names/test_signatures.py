@@ -29,11 +29,18 @@ LOOSE = {
     "Tensor": """broadcast_to expand flip new_empty new_ones new_zeros permute repeat reshape resize_
         sum_to_size tile to view""",
     "func": "linearize vjp",
+    "functional": "block_diag broadcast_tensors cartesian_prod chain_matmul einsum meshgrid",
     "overrides": "handle_tengen_function has_tengen_function_variadic",
     "testing": "make_tensor",
+    "utils.checkpoint": "checkpoint",
 }
 #: What takes any keywords: PyTorch documents these so, save the first, which is not PyTorch's.
-OPEN = {"": "printoptions", "Tensor": "to", "overrides": "handle_tengen_function"}
+OPEN = {
+    "": "printoptions",
+    "Tensor": "to",
+    "overrides": "handle_tengen_function",
+    "utils.checkpoint": "checkpoint checkpoint_sequential",
+}
 
 
 def functions(place: str) -> dict[str, FunctionType]:

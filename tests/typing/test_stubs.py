@@ -146,3 +146,18 @@ def test_every_public_function_and_method_has_a_stub(library: Path) -> None:
         ("tensor_methods", methods),
     ):
         assert names(generated / f"{stem}.py", inside) == names(generated / f"{stem}.pyi", inside), stem
+
+
+def test_stubs_tell_defaults() -> None:
+    """Editors show what a parameter is where it is left out; only a dtype has no literal."""
+    import ast
+
+    for stem in ("functions", "tensor_methods"):
+        tree = ast.parse((PROJECT / "generated" / f"{stem}.pyi").read_text(encoding="utf-8"))
+        for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)):
+            positional = [*function.args.posonlyargs, *function.args.args]
+            given = function.args.defaults
+            pairs = [*zip(positional[len(positional) - len(given) :], given, strict=True)]
+            pairs += zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+            untold = {a.arg for a, d in pairs if d is not None and ast.unparse(d) == "..."}
+            assert untold <= {"dtype", "memory_format"}, function.name
