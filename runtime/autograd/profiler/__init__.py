@@ -7,7 +7,7 @@ import warnings
 from typing import Any, NamedTuple
 
 from ...core.user_stack import program_stacklevel
-from ..profiler_util import DeviceType, EventList, FunctionEvent, FunctionEventAvg, Interval
+from ..profiler_util import DeviceType, EventList, FunctionEvent, FunctionEventAvg
 from .events import events_of
 from .exports import Exports
 from .memory import MemoryRecord
