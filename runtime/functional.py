@@ -11,19 +11,10 @@ from typing import Any
 from .dispatch.operator import operator
 from .tensors.tensor import Tensor
 
-__all__ = [
-    "block_diag",
-    "broadcast_tensors",
-    "cartesian_prod",
-    "chain_matmul",
-    "einsum",
-    "meshgrid",
-    "tensordot",
-]
-
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    """The functions that are defined here."""
+    return sorted([name for name, value in globals().items() if getattr(value, "__module__", "") == __name__])
 
 
 def _loose(function: str, tensors: tuple[Any, ...]) -> list[Any]:
