@@ -128,6 +128,20 @@ def exponential(self: Array, lambd: float, generator: Any) -> Array:
     return np.asarray(source(generator).standard_exponential(self.shape) / lambd).astype(self.dtype)
 
 
+def cauchy(self: Array, median: float, sigma: float, generator: Any) -> Array:
+    """Cauchy around ``median``, of half width ``sigma``. Raises RuntimeError unless that is positive."""
+    if not sigma > 0.0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    return np.asarray(source(generator).standard_cauchy(self.shape) * sigma + median).astype(self.dtype)
+
+
+def log_normal(self: Array, mean: float, std: float, generator: Any) -> Array:
+    """The exponential of normal numbers. Raises RuntimeError unless the deviation is positive."""
+    if not std > 0.0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    return np.asarray(source(generator).lognormal(mean, std, self.shape)).astype(self.dtype)
+
+
 # -- discrete distributions ---------------------------------------------------------------
 
 
@@ -164,6 +178,33 @@ def geometric(self: Array, p: float, generator: Any) -> Array:
     if not 0.0 < p < 1.0:
         raise RuntimeError(f"expects p to be in (0, 1), but got p={p:g}")
     return np.asarray(source(generator).geometric(p, self.shape)).astype(self.dtype)
+
+
+#: From here on the Poisson distribution is normal to float64's precision, and NumPy's counts overflow.
+_NORMAL_RATE = 1e18
+
+
+def poisson(self: Array, generator: Any) -> Array:
+    """Counts at the rates of ``self``. Raises RuntimeError for one that is negative or NaN."""
+    rates = self.astype(np.float64)
+    if not np.all(rates >= 0):
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    few = rates < _NORMAL_RATE
+    drawn = np.asarray(source(generator).poisson(np.where(few, rates, 0))).astype(np.float64)
+    if not few.all():
+        normal = rates + np.sqrt(rates) * source(generator).standard_normal(rates.shape)
+        drawn = np.where(few, drawn, np.where(np.isinf(rates), rates, np.rint(normal)))
+    return np.asarray(drawn).astype(self.dtype)
+
+
+def binomial(count: Array, prob: Array, generator: Any) -> Array:
+    """Successes of probability ``prob`` in ``count`` trials; see the declaration for those out of range."""
+    dtype = np.result_type(count, prob)
+    count, prob = np.broadcast_arrays(count.astype(np.float64), prob.astype(np.float64))
+    unknown = np.isnan(count) | np.isnan(prob)
+    trials = np.floor(np.where(unknown, 0, np.clip(count, 0, 2.0**62))).astype(np.int64)
+    drawn = source(generator).binomial(trials, np.where(unknown, 0, np.clip(prob, 0, 1)))
+    return np.where(unknown, np.nan, drawn).astype(dtype)
 
 
 def _limits(dtype: DType) -> tuple[int, int]:
