@@ -6,6 +6,7 @@
                             example library
     python dev.py library   the example library, built as a wheel, tested beside a wheel of tengen
     python dev.py oracle    the comparisons with torch 2.13.0, which this installs
+    python dev.py coverage  PyTorch's public names: which are here, and which are not; --absent lists these
     python dev.py docs      the site, with the reference of operators, in .cache/site
     python dev.py machines  the tests with other BLAS kernels, Pythons and versions: an hour or more
     python dev.py fuzz      random programs of operators, for as many --minutes as one wants
@@ -95,6 +96,12 @@ def oracle(arguments: Sequence[str]) -> int:
     return run(PYTHON, "-m", "pytest", "-n", "auto", "-m", "oracle", *arguments)
 
 
+def coverage(arguments: Sequence[str]) -> int:
+    """What of PyTorch's public names is here, beside torch where it is installed."""
+    require("test")
+    return run(PYTHON, "tests/names/names_coverage.py", *arguments, PYTHONPATH=str(GENERATOR))
+
+
 def machines(arguments: Sequence[str]) -> int:
     """The tests as other machines run them."""
     require("test")
@@ -162,6 +169,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "check": check,
     "library": library,
     "oracle": oracle,
+    "coverage": coverage,
     "docs": docs,
     "machines": machines,
     "mutants": mutants,

@@ -1,9 +1,10 @@
-"""The page of names: what of torch.autograd, torch.func and torch.library is here, and why not the rest."""
+"""The page of names: what of PyTorch is here, and why not the rest."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,9 @@ HOMES = {
 
 _INTRODUCTION = """\
 Of these parts of PyTorch 2.13 every public name stands here: modules with their functions and classes, and of
-classes the methods and attributes. What has a reason beside it is not here. How what is here differs from
-PyTorch, if it does, is on the page of [differences](differences.md).
+Tensor and the classes of `autograd`, `func` and `library` the methods and attributes. What has a reason
+beside it is not here. How what is here differs from PyTorch, if it does, is on the page of
+[differences](differences.md).
 """
 
 
@@ -34,7 +36,7 @@ def recorded() -> dict[str, dict[str, str]]:
 
 
 def reasons() -> dict[str, str]:
-    """By names that are not here, why."""
+    """By names that are not here, or patterns of names (``quantize_*``), why."""
     return _by_name(REASONS)
 
 
@@ -53,9 +55,14 @@ def has(path: str) -> bool:
     place, _, name = path.rpartition(".")
     if place in HOMES:
         return any(has(f"{home}.{name}") for home in HOMES[place])
-    parts = f"tengen.{path}".split(".")
+    parts = f"tengen.{own(path)}".split(".")
     # A module and something in its parent may have one name: either may have the rest.
     return any(_reached(".".join(parts[:count]), parts[count:]) for count in range(1, len(parts) + 1))
+
+
+def own(name: str) -> str:
+    """What PyTorch calls by its name, as in function overrides, tengen calls by its own."""
+    return name.replace("torch", "tengen").replace("Torch", "Tengen")
 
 
 def _reached(module: str, parts: list[str]) -> bool:
@@ -70,16 +77,30 @@ def _reached(module: str, parts: list[str]) -> bool:
     return True
 
 
+def full(place: str, name: str) -> str:
+    """A name with its place; "" is the package itself."""
+    return f"{place}.{name}" if place else name
+
+
 def names(found: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """All names in full, members of classes among them."""
     for place, members in found.items():
         for name in members:
-            yield f"{place}.{name}"
+            yield full(place, name)
 
 
 def reason(path: str, given: Mapping[str, str]) -> str | None:
-    """Why a name, or the class that it is a member of, is not here."""
-    return given.get(path) or given.get(path.rpartition(".")[0])
+    """Why a name, or the class or module that it is a member of, is not here."""
+    place = path.rpartition(".")[0]
+    if path in given:
+        return given[path]
+    patterns = (why for pattern, why in given.items() if "*" in pattern and matches(path, pattern))
+    return next(patterns, None) or (reason(place, given) if place else None)
+
+
+def matches(path: str, pattern: str) -> bool:
+    """Whether a pattern stands for a name: ``*`` is any part of one name."""
+    return path.count(".") == pattern.count(".") and fnmatchcase(path, pattern)
 
 
 def page() -> str:
@@ -89,8 +110,8 @@ def page() -> str:
     here = sum(has(name) for name in total)
     lines = ["# Names of PyTorch", "", _INTRODUCTION, f"{here} of {len(total)} names are here.", ""]
     for place, members in found.items():
-        lines += [f"## {place}", ""]
-        if not has(place):
+        lines += [f"## {place or 'torch'}", ""]
+        if place and not has(place):
             lines += [f"Not here: {reason(place, given)}.", ""]
             continue
         if not members:
@@ -98,7 +119,7 @@ def page() -> str:
             continue
         lines += ["| name | | here |", "|---|---|---|"]
         for name, kind in members.items():
-            path = f"{place}.{name}"
+            path = full(place, name)
             lines.append(f"| `{name}` | {kind} | {'yes' if has(path) else f'no: {reason(path, given)}'} |")
         lines.append("")
     lines += ["## Names that PyTorch does not have", "", "| name | why |", "|---|---|"]

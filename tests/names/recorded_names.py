@@ -1,13 +1,14 @@
-"""The public names of PyTorch's autograd, func and library, kept in recorded.json.
+"""The public names of PyTorch, kept in recorded.json.
 
-``python tests/names/recorded_names.py`` asks torch anew and writes the file: for each module, and each public
-class of one, the names that it has and what each is. Public is what ``__all__`` says, and whatever else of
-the module itself has a name without an underscore.
+``python tests/names/recorded_names.py`` asks torch anew and writes the file: for each module, Tensor, and
+each public class of autograd, func and library, the names that it has and what each is. What is public
+PyTorch says itself (``is_public``).
 """
 
 from __future__ import annotations
 
 import enum
+import functools
 import inspect
 import json
 from importlib import import_module
@@ -17,7 +18,30 @@ from typing import Any
 
 FILE = Path(__file__).resolve().with_name("recorded.json")
 
+#: Modules whose names are recorded; "" is the package itself.
 MODULES = (
+    "",
+    "fft",
+    "linalg",
+    "masked",
+    "nn",
+    "nn.functional",
+    "nn.init",
+    "nn.parallel",
+    "nn.utils",
+    "onnx",
+    "optim",
+    "optim.lr_scheduler",
+    "overrides",
+    "profiler",
+    "random",
+    "signal.windows",
+    "special",
+    "testing",
+)
+
+#: Modules of which the members of classes are recorded too.
+WITH_MEMBERS = (
     "autograd",
     "autograd.anomaly_mode",
     "autograd.forward_ad",
@@ -31,15 +55,11 @@ MODULES = (
     "library",
 )
 
-#: What nothing in torch tells from what is meant for torch itself: what Tensors have for autograd, and what a
-#: Function's context has of C++.
-CHOSEN = {
-    "autograd.function.FunctionCtx": "needs_input_grad saved_tensors saved_variables",
-    "Tensor": """
-        backward data detach detach_ grad grad_dtype grad_fn is_inference is_leaf output_nr register_hook
-        register_post_accumulate_grad_hook requires_grad requires_grad_ retain_grad retains_grad
-        _base _is_view _version""",
-}
+#: What nothing in torch tells from what is meant for torch itself: what a Function's context has of C++.
+CHOSEN = {"autograd.function.FunctionCtx": "needs_input_grad saved_tensors saved_variables"}
+
+#: Methods with two underscores that every class has.
+_OBJECTS = frozenset(dir(object)) | {"__dict__", "__module__", "__weakref__"}
 
 
 def recorded() -> dict[str, dict[str, str]]:
@@ -50,14 +70,60 @@ def recorded() -> dict[str, dict[str, str]]:
 
 def public_names(module: ModuleType) -> set[str]:
     """The public names of a module."""
-    own = {
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_")
-        and (inspect.isclass(value) or inspect.isroutine(value))
-        and value.__module__ == module.__name__
-    }
-    return own | {name for name in getattr(module, "__all__", ()) if not name.startswith("_")}
+    return {name for name in dir(module) if not name.startswith("_") and is_public(module, name)}
+
+
+def is_public(module: ModuleType, name: str) -> bool:
+    """Whether users are meant to use a name that a module has.
+
+    They are if ``__all__`` lists it, if torch may be overridden there, or if it is defined in the module or
+    in its package and has a docstring. They are not meant to use what pybind11 makes of C++ classes,
+    TorchScript's, which ``torch.__all__`` lists because they are in ``torch._C``; nor modules of others.
+    """
+    value = getattr(module, name)
+    home = str(getattr(value, "__module__", ""))
+    if inspect.ismodule(value):
+        return value.__name__ == f"{module.__name__}.{name}"
+    if "pybind11_type" in (type(value).__name__, type(type(value)).__name__):
+        return False
+    if name in getattr(module, "__all__", ()) or _is_constant(value):
+        return True
+    if inspect.isclass(value):
+        return _within(home, module.__name__) or home == "torch._C"
+    if callable(value):
+        if name.endswith("_") and hasattr(module, name[:-1]):
+            return is_public(module, name[:-1])
+        return id(value) in _overridable() or (_within(home, module.__name__) and bool(value.__doc__))
+    return False
+
+
+def _within(home: str, package: str) -> bool:
+    return home == package or home.startswith(f"{package}.")
+
+
+def _is_constant(value: Any) -> bool:
+    import torch
+
+    return isinstance(value, (torch.dtype, torch.layout, torch.memory_format, torch.qscheme))
+
+
+@functools.cache
+def _overridable() -> frozenset[int]:
+    """The identities of the functions that PyTorch lets be overridden."""
+    from torch.overrides import get_testing_overrides
+
+    return frozenset(map(id, get_testing_overrides()))
+
+
+def names_of_tensors() -> set[str]:
+    """The public names of Tensor, and the operators and protocols that it has."""
+    import torch
+
+    def is_special(name: str) -> bool:
+        return name.startswith("__") and name not in _OBJECTS
+
+    more = {"_base", "_is_view", "_version"}
+    return {n for n in dir(torch.Tensor) if not n.startswith("_") or is_special(n)} | more
 
 
 def members(cls: type, package: str) -> set[str]:
@@ -85,17 +151,20 @@ def of_torch() -> dict[str, dict[str, str]]:
 
     found: dict[str, dict[str, str]] = {}
     seen: set[type] = set()
-    for path in MODULES:
-        module = import_module(f"torch.{path}")
-        found[path] = {n: kind(getattr(module, n, None)) for n in sorted(public_names(module))}
-        for name in found[path].copy():
-            cls = getattr(module, name, None)
+    modules = {
+        path: import_module(f"torch.{path}" if path else "torch") for path in (*MODULES, *WITH_MEMBERS)
+    }
+    for path, module in modules.items():
+        found[path] = {n: kind(getattr(module, n)) for n in sorted(public_names(module))}
+        for name in found[path].copy() if path in WITH_MEMBERS else ():
+            cls = getattr(module, name)
             if inspect.isclass(cls) and cls.__module__.startswith("torch") and cls not in seen:
                 seen.add(cls)
                 own = sorted(members(cls, "torch"))
                 if own:
                     found[f"{path}.{name}"] = {n: kind(inspect.getattr_static(cls, n)) for n in own}
-    homes = {"Tensor": torch.Tensor, "autograd.function.FunctionCtx": torch._C._FunctionBase}
+    found["Tensor"] = {n: kind(inspect.getattr_static(torch.Tensor, n)) for n in sorted(names_of_tensors())}
+    homes = {"autograd.function.FunctionCtx": torch._C._FunctionBase}
     for path, names in CHOSEN.items():
         chosen = {n: kind(inspect.getattr_static(homes[path], n)) for n in names.split()}
         found[path] = dict(sorted({**found.get(path, {}), **chosen}.items()))
