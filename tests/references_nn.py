@@ -41,6 +41,29 @@ def smooth_l1(x: Array, y: Array, reduction: int, beta: float) -> Array:
     return huber(x, y, reduction, beta) / beta if beta else reduced(np.abs(np.subtract(x, y)), reduction)
 
 
+def poisson_nll(x: Array, y: Array, log_input: bool, full: bool, eps: float, reduction: int) -> Array:
+    loss = np.exp(x) - y * x if log_input else x - y * np.log(x + eps)
+    if full:
+        many = np.where(y > 1, y, 1)
+        loss = loss + np.where(y > 1, many * np.log(many) - many + np.log(2 * math.pi * many) / 2, 0)
+    return reduced(loss, reduction)
+
+
+def ctc(log_probs: Array, targets: Array, input_lengths: Shape, target_lengths: Shape, blank: int) -> Array:
+    """The sum over every sequence of classes that becomes the labels: repeats merged, blanks left out."""
+    losses, start = [], 0
+    for n, (time, length) in enumerate(zip(input_lengths, target_lengths, strict=True)):
+        labels = targets[start : start + length] if targets.ndim == 1 else targets[n, :length]
+        start += length
+        total = 0.0
+        for path in product(range(log_probs.shape[2]), repeat=time):
+            merged = [c for t, c in enumerate(path) if not t or c != path[t - 1]]
+            if [c for c in merged if c != blank] == list(labels):
+                total += math.exp(sum(float(log_probs[t, n, c]) for t, c in enumerate(path)))
+        losses.append(-math.log(total))
+    return np.array(losses, log_probs.dtype)
+
+
 def nll(x: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int) -> Array:
     if x.ndim == 1:
         x, target = x[None], target.reshape(1)

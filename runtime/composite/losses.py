@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from math import prod
+from collections.abc import Sequence
+from math import pi, prod
 from typing import TYPE_CHECKING
 
 from tengen.generated import functions as F
+
+from ..core.scalar_type import bool_, int64
+from ..tensors.creation import tensor
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -161,3 +165,149 @@ def _uniform_cross_entropy(
         return loss.sum() / kept.sum()
     used = weight[target.masked_fill(ignored, 0)].masked_fill(ignored, 0)
     return loss.sum() / used.sum()
+
+
+# --------------------------------------------------------------------------------- margins
+
+
+def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
+    """What belongs together (target 1) counts its distance, the rest (-1) what it lacks of the margin."""
+    zeros = F.zeros_like(self)
+    apart = F.where(target != 1, (F.full_like(self, margin) - self).clamp(min=0), zeros)
+    return apply_reduction(apart + F.where(target != -1, self, zeros), reduction)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float,
+    p: float,
+    eps: float,
+    swap: bool,
+    reduction: int,
+) -> Tensor:
+    """The positive nearer to the anchor than the negative, by a margin; RuntimeError for unlike ranks."""
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
+            f"but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+    near = F.pairwise_distance(anchor, positive, p, eps)
+    far = F.pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = F.minimum(far, F.pairwise_distance(positive, negative, p, eps))
+    return apply_reduction((margin + near - far).clamp(min=0), reduction)
+
+
+def _check_scores(name: str, self: Tensor, target: Tensor, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Scores are (N, C), (C) or (), and floating; targets are int64 of one of the shapes."""
+    if not self.is_floating_point():
+        raise NotImplementedError(f"{name}: not implemented for {self.dtype}")
+    if self.ndim > 2 or 0 in self.shape[-1:]:
+        raise RuntimeError(
+            f"{name}: Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{list(self.shape)}"
+        )
+    if tuple(target.shape) not in shapes:
+        raise RuntimeError(
+            f"{name}: inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}"
+        )
+    if target.dtype is not int64:
+        raise RuntimeError(f"{name}: expected a target of int64, but found {target.dtype}")
+
+
+def multi_margin_loss(
+    self: Tensor, target: Tensor, p: int | float, margin: float, weight: Tensor | None, reduction: int
+) -> Tensor:
+    """The score of the class above the others' by a margin.
+
+    Raises RuntimeError for a p that is not 1 or 2, and for sizes that do not fit.
+    """
+    if p not in (1, 2):
+        raise RuntimeError(f"multi_margin_loss: only p == 1 and p == 2 supported, but got {p}")
+    batch = self.shape[0] if self.ndim == 2 else 1
+    shapes = [(batch,)] if self.ndim == 2 else [(), (1,)]
+    _check_scores("multi_margin_loss", self, target, shapes)
+    classes = self.shape[-1] if self.ndim else 1
+    scores, labels = self.reshape(batch, classes), target.reshape(batch, 1)
+    if weight is not None and tuple(weight.shape) != (classes,):
+        raise RuntimeError(
+            f"multi_margin_loss: inconsistent weight size, expected {classes} but got {list(weight.shape)}"
+        )
+    lacking = (margin - scores.gather(1, labels) + scores).clamp(min=0)
+    if p == 2:
+        lacking = lacking * lacking
+    if weight is not None:
+        lacking = lacking * weight[labels]
+    loss = lacking.scatter(1, labels, 0).sum(1) / classes
+    return apply_reduction(loss.reshape(target.shape), reduction)
+
+
+def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    """The scores of a row's classes above all others' by 1; its classes end at the first -1."""
+    _check_scores("multilabel_margin_loss", self, target, [tuple(self.shape)])
+    batch = self.shape[0] if self.ndim == 2 else 1
+    classes = self.shape[-1] if self.ndim else 1
+    scores, labels = self.reshape(batch, classes), target.reshape(batch, classes)
+    given = (labels == -1).cumsum(1) == 0
+    labels = labels.masked_fill(given.logical_not(), 0)
+    # Added up, so that what stands behind the end says nothing about class 0.
+    others = F.zeros_like(labels).scatter_add(1, labels, given.to(int64)) == 0
+    lacking = (1 - scores.gather(1, labels).unsqueeze(2) + scores.unsqueeze(1)).clamp(min=0)
+    counted = given.unsqueeze(2).logical_and(others.unsqueeze(1))
+    loss = F.where(counted, lacking, 0).sum((1, 2)) / classes
+    return apply_reduction(loss.reshape(self.shape[:-1]), reduction)
+
+
+# --------------------------------------------------------------- distributions and sequences
+
+
+def poisson_nll_loss(
+    input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
+) -> Tensor:
+    """The negative log likelihood of counts; ``full`` adds what does not depend on the input."""
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return apply_reduction(loss, reduction)
+
+
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    blank: int,
+    reduction: int,
+    zero_infinity: bool,
+) -> Tensor:
+    """The loss of each sequence; the mean divides each by the length of its target first."""
+    single = log_probs.ndim == 2
+    probabilities = log_probs.unsqueeze(1) if single else log_probs
+    loss = F._ctc_loss(probabilities, targets, input_lengths, target_lengths, blank, zero_infinity)[0]
+    if zero_infinity:
+        loss = F.where(loss == float("inf"), 0, loss)
+    if reduction == MEAN:
+        lengths = tensor([max(n, 1) for n in target_lengths], dtype=loss.dtype, device=loss.device)
+        return (loss / lengths).mean()
+    return apply_reduction(loss.squeeze(0) if single else loss, reduction)
+
+
+def ctc_loss_of_lengths(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int,
+    reduction: int,
+    zero_infinity: bool,
+) -> Tensor:
+    """``ctc_loss`` with lengths in tensors; RuntimeError for lengths that are no integers."""
+    lengths: list[list[int]] = []
+    for name, given in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
+        if given.is_floating_point() or given.is_complex() or given.dtype is bool_:
+            raise RuntimeError(f"{name} must be integral, but got {given.dtype}")
+        lengths.append(given.reshape(-1).tolist())
+    return ctc_loss(log_probs, targets, lengths[0], lengths[1], blank, reduction, zero_infinity)

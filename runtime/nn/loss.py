@@ -6,10 +6,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 from tengen.generated import functions as F
 
+from ..autograd.grad_mode import no_grad
 from ..core.user_stack import program_stacklevel
 from ..tensors.tensor import Tensor
 
@@ -47,6 +51,12 @@ def _weighted(loss: Tensor, weight: Tensor, reduction: int) -> Tensor:
     loss = loss * weight
     if reduction == 1:
         return loss.sum() / weight.sum()
+    return _reduced(loss, reduction)
+
+
+def _reduced(loss: Tensor, reduction: int) -> Tensor:
+    if reduction == 1:
+        return loss.mean()
     return loss.sum() if reduction == 2 else loss
 
 
@@ -225,3 +235,193 @@ def cosine_embedding_loss(
     return F.cosine_embedding_loss(
         input1, input2, target, margin, _reduction(reduction, size_average, reduce)
     )
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``input`` where the target is 1, ``max(0, margin - input)`` where it is -1."""
+    return F.hinge_embedding_loss(input, target, margin, _reduction(reduction, size_average, reduce))
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``log(1 + exp(-target * input))`` of targets 1 and -1."""
+    return F.soft_margin_loss(input, target, _reduction(reduction, size_average, reduce))
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The score of the class above the others' by the margin; ValueError for other p than 1 and 2."""
+    number = _reduction(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError("weight must be one-dimensional")
+    return F.multi_margin_loss(input, target, p, margin, weight, number)
+
+
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The scores of a row's classes, those before its first -1, above all others' by 1."""
+    return F.multilabel_margin_loss(input, target, _reduction(reduction, size_average, reduce))
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The cross entropy of each class by itself, of logits (*, C); the mean over the classes first."""
+    number = _reduction(reduction, size_average, reduce)
+    loss = -(target * F.log_sigmoid(input) + (1 - target) * F.log_sigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    loss = loss.sum(-1) / input.shape[-1]
+    return _reduced(loss, number)
+
+
+def _check_margin(margin: float) -> None:
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The positive nearer to the anchor than the negative; ValueError for a margin that is not positive."""
+    number = _reduction(reduction, size_average, reduce)
+    _check_margin(margin)
+    return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, number)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """``triplet_margin_loss`` by any distance (default: ``pairwise_distance``).
+
+    Raises ValueError for a margin that is not positive, RuntimeError for unlike ranks.
+    """
+    number = _reduction(reduction)
+    _check_margin(margin)
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
+            f"but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+    distance = F.pairwise_distance if distance_function is None else distance_function
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = F.minimum(far, distance(positive, negative))
+    loss = (margin + near - far).clamp(min=0)
+    return _reduced(loss, number)
+
+
+def _other_sizes(input: Tensor, var: Tensor) -> list[int]:
+    """The sizes of ``var`` that are not the input's."""
+    return [m for n, m in zip(input.shape, var.shape, strict=True) if n != m]
+
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """``(log(var) + (input - target)^2 / var) / 2``, variances at least ``eps``; ``full`` adds the constant.
+
+    ``var`` is of the input's size, or there is one for each row. Raises ValueError where it is of
+    another, and where it is negative.
+    """
+    if not isinstance(var, Tensor):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = var * F.ones_like(input)
+    elif bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    if var.shape != input.shape:
+        if input.shape[:-1] == var.shape:
+            var = var.unsqueeze(-1)
+        elif input.ndim != var.ndim or _other_sizes(input, var) != [1]:
+            raise ValueError("var is of incorrect size")
+    number = _reduction(reduction)
+    var = var.clone()
+    with no_grad():
+        var.clamp_(min=eps)
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return _reduced(loss, number)
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log likelihood of counts; ``full`` adds Stirling's approximation of what is constant."""
+    number = _reduction(reduction, size_average, reduce)
+    return F.poisson_nll_loss(input, target, log_input, full, eps, number)
+
+
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | tuple[int, ...] | list[int],
+    target_lengths: Tensor | tuple[int, ...] | list[int],
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """The connectionist temporal classification loss of ``log_probs`` (T, N, C) or (T, C)."""
+    lengths: tuple[Any, Any] = (input_lengths, target_lengths)
+    return F.ctc_loss(log_probs, targets, *lengths, blank, _reduction(reduction), zero_infinity)

@@ -10,6 +10,7 @@ import numpy as np
 from ..dims import wrap_dim
 from ..nn.activation import glu_halves
 from ..nn.conv import conv_geometry, transposed_size
+from ..nn.ctc import ctc_shape
 from ..nn.loss import check_nll, check_nll2d
 from ..nn.normalization import batch_shapes, group_shapes, layer_shapes
 from ..nn.padding import mirror_shape, pad_pairs, padded_shape
@@ -74,6 +75,19 @@ def meta_nll_loss2d(
     """The loss and the total weight."""
     check_nll2d(self, target, weight)
     return MetaArray(() if reduction else target.shape, self.dtype), MetaArray((), self.dtype)
+
+
+def meta_ctc_loss(
+    log_probs: MetaArray,
+    targets: MetaArray,
+    input_lengths: Shape,
+    target_lengths: Shape,
+    blank: int,
+    zero_infinity: bool,
+) -> tuple[MetaArray, MetaArray]:
+    """The loss of each sequence, and the forward variables."""
+    batch, steps, count = ctc_shape(log_probs, targets, input_lengths, target_lengths, blank)
+    return MetaArray((batch,), log_probs.dtype), MetaArray((batch, steps, count), log_probs.dtype)
 
 
 # ------------------------------------------------------------------- spatial operators

@@ -1,0 +1,106 @@
+"""The losses of ``tengen.nn.functional`` against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tengen
+from tengen.nn import functional as F
+
+RANDOM = np.random.default_rng(12)
+INPUT, OTHER = RANDOM.normal(size=(3, 4)), RANDOM.normal(size=(3, 4))
+SIGNS = np.where(OTHER > 0, 1.0, -1.0)
+
+
+def given(array: np.ndarray) -> tengen.Tensor:
+    return tengen.tensor(array)
+
+
+@pytest.mark.parametrize(("reduction", "reduce"), [("none", np.asarray), ("mean", np.mean), ("sum", np.sum)])
+def test_losses_are_reduced_by_word(reduction: str, reduce: object) -> None:
+    x, y, signs = given(INPUT), given(OTHER), given(SIGNS)
+    assert callable(reduce)
+    losses = {
+        F.soft_margin_loss(x, signs, reduction=reduction): np.log1p(np.exp(-SIGNS * INPUT)),
+        F.hinge_embedding_loss(x, signs, reduction=reduction): np.where(
+            SIGNS == 1, INPUT, np.maximum(1 - INPUT, 0)
+        ),
+        F.gaussian_nll_loss(x, y, 2.0, True, reduction=reduction): 0.5
+        * (np.log(2.0) + (INPUT - OTHER) ** 2 / 2 + np.log(2 * np.pi)),
+        F.poisson_nll_loss(x, y, reduction=reduction): np.exp(INPUT) - OTHER * INPUT,
+        F.multilabel_soft_margin_loss(x, (signs + 1) / 2, reduction=reduction): np.log1p(
+            np.exp(-SIGNS * INPUT)
+        ).mean(-1),
+    }
+    for ours, expected in losses.items():
+        np.testing.assert_allclose(ours.numpy(), reduce(expected), rtol=1e-12)
+
+
+def test_soft_margin_loss_does_not_overflow() -> None:
+    x = tengen.tensor([-1e4, 1e4], requires_grad=True)
+    loss = F.soft_margin_loss(x, tengen.ones(2), reduction="none")
+    loss.sum().backward()
+    assert loss.tolist() == [1e4, 0.0]
+    assert x.grad is not None
+    assert x.grad.tolist() == [-1.0, 0.0]
+
+
+def test_gaussian_variances_are_one_for_each_row_or_element() -> None:
+    x, y = given(INPUT), given(OTHER)
+    rows = tengen.tensor([1.0, 2.0, 3.0], dtype=tengen.float64)
+    same = F.gaussian_nll_loss(x, y, rows.unsqueeze(1))
+    assert F.gaussian_nll_loss(x, y, rows).item() == same.item()
+    for wrong in (tengen.ones(4), tengen.ones(1, 1), -rows):
+        with pytest.raises(ValueError, match="var"):
+            F.gaussian_nll_loss(x, y, wrong)
+
+
+def test_triplets_by_another_distance() -> None:
+    a, p, n = (given(RANDOM.normal(size=(3, 4))) for _ in range(3))
+
+    def distance(x: tengen.Tensor, y: tengen.Tensor) -> tengen.Tensor:
+        return F.pairwise_distance(x, y, 1.0, 1e-6)
+
+    ours = F.triplet_margin_with_distance_loss(a, p, n, distance_function=distance, swap=True)
+    assert ours.item() == F.triplet_margin_loss(a, p, n, p=1.0, swap=True).item()
+    with pytest.raises(ValueError, match="margin must be greater than 0"):
+        F.triplet_margin_loss(a, p, n, margin=0.0)
+
+
+# -- connectionist temporal classification -------------------------------------------------------
+
+
+def test_ctc_takes_labels_one_after_the_other() -> None:
+    """Also where these are not contiguous, and beside rows that are padded."""
+    scores = given(RANDOM.normal(size=(6, 3, 5))).log_softmax(-1)
+    rows = tengen.tensor([[1, 2, 3], [4, 9, 9], [2, 2, -1]])
+    flat = tengen.tensor([1, 0, 2, 0, 3, 0, 4, 0, 2, 0, 2, 0])[::2]
+    lengths = [6, 5, 4], [3, 1, 2]
+    expected = F.ctc_loss(scores, rows, *lengths, reduction="none")
+    assert F.ctc_loss(scores, flat, *lengths, reduction="none").tolist() == expected.tolist()
+    one = F.ctc_loss(scores[:4, 2], tengen.tensor([2, 2]), [4], [2], reduction="none")
+    assert one.shape == () and one.item() == pytest.approx(expected[2].item(), rel=1e-12)
+
+
+def test_ctc_without_an_alignment_is_infinite() -> None:
+    scores = given(RANDOM.normal(size=(2, 1, 3))).log_softmax(-1).requires_grad_()
+    labels = tengen.tensor([[1, 1]])  # a blank has to be between
+    assert F.ctc_loss(scores, labels, [2], [2]).item() == float("inf")
+    loss = F.ctc_loss(scores, labels, [2], [2], zero_infinity=True)
+    loss.backward()
+    assert loss.item() == 0
+    assert scores.grad is not None and not scores.grad.any()
+
+
+def test_the_gradient_of_ctc_is_minus_the_probability_of_each_label() -> None:
+    """Of one step and one label: 1, without what a log_softmax before it adds."""
+    scores = tengen.zeros(1, 1, 3, dtype=tengen.float64, requires_grad=True)
+    F.ctc_loss(scores, tengen.tensor([[2]]), [1], [1]).backward()
+    assert scores.grad is not None
+    assert scores.grad.tolist() == [[[0.0, 0.0, -1.0]]]
+
+
+def test_ctc_refuses_labels_that_are_no_classes() -> None:
+    with pytest.raises(RuntimeError, match="targets must be from 0 to 2, but got 3"):
+        F.ctc_loss(tengen.zeros(2, 1, 3), tengen.tensor([[3]]), [2], [1])
