@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core.interception import active
 from ..core.tensor_base import TensorBase
-from ..core.thread_state import carried
+from ..core.thread_state import propagated
 from ..core.user_stack import program_frames, program_stacklevel
 from .grad_mode import check_bool
 from .node import Node, next_sequence_nr
@@ -30,7 +30,7 @@ class _Running(threading.local):
     node: Node | None = None
 
 
-_running = carried(_Running())
+_running = propagated(_Running())
 
 
 def is_anomaly_enabled() -> bool:

@@ -15,8 +15,8 @@ from typing import Any
 from ..core.error_notes import note_derivative
 from ..core.function_dispatch import enter_engine
 from ..core.function_dispatch import state as overrides
-from ..core.interception import Layer, active, gradients_are_seen
-from ..core.thread_state import call_elsewhere, stack_is_deep
+from ..core.interception import Layer, active, intercepts_gradients
+from ..core.thread_state import call_in_new_thread, stack_is_deep
 from .anomaly_mode import run_watched
 from .autograd_meta import meta_of
 from .deferred import defer, settle, settle_all
@@ -48,8 +48,10 @@ def execute(
     """
     outer = current.task
     if outer is not None and stack_is_deep():  # a pass within a pass
-        return call_elsewhere(partial(execute, roots, grads, keep_graph, create_graph, inputs, accumulate))
-    over_tensors = create_graph or (bool(active) and gradients_are_seen())
+        return call_in_new_thread(
+            partial(execute, roots, grads, keep_graph, create_graph, inputs, accumulate)
+        )
+    over_tensors = create_graph or (bool(active) and intercepts_gradients())
     over_tensors = over_tensors or any([getattr(g, "_wraps", False) for g in grads])
     values = tuple(grads) if over_tensors else tuple([g._array for g in grads])
     root = GraphRoot(tuple(roots), values)

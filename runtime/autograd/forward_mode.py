@@ -1,4 +1,4 @@
-"""Whether forward mode computes tangents, and of which tensors: what is asked without knowing how.
+"""Whether forward mode is on, and the newest tangent of a tensor.
 
 The levels themselves are in ``tengen.autograd.forward``.
 """
@@ -9,7 +9,7 @@ import threading
 from typing import Any
 
 from ..core.interception import Layer, active, layers
-from ..core.thread_state import carried
+from ..core.thread_state import propagated
 from .grad_mode import grad_mode
 
 
@@ -18,12 +18,12 @@ class ForwardMode(threading.local):
 
     enabled: bool = True
 
-    def on(self) -> bool:
-        """Whether they are, here: inference mode does without."""
+    def is_on(self) -> bool:
+        """Whether tangents are computed here: not in inference mode."""
         return self.enabled and not grad_mode.inference
 
 
-forward_mode = carried(ForwardMode())
+forward_mode = propagated(ForwardMode())
 
 
 class DualLevel(Layer):
@@ -41,7 +41,7 @@ def levels() -> list[DualLevel]:
 
 def newest_tangent(tensor: Any) -> Any:
     """The tangent of a tensor at the newest level of this thread at which it has one, or None."""
-    found = [level.tangent(tensor) for level in reversed(levels())] if forward_mode.on() else []
+    found = [level.tangent(tensor) for level in reversed(levels())] if forward_mode.is_on() else []
     return next((tangent for tangent in found if tangent is not None), None)
 
 

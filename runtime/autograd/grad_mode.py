@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, TypeVar
 
-from ..core.thread_state import carried
+from ..core.thread_state import propagated
 from ..core.user_stack import program_stacklevel
 
 __all__ = ["enable_grad", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
@@ -46,7 +46,7 @@ class GradMode(threading.local):
 
 
 #: The one instance. Generated code holds it and reads ``grad_mode.enabled``.
-grad_mode = carried(GradMode())
+grad_mode = propagated(GradMode())
 
 
 def is_grad_enabled() -> bool:

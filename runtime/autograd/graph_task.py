@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.interception import Layer, active, observers
-from ..core.thread_state import carried
+from ..core.thread_state import propagated
 from .edge import Edge
 from .node import LEAF_SEQUENCE_NR, Node
 
@@ -18,7 +18,7 @@ class CurrentTask(threading.local):
     task: GraphTask | None = None
 
 
-current = carried(CurrentTask())
+current = propagated(CurrentTask())
 
 
 class Capture:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from ..core.operands import tensors_in
-from ..core.thread_state import here
+from ..core.thread_state import current_thread
 from .grad_mode import ContextDecorator, grad_mode
 
 _SAVED = (
@@ -48,9 +48,9 @@ class Use:
         with self.lock:
             if grad_mode.depth:
                 self.ever = True
-                self.threads.add(here.ident)
+                self.threads.add(current_thread.ident)
             else:
-                self.threads.discard(here.ident)
+                self.threads.discard(current_thread.ident)
             inside = bool(self.threads)
             if inside is not self.told:
                 self.tell(inside)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from ..core.interception import Handed, active, tell_handed
+from ..core.interception import AliasKind, active, notify_alias
 from ..core.storage import storage_of
 from .autograd_meta import meta_of
 
@@ -152,7 +152,7 @@ def alias(tensor: Any, edge: Edge | None, tangents: bool = True) -> Any:
     else:
         out._edge = edge
     if active and tangents:
-        tell_handed(tensor, out, Handed.ALIAS)
+        notify_alias(tensor, out, AliasKind.ALIAS)
     return out
 
 

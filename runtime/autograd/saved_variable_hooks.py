@@ -15,7 +15,7 @@ from ..core.function_dispatch import users_level
 from ..core.interception import active
 from ..core.numbers import NUMBERS
 from ..core.tensor_base import TensorBase
-from ..core.thread_state import carried, here
+from ..core.thread_state import current_thread, propagated
 from .edge import Edge, gradient_edge
 from .grad_mode import grad_mode
 from .node import LEAF_SEQUENCE_NR, Node, next_sequence_nr
@@ -36,7 +36,7 @@ class HookState(threading.local):
     disabled: str | None = None
 
 
-state = carried(HookState())
+state = propagated(HookState())
 
 
 class Packed(PackedBase):
@@ -262,9 +262,9 @@ def _watch() -> None:
     """Let operators be seen here as long as there are hooks in some thread; once more changes nothing."""
     with _lock:
         if state.stack:
-            _watched.add(here.ident)
+            _watched.add(current_thread.ident)
         else:
-            _watched.discard(here.ident)
+            _watched.discard(current_thread.ident)
         if not _watched and _intercept in active:
             active.remove(_intercept)
         elif _watched and _intercept not in active:

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from ..core.interception import Handed, active, tell_handed
+from ..core.interception import AliasKind, active, notify_alias
 from ..core.scalar_type import dtype
 from ..core.storage import Storage, storage_of
 from ..core.tensor_base import TensorBase
@@ -256,7 +256,7 @@ class AutogradProperties(TensorBase):
         out: Tensor = self._type.wrap(self._array)
         out._storage = storage_of(self)
         if active:
-            tell_handed(self, out, Handed.DETACHED)
+            notify_alias(self, out, AliasKind.DETACHED)
         return out
 
     def detach_(self) -> Self:
@@ -303,7 +303,7 @@ class AutogradProperties(TensorBase):
         """
         out: Tensor = self._type.wrap(self._array)
         if active:
-            tell_handed(self, out, Handed.DETACHED)
+            notify_alias(self, out, AliasKind.DETACHED)
         return out
 
     @data.setter

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..core.error_notes import note_operator
-from ..core.interception import Handed, active, tell_handed
+from ..core.interception import AliasKind, active, notify_alias
 from ..core.promotion import can_cast
 from ..core.storage import begin_write, storage_of
 from ..core.tensor_base import TensorBase
@@ -94,7 +94,7 @@ def _run_inplace(
         )
         tensor._type.backend.lib.copyto(tensor._array, result._array)
         if active:
-            tell_handed(tensor, result, Handed.DETACHED)
+            notify_alias(tensor, result, AliasKind.DETACHED)
         if edge is not None:
             rebase(tensor, edge, own_edge)
             edge[0].result_stored(edge[1], storage)
@@ -122,7 +122,7 @@ def _source(tensor: Any, storage: Any, copied: bool, requires: bool) -> tuple[An
         source._requires_grad = True
     if active:
         # The map is one also where the source is no copy: its tangent will be written over, as it is.
-        tell_handed(tensor, source, Handed.COPIED if copied else Handed.ALIAS, Copy(kind))
+        notify_alias(tensor, source, AliasKind.COPIED if copied else AliasKind.ALIAS, Copy(kind))
     return source, edge
 
 

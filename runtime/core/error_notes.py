@@ -1,4 +1,4 @@
-"""The last line of a traceback that comes out of generated code: where that was declared."""
+"""Notes on errors that are raised in generated code: file and line of the declaration."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ library_folders: dict[str, str] = {}
 
 
 def note_operator(error: BaseException, name: str) -> None:
-    """Add where the operator with this full name, or function, is declared, unless that was said."""
+    """Add where the operator with this full name, or function, is declared, unless a note says so."""
     from tengen.generated.operators import OPERATORS, OVERLOADS
     from tengen.generated.places import OPERATORS as FILES
 
     full = name if name in OPERATORS else next(iter(OVERLOADS.get(name, ())), name)
     entry = full if full in FILES or full not in OPERATORS else OPERATORS[full][_BASE]
     if entry in FILES:
-        _note(error, f"{full} is {_MARK}{place(FILES[entry], entry)}")
+        _note(error, f"{full} is {_MARK}{locate_entry(FILES[entry], entry)}")
 
 
 def note_derivative(error: BaseException) -> None:
-    """Add where the derivative is declared whose Node the error came out of."""
+    """Add where the derivative is declared whose Node raised the error."""
     from tengen.generated.places import NODES
 
     node: Any = None
@@ -46,17 +46,17 @@ def note_derivative(error: BaseException) -> None:
     found = NODES.get(type(node).__name__) if node is not None else None
     if found is not None:
         name, file = found
-        _note(error, f"the derivative of {name} is {_MARK}{place(file, name)}", "the derivative of ")
+        _note(error, f"the derivative of {name} is {_MARK}{locate_entry(file, name)}", "the derivative of ")
 
 
-def place(file: str, entry: str) -> str:
+def locate_entry(file: str, entry: str) -> str:
     """``FILE:LINE`` of an entry; the file alone where the entry is not found in it."""
     entry = entry.rpartition("::")[2]
     lines = _lines(file)
     stem, dot, overload = entry.partition(".")
     # An operator may be declared in place only; what nn.yaml declares is two operators with one entry.
-    kin = (f"{stem}_{dot}{overload}", stem.removesuffix("_backward"), stem.removesuffix("_forward"))
-    for name in (entry, *kin):
+    related = (f"{stem}_{dot}{overload}", stem.removesuffix("_backward"), stem.removesuffix("_forward"))
+    for name in (entry, *related):
         if name in lines:
             return f"{file}:{lines[name]}"
     return file

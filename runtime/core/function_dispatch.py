@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 
 from .interception import active
 from .tensor_base import declare_tensor
-from .thread_state import carried
+from .thread_state import propagated
 from .user_stack import program_stacklevel
 
 _F = TypeVar("_F")
@@ -38,7 +38,7 @@ class _State(threading.local):
     outside: int | None = None
 
 
-state = carried(_State())
+state = propagated(_State())
 
 #: Classes without overrides that are met often, Tensor among them.
 without_overrides: set[type] = {bool, int, float, complex, str, bytes, slice, type(None), type(...)}

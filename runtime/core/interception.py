@@ -1,8 +1,8 @@
-"""What stands between a call of an operator and its Type.
+"""Interception of operator calls, between the call and the Type.
 
 The profiler, tracing, forward mode, batching and function overrides all hang on the one
 object below: a generated binding tests it once and takes the second path when it is not
-empty. Whatever enters this list sees every call of an operator, newest first.
+empty. The entries of this list are called for every operator, the newest first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .thread_state import here
+from .thread_state import current_thread
 
 if TYPE_CHECKING:
     from ..autograd.linear_maps import LinearMap
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
 
-class Handed(Enum):
-    """How a handle on a tensor's elements came to be that no operator made."""
+class AliasKind(Enum):
+    """How a handle on a tensor's elements was made without an operator."""
 
     #: The same memory, without the history.
     DETACHED = "detached"
@@ -46,13 +46,13 @@ active: list[Interceptor] = []
 class Layer:
     """An interceptor that belongs to the thread that entered it.
 
-    It works off the tensors that are its own and hands all else on, so that what it calls itself
-    may pass through it again without harm. ``with layer:`` or ``enter`` and ``leave``.
+    It handles the tensors that are its own and passes all other calls on, so that operators that it
+    calls may pass through it again. ``with layer:`` or ``enter`` and ``leave``.
     """
 
-    #: The engine is to work over Tensors while this is active, for it has something to say to them.
+    #: Whether the engine computes gradients as Tensors while this is active, so that this intercepts them.
     gradients: bool = False
-    #: It only looks on, and is called before all that are not observers, whenever it came.
+    #: Whether it only observes. Observers are called before all others, whenever they were entered.
     observer: bool = False
 
     thread: int = 0
@@ -66,41 +66,41 @@ class Layer:
         return proceed(tensor)
 
     def evaluate(self, node: Node, run: Callable[[], Any]) -> Any:
-        """Of an observer: ``run`` gives a Node its turn in a backward pass, hooks and all."""
+        """Of an observer: ``run`` evaluates a Node in a backward pass, with its hooks."""
         return run()
 
     def apply(self, node: Node, given: list[Any], run: Callable[[], Any]) -> Any:
-        """Of an observer: ``run`` runs the Node itself on what ``given``, of length one, has, and empties it.
+        """Of an observer: ``run`` applies the Node itself to the only item of ``given``, which it pops.
 
-        No reference to the gradient may be kept meanwhile: the Node may take over what only it holds.
+        Keep no reference to the gradient meanwhile: the Node may reuse an array with one reference.
         """
         return run()
 
     def begin_function(self, name: str, arguments: tuple[Any, ...], number: int) -> Any:
         """Of an observer: a user's Function is applied; its Node has this sequence number, -1 for none.
 
-        What is returned ``end_function`` is given when the results are there, or an exception is.
+        ``end_function`` is called with what this returns, after the results or an exception.
         """
 
     def end_function(self, begun: Any) -> None:
         """Of an observer: the Function is done."""
 
     def apply_function(self, function: Any, arguments: tuple[Any, ...]) -> Any:
-        """Of a layer whose tensors wrap others: apply a user's Function to arguments among which one is."""
+        """Of a layer whose tensors wrap others: apply a user's Function to one of them."""
         raise NotImplementedError
 
-    def handed(self, tensor: Any, out: Any, how: Handed, map: LinearMap | None) -> None:
-        """Learn of ``out``, a handle on the elements of ``tensor`` that no operator made.
+    def on_alias(self, tensor: Any, out: Any, how: AliasKind, map: LinearMap | None) -> None:
+        """Called for ``out``, a handle on the elements of ``tensor`` that no operator made.
 
-        ``map`` makes of the tensor's derivatives those of ``out``, where they are not the same.
+        ``map`` maps the derivatives of the tensor to those of ``out``, where they differ.
         """
 
-    def converted(self, tensor: Any, what: str) -> None:
-        """Learn that the elements of ``tensor`` are about to become Python's or NumPy's (``what``)."""
+    def on_conversion(self, tensor: Any, what: str) -> None:
+        """Called before the elements of ``tensor`` are converted to Python's or NumPy's (``what``)."""
 
     def enter(self) -> None:
-        """Begin to see the operators of this thread; not so if an interrupt comes in between."""
-        self.thread = here.ident
+        """Begin to intercept the operators of this thread. An interrupt meanwhile undoes this."""
+        self.thread = current_thread.ident
         position = len(active)
         while not self.observer and position and getattr(active[position - 1], "observer", False):
             position -= 1
@@ -111,15 +111,15 @@ class Layer:
             raise
 
     def leave(self) -> None:
-        """See no more of them, if it saw any."""
+        """Stop intercepting, if it does."""
         if self in active:
             active.remove(self)
 
     def suspend(self) -> bool:
-        """See nothing until ``resume``, if no newer one of this thread would be overtaken then.
+        """Stop intercepting until ``resume`` if this is the thread's newest layer; return whether it is.
 
-        For a layer that works on what it would hand on: where no other is active, operators go their first
-        path. Says whether it sleeps.
+        For a layer that runs operators which it would pass on: where no other is active, they take the fast
+        path.
         """
         own = [found for found in layers() if not getattr(found, "observer", False)]
         newest = bool(own) and own[-1] is self
@@ -132,7 +132,7 @@ class Layer:
         return newest
 
     def resume(self) -> None:
-        """See again, if it does not."""
+        """Intercept again, if it does not."""
         if self not in active:
             Layer.enter(self)
 
@@ -150,14 +150,14 @@ class Layer:
 
 def layers() -> tuple[Interceptor, ...]:
     """The interceptors of this thread, the newest last: a snapshot, for the list is of all threads."""
-    thread = here.ident
+    thread = current_thread.ident
     return tuple([found for found in active if getattr(found, "thread", thread) == thread])
 
 
-class unseen:
-    """``with unseen():`` what this thread calls is seen by observers alone: the kernel of an operator runs.
+class layers_hidden:
+    """``with layers_hidden():`` only observers intercept the operators of this thread, as in a kernel.
 
-    The layers are of no thread meanwhile. Those that are entered inside see what is called there.
+    The layers belong to no thread meanwhile. Layers that are entered inside intercept as usual.
     """
 
     __slots__ = ("hidden",)
@@ -176,28 +176,28 @@ class unseen:
 
     def _restore(self) -> None:
         for found in self.hidden:
-            found.thread = here.ident
+            found.thread = current_thread.ident
 
 
-def gradients_are_seen() -> bool:
-    """Whether an interceptor of this thread has something to say to the engine's gradients."""
+def intercepts_gradients() -> bool:
+    """Whether an interceptor of this thread intercepts the operators that compute gradients."""
     return any([getattr(found, "gradients", False) for found in layers()])
 
 
 def observers() -> tuple[Layer, ...]:
-    """The interceptors of this thread that only look on, the newest last."""
+    """The observers of this thread, the newest last."""
     return tuple([found for found in layers() if isinstance(found, Layer) and found.observer])
 
 
-def tell_handed(tensor: Any, out: Any, how: Handed, map: LinearMap | None = None) -> None:
-    """Tell the interceptors of this thread of a handle that no operator made."""
+def notify_alias(tensor: Any, out: Any, how: AliasKind, map: LinearMap | None = None) -> None:
+    """Notify the layers of this thread of a handle that no operator made."""
     for found in layers():
         if isinstance(found, Layer):
-            found.handed(tensor, out, how, map)
+            found.on_alias(tensor, out, how, map)
 
 
-def tell_converted(tensor: Any, what: str) -> None:
-    """Tell the interceptors of this thread that a tensor's elements leave it."""
+def notify_conversion(tensor: Any, what: str) -> None:
+    """Notify the layers of this thread that a tensor's elements are converted."""
     for found in layers():
         if isinstance(found, Layer):
-            found.converted(tensor, what)
+            found.on_conversion(tensor, what)

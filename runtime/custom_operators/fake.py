@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from ..core.thread_state import carried
+from ..core.thread_state import propagated
 
 
 class _Running(threading.local):
@@ -15,7 +15,7 @@ class _Running(threading.local):
     asking: Callable[[], Any] | None = None
 
 
-_running = carried(_Running())
+_running = propagated(_Running())
 
 
 def get_ctx() -> Any:

@@ -11,9 +11,9 @@ from ..autograd.function import Function, FunctionMeta
 from ..autograd.node import Node
 from ..autograd.variable_type_utils import rebase
 from ..autograd.view import differentiable
-from ..core.interception import unseen
+from ..core.interception import layers_hidden
 from ..core.tensor_base import TensorBase
-from ..core.thread_state import here
+from ..core.thread_state import current_thread
 from ..core.user_stack import program_stacklevel
 from ..utils.pytree import tree_structure
 
@@ -217,12 +217,12 @@ def _as_leaves(gradient: Any) -> Any:
 
 def run_own(operator: CustomOperator, kernel: Kernel, backend: str, arguments: tuple[Any, ...]) -> Any:
     """Run what was registered for the key Autograd; where that calls the operator, it goes below autograd."""
-    thread = here.ident
+    thread = current_thread.ident
     if thread in operator.inside:
         return operator.below(backend, arguments)
     operator.inside.add(thread)
     try:
-        with unseen():
+        with layers_hidden():
             return operator.finished(operator.run(kernel, arguments))
     finally:
         operator.inside.discard(thread)

@@ -10,7 +10,7 @@ from tengen.generated.backends import BACKENDS
 
 from ..autograd.grad_mode import grad_mode
 from ..core.device import DEVICES, as_device, default_device
-from ..core.interception import active, unseen
+from ..core.interception import active, layers_hidden
 from ..core.library_tables import add_row, remove_row
 from ..core.storage import storage_of
 from ..core.tensor_base import TensorBase
@@ -194,7 +194,7 @@ class CustomOperator(Operator):
             self._count_writes(arguments)
         kernel = self._below.get(backend) or self._kernel(backend)
         if active:
-            with unseen():
+            with layers_hidden():
                 result = self.run(kernel, arguments)
         else:
             result = self.run(kernel, arguments)

@@ -20,7 +20,7 @@ from ..autograd.linear_maps import Cast
 from ..core.device import as_device, default_device
 from ..core.error_notes import note_operator
 from ..core.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch_bound, state
-from ..core.interception import Handed, Interceptor, active, layers, tell_handed
+from ..core.interception import AliasKind, Interceptor, active, layers, notify_alias
 from ..core.library_tables import add_row, remove_row
 from ..core.numbers import NUMBERS
 from ..core.promotion import common_dtype
@@ -325,7 +325,7 @@ def cast_alias(tensor: Tensor, kind: Type) -> Tensor:
         out._requires_grad = True
     if active:
         same = source is kind.backend
-        tell_handed(tensor, out, Handed.COPIED, Cast(tensor._type, kind) if same else None)
+        notify_alias(tensor, out, AliasKind.COPIED, Cast(tensor._type, kind) if same else None)
     return out
 
 

@@ -24,7 +24,7 @@ from ..autograd.forward.forward_grad import tangent_of, wraps
 from ..autograd.grad_mode import grad_mode
 from ..autograd.node import LEAF_SEQUENCE_NR, Node, next_sequence_nr
 from ..autograd.view import differentiable
-from ..core.interception import Handed, active, tell_handed
+from ..core.interception import AliasKind, active, notify_alias
 from ..core.storage import storage_of
 from ..core.tensor_base import TensorBase
 from .batched import wrap
@@ -120,15 +120,15 @@ class GradLevel:
             edge = gradient_edge(value)  # for what ``vjp`` returns, which may be called where recording is on
         finally:
             grad_mode.enabled = True
-        handed = wrap_levels(self._leaf(value, edge), self.batches)
-        self._originals[id(handed)] = handed, given
-        return handed
+        on_alias = wrap_levels(self._leaf(value, edge), self.batches)
+        self._originals[id(on_alias)] = on_alias, given
+        return on_alias
 
     def _leaf(self, value: Any, edge: Edge | None) -> Any:
         leaf = value._type.recorded(True).wrap(value._array)
         leaf._storage = storage_of(value)
         if active:
-            tell_handed(value, leaf, Handed.ALIAS)
+            notify_alias(value, leaf, AliasKind.ALIAS)
         leaf._requires_grad = True
         meta = meta_of(leaf)
         node = LevelInput(leaf, meta, edge, self.run)

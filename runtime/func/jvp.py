@@ -83,7 +83,7 @@ def jvp_of(
 
 @contextmanager
 def _computing() -> Iterator[None]:
-    """While it is entered tangents are computed, whatever holds outside; inference mode does without."""
+    """A context in which forward mode is on and inference mode off, whatever they are outside."""
     before = forward_mode.enabled, grad_mode.inference, grad_mode.transforms
     forward_mode.enabled, grad_mode.inference = True, False
     grad_mode.transforms += 1

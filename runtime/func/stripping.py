@@ -49,7 +49,7 @@ def _with_tangents(tensor: Any, shape: Any, layer: VmapLevel, tangents: list[tup
     if not tangents:
         return tensor.expand(shape)
     level, tangent = tangents[0]
-    with level.masked():
+    with level.disabled():
         out = _with_tangents(tensor, shape, layer, tangents[1:])
         if tangent is not None:
             tangent = (

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..autograd.linear_maps import BroadcastTo, Cast, Copy, Erase, Gather, Identity, LinearMap, Scatter, SumTo
 from ..autograd.view_geometry import TensorGeometry
-from ..core.interception import Handed, Layer, layers
+from ..core.interception import AliasKind, Layer, layers
 from ..core.operands import tensors_in
 from ..core.storage import storage_of
 from ..core.user_stack import program_frames, program_stacklevel
@@ -217,12 +217,12 @@ class Tracer(Layer):
         out: Tensor = _as_operators(map, tensor)
         return out
 
-    def handed(self, tensor: Tensor, out: Tensor, how: Handed, map: LinearMap | None) -> None:
+    def on_alias(self, tensor: Tensor, out: Tensor, how: AliasKind, map: LinearMap | None) -> None:
         """Record a handle on a tensor's memory, or a copy of it, that no operator made."""
         known = id(tensor) in self.values or id(tensor._array) in self.values
-        if not known or how is Handed.ALIAS:
+        if not known or how is AliasKind.ALIAS:
             return
-        copied = how is Handed.COPIED
+        copied = how is AliasKind.COPIED
         if self.frames[-1].muted and not copied:
             self.pending[-1].append(out)
             return
@@ -245,7 +245,7 @@ class Tracer(Layer):
         if muted:
             self.open_nodes.append(open_node)
 
-    def converted(self, tensor: Tensor, what: str) -> None:
+    def on_conversion(self, tensor: Tensor, what: str) -> None:
         """Warn of a number that will be a constant."""
         found = self.values.get(id(tensor)) or self.values.get(id(tensor._array))
         if found is None or not found.varies:

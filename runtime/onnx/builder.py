@@ -18,7 +18,7 @@ from onnx.shape_inference import infer_node_outputs
 
 from ..core.scalar_type import bool_, from_array_dtype, int64
 from ..core.scalar_type import dtype as DType
-from ..core.thread_state import carried
+from ..core.thread_state import propagated
 from .errors import OnnxExporterError, Unsupported
 from .sizes import Axis, dynamic, plain, terms_of
 
@@ -92,7 +92,7 @@ class Onnx:
 #: What symbolics are written with.
 onnx = Onnx()
 
-_local = carried(threading.local())
+_local = propagated(threading.local())
 
 
 def current() -> Builder:

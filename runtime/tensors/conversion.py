@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.grad_mode import grad_mode
-from ..core.interception import active, tell_converted
+from ..core.interception import active, notify_conversion
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 
@@ -27,13 +27,13 @@ class TensorConversion(TensorBase):
         if array.size != 1:
             raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
         if active:
-            tell_converted(self, "Python number")
+            notify_conversion(self, "Python number")
         return self._type.backend.lib.item(array)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers; of a 0-d tensor, the number."""
         if active:
-            tell_converted(self, "Python list")
+            notify_conversion(self, "Python list")
         return self._type.backend.lib.to_numpy(self._array).tolist()
 
     def is_nonzero(self) -> bool:
@@ -46,7 +46,7 @@ class TensorConversion(TensorBase):
             problem = "with more than one value" if size else "with no values"
             raise RuntimeError(f"Boolean value of Tensor {problem} is ambiguous")
         if active:
-            tell_converted(self, "Python boolean")
+            notify_conversion(self, "Python boolean")
         return bool(self._type.backend.lib.item(self._array))
 
     def __float__(self) -> float:
@@ -62,7 +62,7 @@ class TensorConversion(TensorBase):
         if self._array.size != 1 or self._type.scalar_type.category not in ("bool", "integral"):
             raise TypeError("only integer tensors of a single element can be converted to an index")
         if active:
-            tell_converted(self, "Python index")
+            notify_conversion(self, "Python index")
         return int(self._type.backend.lib.item(self._array))
 
     def _number(self, what: str) -> Any:
@@ -76,7 +76,7 @@ class TensorConversion(TensorBase):
                 stacklevel=program_stacklevel(),
             )
         if active:
-            tell_converted(self, what)
+            notify_conversion(self, what)
         return self._type.backend.lib.item(self._array)
 
     def _real_number(self, wanted: str, what: str) -> bool | int | float:
@@ -104,7 +104,7 @@ class TensorConversion(TensorBase):
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
         if active:
-            tell_converted(self, "NumPy array")
+            notify_conversion(self, "NumPy array")
         backend = self._type.backend
         try:
             array: np.ndarray[Any, Any] = backend.lib.to_numpy(self._array)

@@ -17,7 +17,7 @@ from ..autograd.graph_task import current
 from ..autograd.saved_variable import alias, unpack_tensor
 from ..autograd.saved_variable_hooks import Packed, saved_tensors_hooks, state
 from ..core.tensor_base import TensorBase
-from ..core.thread_state import carried
+from ..core.thread_state import propagated
 from ..core.user_stack import program_stacklevel
 from ..random import fork_rng, get_rng_state, set_rng_state
 from .checkpoint_debug import OperatorLog, explained
@@ -190,7 +190,7 @@ class _Entered(threading.local):
     group: GraphExecGroup | None = None
 
 
-_entered = carried(_Entered())
+_entered = propagated(_Entered())
 
 
 # -- without a backward pass of its own -----------------------------------------------------

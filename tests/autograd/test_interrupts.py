@@ -21,7 +21,7 @@ from tengen.autograd.saved_variable import anomaly
 from tengen.autograd.saved_variable_hooks import state as hooks
 from tengen.core.function_dispatch import state as overrides
 from tengen.core.interception import active
-from tengen.core.thread_state import call_elsewhere
+from tengen.core.thread_state import call_in_new_thread
 from tengen.func import grad, hessian, jacrev, jvp, vmap
 from tengen.utils.checkpoint import checkpoint
 
@@ -154,7 +154,7 @@ PROGRAMS: dict[str, Callable[[tg.Tensor], Any]] = {
     "jvp": lambda x: jvp(lambda a: (a * a).sum(), (x.detach(),), (x.detach(),))[1],
     "jacrev": lambda x: jacrev(lambda a: a * a)(x.detach()[0]),
     "hessian": lambda x: hessian(lambda a: (a * a * a).sum())(x.detach()[0, :2]),
-    "another thread": lambda x: call_elsewhere(lambda: twice(x)),
+    "another thread": lambda x: call_in_new_thread(lambda: twice(x)),
     "trace": lambda x: tg.jit.trace(lambda a: a * a + 1, (x.detach(),))(x.detach()),
 }
 

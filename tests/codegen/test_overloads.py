@@ -12,7 +12,7 @@ from tengen.codegen.model.diagnostics import Report
 from tengen.codegen.model.source import Entry, Located, Place
 from tengen.codegen.read.entries import mechanism_of, read_entries
 from tengen.codegen.read.overloads import KEY, OF, with_overloads
-from tengen.core.error_notes import place
+from tengen.core.error_notes import locate_entry
 
 BASE = """
 - func: half_of.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -119,7 +119,7 @@ def test_errors_say_where_an_overload_is_declared() -> None:
         lines = path.read_text(encoding="utf-8").split("\n")
         for entry in read_entries(path, path.name, "native", Report()):
             name = str(entry.fields["func"].value).partition("(")[0]
-            _, _, number = place(f"declarations/{path.name}", name).partition(":")
+            _, _, number = locate_entry(f"declarations/{path.name}", name).partition(":")
             assert int(number) == entry.place.line, name
             shown = lines[int(number) - 1]
             assert name in shown or shown == f"    {name.partition('.')[2]}:", name

@@ -21,8 +21,8 @@ def last_lines(program: Callable[[], Any]) -> list[str]:
 
 def said(line: str) -> tuple[str, str]:
     """The subject of a note, and the line of the declaration that it points to."""
-    subject, _, place = line.strip().partition(" is declared in ")
-    file, _, number = place.partition(":")
+    subject, _, locate_entry = line.strip().partition(" is declared in ")
+    file, _, number = locate_entry.partition(":")
     text = (declarations_dir().parent / file).read_text().split("\n")[int(number) - 1]
     return subject, text
 
@@ -63,7 +63,7 @@ def test_the_text_of_the_error_is_what_it_was() -> None:
 
 
 def test_every_entry_is_found() -> None:
-    from tengen.core.error_notes import note_operator, place
+    from tengen.core.error_notes import locate_entry, note_operator
     from tengen.generated.operators import OPERATORS
     from tengen.generated.places import NODES
 
@@ -73,6 +73,6 @@ def test_every_entry_is_found() -> None:
         error = RuntimeError()
         note_operator(error, name)
         assert re.fullmatch(rf"{re.escape(name)} is declared in \S+:\d+", error.__notes__[0]), name
-    places = [place(file, name) for name, file in NODES.values()]
+    places = [locate_entry(file, name) for name, file in NODES.values()]
     assert len(places) > 300
     assert not [p for p in places if ":" not in p]

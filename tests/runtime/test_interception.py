@@ -60,7 +60,7 @@ def test_an_interceptor_may_answer_itself() -> None:
     assert x.sin().shape == (2,)
 
 
-def test_a_layer_sleeps_unless_it_is_overtaken() -> None:
+def test_a_layer_is_suspended_unless_it_is_overtaken() -> None:
     class Noting(Layer):
         def __init__(self) -> None:
             self.seen = 0
@@ -71,7 +71,7 @@ def test_a_layer_sleeps_unless_it_is_overtaken() -> None:
 
     x = tengen.ones(2)
     with Noting() as older, Noting() as newer:
-        assert not older.suspend()  # a newer one would be called after it, when it wakes
+        assert not older.suspend()  # a newer one would be called after it, when it resumes
         assert newer.suspend()
         x.neg()
         newer.resume()

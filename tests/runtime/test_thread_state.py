@@ -28,7 +28,7 @@ from tengen.core import thread_state
 from tengen.core.function_dispatch import at_level
 from tengen.core.function_dispatch import state as overrides
 from tengen.core.interception import active, layers
-from tengen.core.thread_state import call_elsewhere
+from tengen.core.thread_state import call_in_new_thread
 from tengen.func import grad, vmap
 
 
@@ -47,7 +47,7 @@ def test_all_state_of_a_thread_goes_along() -> None:
     own = {"tengen.optim.blocks._scratch", "tengen.native.parallel._here"}  # of kernels, which call nobody
     assert own <= set(states.values())
     found = {i for i, name in states.items() if name not in own}
-    assert found == {id(state) for state in thread_state._carried}, states
+    assert found == {id(state) for state in thread_state._propagated}, states
 
 
 class Seen(tg.overrides.TengenFunctionMode):
@@ -90,10 +90,10 @@ def test_state_is_the_callers(name: str) -> None:
     with enter():
         inside = repr(look())
         assert inside != outside
-        found = call_elsewhere(lambda: (repr(look()), threading.get_ident() != thread))
+        found = call_in_new_thread(lambda: (repr(look()), threading.get_ident() != thread))
         assert found == (inside, True)
         assert repr(look()) == inside
-    assert repr(look()) == repr(call_elsewhere(look)) == outside
+    assert repr(look()) == repr(call_in_new_thread(look)) == outside
 
 
 @pytest.mark.parametrize("name", STATES)
@@ -107,12 +107,12 @@ def test_what_is_entered_and_left_there_leaves_nothing(name: str) -> None:
 
     with enter():
         inside = repr(look())
-    assert call_elsewhere(call)[:20] == inside[:20]
+    assert call_in_new_thread(call)[:20] == inside[:20]
     assert (repr(look()), len(active)) == before
     with enter():
         held = repr(look()), len(active)
         with suppress(RuntimeError):  # some do not nest
-            call_elsewhere(call)
+            call_in_new_thread(call)
         assert (repr(look()), len(active)) == held
     assert (repr(look()), len(active)) == before
 
@@ -128,7 +128,7 @@ def test_what_is_changed_there_is_the_callers() -> None:
         return before
 
     try:
-        assert call_elsewhere(call) == 1
+        assert call_in_new_thread(call) == 1
         assert (variable.get(), tg.is_grad_enabled()) == (2, False)
     finally:
         tg.set_grad_enabled(True)
@@ -138,7 +138,7 @@ def test_transforms_go_on() -> None:
     x = tg.tensor([1.0, 2.0, 3.0])
 
     def cube(a: tg.Tensor) -> tg.Tensor:
-        return call_elsewhere(lambda: a**3).sum()
+        return call_in_new_thread(lambda: a**3).sum()
 
     assert tg.equal(grad(cube)(x), 3 * x**2)
     assert tg.equal(vmap(grad(cube))(x), 3 * x**2)
@@ -148,7 +148,7 @@ def test_transforms_go_on() -> None:
 def test_a_profile_is_one_threads() -> None:
     x = tg.ones(2)
     with profile() as p, record_function("outer"):
-        call_elsewhere(x.exp)
+        call_in_new_thread(x.exp)
     (outer,) = [event for event in p.function_events if event.name == "outer"]
     assert [event.name for event in outer.cpu_children] == ["tengen::exp"]
 
@@ -165,7 +165,7 @@ def test_errors_arrive_and_keep_nothing() -> None:
 
     def call(kept: Kept) -> str:
         try:
-            call_elsewhere(lambda: fail(kept))
+            call_in_new_thread(lambda: fail(kept))
         except KeyError as error:
             return str(error)
         return ""
@@ -185,7 +185,7 @@ def test_results_are_not_kept() -> None:
     class Result:
         pass
 
-    ref = weakref.ref(call_elsewhere(Result))
+    ref = weakref.ref(call_in_new_thread(Result))
     assert ref() is None
 
 
@@ -194,7 +194,7 @@ def test_without_threads_the_call_is_made_here(monkeypatch: pytest.MonkeyPatch) 
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", start)
-    assert call_elsewhere(threading.get_ident) == threading.get_ident()
+    assert call_in_new_thread(threading.get_ident) == threading.get_ident()
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals of threads")
@@ -207,7 +207,7 @@ def test_an_interrupt_ends_the_call(depth: int) -> None:
 
     def call(left: int) -> None:
         if left:
-            return call_elsewhere(lambda: call(left - 1))
+            return call_in_new_thread(lambda: call(left - 1))
         try:
             signal.pthread_kill(main, signal.SIGINT)
             end = time.monotonic() + 60
@@ -227,5 +227,5 @@ def test_an_interrupt_ends_the_call(depth: int) -> None:
         signal.signal(signal.SIGINT, handler)
     assert ended == ["interrupted"]
     assert threading.active_count() <= before + depth  # they end, if they have not yet
-    assert not thread_state._Errand.waiting
+    assert not thread_state._ThreadCall.waiting
     assert current.task is None

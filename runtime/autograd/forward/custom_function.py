@@ -10,7 +10,7 @@ from ...core.tensor_base import TensorBase
 from ..saved_variable import FREED
 from ..view import differentiable
 from .forward_grad import ForwardLevel
-from .tangents import laid_out, root, same_memory, zero_tangent
+from .tangents import base_of, match_layout, same_memory, zero_tangent
 
 
 def differentiate(
@@ -26,8 +26,8 @@ def differentiate(
         given = _materialized(node, arguments, tangents)
         with ExitStack() as masks:
             for other, _ in duals[position:]:
-                masks.enter_context(other.masked())
-            node.ctx.saved_for_forward = tuple([None if t is None else level.plain(t) for t in saved])
+                masks.enter_context(other.disabled())
+            node.ctx.saved_for_forward = tuple([None if t is None else level.primal_of(t) for t in saved])
             versions = [_version(t) for t in given]
             node.in_jvp = True
             try:
@@ -41,7 +41,7 @@ def differentiate(
                     if any([result is t for t in node.ctx.dirty_tensors]):
                         _check_written(result, tangent, arguments, given, versions)
                     else:
-                        tangent = _owned(result, tangent, arguments, tangents, given)
+                        tangent = _check_view_or_copy(result, tangent, arguments, tangents, given)
                     level.set(result, tangent)
     _share_with_saved(node, results)
 
@@ -111,7 +111,7 @@ def _check_written(
         )
 
 
-def _owned(
+def _check_view_or_copy(
     result: Any, tangent: Any, arguments: Sequence[Any], tangents: Sequence[Any], given: Sequence[Any]
 ) -> Any:
     """The tangent of a result: a view of its argument's if the result is one, in memory of its own if not."""
@@ -128,8 +128,8 @@ def _owned(
                 "input."
             )
         return tangent
-    used = any([root(tangent) is root(t) for t in given if isinstance(t, TensorBase)])
-    return laid_out(tangent, result, copied=used)
+    used = any([base_of(tangent) is base_of(t) for t in given if isinstance(t, TensorBase)])
+    return match_layout(tangent, result, copy=used)
 
 
 def _share_with_saved(node: Any, results: Sequence[Any]) -> None:

@@ -1,4 +1,4 @@
-"""ForwardGrad: the tangents of a tensor, by level, and the level, which computes them.
+"""ForwardGrad, the tangents of a tensor by level, and ForwardLevel, which computes them.
 
 A tensor with a tangent is a dual number. A ``ForwardLevel`` is a layer (``tengen.core.interception``): an
 operator on duals of that level is run as it is, and then once more as its forward formula, which gives
@@ -14,8 +14,8 @@ What transforms are made of::
     # here no tensor has a tangent of the level any more; value and tangent are what they were
 
 A tensor that wraps another (``wraps``, of vmap) has no tangent itself: it is the wrapped tensor's. The
-tangent of a tensor that wraps none may be one that does. ``tangent_of`` looks through. No operator is
-named here: forward formulas are generated, and what else is computed with tangents is in
+tangent of a tensor that wraps none may be one that does. ``tangent_of`` handles this. No operator is
+named here: forward formulas are generated, and other computations with tangents are in
 ``tengen.autograd.forward.operators`` and ``tengen.autograd.forward.tangents``.
 """
 
@@ -25,7 +25,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...core.interception import Handed
+from ...core.interception import AliasKind
 from ...core.tensor_base import TensorBase
 from ..autograd_meta import meta_of
 from ..edge import gradient_edge
@@ -59,7 +59,7 @@ def levels() -> list[ForwardLevel]:
 
 
 def wraps(tensor: Any) -> bool:
-    """Whether a tensor stands for another one, which has its tangents."""
+    """Whether a tensor wraps another one, which has its tangents."""
     found: bool = getattr(tensor, "_wraps", False)
     return found
 
@@ -67,12 +67,12 @@ def wraps(tensor: Any) -> bool:
 def tangent_of(tensor: Any, level: ForwardLevel) -> Any:
     """The tangent of a tensor at a level, or None.
 
-    That of a view of which nothing is known is a view of its base's.
+    The tangent of a view, if it was not set, is a view of its base's.
     """
     if wraps(tensor):
-        from .batched import tangent_above
+        from .batched import batched_tangent
 
-        return tangent_above(tensor, level)
+        return batched_tangent(tensor, level)
     meta = tensor._meta
     if meta is not None and meta.forward_grad is not None:
         found = meta.forward_grad.tangents.get(level, _UNKNOWN)
@@ -86,7 +86,7 @@ def tangent_of(tensor: Any, level: ForwardLevel) -> Any:
         return None
     from .tangents import view_like
 
-    with level.masked(), _Awake(level):
+    with level.disabled(), _OlderLevelsEnabled(level):
         found = view_like(whole, base, tensor)
     level.set(tensor, found)
     return found
@@ -94,11 +94,11 @@ def tangent_of(tensor: Any, level: ForwardLevel) -> Any:
 
 def levels_of(arguments: Sequence[Any]) -> list[tuple[ForwardLevel, list[Any]]]:
     """The levels at which an argument has a tangent, the oldest first, with the tangents there."""
-    if not forward_mode.on():
+    if not forward_mode.is_on():
         return []
     found = []
     for level in levels():
-        if level.depth:
+        if level.disabled_depth:
             continue
         tangents = [tangent_of(a, level) if isinstance(a, TensorBase) else None for a in arguments]
         if any([t is not None for t in tangents]):
@@ -106,8 +106,8 @@ def levels_of(arguments: Sequence[Any]) -> list[tuple[ForwardLevel, list[Any]]]:
     return found
 
 
-def _may_have(tensor: Any, level: ForwardLevel) -> bool:
-    """Whether a tensor or its base has a tangent; asking makes none."""
+def _may_have_tangent(tensor: Any, level: ForwardLevel) -> bool:
+    """Whether a tensor or its base has a tangent. This computes none."""
     for known in (tensor, tensor._base):
         meta = None if known is None else known._meta
         if meta is not None and meta.forward_grad is not None and level in meta.forward_grad.tangents:
@@ -115,14 +115,14 @@ def _may_have(tensor: Any, level: ForwardLevel) -> bool:
     return False
 
 
-class _Awake:
-    """While it is entered, the levels older than one see all, though they be masked.
+class _OlderLevelsEnabled:
+    """A context in which the levels older than one are enabled, although they may be disabled outside.
 
-    For what is computed from its tangents late, when they already hand on what they see: the tangents
-    have tangents of theirs all the same.
+    For tangents that are computed late, when the older levels are disabled already: they have tangents of
+    these levels nevertheless.
     """
 
-    __slots__ = ("depths", "level")
+    __slots__ = ("disabled_depths", "level")
 
     def __init__(self, level: ForwardLevel) -> None:
         self.level = level
@@ -130,18 +130,18 @@ class _Awake:
     def __enter__(self) -> None:
         found = levels()
         older = found[: found.index(self.level)]
-        self.depths = [(each, each.depth) for each in older]
+        self.disabled_depths = [(each, each.disabled_depth) for each in older]
         # No call from here on, where an interrupt could come.
         for each in older:
-            each.depth = 0
+            each.disabled_depth = 0
 
     def __exit__(self, *error: object) -> None:
-        for each, depth in self.depths:
-            each.depth = depth
+        for each, disabled_depth in self.disabled_depths:
+            each.disabled_depth = disabled_depth
 
 
-class _Masked:
-    """While it is entered, a level hands on all that it sees."""
+class _Disabled:
+    """A context in which a level computes no tangents."""
 
     __slots__ = ("level",)
 
@@ -149,41 +149,41 @@ class _Masked:
         self.level = level
 
     def __enter__(self) -> None:
-        self.level.depth += 1
+        self.level.disabled_depth += 1
 
     def __exit__(self, *error: object) -> None:
-        self.level.depth -= 1
+        self.level.disabled_depth -= 1
 
 
 class ForwardLevel(DualLevel):
-    """Tangents that are computed together, and the layer that computes them."""
+    """A dual level: a set of tangents that are computed together, and the layer that computes them."""
 
     gradients = True
 
     def __init__(self) -> None:
-        #: How often it is masked.
-        self.depth = 0
-        self._held: list[weakref.ref[ForwardGrad]] = []
+        #: How many contexts have disabled it.
+        self.disabled_depth = 0
+        self._tracked: list[weakref.ref[ForwardGrad]] = []
         self._limit = 64
 
     # -- the layer
 
     def __call__(self, operator: Operator, arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> Any:
         """Run an operator, and its forward formula if an operand has a tangent."""
-        if self.depth or not self._held or not forward_mode.on():
+        if self.disabled_depth or not self._tracked or not forward_mode.is_on():
             return proceed(*arguments)
         from .operators import run
 
         return run(self, operator, arguments, proceed)
 
     def linear(self, map: LinearMap, tensor: Any, proceed: Callable[[Any], Any]) -> Any:
-        """A linear map is applied to the tangent, too."""
+        """Apply a linear map to the tensor and to its tangent."""
         out = proceed(tensor)
-        if self.depth or wraps(tensor) or not forward_mode.on():
+        if self.disabled_depth or wraps(tensor) or not forward_mode.is_on():
             return out
         tangent = tangent_of(tensor, self)
         if tangent is not None:
-            with self.masked():
+            with self.disabled():
                 self.set(out, apply_linear(map, tangent))
         return out
 
@@ -191,27 +191,27 @@ class ForwardLevel(DualLevel):
         """The tensor's tangent at this level, or None."""
         return tangent_of(tensor, self)
 
-    def handed(self, tensor: Any, out: Any, how: Handed, map: LinearMap | None) -> None:
-        """Another handle with the history has the tangent, too, or what the map makes of it."""
-        if how is Handed.DETACHED or (how is Handed.COPIED and map is None) or wraps(out):
+    def on_alias(self, tensor: Any, out: Any, how: AliasKind, map: LinearMap | None) -> None:
+        """Give another handle with the same history the tangent, or the map of it."""
+        if how is AliasKind.DETACHED or (how is AliasKind.COPIED and map is None) or wraps(out):
             return
         found = tangent_of(tensor, self)
         if found is not None:
-            with self.masked(), _Awake(self):
+            with self.disabled(), _OlderLevelsEnabled(self):
                 self.set(out, found if map is None else apply_linear(map, found))
 
     def leave(self) -> None:
-        """Compute no more, and forget all tangents of this level."""
+        """Stop computing, and drop all tangents of this level."""
         super().leave()
-        held, self._held = self._held, []
+        held, self._tracked = self._tracked, []
         for ref in held:
             found = ref()
             if found is not None:
                 found.tangents.pop(self, None)
 
-    def masked(self) -> _Masked:
-        """A context in which this level hands on all that it sees."""
-        return _Masked(self)
+    def disabled(self) -> _Disabled:
+        """A context in which this level computes no tangents."""
+        return _Disabled(self)
 
     def index(self) -> int:
         """How many older levels there are."""
@@ -220,26 +220,26 @@ class ForwardLevel(DualLevel):
     # -- the tangents
 
     def set(self, tensor: Any, tangent: Any) -> None:
-        """Make ``tangent`` that of a tensor; None, that it has none."""
+        """Set the tangent of a tensor at this level; None says that it has none."""
         if wraps(tensor):
-            from .batched import set_above
+            from .batched import set_batched_tangent
 
-            set_above(tensor, tangent, self)
+            set_batched_tangent(tensor, tangent, self)
             return
         meta = meta_of(tensor)
         found: ForwardGrad | None = meta.forward_grad
         if found is None:
             found = meta.forward_grad = ForwardGrad()
         if self not in found.tangents:
-            self.hold(found)
+            self.track(found)
         found.tangents[self] = tangent
 
-    def hold(self, found: ForwardGrad) -> None:
-        """See to it that the tangents of this level are taken out of it in the end."""
-        if len(self._held) >= self._limit:
-            self._held = [ref for ref in self._held if ref() is not None]
-            self._limit = 2 * len(self._held) + 64
-        self._held.append(weakref.ref(found))
+    def track(self, found: ForwardGrad) -> None:
+        """Record a ForwardGrad from which the tangents of this level are removed in the end."""
+        if len(self._tracked) >= self._limit:
+            self._tracked = [ref for ref in self._tracked if ref() is not None]
+            self._limit = 2 * len(self._tracked) + 64
+        self._tracked.append(weakref.ref(found))
 
     def make_dual(self, primal: Any, tangent: Any) -> Any:
         """A view of ``primal`` with the tangent ``tangent``, which has its shape.
@@ -247,31 +247,31 @@ class ForwardLevel(DualLevel):
         Raises RuntimeError when the primal, or the tangent, has a tangent of this level already, and
         for a tangent of another shape.
         """
-        if not forward_mode.on():
+        if not forward_mode.is_on():
             return self._view(primal)
         self._check_dual(primal, tangent)
         if wraps(primal):
-            from .batched import dual_above
+            from .batched import make_batched_dual
 
-            return dual_above(primal, tangent, self)
-        from .tangents import laid_out
+            return make_batched_dual(primal, tangent, self)
+        from .tangents import match_layout
 
         dual = self._view(primal)
-        with self.masked():
-            self.set(dual, laid_out(tangent, dual))
+        with self.disabled():
+            self.set(dual, match_layout(tangent, dual))
         return dual
 
     def unpack(self, dual: Any) -> tuple[Any, Any]:
         """A view of the tensor without its tangent, and the tangent, which is None where there is none."""
         if wraps(dual):
-            from .batched import unpack_above
+            from .batched import unpack_batched_dual
 
-            return unpack_above(dual, self)
-        tangent = tangent_of(dual, self) if forward_mode.on() else None
+            return unpack_batched_dual(dual, self)
+        tangent = tangent_of(dual, self) if forward_mode.is_on() else None
         return self._view(dual), tangent
 
-    def plain(self, tensor: Any, found: list[ForwardLevel] | None = None) -> Any:
-        """The tensor as formulas see it: without the tangents of this level and of newer ones.
+    def primal_of(self, tensor: Any, found: list[ForwardLevel] | None = None) -> Any:
+        """The primal that formulas use: the tensor without the tangents of this level and of newer ones.
 
         ``found`` are the levels of this thread.
         """
@@ -280,7 +280,7 @@ class ForwardLevel(DualLevel):
         if found is None:
             found = levels()
         own = found.index(self)
-        if not any([_may_have(tensor, level) for level in found[own:]]):
+        if not any([_may_have_tangent(tensor, level) for level in found[own:]]):
             return tensor
         out = alias(tensor, gradient_edge(tensor) if tensor._requires_grad else None, tangents=False)
         for level in found[:own]:
@@ -298,7 +298,7 @@ class ForwardLevel(DualLevel):
             out._edge, out._requires_grad = (node, 0), True
         for level in levels():
             if level is not self:
-                level.handed(tensor, out, Handed.ALIAS, None)
+                level.on_alias(tensor, out, AliasKind.ALIAS, None)
         self.set(out, None)
         return out
 

@@ -1,4 +1,4 @@
-"""How a ForwardLevel runs an operator on duals: as it is, and then its forward formula."""
+"""How a ForwardLevel runs an operator on duals: the operator, and then its forward formula."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..linear_maps import BroadcastTo, Cast, Copy, LinearBackward, apply_linear
 from ..node import SavesResults
 from ..view import differentiable
 from .forward_grad import ForwardLevel, levels, tangent_of, wraps
-from .tangents import laid_out, root, write, zero_tangent, zeros_for
+from .tangents import base_of, match_layout, write, zero_tangent, zeros_with_layout
 
 Arguments = tuple[Any, ...]
 Proceed = Callable[..., Any]
@@ -69,14 +69,14 @@ def run(level: ForwardLevel, operator: Operator, arguments: Arguments, proceed: 
     formula and is not made of operators that have.
     """
     if any([wraps(value) for value in tensors_in(arguments)]):
-        from .batched import meeting
+        from .batched import align_batch_dims
 
-        return proceed(*meeting(level, arguments))
+        return proceed(*align_batch_dims(level, arguments))
     tangents = tangents_of(level, arguments)
     if tangents is None:
         result = proceed(*arguments)
         if operator.kind == "view":
-            _cut(level, arguments[0], result)
+            _clear_tangents(level, arguments[0], result)
         return result
     if operator.kind == "out":
         raise NotImplementedError(
@@ -90,29 +90,33 @@ def run(level: ForwardLevel, operator: Operator, arguments: Arguments, proceed: 
     rule = rule_of(operator)
     if operator.kind == "inplace":
         if rule is None and operator_named(str(operator.base)).decomposes:
-            return _in_parts(operator, arguments)
+            return _inplace_composite(operator, arguments)
         return _inplace(level, operator, rule, arguments, tangents, proceed)
     if rule is None:
-        return proceed(*arguments) if operator.decomposes else _without(level, operator, arguments, proceed)
+        return (
+            proceed(*arguments)
+            if operator.decomposes
+            else _run_without_formula(level, operator, arguments, proceed)
+        )
     found = levels()
-    primals = [_plain(level, a, found) for a in arguments]
-    # What is recorded saves operands, or casts of them, which then take their tangents along.
+    primals = [_primal_of(level, a, found) for a in arguments]
+    # A Node saves operands, or casts of them, with their tangents: the level must stay active.
     recorded = grad_mode.enabled and any([t._requires_grad for t in tensors_in(arguments)])
     suspended = False
-    level.depth += 1
+    level.disabled_depth += 1
     try:
         suspended = not recorded and level.suspend()
         result = proceed(*arguments)
         suspended = suspended or level.suspend()
         results = result if rule.results > 1 else (result,)
-        given = _evaluate(rule, primals, tangents, [_plain(level, r, found) for r in results])
-        _give(level, operator, result, given, tangents)
+        given = _evaluate(rule, primals, tangents, [_primal_of(level, r, found) for r in results])
+        _set_tangents(level, operator, result, given, tangents)
     finally:
-        level.depth -= 1
+        level.disabled_depth -= 1
         if suspended:
             try:
                 level.resume()
-            except BaseException:  # an interrupt before it was awake
+            except BaseException:  # an interrupt before it was resumed
                 level.resume()
                 raise
     return result
@@ -136,11 +140,11 @@ def tangents_of(level: ForwardLevel, arguments: Arguments) -> list[Any] | None:
     return found if some else None
 
 
-def _plain(level: ForwardLevel, value: Any, found: list[ForwardLevel]) -> Any:
-    """An argument or result as formulas see it; ``found`` are the levels of this thread."""
+def _primal_of(level: ForwardLevel, value: Any, found: list[ForwardLevel]) -> Any:
+    """The primals of an argument or result; ``found`` are the levels of this thread."""
     if isinstance(value, TensorBase):
-        return level.plain(value, found)
-    return [_plain(level, v, found) for v in value] if _has_tensors(value) else value
+        return level.primal_of(value, found)
+    return [_primal_of(level, v, found) for v in value] if _has_tensors(value) else value
 
 
 def _has_tensors(value: Any) -> bool:
@@ -162,26 +166,28 @@ def _evaluate(rule: Rule, primals: list[Any], tangents: list[Any], results: list
 # -- results -----------------------------------------------------------------------------------
 
 
-def _give(level: ForwardLevel, operator: Operator, result: Any, found: Any, tangents: list[Any]) -> None:
-    """Give the results of an operator their tangents."""
+def _set_tangents(
+    level: ForwardLevel, operator: Operator, result: Any, found: Any, tangents: list[Any]
+) -> None:
+    """Set the tangents of the results of an operator."""
     if isinstance(result, TensorBase):
         pairs = [(result, found)]
     else:
         pairs = list(zip(result, found, strict=True))
-    used = {id(root(t)) for t in tensors_in(tangents)}
+    used = {id(base_of(t)) for t in tensors_in(tangents)}
     for out, tangent in pairs:
         if out is None or tangent is None or not differentiable(out._type):
             continue
-        tangent = _fitted(tangent, out)
+        tangent = _broadcast_and_cast(tangent, out)
         if operator.kind != "view":
-            tangent = laid_out(tangent, out, copied=id(root(tangent)) in used)
+            tangent = match_layout(tangent, out, copy=id(base_of(tangent)) in used)
         level.set(out, tangent)
         if out._edge is not None:
-            _remember(level, out._edge, out)
+            _share_with_node(level, out._edge, out)
 
 
-def _fitted(tangent: Any, out: Any) -> Any:
-    """A tangent in the shape and dtype of what it is the tangent of."""
+def _broadcast_and_cast(tangent: Any, out: Any) -> Any:
+    """The tangent in the shape and dtype of its tensor."""
     shape, kind = out._array.shape, out._type
     found = tangent._array.shape
     if found != shape:
@@ -191,8 +197,8 @@ def _fitted(tangent: Any, out: Any) -> Any:
     return tangent
 
 
-def _remember(level: ForwardLevel, edge: tuple[Any, int], out: Any) -> None:
-    """Let the Node that saves a result find its tangents, too: it does not keep the tensor."""
+def _share_with_node(level: ForwardLevel, edge: tuple[Any, int], out: Any) -> None:
+    """Share the tangents of a result with the Node that saves it, for the Node does not keep the tensor."""
     node, number = edge[0], edge[1]
     if not isinstance(node, SavesResults):
         return
@@ -202,8 +208,8 @@ def _remember(level: ForwardLevel, edge: tuple[Any, int], out: Any) -> None:
     extra.forward_grads[number] = out._meta.forward_grad
 
 
-def _cut(level: ForwardLevel, source: Any, result: Any) -> None:
-    """A view of a tensor that has no tangent, though its base has, has none either."""
+def _clear_tangents(level: ForwardLevel, source: Any, result: Any) -> None:
+    """Say that a view has no tangent where its source has none, though their base has."""
     for out in (result,) if isinstance(result, TensorBase) else result:
         if out is not source and out._base is not None and tangent_of(out._base, level) is not None:
             level.set(out, None)
@@ -212,9 +218,11 @@ def _cut(level: ForwardLevel, source: Any, result: Any) -> None:
 # -- operators without a formula -----------------------------------------------------------------
 
 
-def _without(level: ForwardLevel, operator: Operator, arguments: Arguments, proceed: Proceed) -> Any:
+def _run_without_formula(
+    level: ForwardLevel, operator: Operator, arguments: Arguments, proceed: Proceed
+) -> Any:
     """Run an operator that has no forward formula: an error unless no result can have a tangent."""
-    with level.masked():
+    with level.disabled():
         result = proceed(*arguments)
     results = result if result.__class__ in (list, tuple) else (result,)
     if any([isinstance(r, TensorBase) and differentiable(r._type) for r in results]):
@@ -233,11 +241,11 @@ def not_implemented(operator: Operator) -> NotImplementedError:
 def _composite(
     level: ForwardLevel, operator: Operator, arguments: Arguments, tangents: list[Any], proceed: Proceed
 ) -> Any:
-    """Run a composite: its parts are seen. What makes a tensor a view of itself does so to its tangent."""
+    """Run a composite, whose operators compute the tangents. Its tangent changes shape with ``self``."""
     target, array = arguments[0], getattr(arguments[0], "_array", None)
     result = proceed(*arguments)
     if operator.base is not None and target._array is not array and tangents[0] is not None:
-        with level.masked():
+        with level.disabled():
             operator(tangents[0], *arguments[1:])
     return result
 
@@ -245,8 +253,8 @@ def _composite(
 # -- in place ------------------------------------------------------------------------------------
 
 
-def _in_parts(operator: Operator, arguments: Arguments) -> Any:
-    """An in-place variant of a composite: its result, of which the tangents are known, is written."""
+def _inplace_composite(operator: Operator, arguments: Arguments) -> Any:
+    """Run an in-place variant of a composite: write the functional result, which has its tangents."""
     result = operator_named(str(operator.base))(*arguments)
     write(arguments[0], result)
     return arguments[0]
@@ -260,43 +268,43 @@ def _inplace(
     tangents: list[Any],
     proceed: Proceed,
 ) -> Any:
-    """Run an in-place operator: the formula of its functional is written into the tangent."""
+    """Run an in-place operator, and write the functional's formula into the tangent."""
     target = arguments[0]
     if not differentiable(target._type):
         return proceed(*arguments)
     if rule is None:
         # An error, unless what is written has no tangent: then it is zero.
-        _without(level, operator, arguments, operator_named(str(operator.base)).proceed)
+        _run_without_formula(level, operator, arguments, operator_named(str(operator.base)).proceed)
         result = proceed(*arguments)
         _write(level, target, zero_tangent(target))
         return result
-    with level.masked():
-        primals = [_before(level, a, target) for a in arguments]
-        kept = [_kept(t, tangents[0]) for t in tangents] if grad_mode.enabled else tangents
+    with level.disabled():
+        primals = [_primal_before_write(level, a, target) for a in arguments]
+        kept = [_copy_if_written(t, tangents[0]) for t in tangents] if grad_mode.enabled else tangents
         result = proceed(*arguments)
-        found = _evaluate(rule, primals, kept, [level.plain(target)])
-        _write(level, target, zero_tangent(target) if found is None else _fitted(found, target))
+        found = _evaluate(rule, primals, kept, [level.primal_of(target)])
+        _write(level, target, zero_tangent(target) if found is None else _broadcast_and_cast(found, target))
     edge = _written_edge(target)
     if edge is not None:
-        _remember(level, edge, target)
+        _share_with_node(level, edge, target)
     return result
 
 
-def _before(level: ForwardLevel, value: Any, target: Any) -> Any:
-    """An argument as formulas see it after the write: what shares the target's memory is copied."""
+def _primal_before_write(level: ForwardLevel, value: Any, target: Any) -> Any:
+    """The primals of an argument before the write: what shares the target's memory is copied."""
     if isinstance(value, TensorBase):
-        found = level.plain(value)
+        found = level.primal_of(value)
         shares = value is target or (value._storage is not None and value._storage is target._storage)
         return apply_linear(Copy(found._type), found) if shares else found
-    return [_before(level, v, target) for v in value] if _has_tensors(value) else value
+    return [_primal_before_write(level, v, target) for v in value] if _has_tensors(value) else value
 
 
-def _kept(tangent: Any, written: Any) -> Any:
-    """A tangent that the formula may save: what shares memory with the one that is written is copied."""
+def _copy_if_written(tangent: Any, written: Any) -> Any:
+    """A tangent that the formula may save: a copy if it shares memory with the one that is written."""
     if written is None or tangent is None:
         return tangent
     if not isinstance(tangent, TensorBase):
-        return [_kept(t, written) for t in tangent]
+        return [_copy_if_written(t, written) for t in tangent]
     shares = tangent is written or (tangent._storage is not None and tangent._storage is written._storage)
     return apply_linear(Copy(tangent._type), tangent) if shares else tangent
 
@@ -305,16 +313,16 @@ def _write(level: ForwardLevel, target: Any, value: Any) -> None:
     """Write the new tangent of a tensor into the old one, which its base and views share."""
     tangent = tangent_of(target, level)
     base = target._base
-    if tangent is None and base is not None and not _is_cut(level, target) and differentiable(base._type):
-        level.set(base, zeros_for(base, value))
+    if tangent is None and base is not None and not _is_cleared(level, target) and differentiable(base._type):
+        level.set(base, zeros_with_layout(base, value))
         tangent = tangent_of(target, level)
     if tangent is None or (wraps(value) and not wraps(tangent)):
-        level.set(target, laid_out(value, target, copied=True))
+        level.set(target, match_layout(value, target, copy=True))
     else:
         write(tangent, value)
 
 
-def _is_cut(level: ForwardLevel, tensor: Any) -> bool:
+def _is_cleared(level: ForwardLevel, tensor: Any) -> bool:
     meta = tensor._meta
     return meta is not None and meta.forward_grad is not None and level in meta.forward_grad.tangents
 

@@ -1,7 +1,7 @@
-"""What forward mode computes with tangents beside the forward formulas: where they lie in memory.
+"""The memory layout of tangents.
 
-The tangent of a tensor is laid out as the tensor is, so that the tangent of a view is a view of the
-tangent, and what may be done to the one may be done to the other.
+The tangent of a tensor has the tensor's layout, so that the tangent of a view is a view of the tangent, and
+any view or write of the one is possible for the other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .forward_grad import wraps
 
 
 def view_like(whole: Any, base: Any, view: Any) -> Any:
-    """The view of ``whole``, laid out as ``base`` is, that lies in it as ``view`` does in ``base``."""
+    """The view of ``whole``, which has the layout of ``base``, that corresponds to ``view`` of ``base``."""
     if wraps(whole):
         from ...func.batched import move_batch_dim_to_front, wrap
 
@@ -43,55 +43,55 @@ def _strided(
     real: bool = False,
 ) -> Any:
     """``whole`` with other dims in place of those of ``outer``, which are its last."""
-    lead = whole.ndim - len(outer.shape) - real
-    shape, strides = (*whole.shape[:lead], *shape), (*whole.stride()[:lead], *strides)
+    batch_dims = whole.ndim - len(outer.shape) - real
+    shape, strides = (*whole.shape[:batch_dims], *shape), (*whole.stride()[:batch_dims], *strides)
     return whole.as_strided(shape, strides, offset + whole.storage_offset())
 
 
-def laid_out(tangent: Any, primal: Any, copied: bool = False) -> Any:
-    """The tangent laid out as the primal is; a copy where it is not so yet, or ``copied``."""
+def match_layout(tangent: Any, primal: Any, copy: bool = False) -> Any:
+    """The tangent in the layout of the primal: a copy if it has another one, or with ``copy``."""
     if wraps(tangent):
         from ...func.batched import is_batched_at, move_batch_dim_to_front, wrap
 
         layer = tangent._layer
         value = move_batch_dim_to_front(primal) if is_batched_at(primal, layer) else primal
-        return wrap(laid_out(move_batch_dim_to_front(tangent), value, copied), 0, layer)
+        return wrap(match_layout(move_batch_dim_to_front(tangent), value, copy), 0, layer)
     dense = primal._type.backend.lib.is_contiguous
     mine, its = tangent._array, primal._array
-    if not copied and mine.ndim == its.ndim and dense(its) and dense(mine):  # the usual case, told at once
+    if not copy and mine.ndim == its.ndim and dense(its) and dense(mine):  # the usual case
         return tangent
     geometry = geometry_of(primal)
-    lead = tangent.ndim - len(geometry.shape)
-    if not copied and (geometry.overlaps_itself() or _same_steps(geometry, tangent.stride()[lead:])):
+    batch_dims = tangent.ndim - len(geometry.shape)
+    if not copy and (geometry.overlaps_itself() or _same_strides(geometry, tangent.stride()[batch_dims:])):
         return tangent
     if geometry.overlaps_itself() or primal.is_contiguous():
         return tangent.clone(memory_format=contiguous_format)
-    return _memory(tangent, geometry, tangent.shape[:lead]).copy_(tangent)
+    return _empty_with_geometry(tangent, geometry, tangent.shape[:batch_dims]).copy_(tangent)
 
 
-def _same_steps(geometry: TensorGeometry, strides: Sequence[int]) -> bool:
-    """Whether strides lead to the same places as those of a geometry."""
+def _same_strides(geometry: TensorGeometry, strides: Sequence[int]) -> bool:
+    """Whether strides are those of a geometry, but for dimensions of size 1."""
     return all(n < 2 or s == t for n, s, t in zip(geometry.shape, geometry.strides, strides, strict=True))
 
 
-def _memory(like: Any, geometry: TensorGeometry, lead: Sequence[int]) -> Any:
-    """Uninitialised memory laid out as a geometry is, once for each place of the dims ``lead``."""
+def _empty_with_geometry(like: Any, geometry: TensorGeometry, batch_dims: Sequence[int]) -> Any:
+    """An uninitialised tensor in the layout of a geometry, with the sizes ``batch_dims`` in front."""
     step = max(extent(geometry.shape, geometry.strides), 1)
     strides = list(geometry.strides)
-    for size in reversed(lead):
+    for size in reversed(batch_dims):
         strides.insert(0, step)
         step *= size
-    return like.detach().new_empty_strided((*lead, *geometry.shape), strides)
+    return like.detach().new_empty_strided((*batch_dims, *geometry.shape), strides)
 
 
-def zeros_for(base: Any, tangent: Any) -> Any:
-    """Zeros laid out as ``base`` is; batched by vmap as ``tangent`` is."""
+def zeros_with_layout(base: Any, tangent: Any) -> Any:
+    """Zeros in the layout of ``base``, batched by vmap as ``tangent`` is."""
     layers, sizes = [], []
     while wraps(tangent):
         layers.append(tangent._layer)
         sizes.append(tangent._layer.size)
         tangent = tangent._value
-    zeros = _memory(base, geometry_of(base), sizes).zero_()
+    zeros = _empty_with_geometry(base, geometry_of(base), sizes).zero_()
     if layers:
         from ...func.batched import wrap
 
@@ -101,11 +101,11 @@ def zeros_for(base: Any, tangent: Any) -> Any:
 
 
 def write(tangent: Any, value: Any) -> None:
-    """Write into a tangent, and so into those that share its memory."""
+    """Write into a tangent, and into those that share its memory."""
     tangent.copy_(value)
 
 
-def root(tensor: Any) -> Any:
+def base_of(tensor: Any) -> Any:
     """The tensor that a tensor is a view of, or itself; of one that wraps another, that one's."""
     while wraps(tensor):
         tensor = tensor._value
@@ -114,7 +114,7 @@ def root(tensor: Any) -> Any:
 
 def same_memory(a: Any, b: Any) -> bool:
     """Whether one of two tensors is a view of the other, or both are of one base."""
-    return root(a) is root(b)
+    return base_of(a) is base_of(b)
 
 
 def moved(tensor: Any, source: int, destination: int) -> Any:

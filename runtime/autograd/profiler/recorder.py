@@ -15,7 +15,7 @@ from typing import Any
 
 from ...core.interception import Layer
 from ...core.tensor_base import TensorBase
-from ...core.thread_state import carried, here
+from ...core.thread_state import current_thread, propagated
 from ...core.user_stack import program_frames
 from ..node import LEAF_SEQUENCE_NR, GraphRoot, Node, next_sequence_nr
 from .memory import MemoryLog, Owners
@@ -45,7 +45,7 @@ class _Thread(threading.local):
         self.name = threading.current_thread().name
 
 
-_thread = carried(_Thread())
+_thread = propagated(_Thread())
 
 
 class Record:
@@ -199,7 +199,7 @@ class AllThreadsRecorder(Recorder):
 
     @property
     def thread(self) -> int:
-        return here.ident
+        return current_thread.ident
 
     @thread.setter
     def thread(self, value: int) -> None:
