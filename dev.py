@@ -18,6 +18,7 @@ What stands behind the command is handed on: python dev.py test -k mul.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -31,6 +32,8 @@ ROOT = Path(__file__).resolve().parent
 GENERATOR = ROOT / "docs" / "generator"
 LIBRARY = ROOT / "examples" / "ops_library"
 ENVIRONMENT = ROOT / ".venv"
+#: As pyproject.toml has it for the rest of the project.
+PYRIGHT = {"pythonVersion": "3.11", "typeCheckingMode": "standard", "venvPath": "../..", "venv": ".venv"}
 PYTHON = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
@@ -160,6 +163,10 @@ def tree(project: Path = ROOT) -> Path:
             (package / path.name).symlink_to(path)
     for name in ("codegen", "declarations", "generated", "templates"):
         (package / name).symlink_to(project / name)
+    # For pyright, in an editor that is opened on this folder: it searches no link that it is not told of.
+    folders = [p.name for p in (project / "runtime").iterdir() if p.is_dir() and p.name != "__pycache__"]
+    settings = {"include": ["tengen", *sorted(f"tengen/{name}" for name in folders)], **PYRIGHT}
+    (found / "pyrightconfig.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     return found
 
 

@@ -56,3 +56,17 @@ def test_a_program_in_a_clone(checker: str, clone: Path) -> None:
     assert status == 1
     assert "zeross" in text
     assert text.count("error:") == 1, text
+
+
+def test_pyright_judges_the_runtime_in_the_package_of_links(clone: Path) -> None:
+    """Where it is met below one name, classes are one; a mistake is the only error."""
+    tree = clone / ".cache" / "tree"
+    status, text = said("pyright", tree, "tengen/nn/loss.py", "--pythonpath", sys.executable)
+    assert status == 0, text
+    wrong = "from tengen.generated.functions import exp\n\nfrom .tensors.tensor import Tensor\n\n"
+    (tree / "tengen" / "wrong.py").write_text(
+        f"{wrong}right: Tensor = exp(Tensor())\nwrong: int = exp(right)\n"
+    )
+    status, text = said("pyright", tree, "tengen/wrong.py", "--pythonpath", sys.executable)
+    assert status == 1
+    assert text.count("error:") == 1 and "wrong.py:6:" in text, text
