@@ -14,7 +14,9 @@ from .tensors.tensor import Tensor
 
 def __dir__() -> list[str]:
     """The functions that are defined here."""
-    return sorted([name for name, value in globals().items() if name[0] != "_" and value.__module__ == __name__])
+    return sorted(
+        [name for name, value in globals().items() if name[0] != "_" and value.__module__ == __name__]
+    )
 
 
 def _loose(function: str, tensors: tuple[Any, ...]) -> list[Any]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
 
 
 def test_add_an_operator(follow: Callable[[str], None]) -> None:
@@ -58,3 +62,13 @@ def test_libraries(follow: Callable[[str], None]) -> None:
 
 def test_add_a_reduction(follow: Callable[[str], None]) -> None:
     follow("docs/add-a-reduction.md")
+
+
+def test_files_that_the_architecture_names_are_there() -> None:
+    """By the end of their path: in the way of an entry most stand without their folder."""
+    text = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    folders = ("codegen", "declarations", "docs", "generated", "runtime", "templates", "tests")
+    files = [f"/{p.relative_to(PROJECT)}" for f in folders for p in (PROJECT / f).rglob("*.*") if p.is_file()]
+    named = set(re.findall(r"`([\w/]+\.(?:pyi?|yaml|jinja|py\.jinja|json|cwrap))`", text))
+    assert len(named) > 40
+    assert {name for name in named if not any(f.endswith(f"/{name}") for f in files)} == set()
