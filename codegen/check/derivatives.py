@@ -503,7 +503,7 @@ class _FormulaCheck:
         """The formula of a result's tangent."""
         tree = formula.tree
         if isinstance(tree, Name) and tree.id in AUTOMATIC:
-            count = len(self.body.differentiable)
+            count = sum(len(names) for names, f in self.body.gradients.items() if f.implemented)
             if tree.id == "auto_element_wise" and count != 1:
                 self.error(
                     formula,

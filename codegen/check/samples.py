@@ -43,7 +43,8 @@ _NUMBER = r"[-+]?(?:inf|[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)"
 _INTERVAL = re.compile(rf"[\[(]\s*{_NUMBER}\s*,\s*{_NUMBER}\s*[\])]\Z")
 # In which an operator may differ from PyTorch's, beside dtypes.
 ASPECTS = (
-    "schema", "promotion", "nonfinite", "complex_nonfinite", "gradient", "writes", "errors", "layout", "out",
+    "schema", "promotion", "nonfinite", "complex_nonfinite", "overflow",
+    "gradient", "writes", "errors", "layout", "out",
 )  # fmt: skip
 _MODULES = frozenset({"np", "math", "scipy"})
 _FOR = re.compile(r" for ([\w, -]+)\Z")  # which dtypes a sample is for

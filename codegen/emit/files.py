@@ -186,7 +186,7 @@ class Renderer:
         ]
         imports = [
             *self.scope.function_imports,
-            "from tengen.autograd.node_support import zero_tangent",
+            "from tengen.autograd.node_support import not_implemented, zero_tangent",
             "from tengen.dispatch.operator import operator",
             *import_lines(writer.modules),
         ]

@@ -59,3 +59,4 @@ class JvpFunction:
     doc: str
     shared: tuple[tuple[str, str], ...] = ()  # names and what is assigned to them before
     terms: tuple[Term, ...] = ()  # of a sum by tangents that may be None, of which the formula is made
+    refused: tuple[tuple[str, str], ...] = ()  # tangents that must be None, and what says why

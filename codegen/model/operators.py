@@ -29,6 +29,11 @@ class Formula:
     def text(self) -> str:
         return str(self.source.value)
 
+    @property
+    def implemented(self) -> bool:
+        """Whether it computes something, and does not only say that nothing does."""
+        return not self.text.startswith("not_implemented(")
+
     def names(self) -> frozenset[str]:
         return names_in(self.tree)
 

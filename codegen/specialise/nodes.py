@@ -217,7 +217,13 @@ class NodeWriter:
         inputs = node.inputs if node is not None else tuple(a for a in arguments if a.is_tensor_like)
         parameters = [parameter_name(a.name) for a in arguments]
         parameters += [f"{a.name}_t" for a in inputs] + results
-        zeros = tuple((f"{a.name}_t", parameter_name(a.name)) for a in inputs)
+        refused = {
+            f"{inputs[i].name}_t": write(g.formula.tree)
+            for g in (node.gradients if node is not None else ())
+            if not g.formula.implemented
+            for i in g.inputs
+        }
+        zeros = tuple((f"{a.name}_t", parameter_name(a.name)) for a in inputs if f"{a.name}_t" not in refused)
         trees: list[Expr | None] = [None] * len(results)
         if spec.kind == "formula":
             for i, formula in spec.formulas:
@@ -240,6 +246,7 @@ class NodeWriter:
             doc=str(spec.operator.schema),
             shared=(*shared, *calls),
             terms=() if sum_ is None else sum_[0],
+            refused=tuple(refused.items()),
         )
 
     def _tangent(self, spec: JvpSpec, tree: Expr, inputs: tuple[Argument, ...]) -> Expr:
@@ -278,7 +285,7 @@ class NodeWriter:
         reals = frozenset(a.name for a in plain) - numbers
         conjugates = Conjugates(numbers, reals, self.functions.keys() - node.helpers.keys())
         parts: list[Expr] = []
-        for gradient in node.gradients:
+        for gradient in [g for g in node.gradients if g.formula.implemented]:
             name = node.inputs[gradient.inputs[0]].name
             rewriter = Rewriter(node.helpers, self.functions, {})
             rewriter.known |= {a.name for a in operator.schema.arguments} | set(

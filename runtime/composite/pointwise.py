@@ -90,6 +90,16 @@ def float_power_inplace(self: Tensor, exponent: Any) -> Tensor:
     return self.pow_(exponent.to(needed) if isinstance(exponent, Tensor) else exponent)
 
 
+def polygamma_inplace(self: Tensor, n: int) -> Tensor:
+    """``polygamma`` written to self. Raises RuntimeError unless self has the dtype of the result."""
+    result: Tensor = F.polygamma(n, self.clone())  # its derivative needs what is written over
+    if self.dtype is not result.dtype:
+        raise RuntimeError(
+            f"polygamma_: result type {result.dtype} can't be cast to the desired output type {self.dtype}"
+        )
+    return self.copy_(result)
+
+
 def _power_dtype(self: Any, exponent: Any) -> Any:
     return complex128 if _is_complex(self) or _is_complex(exponent) else float64
 

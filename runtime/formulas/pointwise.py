@@ -63,6 +63,14 @@ def logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
     return F.where(outside, beyond, grad / (self * (1 - self)))
 
 
+def mvlgamma_backward(grad: Tensor, self: Tensor, p: int) -> Tensor:
+    """The sum of ``digamma(self - j / 2)`` for j below p."""
+    total = self.digamma()
+    for j in range(1, p):
+        total = total + (self - j / 2).digamma()
+    return grad * total
+
+
 def sgn_backward(grad: Tensor, self: Tensor, sgn: Tensor) -> Tensor:
     """What of ``grad`` turns ``sgn``: its part across it, over abs(z); 0 at 0 and for real numbers.
 

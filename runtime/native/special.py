@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -50,3 +51,28 @@ def spherical_bessel_j1(x: Array) -> Array:
     from scipy import special
 
     return special.spherical_jn(1, x).astype(x.dtype)
+
+
+def xlog1py(self: Array, other: Array) -> Array:
+    """``self * log1p(other)``, 0 where self is 0, NaN where other is; one of them may be a number."""
+    from scipy import special
+
+    return special.xlog1py(self, other, dtype=np.result_type(self, other))
+
+
+def mvlgamma(self: Array, p: int) -> Array:
+    """The logarithm of the multivariate gamma function. RuntimeError for a p below 1."""
+    from scipy import special
+
+    if p < 1:
+        raise RuntimeError(f"p has to be greater than or equal to 1, but got {p}")
+    total = special.gammaln(self) + p * (p - 1) / 4 * math.log(math.pi)
+    for j in range(1, p):
+        total = total + special.gammaln(self - j / 2)
+    return total
+
+
+def frexp(self: Array) -> tuple[Array, Array]:
+    """The mantissa, and the exponent as int32, which is 0 where ``self`` is not finite."""
+    mantissa, exponent = np.frexp(self)
+    return mantissa, np.where(np.isfinite(self), exponent, np.int32(0))

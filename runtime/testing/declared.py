@@ -243,12 +243,7 @@ def default(argument: Argument) -> Any:
 
 def implemented(spec: NodeSpec) -> set[str]:
     """The differentiable arguments whose formula is one."""
-    return {
-        spec.inputs[i].name
-        for g in spec.gradients
-        if not g.formula.text.startswith("not_implemented")
-        for i in g.inputs
-    }
+    return {spec.inputs[i].name for g in spec.gradients if g.formula.implemented for i in g.inputs}
 
 
 # -- samples -------------------------------------------------------------------------------

@@ -10,10 +10,20 @@ from typing import Any
 import pytest
 
 import tengen
+from tengen.autograd.forward.forward_grad import ForwardLevel
 from tengen.autograd.node_support import not_implemented, record_not_implemented, run_not_implemented
 from tengen.codegen.derive.derived import derive
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.pipeline import load
+from tengen.testing import declared
+from tengen.testing.declared import calls, run
+from tengen.testing.differentiable import nodes
+
+
+def without(spec: Any) -> set[str]:
+    """The arguments whose formula says that there is none."""
+    return {a.name for a in spec.inputs} - declared.implemented(spec)
+
 
 Operation = Callable[[Any, Any], Any]
 
@@ -174,6 +184,28 @@ def _raise(error: Exception) -> None:
 def test_a_formula_that_is_not_implemented() -> None:
     with pytest.raises(NotImplementedError, match="the derivative for 'igamma: input' is not implemented"):
         not_implemented("igamma: input")
+
+
+PARTLY = [n for n in declared.derived().jvps if n in nodes() and without(nodes()[n])]
+
+
+def test_some_have_a_tangent_for_other_arguments() -> None:
+    assert {"igamma", "special_zeta"} <= set(PARTLY)
+
+
+@pytest.mark.parametrize("name", PARTLY)
+def test_a_tangent_of_an_argument_that_has_no_derivative_is_an_error(name: str) -> None:
+    """Not a tangent of the result that leaves it out."""
+    call = calls(name)[0]
+    values = call.tensors(tengen.float64)
+    for place, argument in enumerate(call.arguments):
+        if argument.name not in without(nodes()[name]):
+            continue
+        with ForwardLevel() as level:
+            given = list(values)
+            given[place] = level.make_dual(values[place], tengen.ones_like(values[place]))
+            with pytest.raises(NotImplementedError, match=r"the derivative for .* is not implemented"):
+                run(name, given)
 
 
 DECLARED = """

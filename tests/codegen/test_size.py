@@ -16,8 +16,8 @@ from tengen.testing.differentiable import nodes
 GENERATED = Path(__file__).resolve().parents[2] / "generated"
 #: 70,000 lines for the 1,400 operators and variants for which that was asked.
 LINES_PER_OPERATOR = 50
-#: What a backend that computes nothing flat may add, were it to have every operator.
-LINES_PER_BACKEND = 2000
+#: What a backend that computes nothing flat may add for each, were it to have all of them: then 2,000.
+LINES_PER_BACKEND = 2000 / 1400
 
 
 def lines(*paths: Path) -> int:
@@ -33,7 +33,7 @@ def test_all() -> None:
 @pytest.mark.parametrize("backend", [name for name, row in BACKENDS.items() if not row["data"]])
 def test_a_backend_without_flat_methods(backend: str) -> None:
     stem = f"{backend.lower()}_"
-    assert lines(*GENERATED.glob(f"{stem}*.py")) < LINES_PER_BACKEND
+    assert lines(*GENERATED.glob(f"{stem}*.py")) < LINES_PER_BACKEND * len(OPERATORS)
 
 
 def test_what_records_is_written_once() -> None:
@@ -52,7 +52,7 @@ def test_what_is_cold_has_short_methods() -> None:
     assert cold
     assert not {nodes()[name].name for name in cold if name in nodes()} & vars(cpu_nodes).keys()
     for module in (cpu_types, cpu_variable_types):
-        for owner in [c for c in vars(module).values() if isinstance(c, type)]:
+        for owner in [c for c in vars(module).values() if getattr(c, "__module__", "") == module.__name__]:
             written = {n: m.__code__ for n, m in vars(owner).items() if isinstance(m, FunctionType)}
             assert not [n for n in cold.values() if n in written and _variables(written[n])], owner
 

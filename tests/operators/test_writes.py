@@ -55,6 +55,8 @@ def test_a_backward_pass_goes_through_what_was_written_in_place(variant: str, na
         if not inexact(call.tensors(kind)[0]):
             continue
         values, others = call.tensors(kind), call.tensors(kind)
+        if (0, None) not in inputs_of(call, values):
+            continue  # another argument alone has a derivative
         leaf, other = values[0].requires_grad_(), others[0].requires_grad_()
         values[0], others[0] = leaf.clone(), other.clone()
         try:
