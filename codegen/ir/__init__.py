@@ -1,1 +1,1 @@
-"""The IR of expressions, and the two ends at which it is text."""
+"""The IR of expressions, the two ends at which it is text, and the types of what expressions give."""

@@ -1,7 +1,7 @@
 """The IR: expressions of the declaration language, as values.
 
-Formulas of derivatives, kernels, references, samples and rules are read into it once (``python_reader``) and
-written as text once (``python_writer``); every pass between takes expressions and gives expressions.
+Formulas of derivatives, kernels, references, samples and rules are read into it once (``reader``) and
+written as text once (``writer``); every pass between takes expressions and gives expressions.
 Expressions are immutable. Two are equal if they are written alike, wherever they stand, so that a common
 subexpression is found by comparing. The text of an expression reads back as an equal one.
 """

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..ir.types import BOOL, DTYPE, INT, PLAIN, SIZE, ValueType
+
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
@@ -14,6 +16,7 @@ class Metadata:
 
     slot: str  # which of SLOTS it is made of
     made: str  # the expression of it, of what is kept
+    type: ValueType
     method: bool = False
 
 
@@ -26,14 +29,14 @@ SLOTS = {
 }
 
 METADATA = {
-    "shape": Metadata("shape", "Size({})"),
-    "ndim": Metadata("shape", "len({})"),
-    "dim": Metadata("shape", "len({})", method=True),
-    "numel": Metadata("shape", "Size({}).numel()", method=True),
-    "dtype": Metadata("type", "{}.scalar_type"),
-    "device": Metadata("type", "{}.backend.device"),
-    "is_complex": Metadata("type", "{}.scalar_type.is_complex", method=True),
-    "is_floating_point": Metadata("type", "{}.scalar_type.is_floating_point", method=True),
-    "stride": Metadata("stride", "{}", method=True),
-    "storage_offset": Metadata("storage_offset", "{}", method=True),
+    "shape": Metadata("shape", "Size({})", SIZE),
+    "ndim": Metadata("shape", "len({})", INT),
+    "dim": Metadata("shape", "len({})", INT, method=True),
+    "numel": Metadata("shape", "Size({}).numel()", INT, method=True),
+    "dtype": Metadata("type", "{}.scalar_type", DTYPE),
+    "device": Metadata("type", "{}.backend.device", PLAIN),
+    "is_complex": Metadata("type", "{}.scalar_type.is_complex", BOOL, method=True),
+    "is_floating_point": Metadata("type", "{}.scalar_type.is_floating_point", BOOL, method=True),
+    "stride": Metadata("stride", "{}", SIZE, method=True),
+    "storage_offset": Metadata("storage_offset", "{}", INT, method=True),
 }

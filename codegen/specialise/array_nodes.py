@@ -7,12 +7,10 @@ operator without a kernel, has no array form; its Node wraps and uses the form o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 
 from ..ir.expressions import (
-    COMPARISONS,
     Attribute,
     Call,
     Comprehension,
@@ -33,6 +31,19 @@ from ..ir.expressions import (
     replaced,
     walk,
 )
+from ..ir.types import (
+    ARRAY,
+    ARRAYS,
+    LIST,
+    OWN,
+    PLAIN,
+    SIZE,
+    WEAK,
+    Gives,
+    Kind,
+    Types,
+    ValueType,
+)
 from ..ir.writer import write
 from ..model.annotations import default_value, parameter_name
 from ..model.derived import Gradient, NodeSpec
@@ -42,6 +53,7 @@ from ..model.schema import Argument, ListType
 from ..parse.formula import gradient_number, metadata_use, result_numbers, saved
 from ..read.functions import ABSOLUTE, module_path
 from .blocks import call_of, function_of
+from .environments import formula_environment, names_of_formula, of_operators, return_types, type_of
 from .kept_numbers import with_kept_numbers
 from .nodes import (
     Rewriter,
@@ -65,46 +77,17 @@ class Unsupported(Exception):
     """The formula has no array form."""
 
 
-class Kind(Enum):
-    """What a value is, where arrays stand for Tensors."""
-
-    ARRAY = auto()
-    ARRAYS = auto()  # a list of them
-    RESULT = auto()  # what the kernel of a helper gives: an array, or a list's gradients
-    DTYPE = auto()  # of an array
-    NUMBER = auto()  # a Scalar
-    INT = auto()
-    FLOAT = auto()
-    BOOL = auto()
-    LIST = auto()  # of plain values
-    PLAIN = auto()  # any other plain value
-    UNKNOWN = auto()  # what a function of plain values gives
-
-
-_PLAIN_KINDS = {"Scalar": Kind.NUMBER, "int": Kind.INT, "float": Kind.FLOAT, "bool": Kind.BOOL}
-_NUMBERS = (Kind.NUMBER, Kind.INT, Kind.FLOAT, Kind.BOOL)
-
-
-def kind_of(argument: Argument) -> Kind:
-    """What the value of an operator's argument is."""
-    if argument.is_tensor_like:
-        return Kind.ARRAYS if argument.is_tensor_list else Kind.ARRAY
-    if isinstance(argument.type.required, ListType):
-        return Kind.LIST
-    return _PLAIN_KINDS.get(str(argument.type), Kind.PLAIN)
-
-
 @dataclass(frozen=True, slots=True)
 class Value:
     """A translated subexpression, and what it is."""
 
     expr: Expr
-    kind: Kind
+    type: ValueType
 
     @property
     def is_array(self) -> bool:
-        """Whether it is one array; a kernel's result is, except as a list's gradients."""
-        return self.kind in (Kind.ARRAY, Kind.RESULT)
+        """Whether it is one array."""
+        return self.type.is_array
 
 
 class ArrayWriter:
@@ -117,6 +100,7 @@ class ArrayWriter:
         for o in operators:
             if not o.name.inplace and not o.schema.out:
                 self.by_function.setdefault(o.name.function, []).append(o)
+        self.returns = return_types(self.by_function)
         #: The helpers that are, of a real number, the number itself.
         self.identities = frozenset(
             [p.helper for p in specialiser.costs.primitives.values() if p.helper and self._is_identity(p)]
@@ -150,6 +134,17 @@ class ArrayWriter:
             returned=f"({returned}{',' if len(names) == 1 else ''})",
         )
 
+    def gives(self, spec: NodeSpec) -> Gives:
+        """What the functions in a Node's formulas give."""
+        identities = {n for n, qualified in spec.helpers.items() if qualified in self.identities}
+        others = of_operators(self.returns, spec.helpers)
+
+        def gives(function: Expr, given: Sequence[ValueType]) -> ValueType:
+            identity = isinstance(function, Name) and function.id in identities and len(given) == 1
+            return given[0] if identity else others(function, given)
+
+        return gives
+
     def helper(self, qualified: str) -> Expr:
         """A helper of formulas, for calls that no array takes part in."""
         module, _, name = qualified.rpartition(".")
@@ -160,20 +155,13 @@ class ArrayWriter:
     def _branch(self, spec: NodeSpec, number: int) -> Branch:
         gradient = spec.gradients[number]
         translation = _Translation(self, spec, gradient)
-        if len(gradient.inputs) > 1 and gradient.target is None:
-            value = translation.joint(gradient.formula.tree, len(gradient.inputs))
-            target = ", ".join(f"g{i}" for i in gradient.inputs)
-        else:
-            value = translation.value(gradient.formula.tree)
-            target = gradient.target or ", ".join(f"g{i}" for i in gradient.inputs)
         several = any(spec.inputs[i].is_tensor_list for i in gradient.inputs)
-        if value.kind not in ((Kind.ARRAYS, Kind.RESULT) if several else (Kind.ARRAY, Kind.RESULT)):
-            raise Unsupported
-        arrays = translation.arrays()
-        tree = inline(translation.statements, value.expr)
-        named, (tree,) = eliminate_common_subexpressions([tree], arrays)
-        numbers = _Numbers(spec, arrays, self.specialiser.closed)
-        formula = numbers.kept(tree)
+        target = gradient.target or ", ".join(f"g{i}" for i in gradient.inputs)
+        expr = translation.result(gradient, several)
+        types = self._types(spec, translation)
+        tree = inline(translation.statements, expr)
+        named, (tree,) = eliminate_common_subexpressions([tree], types)
+        formula = self._with_kept_numbers(spec, tree, types)
         arrays_only = None if several or ", " in target else self.specialiser.array_results.rewritten(formula)
         last = not any("grad" in g.formula.names() for g in spec.gradients[number + 1 :])
         return Branch(
@@ -182,25 +170,45 @@ class ArrayWriter:
             targets=target,
             formula=write(arrays_only or formula),
             gives_arrays=arrays_only is not None,
-            statements=tuple(f"{name} = {write(numbers.kept(v))}" for name, v in named),
+            statements=tuple(
+                f"{name} = {write(self._with_kept_numbers(spec, value, types))}" for name, value in named
+            ),
             small=f"{_GRADIENT}.size < LARGE",
-            blocked=tuple(self._blocked(translation, target, inline(named, tree), last)),
+            blocked=tuple(self._blocked(translation, types, target, inline(named, tree), last)),
             several=several,
         )
 
-    def _blocked(self, translation: _Translation, target: str, tree: Expr, last: bool) -> Iterable[str]:
+    def _types(self, spec: NodeSpec, translation: _Translation) -> Types:
+        """The types of what is computed of the names of a formula, which are real numbers of one Type.
+
+        Those that have no gradients may be integers.
+        """
+        arguments = spec.operator.schema.arguments
+        others = {Name(parameter_name(a.name)) for a in arguments if a.is_tensor and a not in spec.inputs}
+        known: dict[Expr, ValueType] = {n: ARRAY if n in others else OWN for n in translation.arrays()}
+        known |= {Name(parameter_name(a.name)): WEAK for a in arguments if a.type.is_scalar}
+        return self.specialiser.types(known)
+
+    def _with_kept_numbers(self, spec: NodeSpec, expr: Expr, types: Types) -> Expr:
+        """The same with numbers that the Type of the Node's result keeps, if it has one result."""
+        if takes_tuple(spec.operator):
+            return expr
+        return with_kept_numbers(expr, types, _NUMBERS, self.specialiser.closed)
+
+    def _blocked(
+        self, translation: _Translation, types: Types, target: str, tree: Expr, last: bool
+    ) -> Iterable[str]:
         """The statements that compute in blocks, if that is ever worth it.
 
         In the last formula that needs the gradient its memory, if nobody else needs it, takes the result.
         """
-        runner, arrays = self.specialiser.blocks(), translation.arrays()
-        given = {name.id for value in translation.names.values() for name in free_names(value.expr)}
+        runner, costs = self.specialiser.blocks(), self.specialiser.costs
+        given = {name.id for expr in translation.names.values() for name in free_names(expr)}
         used = dict.fromkeys(n.id for n in walk(tree) if isinstance(n, Name))
         parameters = [name for name in used if name in given]
-        costs = self.specialiser.costs
-        if not (runner and translation.elementwise and _GRADIENT in parameters and costs.worth(tree, arrays)):
+        if not (runner and translation.elementwise and _GRADIENT in parameters and costs.worth(tree, types)):
             return
-        function, scratch = function_of(parameters, tree, arrays, costs.primitives)
+        function, scratch = function_of(parameters, tree, types, costs.primitives)
         into = _SPARE if last and not translation.several else ""
         if into:
             yield f"{into} = {_GRADIENT} if is_callers_only({_GRADIENT}) else None"
@@ -233,23 +241,6 @@ class ArrayWriter:
             yield f"{name} = unpack_result_array(node, node._result{number}, {number})"
 
 
-class _Numbers:
-    """Takes the numbers in a Node's formula from those that the Type of its result keeps."""
-
-    def __init__(self, spec: NodeSpec, arrays: Collection[str], closed: Collection[str]) -> None:
-        arguments = spec.operator.schema.arguments
-        integers = {parameter_name(a.name) for a in arguments if a.is_tensor and a not in spec.inputs}
-        self.arrays = frozenset([Name(n) for n in set(arrays) - integers])
-        self.scalars = {parameter_name(a.name) for a in arguments if a.type.is_scalar}
-        self.closed = closed
-        self.table = None if takes_tuple(spec.operator) else dotted("node.type.numbers")
-
-    def kept(self, expr: Expr) -> Expr:
-        if self.table is None:
-            return expr
-        return with_kept_numbers(expr, self.arrays, self.scalars, self.table, self.closed)
-
-
 class _Translation:
     """One formula's way from Tensors to arrays."""
 
@@ -260,36 +251,51 @@ class _Translation:
         self.elementwise = True  # whether parts of the arrays would give parts of the gradient
         self.statements: list[Named] = []
         self.temporaries = 0
-        self.names: dict[str, Value] = {}
-        arguments = spec.operator.schema.arguments
+        arguments = {a.name for a in spec.operator.schema.arguments}
+        values = {**names_of_formula(spec.operator), **_gradients_of(spec)}
+        self.types = Types(formula_environment(values, writer.gives(spec)))
+        #: What the names of the formula are called among arrays.
+        self.names = {
+            n.id: Name(parameter_name(n.id) if n.id in arguments else n.id)
+            for n in values
+            if isinstance(n, Name)
+        }
         self.metadata = {n for n, _ in saved(gradient.formula, spec.operator).metadata}
-        for n in result_numbers(spec.operator.schema.returns):
-            self.names[n] = Value(Name(n), Kind.ARRAY)
-            self.names[f"grad_{n}"] = Value(Name(f"grad_{n}"), Kind.ARRAY)
-        for a in arguments:
-            name = parameter_name(a.name)
-            self.names[a.name] = Value(Name(name), kind_of(a))
-        for g in spec.gradients:
-            if g.target is not None:
-                self.names[g.target] = Value(Name(g.target), Kind.ARRAY)
-        self.names["grad"] = Value(Name("grad"), Kind.ARRAY)
-        if self.several:
-            self.names["grads"] = Value(Name("grads"), Kind.ARRAYS)
-        self.names["grad_input_mask"] = Value(Name("grad_input_mask"), Kind.LIST)
 
-    def arrays(self) -> set[str]:
+    def arrays(self) -> list[Expr]:
         """The names that are arrays."""
-        return {v.expr.id for v in self.names.values() if v.is_array and isinstance(v.expr, Name)}
+        return [expr for name, expr in self.names.items() if self.types.of(Name(name)).is_array]
 
     # -- expressions -----------------------------------------------------------------------
 
+    def result(self, gradient: Gradient, several: bool) -> Expr:
+        """The translation of a whole formula; ``several``: the gradients of a list."""
+        tree = gradient.formula.tree
+        if len(gradient.inputs) > 1 and gradient.target is None:
+            if several:
+                raise Unsupported
+            return self.joint(tree, len(gradient.inputs))
+        if self.types.of(tree).kind not in (Kind.ARRAYS if several else Kind.ARRAY, Kind.RESULT):
+            raise Unsupported
+        return self.translated(tree)
+
     def value(self, expr: Expr) -> Value:
-        """The translation of an expression; Unsupported when it has none."""
+        """The translation of an expression, and what it is; Unsupported when it has none."""
+        return Value(self.translated(expr), self.types.of(expr))
+
+    def plain(self, expr: Expr) -> Expr:
+        """The translation of what must not be an array."""
+        if self.types.of(expr).is_array:
+            raise Unsupported
+        return self.translated(expr)
+
+    def translated(self, expr: Expr) -> Expr:
+        """The expression over arrays; Unsupported when there is none."""
         match expr:
             case Constant(complex()):  # gradients are complex here, though the inputs are real
                 raise Unsupported
-            case Constant(value):
-                return Value(expr, Kind.PLAIN if isinstance(value, str) else Kind.NUMBER)
+            case Constant():
+                return expr
             case Name(name) if name in self.names:
                 return self.names[name]
             case Operation():
@@ -297,9 +303,9 @@ class _Translation:
             case Conditional():
                 return self._conditional(expr)
             case Logical(symbol, operands):
-                return Value(Logical(symbol, self._plain(operands)), Kind.BOOL)
+                return Logical(symbol, self._plain(operands))
             case Elements(_, elements):
-                return Value(Elements("tuple", self._plain(elements)), Kind.LIST)
+                return Elements("tuple", self._plain(elements))
             case Attribute():
                 return self._attribute(expr)
             case Subscript():
@@ -310,7 +316,7 @@ class _Translation:
                 if use[1] != "shape":
                     raise Unsupported
                 self.elementwise = False
-                return Value(dotted(f"node._{use[0]}_shape"), Kind.LIST)
+                return dotted(f"node._{use[0]}_shape")
             case Call(Name(function), arguments):
                 given = [self.value(a) for a in arguments]
                 if function in self.helpers and not expr.keywords:
@@ -318,96 +324,81 @@ class _Translation:
                 return self.apply(function, given, self._keywords(expr.keywords))
         raise Unsupported
 
-    def plain(self, expr: Expr) -> Expr:
-        """The translation of what must not be an array."""
-        value = self.value(expr)
-        if value.is_array:
-            raise Unsupported
-        return value.expr
-
     def _plain(self, exprs: Iterable[Expr]) -> tuple[Expr, ...]:
         return tuple([self.plain(e) for e in exprs])
 
-    def _helper(self, function: str, given: list[Value]) -> Value:
+    def _helper(self, function: str, given: list[Value]) -> Expr:
         """The call of a helper: of one that arrays are given to, the kernel that has its name."""
-        if not any(v.is_array or v.kind is Kind.ARRAYS for v in given):
+        if not any([v.type.may_be_array for v in given]):
             if self.helpers[function] in self.writer.identities and len(given) == 1:
-                return given[0]
-            helper = self.writer.helper(self.helpers[function])
-            return Value(Call(helper, tuple([v.expr for v in given])), Kind.UNKNOWN)
+                return given[0].expr
+            return Call(self.writer.helper(self.helpers[function]), tuple([v.expr for v in given]))
         kernel = self.writer.specialiser.kernel_named(function)
         if kernel is None:
             raise Unsupported
         self.elementwise = False
-        return Value(Call(kernel, tuple(map(_whole, given))), Kind.RESULT)
+        return Call(kernel, tuple(map(_whole, given)))
 
     def _keywords(self, keywords: Iterable[Keyword]) -> dict[str, Value]:
         return {str(k.name): self.value(k.value) for k in keywords}
 
-    def _operation(self, expr: Operation) -> Value:
+    def _operation(self, expr: Operation) -> Expr:
         operands = [self.value(operand) for operand in expr.operands]
-        made = Operation(expr.symbol, tuple([o.expr for o in operands]))
-        array = any([o.is_array for o in operands])
-        if array and expr.symbol == "not x":
+        if expr.symbol == "not x" and operands[0].is_array:
             raise Unsupported
-        if expr.symbol in COMPARISONS:
-            return Value(made, Kind.ARRAY if array else Kind.BOOL)
-        return Value(made, Kind.ARRAY if array and len(operands) == 2 else operands[0].kind)
+        return expr.with_parts([o.expr for o in operands])
 
-    def _conditional(self, expr: Conditional) -> Value:
+    def _conditional(self, expr: Conditional) -> Expr:
         condition = self.plain(expr.condition)
         before = len(self.statements)
         a, b = self.value(expr.then), self.value(expr.otherwise)
         if a.is_array is not b.is_array or len(self.statements) != before:
             raise Unsupported
-        return Value(Conditional(condition, a.expr, b.expr), a.kind)
+        return Conditional(condition, a.expr, b.expr)
 
-    def _attribute(self, expr: Attribute) -> Value:
+    def _attribute(self, expr: Attribute) -> Expr:
         if isinstance(expr.value, Name) and expr.value.id in self.metadata:
             self.elementwise = False
             shape = dotted(f"node._{expr.value.id}_shape")
             if expr.name == "shape":
-                return Value(shape, Kind.LIST)
+                return shape
             if expr.name == "ndim":
-                return Value(Call(Name("len"), (shape,)), Kind.INT)
+                return Call(Name("len"), (shape,))
             raise Unsupported
         value = self.value(expr.value)
-        made = Attribute(value.expr, expr.name)
-        if value.is_array and expr.name in ("shape", "ndim"):
-            self.elementwise = False
-            return Value(made, Kind.LIST if expr.name == "shape" else Kind.INT)
-        if value.is_array and expr.name == "dtype":
-            return Value(made, Kind.DTYPE)
-        raise Unsupported
+        if not value.is_array or expr.name not in ("shape", "ndim", "dtype"):
+            raise Unsupported
+        self.elementwise = self.elementwise and expr.name == "dtype"
+        return Attribute(value.expr, expr.name)
 
-    def _subscript(self, expr: Subscript) -> Value:
+    def _subscript(self, expr: Subscript) -> Expr:
         number = gradient_number(expr)
         if number is not None:
-            return Value(Name(f"grad{number}"), Kind.ARRAY)
+            return Name(f"grad{number}")
         inner = self.plain(expr.value)
         if isinstance(expr.index, Slice):
             raise Unsupported
-        return Value(Subscript(inner, self.plain(expr.index)), Kind.INT)
+        return Subscript(inner, self.plain(expr.index))
 
-    def _method(self, inner: Expr, method: str, call: Call) -> Value:
+    def _method(self, inner: Expr, method: str, call: Call) -> Expr:
         size = method == "numel" and not call.arguments
         if isinstance(inner, Name) and inner.id in self.metadata:
             self.elementwise = False
             if size:
-                return Value(Call(Name("prod"), (dotted(f"node._{inner.id}_shape"),)), Kind.INT)
+                return Call(Name("prod"), (dotted(f"node._{inner.id}_shape"),))
             raise Unsupported
         value = self.value(inner)
         if not value.is_array:
             raise Unsupported
         if size:
             self.elementwise = False
-            return Value(Attribute(value.expr, "size"), Kind.INT)
+            return Attribute(value.expr, "size")
         given = [value, *(self.value(a) for a in call.arguments)]
         return self.apply(method, given, self._keywords(call.keywords))
 
     # -- operators -------------------------------------------------------------------------
 
-    def joint(self, expr: Expr, count: int) -> Value:
+    def joint(self, expr: Expr, count: int) -> Expr:
         """The call of an operator that gives the gradients of ``count`` inputs at once."""
         match expr:
             case Call(Name(function), arguments, keywords):
@@ -415,13 +406,13 @@ class _Translation:
                 return self.apply(function, given, self._keywords(keywords), count)
         raise Unsupported
 
-    def apply(self, function: str, given: list[Value], keywords: dict[str, Value], results: int = 1) -> Value:
+    def apply(self, function: str, given: list[Value], keywords: dict[str, Value], results: int = 1) -> Expr:
         """A call of an operator: its kernel in place of it."""
         for operator in self.writer.by_function.get(function, ()):
             if len(operator.schema.returns) != results:
                 continue
             if IDENTITY_ON_REAL in operator.tags and len(given) == 1 and not keywords:
-                return given[0]
+                return given[0].expr
             bound = self._bind(operator, given, keywords)
             if bound is not None:
                 return self._kernel(operator, bound)
@@ -447,8 +438,8 @@ class _Translation:
             if value is None:
                 if a.default is None:
                     return None
-                kind = Kind.PLAIN if a.is_tensor_like else kind_of(a)
-                bound[a.name] = Value(constant(default_value(a)), kind)
+                type_ = PLAIN if a.is_tensor_like else type_of(a.type)
+                bound[a.name] = Value(constant(default_value(a)), type_)
                 continue
             fitted = self._fit(operator, a, value)
             if fitted is None:
@@ -457,36 +448,35 @@ class _Translation:
         return bound if set(keywords) <= {a.name for a in arguments} else None
 
     def _fit(self, operator: Operator, argument: Argument, value: Value) -> Value | None:
-        if argument.is_tensor_list or value.kind is Kind.ARRAYS:
-            return value if argument.is_tensor_list and value.kind is Kind.ARRAYS else None
+        several = value.type.kind is Kind.ARRAYS
+        if argument.is_tensor_list or several:
+            return value if argument.is_tensor_list and several else None
         if argument.type.required.is_dtype:
-            return value if value.kind is Kind.DTYPE else None
+            return value if value.type.kind is Kind.DTYPE else None
         if argument.is_tensor:
             if value.expr == _NONE and argument.type.is_optional:
                 return value
-            scalar = "pointwise" in operator.tags and value.kind in _NUMBERS
+            scalar = "pointwise" in operator.tags and value.type.is_number
             return value if value.is_array or scalar else None
         if value.is_array:
             return None
-        if value.kind is Kind.UNKNOWN:
+        if value.type.kind is Kind.UNKNOWN:
             return value
         if not isinstance(argument.type.required, ListType):
-            return None if value.kind is Kind.LIST else value
-        if value.kind is Kind.LIST or value.expr == _NONE:
+            return None if value.type.is_list else value
+        if value.type.is_list or value.expr == _NONE:
             return value
-        single = value.kind in (Kind.INT, Kind.NUMBER)
-        return Value(Elements("tuple", (value.expr,)), Kind.LIST) if single else None
+        single = value.type.kind in (Kind.INT, Kind.NUMBER)
+        return Value(Elements("tuple", (value.expr,)), SIZE) if single else None
 
-    def _kernel(self, operator: Operator, bound: Mapping[str, Value]) -> Value:
+    def _kernel(self, operator: Operator, bound: Mapping[str, Value]) -> Expr:
         specialiser = self.writer.specialiser
         kernel = specialiser.kernel(operator)
         assert kernel is not None
         self.elementwise = self.elementwise and operator.is_elementwise
         if kernel.function is not None:
             given = tuple([_whole(bound[a.name]) for a in operator.schema.arguments])
-            many = operator.schema.returns[0].type.is_tensor_list
-            call = Call(specialiser._function(kernel.function), given)
-            return Value(call, Kind.ARRAYS if many else Kind.ARRAY)
+            return Call(specialiser._function(kernel.function), given)
         counts = count_names([kernel.formula.tree])
         names: dict[str, Expr] = {}
         for name, value in bound.items():
@@ -494,7 +484,7 @@ class _Translation:
             expr = value.expr if "pointwise" in operator.tags else _whole(value)
             names[name] = expr if atomic or counts.get(name, 0) < 2 else self._temporary(expr)
         names.update({n: specialiser._function(q) for n, q in kernel.calls.items()})
-        return Value(replaced(kernel.formula.tree, names), Kind.ARRAY)
+        return replaced(kernel.formula.tree, names)
 
     def _temporary(self, expr: Expr) -> Expr:
         name = f"t{self.temporaries}"
@@ -503,7 +493,18 @@ class _Translation:
         return Name(name)
 
 
+def _gradients_of(spec: NodeSpec) -> dict[Expr, ValueType]:
+    """The types of the gradients that a Node's formulas use, those of its results and those made of them."""
+    numbers = result_numbers(spec.operator.schema.returns)
+    found: dict[Expr, ValueType] = {Name(f"grad_{n}"): ARRAY for n in numbers}
+    found |= {Name(f"grad{i}"): ARRAY for i in numbers.values()}
+    found |= {Name(g.target): ARRAY for g in spec.gradients if g.target is not None}
+    found |= {Name("grad"): ARRAY, Name("grad_input_mask"): LIST}
+    return found | ({Name("grads"): ARRAYS} if takes_tuple(spec.operator) else {})
+
+
 _NONE = Constant(None)
+_NUMBERS = dotted("node.type.numbers")
 
 
 def _whole(value: Value) -> Expr:

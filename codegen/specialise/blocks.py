@@ -7,7 +7,7 @@ pass through memory more than once, or when they cost more to compute than to mo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..derive.ufuncs import Ufuncs
 from ..ir.expressions import (
@@ -22,8 +22,9 @@ from ..ir.expressions import (
     Parameter,
     names_in,
 )
+from ..ir.types import Types
 from ..model.operators import Primitive
-from .optimise import OUT, allocate_scratch, has_array
+from .optimise import OUT, allocate_scratch
 
 #: The passes over the operands from which a computation is worth it.
 WORTH = 2
@@ -48,19 +49,19 @@ class CostModel:
                 kept.append(p.name)
         return frozenset(kept)
 
-    def worth(self, expr: Expr, arrays: Collection[str]) -> bool:
-        """Whether the expression, in which these names are arrays, is worth being computed in blocks."""
-        return self.passes(expr, arrays) >= WORTH
+    def worth(self, expr: Expr, types: Types) -> bool:
+        """Whether the expression is worth being computed in blocks."""
+        return self.passes(expr, types) >= WORTH
 
-    def passes(self, expr: Expr, arrays: Collection[str]) -> int:
+    def passes(self, expr: Expr, types: Types) -> int:
         """The passes; of a choice those of the shorter way. What takes long to compute counts for two.
 
         Of a function that is no primitive they are not known, and several are likely.
         """
         if isinstance(expr, Conditional):
-            return min(self.passes(expr.then, arrays), self.passes(expr.otherwise, arrays))
-        parts = sum([self.passes(part, arrays) for part in expr.parts])
-        if not has_array(expr, arrays):
+            return min(self.passes(expr.then, types), self.passes(expr.otherwise, types))
+        parts = sum([self.passes(part, types) for part in expr.parts])
+        if not types.of(expr).may_be_array:
             return 0
         match expr:
             case Call(function):
@@ -77,7 +78,7 @@ def _passes_of(primitive: Primitive) -> int:
 
 
 def function_of(
-    parameters: Sequence[str], expr: Expr, arrays: Collection[str], primitives: Mapping[str, Primitive]
+    parameters: Sequence[str], expr: Expr, types: Types, primitives: Mapping[str, Primitive]
 ) -> tuple[Expr, int | None]:
     """A function that computes the expression, and how many scratch arrays it takes.
 
@@ -85,7 +86,7 @@ def function_of(
 
     What one function computes of exactly these parameters is that function: ``xp.exp``.
     """
-    computed, scratch = allocate_scratch(expr, arrays, primitives)
+    computed, scratch = allocate_scratch(expr, types, primitives)
     count: int | None = len(scratch)
     if OUT in names_in(computed):
         parameters = [*parameters, OUT, *scratch]

@@ -7,81 +7,60 @@ known numbers that have short ways, and not of kernel functions, which may ask w
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ..ir.expressions import Attribute, Call, Constant, Expr, Name, Operation, Subscript, rewritten
+from ..ir.expressions import Attribute, Call, Constant, Expr, Name, Operation, Subscript, mapped
+from ..ir.types import Dtype, Types
 
 _ARITHMETIC = ("+", "-", "*", "/")
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 
-def with_kept_numbers(
-    expr: Expr,
-    arrays: Collection[Expr],
-    numbers: Collection[str],
-    table: Expr,
-    functions: Collection[str] = (),
-) -> Expr:
-    """The expression with its numbers, literal or by these names, taken from ``table``.
+def with_kept_numbers(expr: Expr, types: Types, table: Expr, functions: Collection[str] = ()) -> Expr:
+    """The expression with its numbers, literal or by name, taken from ``table``.
 
-    Only those are that are combined with an array of the Type itself (``arrays`` are those), by an operator
-    or by one of the ``functions`` of the array namespace. Of one array these give another like it.
+    Only those are that are combined with an array of the Type itself, by an operator or by one of the
+    ``functions`` of the array namespace.
     """
-    return rewritten(expr, _Keeping(arrays, numbers, table, functions).kept)
+    return _Keeping(types, table, functions).kept(expr)
 
 
 @dataclass(frozen=True, slots=True)
 class _Keeping:
-    arrays: Collection[Expr]
-    numbers: Collection[str]
+    types: Types
     table: Expr
     functions: Collection[str]
 
     def kept(self, expr: Expr) -> Expr:
-        """The expression, whose parts are done, with the number among its two operands kept."""
+        """The expression with the numbers in all its parts kept."""
+        made = mapped(expr, self.kept)
         match expr:
             case Operation(symbol, (left, right)) if symbol in _ARITHMETIC or symbol in _COMPARISONS:
-                return expr.with_parts(self.pair(left, right))
+                return made.with_parts(self.pair(left, right, made.parts))
             case Call(Attribute(Name("xp"), name) as function, (left, right)) if name in self.functions:
-                return Call(function, self.pair(left, right), expr.keywords)
-        return expr
+                return made.with_parts((function, *self.pair(left, right, made.parts[1:]), *made.parts[3:]))
+        return made
 
-    def pair(self, left: Expr, right: Expr) -> tuple[Expr, Expr]:
-        """Both operands, the number among them taken from the table."""
-        if self.of_type(left) and self.is_number(right):
-            return left, self.entry(right)
-        if self.of_type(right) and self.is_number(left):
-            return self.entry(left), right
-        return left, right
+    def pair(self, left: Expr, right: Expr, made: Sequence[Expr]) -> tuple[Expr, Expr]:
+        """Two operands as they are made, the number among them taken from the table."""
+        if self.is_own(left) and self.is_number(right):
+            return made[0], self.entry(right)
+        if self.is_own(right) and self.is_number(left):
+            return self.entry(left), made[1]
+        return made[0], made[1]
 
-    def of_type(self, expr: Expr) -> bool:
-        """Whether an operand is an array of the Type, or was computed from such, and from numbers."""
-        if expr in self.arrays:
-            return True
-        match expr:
-            case Operation(symbol, (_, _) as operands) if symbol in _ARITHMETIC:
-                return any(map(self.of_type, operands)) and all(
-                    self.of_type(o) or self.number(o) for o in operands
-                )
-            case Operation("-x", (operand,)):
-                return self.of_type(operand)
-            case Call(Attribute(Name("xp"), name), (operand,), ()):
-                return name in self.functions and self.of_type(operand)
-        return False
-
-    def number(self, expr: Expr) -> bool:
-        """Whether it is a number, kept already or not."""
-        kept = isinstance(expr, Subscript | Attribute) and expr.value == self.table
-        return kept or self.is_number(expr)
+    def is_own(self, expr: Expr) -> bool:
+        """Whether an operand is an array of the Type."""
+        return self.types.of(expr).dtype is Dtype.OWN
 
     def is_number(self, expr: Expr) -> bool:
-        """Whether it is a number; 1.0 is left alone, for among integers it is not 1."""
+        """Whether it is a number that the Type holds; 1.0 is left alone, for among integers it is not 1."""
         match expr:
             case Constant(value) | Operation("-x", (Constant(value),)):
                 return value.__class__ is int or (value.__class__ is float and not value.is_integer())
-            case Name(name):
-                return name in self.numbers
+            case Name():
+                return self.types.of(expr).dtype is Dtype.WEAK
         return False
 
     def entry(self, number: Expr) -> Expr:

@@ -27,6 +27,7 @@ from ..ir.expressions import (
     walk,
 )
 from ..ir.reader import read_expression
+from ..ir.types import ARRAY, Types, ValueType
 from ..ir.writer import write
 from ..model.annotations import parameter_name
 from ..model.derived import Gradient, JvpSpec, NodeSpec, Saved
@@ -36,6 +37,7 @@ from ..model.operators import Operator
 from ..model.schema import Argument
 from ..parse.formula import ORIGINAL_SELF, gradient_number, metadata_use, result_numbers, saved
 from ..read.functions import module_path
+from .environments import formula_environment, names_of_formula, of_operators
 from .tangents import Conjugates, conj, real, shared_calls, terms
 from .type_methods import alias
 
@@ -280,10 +282,9 @@ class NodeWriter:
     def _element_wise(self, spec: JvpSpec, node: NodeSpec) -> Expr:
         """The tangent of an elementwise operator, by the formulas of its gradients."""
         operator = spec.operator
-        plain = [a for a in operator.schema.arguments if not a.is_tensor_like]
-        numbers = frozenset(a.name for a in plain if a.type.required.is_scalar)
-        reals = frozenset(a.name for a in plain) - numbers
-        conjugates = Conjugates(numbers, reals, self.functions.keys() - node.helpers.keys())
+        tangents: dict[Expr, ValueType] = {Name(f"{a.name}_t"): ARRAY for a in node.inputs}
+        gives = of_operators(dict.fromkeys(self.functions, ARRAY), node.helpers)
+        conjugates = Conjugates(Types(formula_environment(names_of_formula(operator) | tangents, gives)))
         parts: list[Expr] = []
         for gradient in [g for g in node.gradients if g.formula.implemented]:
             name = node.inputs[gradient.inputs[0]].name

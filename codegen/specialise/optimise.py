@@ -1,6 +1,6 @@
 """Optimise: expressions over arrays, with the same values.
 
-In an expression some names are arrays. ``eliminate_common_subexpressions`` gives names to what would be
+``eliminate_common_subexpressions`` gives names to what would be
 computed more than once. ``allocate_scratch`` makes the body of a function that asks for no memory: it gets
 arrays for the result and for what is computed on the way.
 """
@@ -26,9 +26,9 @@ from ..ir.expressions import (
     Operation,
     count_names,
     mapped,
-    names_in,
     replaced,
 )
+from ..ir.types import ARRAY, Types
 from ..model.operators import Primitive
 
 #: What functions call the array that they write their result into.
@@ -41,11 +41,6 @@ _COMPUTATIONS = (Operation, Chain, Call)
 _CHOICES = (Conditional, Logical, Lambda, Comprehension)
 
 
-def has_array(expr: Expr, arrays: Collection[str]) -> bool:
-    """Whether an array takes part."""
-    return not names_in(expr).isdisjoint(arrays)
-
-
 def inline(statements: Iterable[Named], expr: Expr) -> Expr:
     """The expression with its names replaced by what they stand for."""
     known: dict[str, Expr] = {}
@@ -55,13 +50,13 @@ def inline(statements: Iterable[Named], expr: Expr) -> Expr:
 
 
 def eliminate_common_subexpressions(
-    exprs: Sequence[Expr], arrays: Collection[str], prefix: str = "t"
+    exprs: Sequence[Expr], types: Types, prefix: str = "t"
 ) -> tuple[list[Named], list[Expr]]:
     """Names for the computations over arrays that the expressions have in common, and these with the names.
 
     A choice between two ways stays whole: what only one of them computes may not be there for the other.
     """
-    counts = Counter(part for expr in exprs for part in _computations(expr, arrays))
+    counts = Counter(part for expr in exprs for part in _computations(expr, types))
     common = _CommonSubexpressions({part for part, count in counts.items() if count > 1}, prefix)
     values = [common.of(expr) for expr in exprs]
     named = common.named
@@ -80,14 +75,14 @@ def _numbered(named: Sequence[Named], values: Sequence[Expr], prefix: str) -> tu
     return [(names[n].id, replaced(v, names)) for n, v in named], [replaced(v, names) for v in values]
 
 
-def _computations(expr: Expr, arrays: Collection[str]) -> Iterator[Expr]:
+def _computations(expr: Expr, types: Types) -> Iterator[Expr]:
     """What is computed of arrays, whichever ways are taken."""
     if isinstance(expr, _CHOICES):
         return
-    if isinstance(expr, _COMPUTATIONS) and has_array(expr, arrays):
+    if isinstance(expr, _COMPUTATIONS) and types.of(expr).may_be_array:
         yield expr
     for part in expr.parts:
-        yield from _computations(part, arrays)
+        yield from _computations(part, types)
 
 
 class _CommonSubexpressions:
@@ -114,15 +109,13 @@ class _CommonSubexpressions:
 # -- memory that is given --------------------------------------------------------------------
 
 
-def allocate_scratch(
-    expr: Expr, arrays: Collection[str], primitives: Mapping[str, Primitive]
-) -> tuple[Expr, list[str]]:
+def allocate_scratch(expr: Expr, types: Types, primitives: Mapping[str, Primitive]) -> tuple[Expr, list[str]]:
     """The expression computed into the array ``out``, and the names of the scratch arrays that it needs.
 
     Where these, or ``out``, are None it computes the same in new arrays. ``out`` is written last, by one
     elementwise function, so that it may be the memory of an operand.
     """
-    allocation = _Allocation(arrays, primitives)
+    allocation = _Allocation(types, primitives)
     if isinstance(expr, Conditional):
         then, otherwise = allocation.result(expr.then), allocation.result(expr.otherwise)
         return Conditional(expr.condition, then, otherwise), allocation.made
@@ -132,19 +125,19 @@ def allocate_scratch(
 class _Allocation:
     """Gives every value on the way to a result a scratch array, for as long as it is needed."""
 
-    def __init__(self, arrays: Collection[str], primitives: Mapping[str, Primitive]) -> None:
-        self.arrays, self.ufuncs = frozenset(arrays), Ufuncs(primitives)
+    def __init__(self, types: Types, primitives: Mapping[str, Primitive]) -> None:
+        self.given, self.ufuncs = types, Ufuncs(primitives)
         self.made: list[str] = []
         self.free: list[str] = []
         self.named: dict[str, Expr] = {}  # what is shared, until it is computed
-        self.known: frozenset[str] = frozenset()
+        self.types = types
 
     def result(self, expr: Expr) -> Expr:
         """The whole expression."""
         self.free = list(self.made)
-        named, (value,) = eliminate_common_subexpressions([expr], self.arrays)
+        named, (value,) = eliminate_common_subexpressions([expr], self.given)
         self.named = dict(named)
-        self.known = self.arrays | {name for name, _ in named}
+        self.types = self.given.having({Name(name): ARRAY for name, _ in named})
         return self.place(value, OUT)[0]
 
     def place(self, expr: Expr, target: str | None = None) -> tuple[Expr, str | None]:
@@ -152,7 +145,7 @@ class _Allocation:
         if isinstance(expr, Name) and expr.id in self.named:
             value, _ = self.place(self.named.pop(expr.id), target)
             return Assigned(expr.id, value), None
-        if isinstance(expr, Name | Conditional) or not has_array(expr, self.known):
+        if isinstance(expr, Name | Conditional) or not self.types.of(expr).may_be_array:
             return expr, None
         name, parts = self.function(expr)
         placed = [self.place(part) for part in parts]

@@ -15,8 +15,6 @@ from ..ir.expressions import (
     COMPARISONS,
     Attribute,
     Call,
-    Chain,
-    Constant,
     Expr,
     Name,
     Operation,
@@ -26,9 +24,9 @@ from ..ir.expressions import (
     rewritten,
     walk,
 )
+from ..ir.types import Kind, Types
 from ..ir.writer import write
 from ..model.nodes import Term
-from ..parse.formula import metadata_use
 
 # -- conjugates ------------------------------------------------------------------------------
 
@@ -48,15 +46,9 @@ def _conjugate_of(expr: Expr) -> Expr | None:
 
 @dataclass(frozen=True, slots=True)
 class Conjugates:
-    """Takes conjugates of expressions over Tensors.
+    """Takes conjugates of expressions over Tensors."""
 
-    ``numbers`` are the arguments that are numbers, and may be complex; ``reals`` the others that are no
-    Tensors; ``functions`` those of operators.
-    """
-
-    numbers: frozenset[str]
-    reals: frozenset[str]
-    functions: Collection[str]
+    types: Types
 
     def of(self, expr: Expr) -> Expr:
         """The conjugate of an expression, of the parts of sums and products where that is no more work."""
@@ -69,36 +61,15 @@ class Conjugates:
         inner = _conjugate_of(expr)
         if inner is not None:
             return inner
-        if self._is_real(expr):
+        type_ = self.types.of(expr)
+        if type_.is_real:
             return expr
         match expr:
             case Operation("+" | "-" | "*" | "/" | "-x", operands):
                 made = [self._of_parts(operand) for operand in operands]
                 known = [part for part in made if part is not None]
                 return expr.with_parts(known) if len(known) == len(made) else None
-        return conj(expr) if self._is_tensor(expr) else None
-
-    def _is_real(self, expr: Expr) -> bool:
-        match expr:
-            case Constant(int() | float()) | Chain():
-                return True
-            case Operation(symbol) if symbol in COMPARISONS:
-                return True
-            case Name(name):
-                return name in self.reals
-        return metadata_use(expr) is not None
-
-    def _is_tensor(self, expr: Expr) -> bool:
-        match expr:
-            case Name(name):
-                return name not in self.numbers and name not in self.reals
-            case Call(Attribute(value)):
-                return self._is_tensor(value)
-            case Call(Name(name)):
-                return name in self.functions
-            case Operation(_, operands):
-                return any(map(self._is_tensor, operands))
-        return False
+        return conj(expr) if type_.kind is Kind.ARRAY else None
 
 
 def _count(expr: Expr) -> int:

@@ -27,6 +27,7 @@ from ..ir.expressions import (
     dotted,
     replaced,
 )
+from ..ir.types import OWN, WEAK, Types, ValueType
 from ..ir.writer import write
 from ..model.annotations import parameter_name
 from ..model.derived import NodeSpec, Variant
@@ -43,6 +44,7 @@ from ..model.schema import Argument, OperatorName, Schema
 from ..read.functions import ABSOLUTE, FunctionIndex, module_path
 from .array_results import ArrayResults
 from .blocks import CostModel, call_of, function_of
+from .environments import kernel_environment, type_of
 from .generic import generic
 from .headers import header, plain_arguments
 from .kept_numbers import with_kept_numbers
@@ -226,9 +228,8 @@ class Specialiser:
         names.update({n: self._function(qualified) for n, qualified in kernel.calls.items()})
         call = replaced(kernel.formula.tree, names)
         if self.arrays and not hooked:
-            numbers = {a.name for a in arguments if a.type.is_scalar and a.name in operator.promoted}
-            ours = _of_type(operator, names)
-            call = with_kept_numbers(call, ours, numbers, _NUMBERS, self.closed)
+            values = {names[a.name]: _promoted(a, operator) for a in arguments}
+            call = with_kept_numbers(call, self.types(values), _NUMBERS, self.closed)
         return locals_, call
 
     def _blocked(self, operator: Operator, kernel: Kernel, hooked: bool) -> tuple[str, str]:
@@ -237,10 +238,11 @@ class Specialiser:
         runner = self.blocks()
         if runner is None or not arrays or not operator.is_elementwise:
             return "", ""
-        names = {parameter_name(a.name) for a in operator.schema.arguments if a.is_tensor}
-        if kernel.function is None and not self.costs.worth(kernel.formula.tree, names):
-            return "", ""
         arguments = plain_arguments(operator)
+        both = [(n, a.type) for a in arguments for n in (a.name, parameter_name(a.name))]
+        types = self.types({Name(name): type_of(declared) for name, declared in both})
+        if kernel.function is None and not self.costs.worth(kernel.formula.tree, types):
+            return "", ""
         function, scratch = None, None
         if kernel.function is not None:
             function = self._function(kernel.function)
@@ -249,9 +251,13 @@ class Specialiser:
             parameters = {a.name: parameter_name(a.name) for a in arguments}
             known |= {name: Name(parameter) for name, parameter in parameters.items()}
             tree = replaced(kernel.formula.tree, known)
-            function, scratch = function_of(list(parameters.values()), tree, names, self.costs.primitives)
+            function, scratch = function_of(list(parameters.values()), tree, types, self.costs.primitives)
         small = " and ".join(f"{parameter_name(a.name)}._array.size < LARGE" for a in arrays)
         return small, write(call_of(runner, function, [_array(a, hooked) for a in arguments], "", scratch))
+
+    def types(self, values: Mapping[Expr, ValueType]) -> Types:
+        """The types of expressions over arrays that have these names."""
+        return Types(kernel_environment(values, self.closed))
 
     def blocks(self) -> Expr | None:
         """What calls functions on blocks of their operands; None where nothing does."""
@@ -386,8 +392,9 @@ def _operand(tensor: Expr, hooked: bool) -> Expr:
     return Call(dotted("T.load"), (array,)) if hooked else array
 
 
-def _of_type(operator: Operator, names: Mapping[str, Expr]) -> frozenset[Expr]:
-    """The arrays that are of the Type."""
-    agree = {a.name for a in operator.schema.arguments if a.type.is_tensor}
-    agree &= {"self", *operator.promoted, *operator.same_dtype}
-    return frozenset(names[name] for name in agree)
+def _promoted(argument: Argument, operator: Operator) -> ValueType:
+    """The type of an argument: those that promote together are of the Type, or numbers that it holds."""
+    promoted = argument.name in operator.promoted
+    if argument.type.is_tensor and (promoted or argument.name in ("self", *operator.same_dtype)):
+        return OWN
+    return WEAK if argument.type.is_scalar and promoted else type_of(argument.type)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tengen.codegen.gen import declarations_dir, runtime_dir
-from tengen.codegen.ir.expressions import Name
+from tengen.codegen.ir.expressions import Expr, Name
 from tengen.codegen.ir.reader import read_expression
+from tengen.codegen.ir.types import ARRAY, OWN, WEAK, Types, ValueType
 from tengen.codegen.ir.writer import write
 from tengen.codegen.model.operators import Primitive
 from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.array_results import ArrayResults, assignments
+from tengen.codegen.specialise.environments import kernel_environment
 from tengen.codegen.specialise.kept_numbers import with_kept_numbers
 
 
@@ -60,16 +62,25 @@ def test_what_is_used(primitives: dict[str, Primitive]) -> None:
         ("-0.5 * a", "N[-0.5] * a"),
         ("a > 0", "a > N.zero"),
         ("1.0 * a", "1.0 * a"),  # among integers it is not 1
+        ("1.0 * a + 2", "1.0 * a + N[2]"),
         ("a ** 2", "a ** 2"),
         ("mask * 2", "mask * 2"),  # an array of another type
         ("(a > 1) * 2", "(a > N[1]) * 2"),
         ("1 / (1 + xp.exp(-a))", "N[1] / (N[1] + xp.exp(-a))"),
         ("xp.maximum(a, 0)", "xp.maximum(a, N.zero)"),
+        ("xp.maximum(xp.maximum(a + 3, 0), 6) / 6", "xp.maximum(xp.maximum(a + N[3], N.zero), N[6]) / N[6]"),
+        ("xp.maximum(a, mask) + 1", "xp.maximum(a, mask) + 1"),
+        ("(a if m else -a) + 1", "(a if m else -a) + N[1]"),
+        ("(a if m else mask) + 1", "(a if m else mask) + 1"),
+        ("a[0] + 1", "a[0] + N[1]"),
         ("xp.isnan(a) + 1", "xp.isnan(a) + 1"),
         ("kernel(a, 2)", "kernel(a, 2)"),
         ("a + (2 if m else 3)", "a + (2 if m else 3)"),
     ],
 )
 def test_numbers(text: str, expected: str) -> None:
-    found = with_kept_numbers(read_expression(text), {Name("a")}, {"n"}, Name("N"), {"exp", "maximum"})
+    values: dict[Expr, ValueType] = {Name("a"): OWN, Name("mask"): ARRAY, Name("n"): WEAK}
+    functions = {"exp", "maximum"}
+    types = Types(kernel_environment(values, functions))
+    found = with_kept_numbers(read_expression(text), types, Name("N"), functions)
     assert write(found) == expected

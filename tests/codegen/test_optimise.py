@@ -8,12 +8,14 @@ import pytest
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.ir.expressions import Expr, Name
 from tengen.codegen.ir.reader import read_expression
+from tengen.codegen.ir.types import ARRAY, Types
 from tengen.codegen.ir.writer import write
 from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.blocks import CostModel, call_of, function_of
+from tengen.codegen.specialise.environments import kernel_environment
 from tengen.codegen.specialise.optimise import allocate_scratch, eliminate_common_subexpressions, inline
 
-ARRAYS = frozenset({"a", "b", "c", "grad", "result"})
+TYPES = Types(kernel_environment({Name(n): ARRAY for n in ("a", "b", "c", "grad", "result")}))
 PRIMITIVES = load(declarations_dir(), runtime_dir()).primitives
 
 
@@ -42,18 +44,19 @@ def tree(text: str) -> Expr:
         ("n * 2 + n * 2 + a", [], ["n * 2 + n * 2 + a"]),
         ("a * b + (a * b if n else c)", [], ["a * b + (a * b if n else c)"]),
         ("(a * b + a * b) if n else a * b", [], ["a * b + a * b if n else a * b"]),
+        ("a * a.ndim / (a.size * n) + a.size * n", [], ["a * a.ndim / (a.size * n) + a.size * n"]),
         ("-grad * a ; -grad * b", ["t0 = -grad"], ["t0 * a", "t0 * b"]),
     ],
 )
 def test_common_subexpressions(given: str, names: list[str], values: list[str]) -> None:
-    named, found = eliminate_common_subexpressions([tree(text) for text in given.split(" ; ")], ARRAYS)
+    named, found = eliminate_common_subexpressions([tree(text) for text in given.split(" ; ")], TYPES)
     assert [f"{name} = {write(value)}" for name, value in named] == names
     assert [write(value) for value in found] == values
 
 
 def test_inlining_is_the_inverse() -> None:
     text = "xp.exp(a * b) + xp.exp(a * b) * (a * b)"
-    named, (value,) = eliminate_common_subexpressions([tree(text)], ARRAYS)
+    named, (value,) = eliminate_common_subexpressions([tree(text)], TYPES)
     assert len(named) == 2
     assert write(inline(named, value)) == text
 
@@ -102,7 +105,7 @@ def test_inlining_is_the_inverse() -> None:
     ],
 )
 def test_scratch(given: str, expected: str, scratch: int) -> None:
-    found, names = allocate_scratch(tree(given), ARRAYS, PRIMITIVES)
+    found, names = allocate_scratch(tree(given), TYPES, PRIMITIVES)
     assert write(found) == expected
     assert names == [f"s{i}" for i in range(scratch)]
 
@@ -112,7 +115,7 @@ def test_scratch(given: str, expected: str, scratch: int) -> None:
 )
 def test_scratch_text_computes_the_same(text: str) -> None:
     """With memory and without; also where the result goes over an operand."""
-    found, names = allocate_scratch(tree(text), ARRAYS, PRIMITIVES)
+    found, names = allocate_scratch(tree(text), TYPES, PRIMITIVES)
     rng = np.random.default_rng(0)
     a, b, c = rng.uniform(0.5, 2, (3, 7))
     given = {"xp": np, "a": a, "b": b, "c": c}
@@ -142,11 +145,14 @@ def test_scratch_text_computes_the_same(text: str) -> None:
         ("a ** n", True),
         ("kernel(a)", True),
         ("kernel(n)", False),
+        ("a.size * 2 + 1", False),  # of Python's numbers
+        ("a + (a.ndim - 1) * 2", False),
+        ("kernel(n=a)", True),
         ("a - xp.trunc(a)", True),
     ],
 )
 def test_what_is_worth_blocks(text: str, worth: bool) -> None:
-    assert CostModel(PRIMITIVES).worth(tree(text), ARRAYS) is worth
+    assert CostModel(PRIMITIVES).worth(tree(text), TYPES) is worth
 
 
 @pytest.mark.parametrize(
@@ -163,6 +169,6 @@ def test_what_is_worth_blocks(text: str, worth: bool) -> None:
     ],
 )
 def test_calls_in_blocks(parameters: list[str], text: str, expected: str) -> None:
-    function, scratch = function_of(parameters, tree(text), ARRAYS, PRIMITIVES)
+    function, scratch = function_of(parameters, tree(text), TYPES, PRIMITIVES)
     call = call_of(Name("run"), function, [Name(p) for p in parameters], "", scratch)
     assert write(call) == expected

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tengen.codegen.ir.expressions import Expr
+from tengen.codegen.ir.expressions import Expr, Name
 from tengen.codegen.ir.reader import read_expression
+from tengen.codegen.ir.types import ARRAY, INT, NUMBER, Types, ValueType
 from tengen.codegen.ir.writer import write
+from tengen.codegen.specialise.environments import formula_environment, of_operators
 from tengen.codegen.specialise.tangents import Conjugates, real, shared_calls, terms
 
 
@@ -14,7 +16,13 @@ def tree(text: str) -> Expr:
     return read_expression(text)
 
 
-CONJUGATES = Conjugates(frozenset({"alpha"}), frozenset({"dim"}), {"exp", "where"})
+NAMES: dict[Expr, ValueType] = {
+    Name("alpha"): NUMBER,
+    Name("dim"): INT,
+    **{Name(n): ARRAY for n in ("t", "x", "y", "z")},
+}
+GIVES = of_operators({"exp": ARRAY, "where": ARRAY}, {"helper"})
+CONJUGATES = Conjugates(Types(formula_environment(NAMES, GIVES)))
 
 
 @pytest.mark.parametrize(
@@ -26,6 +34,8 @@ CONJUGATES = Conjugates(frozenset({"alpha"}), frozenset({"dim"}), {"exp", "where
         ("t.conj() * x", "t * x.conj()"),
         ("t.conj() * exp(x).conj()", "t * exp(x)"),
         ("t.conj() * x.shape", "t * x.shape"),
+        ("t.conj() * (x * y).numel()", "t * (x * y).numel()"),
+        ("t.conj() * 2 ** dim", "t * 2 ** dim"),
         ("t.conj() * x.numel() / dim", "t * x.numel() / dim"),
         ("t.conj() * x * y", "t * x.conj() * y.conj()"),
         ("t.conj() * x * y * z", "(t.conj() * x * y * z).conj()"),  # more parts than it saves
