@@ -38,8 +38,10 @@ def einsum(*args: Any) -> Tensor:
     letters absent after ``->`` are summed over; without ``->`` the result has the letters that
     occur once, in alphabetical order. Dimensions of size 1 broadcast.
 
-    Pairs are contracted one after another, as matrix products, the cheapest first. Raises
-    RuntimeError for an equation that does not fit the tensors.
+    Pairs are contracted one after another, as matrix products, the cheapest first. The result
+    has the dtype to which they are promoted. Raises RuntimeError for an equation that does not fit the
+    tensors, TypeError for one that is no string and for operands that are no tensors, ValueError where there
+    are no operands.
     """
     from .composite.einsum import equation_of
 

@@ -186,7 +186,10 @@ def initial_seed() -> int:
 
 
 def get_rng_state() -> Tensor:
-    """The state of the default generator, as a tensor of bytes."""
+    """The state of the default generator, as a tensor of bytes.
+
+    It has one dimension, and the dtype uint8.
+    """
     return default_generator.get_state()
 
 

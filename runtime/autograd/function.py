@@ -86,21 +86,31 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError: a Function is called by ``apply``."""
         raise RuntimeError(_LEGACY)
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the results, Tensors or anything else: ``forward(ctx, *args)`` or ``forward(*args)``."""
+        """Compute the results, Tensors or anything else: ``forward(ctx, *args)`` or ``forward(*args)``.
+
+        NotImplementedError where a subclass does not say how.
+        """
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Save what ``backward`` needs, where ``forward`` is not given ``ctx``."""
+        """Save what ``backward`` needs, where ``forward`` is not given ``ctx``.
+
+        NotImplementedError for Function itself, whose ``forward`` is given it.
+        """
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(*args: Any, **kwargs: Any) -> Any:
-        """The gradients of the arguments, from those of the results: ``backward(ctx, *grad_outputs)``."""
+        """The gradients of the arguments, from those of the results: ``backward(ctx, *grad_outputs)``.
+
+        Each has the shape of its argument, or is None. NotImplementedError where a subclass does not say how.
+        """
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use "
             "it with backward mode AD."
@@ -111,14 +121,20 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(*args: Any, **kwargs: Any) -> Any:
-        """The tangents of the results, from those of the arguments: ``jvp(ctx, *grad_inputs)``."""
+        """The tangents of the results, from those of the arguments: ``jvp(ctx, *grad_inputs)``.
+
+        Each has the shape of its result. NotImplementedError where a subclass does not say how.
+        """
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
     @staticmethod
     def vmap(*args: Any, **kwargs: Any) -> Any:
-        """The results, and their dimensions, for batched arguments: ``vmap(info, in_dims, *args)``."""
+        """The results, and their dimensions, for batched arguments: ``vmap(info, in_dims, *args)``.
+
+        NotImplementedError where a subclass does not say how.
+        """
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap static method or set "
             "generate_vmap_rule=True."

@@ -46,7 +46,10 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """The edge along which the gradient of ``tensor`` comes. RuntimeError when it requires none."""
+    """The edge along which the gradient of ``tensor`` comes.
+
+    RuntimeError when it requires none, TypeError for what is no Tensor.
+    """
     if not isinstance(tensor, TensorBase):
         raise TypeError(f"get_gradient_edge(): expected a Tensor, but got {type(tensor).__name__}")
     edge = gradient_edge(tensor)

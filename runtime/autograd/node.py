@@ -78,7 +78,7 @@ class Node:
         return tuple([None if g is None else g._array for g in grads])
 
     def apply_graph(self, grad: Any) -> tuple[Any, ...]:
-        """As ``apply``, over Tensors, and differentiable."""
+        """As ``apply``, over Tensors, and differentiable. NotImplementedError for a Node that is not."""
         raise NotImplementedError(f"{self.name()} cannot be differentiated")
 
     def pin(self) -> None:

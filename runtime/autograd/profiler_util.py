@@ -230,7 +230,10 @@ class FunctionEventAvg(FormattedTimesMixin):
         self.device_type = DeviceType.CPU
 
     def add(self, other: Any) -> FunctionEventAvg:
-        """Add an event, or another sum, of the same key; ValueError for one of another."""
+        """Add an event, or another sum, of the same key.
+
+        ValueError for one of another key, TypeError for what is neither.
+        """
         if not isinstance(other, FunctionEvent | FunctionEventAvg):
             raise TypeError(f"FunctionEventAvg.add(): expected an event, but got {type(other).__name__}")
         if self.key is None:

@@ -41,7 +41,7 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Keep Tensors, or None, for ``saved_tensors`` in ``jvp``."""
+        """Keep Tensors, or None, for ``saved_tensors`` in ``jvp``. TypeError for anything else."""
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, TensorBase):
                 raise TypeError(
@@ -223,7 +223,10 @@ class PyNode(Node):
         return self.ctx._materialize_non_diff_grads
 
     def keep(self, outputs: dict[int, int]) -> None:
-        """Save what ``save_for_backward`` was given; ``outputs`` has the number of each result by its id."""
+        """Save what ``save_for_backward`` was given; ``outputs`` has the number of each result by its id.
+
+        TypeError for what is neither a Tensor nor None.
+        """
         if not self.ctx.to_save:
             return
         tensors: list[Any] = []

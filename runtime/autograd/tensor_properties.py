@@ -82,7 +82,8 @@ class AutogradProperties(TensorBase):
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set ``requires_grad``, and return the tensor.
 
-        Errors as for the attribute; and RuntimeError inside a function that ``tengen.func`` transforms.
+        Errors as for the attribute; TypeError for what is no bool; and RuntimeError inside a function that
+        ``tengen.func`` transforms.
         """
         if not isinstance(requires_grad, bool):
             raise TypeError(
@@ -260,7 +261,7 @@ class AutogradProperties(TensorBase):
         return out
 
     def detach_(self) -> Self:
-        """Forget the history: the tensor becomes a leaf that needs no gradient. Not for views."""
+        """Forget the history: the tensor becomes a leaf that needs no gradient. RuntimeError for a view."""
         if self._base is not None:
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using "

@@ -13,7 +13,8 @@ DEVICES = {row["device"]: name for name, row in BACKENDS.items()}
 class device:
     """A device: ``tengen.device("cpu")``, ``tengen.device("cpu", 0)``, ``tengen.device("cpu:0")``.
 
-    RuntimeError when no backend has such devices, or when the string cannot be understood.
+    RuntimeError when no backend has such devices, or when the string cannot be understood; TypeError for what
+    is neither a string nor a device.
     """
 
     __module__ = "tengen"

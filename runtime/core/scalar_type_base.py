@@ -84,7 +84,10 @@ class dtype:
         return dtype.registry[self._real] if self._real else self
 
     def to_complex(self) -> dtype:
-        """The complex type whose parts have this type's precision (at least float32's)."""
+        """The complex type whose parts have this type's precision (at least float32's).
+
+        RuntimeError for a type that is neither floating-point nor complex.
+        """
         if self.is_complex:
             return self
         if self._complex is None:

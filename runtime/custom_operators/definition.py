@@ -240,7 +240,10 @@ class CustomOpDef:
     # -- derivatives and transforms
 
     def register_autograd(self, backward: _Function, /, *, setup_context: _Function | None = None) -> None:
-        """Register the derivative: see ``tengen.library.register_autograd``."""
+        """Register the derivative: see ``tengen.library.register_autograd``.
+
+        RuntimeError for an operator that writes to an argument.
+        """
         signature = self._operator.signature
         if signature.out_variant:
             raise RuntimeError(

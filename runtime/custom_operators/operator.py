@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 def fallthrough_kernel() -> None:
-    """What ``Library.impl`` is given so that nothing is done for a key; it is never called."""
+    """What ``Library.impl`` is given so that nothing is done for a key.
+
+    It is never called: NotImplementedError.
+    """
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 

@@ -108,8 +108,8 @@ def register_autograd(
     or None, for each argument by position. ``setup_context(ctx, inputs, output)``, whose arguments are given
     by these names, saves what it needs: on ``ctx``, as in ``autograd.Function``. Where the operator has
     arguments by keyword alone, it is given them as ``keyword_only_inputs``, a dict. Raises RuntimeError for
-    an operator that writes to an argument or returns a view of one; AttributeError where there is none of the
-    name.
+    an operator that writes to an argument or returns a view of one; NotImplementedError for one with Tensors
+    among the arguments by keyword alone; AttributeError where there is none of the name.
     """
     found = _resolved(op, "register_autograd")
     if isinstance(found, CustomOpDef):

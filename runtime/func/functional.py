@@ -182,7 +182,8 @@ def hessian(
     """The Hessian of ``func``, which returns a Tensor of one element, at ``inputs``.
 
     It is the Jacobian of the Jacobian: for a Tensor of shape ``i`` one of shape ``(*i, *i)``, for a tuple a
-    tuple of tuples. ``outer_jacobian_strategy`` says how the outer one is computed. Else as ``jacobian``.
+    tuple of tuples. ``outer_jacobian_strategy`` says how the outer one is computed:
+    AssertionError for another word than "reverse-mode" and "forward-mode". Else as ``jacobian``.
     """
     ins = _Given(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in (_FORWARD, _REVERSE):

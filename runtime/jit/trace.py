@@ -53,7 +53,11 @@ class TracedFunction:
         return self.graph.inlined()
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Run the graph. TypeError for inputs of another structure than the examples had."""
+        """Run the graph.
+
+        TypeError for inputs of another structure than the examples had, or no Tensor where these had one;
+        ValueError for another number, string or the like: that is a part of the graph.
+        """
         leaves, structure = tree_flatten((args, keywords))
         if structure != self._takes:
             raise TypeError(

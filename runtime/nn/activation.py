@@ -20,59 +20,92 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """``min(max(x, 0), 6)``."""
+    """``min(max(x, 0), 6)``.
+
+    The result has the shape and the dtype of ``input``.
+    """
     return F.relu6_(input) if inplace else F.relu6(input)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """``x`` where positive, else ``negative_slope * x``."""
+    """``x`` where positive, else ``negative_slope * x``.
+
+    The result has the shape and the dtype of ``input``.
+    """
     return F.leaky_relu_(input, negative_slope) if inplace else F.leaky_relu(input, negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``x`` where positive, else ``alpha * (exp(x) - 1)``."""
+    """``x`` where positive, else ``alpha * (exp(x) - 1)``.
+
+    The result has the shape and the dtype of ``input``.
+    """
     return F.elu_(input, alpha) if inplace else F.elu(input, alpha)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``elu`` with the alpha and scale that keep mean 0 and variance 1."""
+    """``elu`` with the alpha and scale that keep mean 0 and variance 1.
+
+    The result has the shape and the dtype of ``input``.
+    """
     return F.selu_(input) if inplace else F.selu(input)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``; RuntimeError for an alpha of 0."""
+    """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``; RuntimeError for an alpha of 0.
+
+    The result has the shape and the dtype of ``input``.
+    """
     return F.celu_(input, alpha) if inplace else F.celu(input, alpha)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``x * sigmoid(x)``."""
+    """``x * sigmoid(x)``.
+
+    The result has the shape and the dtype of ``input``.
+    """
     return F.silu_(input) if inplace else F.silu(input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``x * tanh(softplus(x))``."""
+    """``x * tanh(softplus(x))``.
+
+    The result has the shape and the dtype of ``input``.
+    """
     return F.mish_(input) if inplace else F.mish(input)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """``x`` brought into ``[min_val, max_val]``; ValueError when these cross."""
+    """``x`` brought into ``[min_val, max_val]``; ValueError when these cross.
+
+    The result has the shape and the dtype of ``input``.
+    """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return F.hardtanh_(input, min_val, max_val) if inplace else F.hardtanh(input, min_val, max_val)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``x * hardsigmoid(x)``."""
+    """``x * hardsigmoid(x)``.
+
+    The result has the shape and the dtype of ``input``.
+    """
     return F.hardswish_(input) if inplace else F.hardswish(input)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """``(x + 3) / 6`` brought into [0, 1]."""
+    """``(x + 3) / 6`` brought into [0, 1].
+
+    The result has the shape and the dtype of ``input``.
+    """
     return F.hardsigmoid_(input) if inplace else F.hardsigmoid(input)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """``x`` where above the threshold, else ``value``."""
+    """``x`` where above the threshold, else ``value``.
+
+    The result has the shape and the dtype of ``input``.
+    """
     return F.threshold_(input, threshold, value) if inplace else F.threshold(input, threshold, value)
 
 
@@ -82,12 +115,18 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 def softsign(input: Tensor) -> Tensor:
-    """``x / (1 + |x|)``."""
+    """``x / (1 + |x|)``.
+
+    The result has the shape of ``input``, and a floating-point or complex dtype.
+    """
     return input / (input.abs() + 1)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """``x - tanh(x)``."""
+    """``x - tanh(x)``.
+
+    The result has the shape of ``input``, and a floating-point or complex dtype.
+    """
     return input - input.tanh()
 
 
@@ -113,7 +152,10 @@ def softmax(
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None
 ) -> Tensor:
-    """The logarithm of ``softmax``, exact where that underflows."""
+    """The logarithm of ``softmax``, exact where that underflows.
+
+    The result has the shape of ``input``, and its dtype unless ``dtype`` is given.
+    """
     return F.log_softmax(input, _chosen_dim("log_softmax", dim, input.ndim), dtype=dtype)
 
 
@@ -136,13 +178,18 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     """Elements set to 0 with probability p when training, the others divided by ``1 - p``.
 
     Raises ValueError unless p is in [0, 1].
+
+    The result has the shape and the dtype of ``input``.
     """
     _check_probability(p)
     return F.dropout_(input, p, training) if inplace else F.dropout(input, p, training)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout for ``selu``: mean and variance stay. Raises ValueError unless p is in [0, 1]."""
+    """Dropout for ``selu``: mean and variance stay. Raises ValueError unless p is in [0, 1].
+
+    The result has the shape and the dtype of ``input``.
+    """
     _check_probability(p)
     out = F.alpha_dropout(input, p, training)
     return input.copy_(out) if inplace else out
@@ -158,17 +205,26 @@ def _feature_dropout(input: Tensor, p: float, training: bool, inplace: bool, bat
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, L) or (C, L); RuntimeError for other inputs."""
+    """Dropout of whole channels of (N, C, L) or (C, L); RuntimeError for other inputs.
+
+    The result has the shape and the dtype of ``input``.
+    """
     if input.ndim not in (2, 3):
         raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input.")
     return _feature_dropout(input, p, training, inplace, input.ndim == 3)
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, H, W)."""
+    """Dropout of whole channels of (N, C, H, W).
+
+    The result has the shape and the dtype of ``input``.
+    """
     return _feature_dropout(input, p, training, inplace, True)
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W).
+
+    The result has the shape and the dtype of ``input``.
+    """
     return _feature_dropout(input, p, training, inplace, input.ndim != 4)

@@ -100,7 +100,10 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Squared below ``beta``, absolute above; RuntimeError for a negative beta."""
+    """Squared below ``beta``, absolute above; RuntimeError for a negative beta.
+
+    ``reduction`` "mean" and "sum" give a tensor without dimensions, "none" one of the broadcast shape.
+    """
     _warn_of_broadcast(input, target)
     return F.smooth_l1_loss(input, target, _reduction(reduction, size_average, reduce), beta)
 
@@ -112,7 +115,10 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """``delta`` times ``smooth_l1_loss`` of beta ``delta``; RuntimeError unless delta is positive."""
+    """``delta`` times ``smooth_l1_loss`` of beta ``delta``; RuntimeError unless delta is positive.
+
+    ``reduction`` "mean" and "sum" give a tensor without dimensions, "none" one of the broadcast shape.
+    """
     _warn_of_broadcast(input, target)
     number = _reduction(reduction)
     if weight is not None:
@@ -185,7 +191,11 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log likelihood of log probabilities (N, C, ...) or (C) and int64 classes."""
+    """The negative log likelihood of log probabilities (N, C, ...) or (C) and int64 classes.
+
+    ``reduction`` "mean" and "sum" give a tensor without dimensions, "none" one of the shape of
+    ``target``.
+    """
     return F.nll_loss_nd(input, target, weight, _reduction(reduction, size_average, reduce), ignore_index)
 
 
@@ -213,7 +223,11 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``max(0, -target * (input1 - input2) + margin)``."""
+    """``max(0, -target * (input1 - input2) + margin)``.
+
+    The shapes broadcast, and the dtypes are promoted to one; ``reduction`` is "mean" or "sum", which give a
+    tensor without dimensions, or "none". RuntimeError where the numbers of dimensions differ.
+    """
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
@@ -231,7 +245,11 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``1 - cos`` of pairs with target 1, ``max(0, cos - margin)`` of those with target -1."""
+    """``1 - cos`` of pairs with target 1, ``max(0, cos - margin)`` of those with target -1.
+
+    The inputs have the shape (N, D) and ``target`` (N), or (D) and (). ``reduction`` "mean" and "sum"
+    give a tensor without dimensions, "none" one of the shape of ``target``.
+    """
     return F.cosine_embedding_loss(
         input1, input2, target, margin, _reduction(reduction, size_average, reduce)
     )
@@ -245,7 +263,10 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``input`` where the target is 1, ``max(0, margin - input)`` where it is -1."""
+    """``input`` where the target is 1, ``max(0, margin - input)`` where it is -1.
+
+    ``reduction`` "mean" and "sum" give a tensor without dimensions, "none" one of the broadcast shape.
+    """
     return F.hinge_embedding_loss(input, target, margin, _reduction(reduction, size_average, reduce))
 
 
@@ -256,7 +277,10 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``log(1 + exp(-target * input))`` of targets 1 and -1."""
+    """``log(1 + exp(-target * input))`` of targets 1 and -1.
+
+    ``reduction`` "mean" and "sum" give a tensor without dimensions, "none" one of the broadcast shape.
+    """
     return F.soft_margin_loss(input, target, _reduction(reduction, size_average, reduce))
 
 
@@ -270,7 +294,11 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The score of the class above the others' by the margin; ValueError for other p than 1 and 2."""
+    """The score of the class above the others' by the margin; ValueError for other p than 1 and 2.
+
+    ``input`` has the shape (N, C) or (C), ``target`` is int64. ``reduction`` "mean" and "sum" give a
+    tensor without dimensions, "none" one of the shape of ``target``.
+    """
     number = _reduction(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -286,7 +314,11 @@ def multilabel_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The scores of a row's classes, those before its first -1, above all others' by 1."""
+    """The scores of a row's classes, those before its first -1, above all others' by 1.
+
+    Both have the shape (N, C) or (C), and ``target`` is int64. ``reduction`` "mean" and "sum" give a
+    tensor without dimensions, "none" one of the shape (N), or ().
+    """
     return F.multilabel_margin_loss(input, target, _reduction(reduction, size_average, reduce))
 
 
@@ -298,7 +330,10 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The cross entropy of each class by itself, of logits (*, C); the mean over the classes first."""
+    """The cross entropy of each class by itself, of logits (*, C); the mean over the classes first.
+
+    ``reduction`` "mean" and "sum" give a tensor without dimensions, "none" one of the shape (*).
+    """
     number = _reduction(reduction, size_average, reduce)
     loss = -(target * F.log_sigmoid(input) + (1 - target) * F.log_sigmoid(-input))
     if weight is not None:
@@ -324,7 +359,11 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The positive nearer to the anchor than the negative; ValueError for a margin that is not positive."""
+    """The positive nearer to the anchor than the negative; ValueError for a margin that is not positive.
+
+    The shapes broadcast to (N, D) or (D). ``reduction`` "mean" and "sum" give a tensor without
+    dimensions, "none" one of the shape (N), or ().
+    """
     number = _reduction(reduction, size_average, reduce)
     _check_margin(margin)
     return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, number)
@@ -343,6 +382,9 @@ def triplet_margin_with_distance_loss(
     """``triplet_margin_loss`` by any distance (default: ``pairwise_distance``).
 
     Raises ValueError for a margin that is not positive, RuntimeError for unlike ranks.
+
+    ``reduction`` "mean" and "sum" give a tensor without dimensions, "none" one of the shape that the
+    distances have.
     """
     number = _reduction(reduction)
     _check_margin(margin)
@@ -408,7 +450,10 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log likelihood of counts; ``full`` adds Stirling's approximation of what is constant."""
+    """The negative log likelihood of counts; ``full`` adds Stirling's approximation of what is constant.
+
+    ``reduction`` "mean" and "sum" give a tensor without dimensions, "none" one of the broadcast shape.
+    """
     number = _reduction(reduction, size_average, reduce)
     return F.poisson_nll_loss(input, target, log_input, full, eps, number)
 
@@ -422,6 +467,10 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """The connectionist temporal classification loss of ``log_probs`` (T, N, C) or (T, C)."""
+    """The connectionist temporal classification loss of ``log_probs`` (T, N, C) or (T, C).
+
+    ``reduction`` "mean" and "sum" give a tensor without dimensions, "none" one of the shape (N), or ()
+    for (T, C).
+    """
     lengths: tuple[Any, Any] = (input_lengths, target_lengths)
     return F.ctc_loss(log_probs, targets, *lengths, blank, _reduction(reduction), zero_infinity)

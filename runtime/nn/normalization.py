@@ -30,6 +30,8 @@ def batch_norm(
     """Normalisation of each channel (dim 1) over the batch.
 
     Training moves the running statistics in place. Raises ValueError for one value a channel.
+
+    ``input`` has the shape (N, C, ...); the result has its shape and dtype.
     """
     if training:
         _check_values_per_channel(input.shape)
@@ -46,7 +48,10 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalisation of each channel of each sample. Raises ValueError for one value a channel."""
+    """Normalisation of each channel of each sample. Raises ValueError for one value a channel.
+
+    ``input`` has the shape (N, C, ...); the result has its shape and dtype.
+    """
     if use_input_stats and prod(input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     return F.instance_norm(
@@ -82,6 +87,8 @@ def group_norm(
     """Normalisation over each of ``num_groups`` groups of channels of each sample.
 
     Raises ValueError for one value a group, RuntimeError when the channels do not divide.
+
+    ``input`` has the shape (N, C, ...); the result has its shape and dtype.
     """
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
@@ -93,7 +100,10 @@ def group_norm(
 def normalize(
     input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
-    """``input`` divided by its p-norm along ``dim``, or by eps where that is larger."""
+    """``input`` divided by its p-norm along ``dim``, or by eps where that is larger.
+
+    The result has the shape and the dtype of ``input``.
+    """
     length = F.linalg_vector_norm(input, p, dim, True).clamp(min=eps).expand_as(input)
     return F.div(input, length) if out is None else F.div(input, length, out=out)
 

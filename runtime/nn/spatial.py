@@ -65,7 +65,11 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Pooled:
-    """The maxima of windows of the last dim; with ``return_indices`` also where they are."""
+    """The maxima of windows of the last dim; with ``return_indices`` also where they are.
+
+    ``input`` has the shape (N, C, L) or (C, L); the result has an element for each window, and the same
+    dtype. Indices are int64, and number the elements of the dimensions that the windows go over.
+    """
     args = (input, kernel_size, stride, padding, dilation, ceil_mode)
     out: Pooled = _max_pool(F.max_pool1d, F.max_pool1d_with_indices, return_indices, *args)
     return out
@@ -101,7 +105,11 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Pooled:
-    """The maxima of windows of the last two dims; with ``return_indices`` also where they are."""
+    """The maxima of windows of the last two dims; with ``return_indices`` also where they are.
+
+    ``input`` has the shape (N, C, H, W) or (C, H, W); the result has an element for each window, and the
+    same dtype. Indices are int64, and number the elements of the dimensions that the windows go over.
+    """
     args = (input, kernel_size, stride, padding, dilation, ceil_mode)
     out: Pooled = _max_pool(F.max_pool2d, F.max_pool2d_with_indices, return_indices, *args)
     return out
@@ -137,7 +145,12 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Pooled:
-    """The maxima of windows of the last three dims; with ``return_indices`` also where they are."""
+    """The maxima of windows of the last three dims; with ``return_indices`` also where they are.
+
+    ``input`` has the shape (N, C, D, H, W) or (C, D, H, W); the result has an element for each window,
+    and the same dtype. Indices are int64, and number the elements of the dimensions that the windows go
+    over.
+    """
     args = (input, kernel_size, stride, padding, dilation, ceil_mode)
     out: Pooled = _max_pool(F.max_pool3d, F.max_pool3d_with_indices, return_indices, *args)
     return out
@@ -152,7 +165,11 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """``max_pool1d`` with ``return_indices``."""
+    """``max_pool1d`` with ``return_indices``.
+
+    ``input`` has the shape (N, C, L) or (C, L); the result has an element for each window, and the same
+    dtype. Indices are int64, and number the elements of the dimensions that the windows go over.
+    """
     return F.max_pool1d_with_indices(input, kernel_size, _strides(stride), padding, dilation, ceil_mode)
 
 
@@ -165,7 +182,11 @@ def max_pool2d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """``max_pool2d`` with ``return_indices``."""
+    """``max_pool2d`` with ``return_indices``.
+
+    ``input`` has the shape (N, C, H, W) or (C, H, W); the result has an element for each window, and the
+    same dtype. Indices are int64, and number the elements of the dimensions that the windows go over.
+    """
     return F.max_pool2d_with_indices(input, kernel_size, _strides(stride), padding, dilation, ceil_mode)
 
 
@@ -178,7 +199,12 @@ def max_pool3d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """``max_pool3d`` with ``return_indices``."""
+    """``max_pool3d`` with ``return_indices``.
+
+    ``input`` has the shape (N, C, D, H, W) or (C, D, H, W); the result has an element for each window,
+    and the same dtype. Indices are int64, and number the elements of the dimensions that the windows go
+    over.
+    """
     return F.max_pool3d_with_indices(input, kernel_size, _strides(stride), padding, dilation, ceil_mode)
 
 
@@ -193,7 +219,11 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The means of windows of the last dim."""
+    """The means of windows of the last dim.
+
+    ``input`` has the shape (N, C, L) or (C, L); the result has an element for each window, and the same
+    dtype.
+    """
     return F.avg_pool1d(input, kernel_size, _strides(stride), padding, ceil_mode, count_include_pad)
 
 
@@ -206,7 +236,11 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The means of windows of the last two dims."""
+    """The means of windows of the last two dims.
+
+    ``input`` has the shape (N, C, H, W) or (C, H, W); the result has an element for each window, and the
+    same dtype.
+    """
     args = (_strides(stride), padding, ceil_mode, count_include_pad, divisor_override)
     return F.avg_pool2d(input, kernel_size, *args)
 
@@ -220,7 +254,11 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The means of windows of the last three dims."""
+    """The means of windows of the last three dims.
+
+    ``input`` has the shape (N, C, D, H, W) or (C, D, H, W); the result has an element for each window,
+    and the same dtype.
+    """
     args = (_strides(stride), padding, ceil_mode, count_include_pad, divisor_override)
     return F.avg_pool3d(input, kernel_size, *args)
 

@@ -68,7 +68,8 @@ def export(
     know the newest one run it.
 
     Raises UnsupportedOperatorError, naming the operator and where it was called, for one that has no
-    symbolic, or whose symbolic does not cover the call; OnnxExporterError for what else cannot be exported.
+    symbolic, or whose symbolic does not cover the call; OnnxExporterError for what else cannot be
+    exported; ValueError for an ``opset_version`` that the onnx package does not know, or that is too old.
     """
     args = tuple(args) if isinstance(args, (tuple, list)) else () if args is None else (args,)
     newest = newest_opset()

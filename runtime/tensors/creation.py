@@ -75,6 +75,8 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None
 
     A tensor of the wanted scalar type and device is returned itself, an array is shared, and
     anything else is copied as ``tensor`` does.
+
+    It has the shape and, unless ``dtype`` is given, the dtype of ``data``.
     """
     return _aliased(data, _scalar_type("as_tensor", dtype), device)
 
@@ -91,6 +93,8 @@ def asarray(
 
     ValueError when ``copy=False`` and a copy is needed. A tensor keeps its history unless
     ``requires_grad`` says otherwise.
+
+    It has the shape and, unless ``dtype`` is given, the dtype of ``obj``.
     """
     dtype = _scalar_type("asarray", dtype)
     if requires_grad is not None:

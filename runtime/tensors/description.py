@@ -93,7 +93,11 @@ class TensorDescription(TensorBase):
         return untyped_storage_of(self)
 
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
-        """Whether the elements stand in memory in the order of the indices, without gaps."""
+        """Whether the elements stand in memory in the order of the indices, without gaps.
+
+        With another ``memory_format``: in the order of that. RuntimeError for ``preserve_format``, which is
+        none.
+        """
         lib = self._type.backend.lib
         if memory_format is contiguous_format:
             contiguous: bool = lib.is_contiguous(self._array)

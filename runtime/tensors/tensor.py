@@ -193,7 +193,10 @@ class Tensor(
         return new_tensor(self, data, dtype, device, requires_grad)
 
     def as_subclass(self, cls: builtins.type[Tensor]) -> Tensor:
-        """A view of the whole tensor that is an instance of ``cls``, a subclass of Tensor; differentiable."""
+        """A view of the whole tensor that is an instance of ``cls``, a subclass of Tensor; differentiable.
+
+        RuntimeError where ``cls`` is none.
+        """
         if not (isinstance(cls, builtins.type) and issubclass(cls, Tensor)):
             raise RuntimeError(f"as_subclass(): {cls!r} is no subclass of Tensor")
         made: Tensor = adopt_view(operator("alias")(self), _new(cls))

@@ -407,7 +407,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """The gradients of the arguments."""
+        """The gradients of the arguments. RuntimeError in a backward pass to some inputs only."""
         if current.task is not None and current.task.needed is not None:
             raise RuntimeError(
                 "When use_reentrant=True, tengen.utils.checkpoint is incompatible with .grad() or passing an "

@@ -125,7 +125,8 @@ def gradgradcheck(
     which ``gen_non_contig_grad_outputs`` makes not contiguous. The second derivative is computed in
     reverse mode (``check_rev_over_rev``), in forward mode (``check_fwd_over_rev``), or both.
 
-    Raises ValueError, too, when no result of ``func`` requires gradients.
+    Raises ValueError, too, when no result of ``func`` requires gradients, and AssertionError when
+    neither mode is asked for.
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError(

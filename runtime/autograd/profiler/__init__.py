@@ -48,8 +48,9 @@ class profile(Exports):  # the user's spelling
     is for one use: RuntimeError when it is entered again. Profiles may be nested, and both note what
     runs. What comes of it is there when the block is left, by an exception too.
 
-    NotImplementedError for ``with_flops``. There are no devices: ``use_cuda`` and ``use_device`` are
-    a warning. ``use_kineto`` and ``with_modules`` have no effect.
+    NotImplementedError for ``with_flops``, AssertionError for ``use_cpu=False``. There are no
+    devices: ``use_cuda`` and ``use_device`` are a warning. ``use_kineto`` and ``with_modules`` have no
+    effect.
     """
 
     def __init__(

@@ -60,7 +60,10 @@ def gather(tensors: Sequence[Tensor], dim: int = 0, destination: Device | str = 
 
 
 def broadcast(tensor: Tensor, devices: Sequence[Device | str]) -> tuple[Tensor, ...]:
-    """A copy of ``tensor`` on each device; its gradient is the sum of theirs. ValueError without devices."""
+    """A copy of ``tensor`` on each device; its gradient is the sum of theirs. ValueError without devices.
+
+    Each has the shape and the dtype of ``tensor``.
+    """
     _check("broadcast", "tensor", tensor)
     return tuple([tensor.clone().to(place) for place in _devices("broadcast", devices)])
 

@@ -100,7 +100,10 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The former name of ``clip_grad_norm_``; a FutureWarning."""
+    """The former name of ``clip_grad_norm_``; a FutureWarning.
+
+    It returns the norm, a tensor without dimensions.
+    """
     warnings.warn(
         "`tengen.nn.utils.clip_grad_norm` is now deprecated in favor of `tengen.nn.utils.clip_grad_norm_`.",
         FutureWarning,
