@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from ..derive.derived import derive
@@ -16,7 +16,7 @@ from ..read.libraries import Library, index
 from ..specialise.batching import BatchingWriter
 from ..specialise.bindings import Binding, BindingWriter, Group, exported_name, groups
 from ..specialise.default_methods import VariantWriter
-from ..specialise.nodes import SUM, NodeWriter
+from ..specialise.nodes import NodeWriter
 from ..specialise.recording import recorder
 from ..specialise.rows import (
     operator_row,
@@ -175,15 +175,11 @@ class Renderer:
             imports=imports,
             classes=classes,
             method="apply_graph",
-            arrays=False,
         )
 
     def _jvps(self) -> OutputFile:
         writer = NodeWriter(self.functions)
-        functions = [
-            asdict(writer.jvp(spec, self.derived.nodes.get(name))) | {"operator": name}
-            for name, spec in self.scope.jvps.items()
-        ]
+        functions = {n: writer.jvp(s, self.derived.nodes.get(n)) for n, s in self.scope.jvps.items()}
         imports = [
             *self.scope.function_imports,
             "from tengen.autograd.node_support import not_implemented, zero_tangent",
@@ -196,7 +192,6 @@ class Renderer:
             functions=functions,
             imports=imports,
             opens=self.scope.opens,
-            sum=SUM,
         )
 
     def _batching(self) -> OutputFile:
@@ -362,7 +357,7 @@ class Renderer:
                 f"{module}_functions.py",
                 "module.py.jinja",
                 summary=f"The functions of tengen.{module}.",
-                exports=sorted(exports),
+                exports=[(f"{f} as {name}" if name != f else f, name) for f, name in sorted(exports)],
             )
             for module, exports in sorted(modules.items())
         ]

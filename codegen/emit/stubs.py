@@ -103,6 +103,10 @@ class Stub:
     overloads: tuple[str, ...]  # "(input: Tensor, *, out: Tensor | None = ...) -> Tensor"
     overrides_object: bool = False  # where Python's own class has another signature: __eq__
 
+    @property
+    def is_overloaded(self) -> bool:
+        return len(self.overloads) > 1
+
 
 class StubWriter:
     """Makes the stubs of all groups."""

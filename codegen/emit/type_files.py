@@ -221,7 +221,6 @@ class BackendFiles:
             ],
             classes=classes,
             method="apply",
-            arrays=True,
         )
 
 

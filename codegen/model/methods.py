@@ -236,6 +236,11 @@ class DefinedMethod:
     signature: str  # "self: Tensor, other: Tensor"
     returns: str
 
+    @property
+    def function(self) -> str:
+        """The operator's name without the overload."""
+        return self.operator.partition(".")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class CallMethod(DefinedMethod):
@@ -352,6 +357,11 @@ class TypeClass:
     methods: tuple[Method, ...]
     doc: str
     lacks: tuple[str, ...] = ()  # the names of methods that it has not, though its bases may, in lines
+
+    @property
+    def begins_with_rows(self) -> bool:
+        """Whether the first of its methods is one line."""
+        return isinstance(next(iter(self.methods), None), PromotedMethod)
 
 
 def type_class(name: str, bases: Sequence[str], methods: Iterable[Method], doc: str) -> TypeClass:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -13,11 +14,28 @@ class Branch:
     prepare: tuple[str, ...]  # statements that unpack what the formula uses
     targets: str  # "g0" or "g0, g1"
     formula: str
-    statements: tuple[str, ...] = ()  # what the formula has names for
+    named: tuple[str, ...] = ()  # statements that name what the formula has in common
     small: str = ""  # the condition for computing so; else ``blocked`` are the statements that compute
     blocked: tuple[str, ...] = ()
-    several: bool = False  # whether it gives the gradients of a list of tensors
-    gives_arrays: bool = False  # whether ``formula`` gives an array also where NumPy has scalars
+    may_be_scalars: bool = False  # whether a gradient may be a scalar where an array is wanted
+
+    def statements(self) -> Iterator[str]:
+        """The statements that compute the gradients."""
+        yield from self.prepare
+        computed = (*self.named, f"{self.targets} = {self.formula}")
+        if self.blocked:
+            yield f"if {self.small}:"
+            yield from (f"    {line}" for line in computed)
+            yield "else:"
+            yield from (f"    {line}" for line in self.blocked)
+        else:
+            yield from computed
+        if self.may_be_scalars:
+            targets = self.targets.split(", ")
+            for target in targets:
+                there = f" and {target} is not None" if len(targets) > 1 else ""
+                yield f"if {target}.__class__ is not _array{there}:"
+                yield f"    {target} = _asarray({target})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +55,14 @@ class NodeClass:
     num_inputs: int | None = 1  # how many gradients it receives; None: as many as the list has
     constants: tuple[int, ...] = ()  # the saved results that have no gradient
     doc: str = ""
+
+    @property
+    def attributes(self) -> Iterator[str]:
+        """The statements of the class's attributes that differ from those of all Nodes."""
+        if self.num_inputs is not None and self.num_inputs != 1:
+            yield f"num_inputs = {self.num_inputs}"
+        if self.constants:
+            yield f"constants = ({', '.join(map(str, self.constants))}, )"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,4 +85,31 @@ class JvpFunction:
     doc: str
     shared: tuple[tuple[str, str], ...] = ()  # names and what is assigned to them before
     terms: tuple[Term, ...] = ()  # of a sum by tangents that may be None, of which the formula is made
+    sum: str = ""  # what the formula has for the sum of the terms
     refused: tuple[tuple[str, str], ...] = ()  # tangents that must be None, and what says why
+
+    def statements(self) -> Iterator[str]:
+        """The statements of the function."""
+        for tangent, refusal in self.refused:
+            yield f"if {tangent} is not None:"
+            yield f"    {refusal}"
+        for tangent, primal in self.zeros:
+            yield f"if {tangent} is None:"
+            yield f"    {tangent} = zero_tangent({primal})"
+        for name, text in self.shared:
+            yield f"{name} = {text}"
+        if self.terms:
+            yield from self._summed()
+        single = len(self.formulas) == 1
+        yield f"return {self.formulas[0] if single else '(' + ', '.join(self.formulas) + ')'}"
+
+    def _summed(self) -> Iterator[str]:
+        """The statements that add the terms whose tangents are not None."""
+        yield f"{self.sum} = None"
+        for number, term in enumerate(self.terms):
+            yield f"if {term.tangent} is not None:"
+            added = f"{term.first} if {self.sum} is None else {self.sum} {term.further}"
+            yield f"    {self.sum} = {added if number else term.first}"
+        if self.formulas[0] != self.sum:
+            yield f"if {self.sum} is None:"
+            yield "    return None"

@@ -250,6 +250,11 @@ class Backend:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     library_of: str = ""  # the library that declares it; empty for tengen's own
 
+    @property
+    def has_data(self) -> bool:
+        """Whether its arrays have elements, not only shapes and dtypes."""
+        return bool(self.capabilities.get("data", True))
+
 
 @dataclass(frozen=True, slots=True)
 class Primitive:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..model.operators import Operator
 from ..model.schema import Argument
 
@@ -50,3 +52,12 @@ def value_test(operator: Operator, argument: Argument, text: str, is_receiver: b
 
 def _listed(text: str) -> str:
     return f"({text},) if {text}.__class__ is int else {text}"
+
+
+def returned_if(condition: str, call: str) -> Iterator[str]:
+    """The statements that return what a call gives where a test holds, which may always be so."""
+    if condition == "True":
+        yield f"return {call}"
+    else:
+        yield f"if {condition}:"
+        yield f"    return {call}"

@@ -169,13 +169,12 @@ class ArrayWriter:
             prepare=tuple(self._unpack(spec, gradient)),
             targets=target,
             formula=write(arrays_only or formula),
-            gives_arrays=arrays_only is not None,
-            statements=tuple(
+            may_be_scalars=arrays_only is None and not several,
+            named=tuple(
                 f"{name} = {write(self._with_kept_numbers(spec, value, types))}" for name, value in named
             ),
             small=f"{_GRADIENT}.size < LARGE",
             blocked=tuple(self._blocked(translation, types, target, inline(named, tree), last)),
-            several=several,
         )
 
     def _types(self, spec: NodeSpec, translation: _Translation) -> Types:

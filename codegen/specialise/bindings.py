@@ -8,7 +8,7 @@ straight to the Type. Anything else (Python numbers that promote, mixed types, k
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..model.annotations import annotation, default, parameter_name, return_annotation
@@ -16,7 +16,7 @@ from ..model.derived import Variant
 from ..model.names import BINARY_OPERATORS, NUMPY_NAMES, TENSOR_OPTIONS
 from ..model.operators import Operator
 from ..model.schema import Argument
-from .argument_tests import but_refused, value_test
+from .argument_tests import but_refused, returned_if, value_test
 from .keyword_calls import KeywordForm, keyword_forms
 from .nested import MISSING, Nested, given, nested
 
@@ -36,6 +36,10 @@ class Attempt:
 
     condition: str
     call: str
+
+    def statements(self) -> Iterator[str]:
+        """The statements that return what it gives, if the test holds."""
+        yield from returned_if(self.condition, self.call)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,36 @@ class Binding:
         if self.names_type or not self.receiver:
             return self.attempts
         return tuple(replace(a, call=_TYPE.sub(f"{self.receiver}._type", a.call)) for a in self.attempts)
+
+    def statements(self) -> Iterator[str]:
+        """The statements of the function: first paths, then the call that every other way ends in."""
+        if not self.requires_grad:
+            for name, word, default in self.words:
+                yield f"if {word} is not MISSING:"
+                yield f'    {name} = worded("{self.name}", "{name}", {name}, {default}, {word})'
+            if self.attempts:
+                yield from self._by_position()
+            if self.forms:
+                yield from self._by_keyword()
+        yield f"return {self.fallback}"
+
+    def _by_position(self) -> Iterator[str]:
+        """The first paths of calls without keywords."""
+        a_tensor = f" and {self.receiver}.__class__ is Tensor" if self.receiver not in ("", "self") else ""
+        yield f"if {self.guard}{a_tensor}:"
+        if self.names_type:
+            yield f"    t = {self.receiver}._type"
+        for attempt in self.first_paths:
+            yield from (f"    {line}" for line in attempt.statements())
+
+    def _by_keyword(self) -> Iterator[str]:
+        """The first paths of calls with keywords."""
+        a_tensor = "" if self.receiver == "self" else " and args and args[0].__class__ is Tensor"
+        yield f"if keywords and not active{a_tensor}:"
+        yield f"    t = {self.receiver}._type"
+        yield "    given = (len(args), *keywords)"
+        for form in self.forms:
+            yield from (f"    {line}" for line in form.statements())
 
 
 @dataclass(frozen=True, slots=True)

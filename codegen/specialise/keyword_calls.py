@@ -14,6 +14,7 @@ from itertools import combinations
 from ..model.annotations import default
 from ..model.operators import Operator
 from ..model.schema import Argument
+from .argument_tests import returned_if
 
 #: How many combinations are written out for an overload; those with fewer keywords come first.
 FORMS = 6
@@ -28,6 +29,13 @@ class KeywordForm:
     values: tuple[tuple[str, str], ...]  # local name, keyword
     condition: str
     call: str
+
+    def statements(self) -> Iterator[str]:
+        """The statements that return what a call of this form gives, if the test holds."""
+        yield f"if given == {self.given}:"
+        for local, keyword in self.values:
+            yield f'    {local} = keywords["{keyword}"]'
+        yield from (f"    {line}" for line in returned_if(self.condition, self.call))
 
 
 #: From the texts of arguments by their names: the test that they need no conversion, and the call.

@@ -248,6 +248,7 @@ class NodeWriter:
             doc=str(spec.operator.schema),
             shared=(*shared, *calls),
             terms=() if sum_ is None else sum_[0],
+            sum=SUM,
             refused=tuple(refused.items()),
         )
 

@@ -80,6 +80,11 @@ class Structure:
     fields: tuple[str, ...]
     base: str | None = None
 
+    @property
+    def own_fields(self) -> tuple[str, ...]:
+        """The fields that it does not have from a base."""
+        return () if self.base else self.fields
+
 
 def structure_rows(variants: Iterable[Variant], named: Mapping[str, str]) -> list[Structure]:
     """Each named tuple once, after the one that it is derived from."""

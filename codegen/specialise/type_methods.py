@@ -316,7 +316,7 @@ class Specialiser:
         """Whether it is known what strides are here, and not all of it is done by what stands for kernels."""
         if "pointwise" in self.backend.capabilities and kernel is not operator.kernels.get(self.backend.name):
             return bool(operator.layout)
-        return self.arrays or not self.backend.capabilities.get("data", True)
+        return self.arrays or not self.backend.has_data
 
     def _relaid(self, operator: Operator, kernel: Kernel, results: Sequence[Result]) -> tuple[Result, ...]:
         return tuple(

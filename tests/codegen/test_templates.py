@@ -1,57 +1,159 @@
-"""What is said of a template that is wrong: its line and column, and no traceback of Jinja."""
+"""Templates say how the output looks, and decide nothing: see codegen/model for the statements they write."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from jinja2 import Environment, nodes
 
-from tengen.codegen.emit.page import TemplateRenderer
 from tengen.codegen.gen import templates_dir
-from tengen.codegen.model.diagnostics import CommandError
+from tengen.codegen.model.nodes import Branch, JvpFunction, NodeClass, Term
+from tengen.codegen.specialise.bindings import Attempt, Binding
+from tengen.codegen.specialise.keyword_calls import KeywordForm
 
-#: A template, what is said of it, and the character of the line at which the caret stands.
-WRONG = {
-    "an unknown word": ("{{ header }}\n  {% fro x in y %}\n", "2:6: error: Encountered unknown tag 'fro'"),
-    "no end": ("{{ header }}\n{% for x in (1,) %}\n", "2:4: error: Unexpected end of template"),
-    "half an expression": ("a {{ header\n", "1:3: error: unexpected end of template"),
-    "another word": (
-        "{% if header els %}{% endif %}",
-        "1:14: error: expected token 'end of statement block', got 'els'",
-    ),
-    "an unknown name": ("{{ header }}\n\n{{ hedaer }}\n", "3:4: error: 'hedaer' is undefined"),
-    "an unknown filter": ("\n{{ header | joined }}\n", "2:13: error: No filter named 'joined'"),
-    "another template": (
-        "{{ header }}{% include 'nothing.jinja' %}",
-        "1:25: error: 'nothing.jinja' not found",
-    ),
-}
+TEMPLATES = sorted(templates_dir().glob("*.jinja"))
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_template_is_shown_where_it_is_wrong(case: str, tmp_path: Path) -> None:
-    text, said = WRONG[case]
-    folder = tmp_path / "templates"
-    folder.mkdir()
-    (folder / "page.py.jinja").write_text(text)
-    with pytest.raises(CommandError) as raised:
-        TemplateRenderer(folder).page("page.py", "page.py.jinja")
-    told, line, caret = str(raised.value).splitlines()
-    assert told.startswith(f"templates/page.py.jinja:{said}"), told
-    number, column = (int(part) for part in said.split(":")[:2])
-    assert line == f"  {text.splitlines()[number - 1]}"
-    assert caret.index("^") == column + 1
-    assert raised.value.__suppress_context__
+def decisions(text: str) -> Iterator[str]:
+    """What in a template is more than the question whether something is there: the kind, and its line."""
+    tree = Environment().parse(text)
+    macros = {m.name for m in tree.find_all(nodes.Macro)}
+    for node in tree.find_all((nodes.Compare, nodes.And, nodes.Or, nodes.Not, nodes.Test, nodes.Call)):
+        match node:
+            case nodes.Not(node=nodes.Getattr(node=nodes.Name(name="loop"))):  # a comma between
+                continue
+            case nodes.Call(node=nodes.Name(name=name)) if name in macros:
+                continue
+            case nodes.Call(node=nodes.Getitem(node=nodes.Name(name="macros"))):
+                continue
+            case nodes.Call(node=nodes.Getattr(), args=[], kwargs=[]):  # statements that the model knows
+                continue
+        yield f"{type(node).__name__} in line {node.lineno}"
 
 
-def test_a_template_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match=r"^nothing\.jinja: error: 'nothing\.jinja' not found"):
-        TemplateRenderer(tmp_path).page("page.py", "nothing.jinja")
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda t: t.name)
+def test_templates_decide_nothing(template: Path) -> None:
+    assert not list(decisions(template.read_text(encoding="utf-8")))
 
 
-def test_each_template_is_read() -> None:
-    environment = TemplateRenderer(templates_dir()).environment
-    names = environment.list_templates(filter_func=lambda name: not name.startswith("library/"))
-    assert len(names) > 10
-    for name in names:
-        environment.get_template(name)
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("{% if m.form == 'view' %}{% endif %}", 1),
+        ("{{ 'a' if x.kind in ('b', 'c') }}", 1),
+        ("{% if a and not b %}{% endif %}", 2),
+        ("{{ m.name.replace('r', 'out') }}", 1),
+        ("{% if x is none %}{% endif %}", 1),
+        ("{% if m.doc %}{% for line in m.statements() %}{{ line }}{% endfor %}{% endif %}", 0),
+        ("{% for a in b %}{{ a }}{{ ', ' if not loop.last }}{% endfor %}", 0),
+    ],
+)
+def test_decisions_are_seen(text: str, found: int) -> None:
+    assert len(list(decisions(text))) == found
+
+
+# -- the statements that they write ----------------------------------------------------------------
+
+
+def test_a_branch_over_tensors() -> None:
+    branch = Branch("edges[0] is not None", ("x = node._x",), "g0", "grad * x", named=("t0 = x + 1",))
+    assert list(branch.statements()) == ["x = node._x", "t0 = x + 1", "g0 = grad * x"]
+
+
+def test_a_branch_in_blocks_that_may_give_scalars() -> None:
+    branch = Branch("", (), "g0, g1", "f(grad)", (), "grad.size < LARGE", ("g0, g1 = run(f)",), True)
+    assert list(branch.statements()) == [
+        "if grad.size < LARGE:",
+        "    g0, g1 = f(grad)",
+        "else:",
+        "    g0, g1 = run(f)",
+        "if g0.__class__ is not _array and g0 is not None:",
+        "    g0 = _asarray(g0)",
+        "if g1.__class__ is not _array and g1 is not None:",
+        "    g1 = _asarray(g1)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("num_inputs", "constants", "expected"),
+    [(1, (), []), (None, (), []), (3, (2,), ["num_inputs = 3", "constants = (2, )"])],
+)
+def test_attributes_of_nodes(num_inputs: int | None, constants: tuple[int, ...], expected: list[str]) -> None:
+    node = NodeClass(
+        "N", "B", (), "grad", (), (), (), "()", num_inputs=num_inputs, constants=constants
+    )  # fmt: skip
+    assert list(node.attributes) == expected
+
+
+def test_a_tangent_of_one_formula() -> None:
+    function = JvpFunction("f", "", (("x_t", "x"),), ("x_t * t",), "", (("t", "g(x)"),))
+    assert list(function.statements()) == [
+        "if x_t is None:",
+        "    x_t = zero_tangent(x)",
+        "t = g(x)",
+        "return x_t * t",
+    ]
+
+
+def test_tangents_of_several_results() -> None:
+    function = JvpFunction("f", "", (), ("a", "b"), "", refused=(("x_t", 'raise no("x")'),))
+    assert list(function.statements()) == ["if x_t is not None:", '    raise no("x")', "return (a, b)"]
+
+
+def test_a_sum_of_tangents() -> None:
+    terms = (Term("x_t", "x_t", "+ x_t"), Term("y_t", "-(y_t)", "- y_t"))
+    function = JvpFunction("f", "", (), ("-s",), "", terms=terms, sum="s")
+    assert list(function.statements()) == [
+        "s = None",
+        "if x_t is not None:",
+        "    s = x_t",
+        "if y_t is not None:",
+        "    s = -(y_t) if s is None else s - y_t",
+        "if s is None:",
+        "    return None",
+        "return -s",
+    ]
+
+
+def binding(receiver: str, attempts: tuple[Attempt, ...], **more: object) -> list[str]:
+    made = Binding("f", "", "Tensor", receiver, attempts, "call()", "", **more)  # type: ignore[arg-type]
+    return list(made.statements())
+
+
+def test_bindings() -> None:
+    assert binding("self", (Attempt("True", "t.f(self)"),)) == [
+        "if not active:",
+        "    return self._type.f(self)",
+        "return call()",
+    ]
+    attempts = (Attempt("x.__class__ is int", "t.f_int(input, x)"), Attempt("x is None", "t.f(input)"))
+    assert binding("input", attempts, words=(("dim", "axis", "None"),)) == [
+        "if axis is not MISSING:",
+        '    dim = worded("f", "dim", dim, None, axis)',
+        "if not active and input.__class__ is Tensor:",
+        "    t = input._type",
+        "    if x.__class__ is int:",
+        "        return t.f_int(input, x)",
+        "    if x is None:",
+        "        return t.f(input)",
+        "return call()",
+    ]
+    assert binding("self", attempts, requires_grad=True) == ["return call()"]
+
+
+def test_bindings_with_keywords() -> None:
+    form = KeywordForm("(0, 'dim')", (("dim_", "dim"),), "True", "t.f(self, dim_)")
+    assert binding("self", (), forms=(form,)) == [
+        "if keywords and not active:",
+        "    t = self._type",
+        "    given = (len(args), *keywords)",
+        "    if given == (0, 'dim'):",
+        '        dim_ = keywords["dim"]',
+        "        return t.f(self, dim_)",
+        "return call()",
+    ]
+    assert "if keywords and not active and args and args[0].__class__ is Tensor:" in binding(
+        "args[0]", (), forms=(form,)
+    )
