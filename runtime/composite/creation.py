@@ -10,11 +10,11 @@ from tengen.generated import functions as F
 from ..autograd.grad_mode import grad_mode
 from ..core.device import as_device
 from ..core.errors import explain
+from ..core.memory_format import contiguous_format, preserve_format
 from ..core.scalar_type import default_complex
 from ..dispatch.legacy_type_dispatch import type_of
 from ..native.creation import as_number, checked
-from ..native.layout import preserved_strides
-from ..native.shape import wants_contiguous
+from ..native.layout import strides_in
 from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -41,9 +41,11 @@ def _like(self: Tensor, kind: Type, memory_format: Any) -> Any:
     """New memory of the shape of ``self``, with its order of dimensions where that is dense."""
     library, array = kind.backend.lib, self._array
     own = self._type.backend.lib
-    if wants_contiguous(memory_format) or (self.is_contiguous() and array.size):
+    keeps = memory_format is None or memory_format is preserve_format
+    if memory_format is contiguous_format or (keeps and self.is_contiguous() and array.size):
         return library.empty(array.shape, kind.dtype)
-    return library.empty_strided(array.shape, preserved_strides(array.shape, own.strides(array)), kind.dtype)
+    strides = strides_in(memory_format, array.shape, own.strides(array))
+    return library.empty_strided(array.shape, strides, kind.dtype)
 
 
 def empty_like(self: Tensor, dtype: Any, device: Any, memory_format: Any) -> Tensor:
@@ -62,7 +64,7 @@ def full_like(self: Tensor, fill_value: Number, dtype: Any, device: Any, memory_
 
 def zeros_like(self: Tensor, dtype: Any, device: Any, memory_format: Any) -> Tensor:
     """0 everywhere."""
-    if self.is_contiguous() and self._array.size:
+    if memory_format is None and self.is_contiguous() and self._array.size:
         kind = _type(self, dtype, device)
         return kind.wrap(kind.backend.lib.zeros(self._array.shape, kind.dtype))
     return full_like(self, 0, dtype, device, memory_format)
@@ -70,7 +72,7 @@ def zeros_like(self: Tensor, dtype: Any, device: Any, memory_format: Any) -> Ten
 
 def ones_like(self: Tensor, dtype: Any, device: Any, memory_format: Any) -> Tensor:
     """1 everywhere."""
-    if self.is_contiguous() and self._array.size:
+    if memory_format is None and self.is_contiguous() and self._array.size:
         kind = _type(self, dtype, device)
         return kind.wrap(kind.backend.lib.ones(self._array.shape, kind.dtype))
     return full_like(self, 1, dtype, device, memory_format)

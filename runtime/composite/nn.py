@@ -12,6 +12,7 @@ from ..autograd.grad_mode import no_grad
 from ..core.memory_format import contiguous_format
 from ..core.promotion import result_type
 from ..core.scalar_type import bfloat16, bool_, finfo, float16, float32, int64
+from ..native.layout import suggest_memory_format
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -224,7 +225,7 @@ def pad_circular(self: Tensor, pad: Sequence[int]) -> Tensor:
         if after > 0:
             parts.append(middle.narrow(dim, 0, after))
         out = F.cat(parts, dim)
-    return out
+    return out.contiguous()
 
 
 def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
@@ -244,7 +245,7 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     parts = self.reshape(*batch, channels // (r * r), r, r, height, width)
     moved = parts.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
     shape = (*batch, channels // (r * r), height * r, width * r)
-    return F._unsafe_view(moved.clone(memory_format=contiguous_format), shape)
+    return _in_format_of(self, F._unsafe_view(moved.clone(memory_format=contiguous_format), shape))
 
 
 def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
@@ -266,7 +267,15 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     parts = self.reshape(*batch, channels, height // r, r, width // r, r)
     moved = parts.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
     shape = (*batch, channels * r * r, height // r, width // r)
-    return F._unsafe_view(moved.clone(memory_format=contiguous_format), shape)
+    return _in_format_of(self, F._unsafe_view(moved.clone(memory_format=contiguous_format), shape))
+
+
+def _in_format_of(self: Tensor, result: Tensor) -> Tensor:
+    """The result in the memory format of ``self``."""
+    array = self._array
+    return result.contiguous(
+        memory_format=suggest_memory_format(array.shape, self._type.backend.lib.strides(array))
+    )
 
 
 # ------------------------------------------------------------------------ normalisation

@@ -12,11 +12,17 @@ import tengen.generated.functions as F
 from ..autograd.forward_mode import newest_tangent
 from ..autograd.linear_maps import Cast, apply_linear
 from ..core.interception import active
-from ..core.memory_format import contiguous_format
+from ..core.memory_format import contiguous_format, preserve_format
 from ..core.scalar_type import bool_, int64
 from ..native.dims import wrap_dim, wrap_dims
-from ..native.layout import broadcast_shapes, check_bytes, infer_size, view_strides
-from ..native.shape import wants_contiguous
+from ..native.layout import (
+    broadcast_shapes,
+    check_bytes,
+    infer_size,
+    strides_in,
+    suggest_memory_format,
+    view_strides,
+)
 from ..native.views import split_sizes
 
 if TYPE_CHECKING:
@@ -115,7 +121,7 @@ def to(
     kind = self._type
     wanted = kind.scalar_type if dtype is None else dtype
     moved = device is not None and device.type != kind.backend.device.type
-    if wanted is kind.scalar_type and not moved and not copy:
+    if wanted is kind.scalar_type and not moved and not copy and _stands_in(self, memory_format):
         return self
     if wanted is not kind.scalar_type and not (wanted.is_floating_point or wanted.is_complex):
         self = self.detach()  # no gradient flows through integers
@@ -127,6 +133,14 @@ def to(
     return result
 
 
+def _stands_in(self: Tensor, memory_format: Any) -> bool:
+    """Whether nothing is left to do for this memory format."""
+    if memory_format is None or memory_format is preserve_format:
+        return True
+    array = self._array
+    return memory_format is suggest_memory_format(array.shape, self._type.backend.lib.strides(array))
+
+
 def _moved(self: Tensor, dtype: Any, device: Any) -> Tensor:
     """The tensor on another device."""
     from ..dispatch.legacy_type_dispatch import type_of
@@ -136,12 +150,13 @@ def _moved(self: Tensor, dtype: Any, device: Any) -> Tensor:
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """``self`` if it is contiguous, else a contiguous copy."""
-    if memory_format is not None and not wants_contiguous(memory_format):
-        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-    if self.is_contiguous():
+    """``self`` if it stands without gaps in the memory format, row-major by default; else such a copy."""
+    wanted = contiguous_format if memory_format is None else memory_format
+    if self.is_contiguous(memory_format=contiguous_format if wanted is preserve_format else wanted):
         return self
-    return self.clone(memory_format=contiguous_format)
+    if wanted is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    return self.clone(memory_format=wanted)
 
 
 # ----------------------------------------------------------------------------------- parts
@@ -526,7 +541,6 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
     from ..autograd.grad_mode import grad_mode
     from ..autograd.inference_mode import check_write
     from ..core.storage import begin_write
-    from ..native.layout import contiguous_strides
 
     check_write(self)
     if self._requires_grad and not grad_mode.inference:
@@ -537,8 +551,11 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
     for n in shape:
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+    if memory_format is preserve_format:
+        raise RuntimeError("resize_: preserve_format is not supported")
     array, lib = self._array, self._type.backend.lib
-    if array.shape == shape:
+    strides = strides_in(memory_format, shape)
+    if array.shape == shape and (memory_format is None or strides == lib.strides(array)):
         return self
     check_bytes(shape, self._type.dtype.itemsize)
     begin_write(self)  # who saved the tensor would find another shape
@@ -548,7 +565,15 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
         grown = lib.empty((offset + count,), self._type.dtype)
         lib.copyto(lib.as_strided(grown, memory.shape, (1,), 0), memory)
         array = grown
-    self._array = lib.as_strided(array, shape, contiguous_strides(shape), offset)
+    self._array = lib.as_strided(array, shape, strides, offset)
     if self._meta is not None:  # it may have required gradients once
         self._meta.fit_accumulator(shape, self._type)
     return self
+
+
+def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+    """The size of another tensor; with preserve_format also the order of its dimensions in memory."""
+    if memory_format is preserve_format:
+        array = the_template._array
+        memory_format = suggest_memory_format(array.shape, the_template._type.backend.lib.strides(array))
+    return resize_(self, the_template.shape, memory_format)

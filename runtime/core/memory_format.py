@@ -1,6 +1,6 @@
 """How a tensor's elements stand in memory: the constants that arguments are given as.
 
-All our tensors are ``strided``. The memory formats are accepted where PyTorch accepts them.
+All our tensors are ``strided``. The channels-last formats are orders of dimensions, which strides tell.
 """
 
 from __future__ import annotations
@@ -51,6 +51,15 @@ CONSTANTS: Final[dict[str, layout | memory_format]] = {
 
 #: The order of the dimensions in memory, innermost first.
 _CHANNELS_LAST: Final = {channels_last: (1, 3, 2, 0), channels_last_3d: (1, 4, 3, 2, 0)}
+
+
+def check_rank(format: memory_format, shape: tuple[int, ...]) -> None:
+    """RuntimeError where a channels-last format is not for so many dimensions."""
+    order = _CHANNELS_LAST.get(format)
+    if order is not None and len(order) != len(shape):
+        raise RuntimeError(
+            f"required rank {len(order)} tensor to use {format.name} format, but got shape {list(shape)}"
+        )
 
 
 def is_channels_last(format: memory_format, shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:

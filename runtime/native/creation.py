@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .layout import check_bytes, extent
+from . import cpu
+from .layout import check_bytes, extent, strides_in
 
 Array = Any
 Number = bool | int | float | complex
@@ -71,9 +72,12 @@ def _does_not_fit(dtype: DType) -> RuntimeError:
     return RuntimeError(f"value cannot be converted to type {dtype} without overflow")
 
 
-def empty(size: Shape, dtype: DType) -> Array:
-    """Whatever the memory held. Raises RuntimeError for a negative dimension."""
-    return np.empty(checked(size), dtype)
+def empty(size: Shape, dtype: DType, memory_format: Any = None) -> Array:
+    """Whatever the memory held, in a memory format. Raises RuntimeError for a negative dimension."""
+    shape = checked(size)
+    if memory_format is None:
+        return np.empty(shape, dtype)
+    return cpu.empty_strided(shape, strides_in(memory_format, shape), dtype)
 
 
 def zeros(size: Shape, dtype: DType) -> Array:

@@ -9,6 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ..core.memory_format import (
+    channels_last,
+    channels_last_3d,
+    check_rank,
+    contiguous_format,
+    memory_format,
+    preserve_format,
+)
+
 Shape = tuple[int, ...]
 
 
@@ -164,6 +173,30 @@ def stands_channels_last(shape: Shape, strides: Shape) -> bool:
             return False
         least = strides[d] * max(shape[d], 1)
     return True
+
+
+def suggest_memory_format(shape: Shape, strides: Shape) -> memory_format:
+    """The format in which an array of these strides stands: contiguous_format unless it is channels-last."""
+    if not stands_channels_last(shape, strides):
+        return contiguous_format
+    return channels_last if len(shape) == 4 else channels_last_3d
+
+
+def strides_in(format: memory_format | None, shape: Shape, strides: Shape | None = None) -> Shape:
+    """The strides of new memory in a memory format.
+
+    ``strides`` are those of what it is made after: None and preserve_format keep the order of its
+    dimensions. RuntimeError where a channels-last format is for another number of dimensions, and for
+    preserve_format where there is nothing to keep.
+    """
+    if format is contiguous_format or (format is None and strides is None):
+        return contiguous_strides(shape)
+    if format is None or format is preserve_format:
+        if strides is None:
+            raise RuntimeError("preserve_format: there is no tensor whose memory format could be kept")
+        return preserved_strides(shape, strides)
+    check_rank(format, shape)
+    return channels_last_strides(shape)
 
 
 def _comes_after(shape: Shape, inputs: tuple[Shape, ...], d: int, e: int) -> int:

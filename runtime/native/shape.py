@@ -8,10 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from ..core.memory_format import contiguous_format, preserve_format
 from ..core.user_stack import program_stacklevel
 from . import cpu
 from .dims import wrap_dim, wrap_dims
-from .layout import MOST, broadcast_shapes, check_bytes, extent, is_dense, preserved_strides
+from .layout import (
+    MOST,
+    broadcast_shapes,
+    channels_last_strides,
+    check_bytes,
+    contiguous_strides,
+    extent,
+    is_dense,
+    preserved_strides,
+    stands_channels_last,
+    strides_in,
+)
 from .strided import Array, Shape, element_strides, storage_offset
 from .views import as_strided, diagonal, select_int, slice_tensor, unfold
 
@@ -32,8 +44,12 @@ def to_copy(self: Array, dtype: DType | None = None, memory_format: Any = None) 
     to = self.dtype if dtype is None else dtype
     if self.dtype.kind == "c" and to.kind not in "cb":
         _warn_of_lost_part(self)
-    if wants_contiguous(memory_format):
+    if memory_format is contiguous_format:
         return np.ascontiguousarray(cpu.cast(self, to)) if to != self.dtype else self.copy("C")
+    if memory_format is not None and memory_format is not preserve_format:
+        result = cpu.empty_strided(self.shape, strides_in(memory_format, self.shape), to)
+        np.copyto(result, cpu.cast(self, to) if to != self.dtype else self)
+        return result
     if to != self.dtype:
         return cpu.cast(self, to)
     if 0 in self.strides:  # an expanded array, whose layout NumPy does not keep as torch does
@@ -43,23 +59,6 @@ def to_copy(self: Array, dtype: DType | None = None, memory_format: Any = None) 
             np.copyto(result, self)
             return result
     return self.copy("K")
-
-
-def wants_contiguous(memory_format: Any) -> bool:
-    """Whether a ``memory_format`` argument asks for row-major order.
-
-    None and ``preserve_format`` do not. RuntimeError for the channels-last formats.
-    """
-    if memory_format is None:
-        return False
-    name = str(memory_format).rpartition(".")[2]
-    if name == "contiguous_format":
-        return True
-    if name == "preserve_format":
-        return False
-    raise RuntimeError(
-        f"memory format {name} is not supported: there are contiguous_format and preserve_format"
-    )
 
 
 def copy_value(self: Array, src: Array) -> Array:
@@ -123,10 +122,10 @@ def cat_shape(shapes: Sequence[Shape], dim: int) -> tuple[list[int], int, Shape]
 
 
 def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
-    """The arrays one behind the other along ``dim``."""
+    """The arrays one behind the other along ``dim``; channels-last where all of them are."""
     try:
         joined = _concatenate(tensors, dim)
-        return joined if joined.flags.c_contiguous else np.ascontiguousarray(joined)
+        return joined if joined.flags.c_contiguous else cat_layout(tensors, joined)
     except ValueError:
         pass  # there is a 1-d array without elements among matrices, or an error
     kept, d, _ = cat_shape([a.shape for a in tensors], dim)
@@ -134,7 +133,25 @@ def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
         return tensors[0].copy()
     if len(kept) != len(tensors):
         tensors = [tensors[i] for i in kept]
-    return in_rows(_concatenate(tensors, axis=d))
+    joined = _concatenate(tensors, axis=d)
+    return joined if joined.flags.c_contiguous else cat_layout(tensors, joined)
+
+
+def cat_layout(tensors: Sequence[Array], joined: Array) -> Array:
+    """What NumPy joined, laid out as torch does."""
+    strides = cat_strides(joined.shape, [(a.shape, element_strides(a)) for a in tensors])
+    if element_strides(joined) == strides:
+        return joined
+    result = cpu.empty_strided(joined.shape, strides, joined.dtype)
+    np.copyto(result, joined)
+    return result
+
+
+def cat_strides(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> Shape:
+    """The strides of joined arrays, of each its shape and strides."""
+    if operands and all([stands_channels_last(*operand) for operand in operands]):
+        return channels_last_strides(shape)
+    return contiguous_strides(shape)
 
 
 def in_rows(array: Array) -> Array:

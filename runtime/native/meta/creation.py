@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import complex as parts
 from .. import creation
+from ..layout import strides_in
 from ..random import check_multinomial
 from .array import MetaArray, broadcast_shapes
 
@@ -21,9 +22,10 @@ view_as_complex = parts.view_as_complex
 view_as_real = parts.view_as_real
 
 
-def meta_empty(size: Sequence[int], dtype: np.dtype[Any]) -> MetaArray:
-    """A new contiguous array. Raises RuntimeError for a negative dimension."""
-    return MetaArray(creation.checked(size), dtype)
+def meta_empty(size: Sequence[int], dtype: np.dtype[Any], memory_format: Any = None) -> MetaArray:
+    """A new array in a memory format. Raises RuntimeError for a negative dimension."""
+    shape = creation.checked(size)
+    return MetaArray(shape, dtype, strides_in(memory_format, shape))
 
 
 def meta_empty_strided(size: Sequence[int], stride: Sequence[int], dtype: np.dtype[Any]) -> MetaArray:

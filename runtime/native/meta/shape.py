@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dims
-from ..layout import broadcast_shapes
+from ..layout import broadcast_shapes, strides_in
 from ..shape import (
     cat_shape,
+    cat_strides,
     check_matrices,
     diag_embed_shape,
     repeat_shape,
     roll_dims,
     stack_shape,
-    wants_contiguous,
 )
 from .array import MetaArray
 
@@ -25,8 +25,8 @@ Shape = tuple[int, ...]
 
 def meta_to_copy(self: MetaArray, dtype: np.dtype[Any] | None = None, memory_format: Any = None) -> MetaArray:
     """A copy, of another dtype if one is given."""
-    order = "C" if wants_contiguous(memory_format) else "K"
-    return self.astype(self.dtype if dtype is None else dtype, order)
+    strides = strides_in(memory_format, self.shape, self.element_strides)
+    return MetaArray(self.shape, self.dtype if dtype is None else dtype, strides)
 
 
 def meta_copy_value(self: MetaArray, src: MetaArray) -> MetaArray:
@@ -39,7 +39,9 @@ def meta_copy_value(self: MetaArray, src: MetaArray) -> MetaArray:
 
 
 def meta_cat(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
-    return MetaArray(cat_shape([a.shape for a in tensors], dim)[2], tensors[0].dtype)
+    kept, _, shape = cat_shape([a.shape for a in tensors], dim)
+    strides = cat_strides(shape, [(tensors[i].shape, tensors[i].element_strides) for i in kept])
+    return MetaArray(shape, tensors[0].dtype, strides)
 
 
 def meta_stack(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
