@@ -125,7 +125,7 @@ def test_before_the_import(initial: Workshop) -> None:
 def test_stub_and_reference(initial: Workshop) -> None:
     generated = initial.root / "mylib" / "mylib" / "generated"
     assert (
-        "def moving_average(input: Tensor, weight: float = ..." in (generated / "functions.pyi").read_text()
+        "def moving_average(input: Tensor, weight: float = 0.5" in (generated / "functions.pyi").read_text()
     )
     assert "## mylib.moving_average" in (generated / "operators.md").read_text()
 
