@@ -271,8 +271,13 @@ def test_imports_inside_the_runtime_are_relative() -> None:
     assert not found
 
 
-#: What kernels share with higher floors: costs, numbers as arrays, the line of a program to warn of.
-NOT_OF_TENSORS = ("tengen.core.costs", "tengen.core.numbers", "tengen.core.user_stack")
+#: What kernels share with higher floors: costs, memory formats, numbers as arrays, a program's line to warn of.
+NOT_OF_TENSORS = (
+    "tengen.core.costs",
+    "tengen.core.memory_format",
+    "tengen.core.numbers",
+    "tengen.core.user_stack",
+)
 
 
 def test_kernels_see_arrays_only() -> None:
