@@ -271,7 +271,7 @@ def test_imports_inside_the_runtime_are_relative() -> None:
     assert not found
 
 
-#: What kernels share with higher floors: costs, memory formats, numbers as arrays, a program's line to warn of.
+#: What kernels share with higher floors; the last is the line of a program to warn of.
 NOT_OF_TENSORS = (
     "tengen.core.costs",
     "tengen.core.memory_format",
