@@ -5,7 +5,7 @@
     python dev.py check     ruff, mypy, and whether generated/ is what declarations/ generate, here and in the
                             example library
     python dev.py library   the example library, built as a wheel, tested beside a wheel of tengen
-    python dev.py oracle    the comparisons with torch 2.13.0, which this installs
+    python dev.py oracle    the comparisons with torch 2.13.0, which this installs; --all runs every sample
     python dev.py coverage  PyTorch's public names: which are here, and which are not; --absent lists these
     python dev.py docs      the site, with the reference of operators, in .cache/site
     python dev.py machines  the tests with other BLAS kernels, Pythons and versions: an hour or more
@@ -86,9 +86,9 @@ def check(arguments: Sequence[str]) -> int:
 
 
 def oracle(arguments: Sequence[str]) -> int:
-    """The comparisons with torch."""
+    """The comparisons with torch; with --all every sample of PyTorch's own database of operators."""
     require("test")
-    if run(PYTHON, "-m", "pip", "install", "--quiet", "torch==2.13.0"):
+    if run(PYTHON, "-m", "pip", "install", "--quiet", "--editable", ".[oracle]"):
         print(
             "!" * 79,
             "torch 2.13.0 cannot be installed here: NOTHING WAS COMPARED WITH IT",
@@ -96,7 +96,9 @@ def oracle(arguments: Sequence[str]) -> int:
             sep="\n",
         )
         return 0
-    return run(PYTHON, "-m", "pytest", "-n", "auto", "-m", "oracle", *arguments)
+    everything = {"OPINFO": "all"} if "--all" in arguments else {}
+    chosen = [a for a in arguments if a != "--all"]
+    return run(PYTHON, "-m", "pytest", "-n", "auto", "-m", "oracle", *chosen, **everything)
 
 
 def coverage(arguments: Sequence[str]) -> int:

@@ -1,0 +1,133 @@
+"""What torch and tengen are asked about a sample of PyTorch's database, each in its own words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from database import Case
+from sides import cotangent
+from torch_side import to_array
+from translation import Translator
+
+import tengen
+
+
+class Side:
+    """One of the libraries with the values of a sample: what is asked of it gives tensors, or raises."""
+
+    def __init__(self, library: Any, case: Case, translate: Callable[[Any], Any]) -> None:
+        self.library, self.case, self.translate = library, case, translate
+        sample = case.sample
+        self.op = translate(case.op.op)
+        self.process = translate(sample.output_process_fn_grad)
+        self.wrapper = translate(case.op.gradcheck_wrapper)
+        self.keywords = translate(sample.kwargs)
+        self.arguments = [translate(sample.input), *translate(sample.args)]
+
+    def array(self, tensor: Any) -> np.ndarray[Any, Any]:
+        """The numbers of a tensor."""
+        return to_array(tensor) if self.library is torch else np.asarray(tensor.detach().numpy())
+
+    def tensors(self, value: Any) -> list[Any]:
+        """The tensors in a result, or among arguments."""
+        if isinstance(value, self.library.Tensor):
+            return [value]
+        if isinstance(value, dict):
+            value = list(value.values())
+        return [t for v in value for t in self.tensors(v)] if isinstance(value, (list, tuple)) else []
+
+    def seeds(self, tensors: Sequence[Any], start: int = 0) -> list[Any]:
+        """Random numbers like each of the tensors, the same for both libraries."""
+        arrays = [np.ascontiguousarray(cotangent(t, start + i)) for i, t in enumerate(tensors)]
+        pairs = zip(arrays, tensors, strict=True)
+        return [self.library.from_numpy(a).reshape(a.shape).to(t.dtype) for a, t in pairs]
+
+    # -- results ------------------------------------------------------------------------------
+
+    def result(self) -> Any:
+        """What the function gives."""
+        return self.op(*self.arguments, **self.keywords)
+
+    def written(self) -> Any:
+        """What the in-place form writes."""
+        value = self.arguments[0].clone()
+        result = self.translate(self.case.op.inplace_variant)(value, *self.arguments[1:], **self.keywords)
+        assert result is value, "the result is another tensor than the one that was written"
+        return value
+
+    def put(self, result: Any, empty: bool) -> list[Any]:
+        """What is written to ``out=``, of torch's result's shapes or without elements."""
+        like = [result] if isinstance(result, torch.Tensor) else list(result)
+        blank = [torch.empty([0] if empty else t.shape, dtype=t.dtype) for t in like]
+        outs = [self.translate(t) for t in blank]
+        given = outs[0] if isinstance(result, torch.Tensor) else tuple(outs)
+        returned = self.op(*self.arguments, **self.keywords, out=given)
+        assert list(map(id, self.tensors(returned))) == list(map(id, outs)), "out is not what is returned"
+        return outs
+
+    # -- derivatives --------------------------------------------------------------------------
+
+    def inputs(self) -> list[Any]:
+        """The tensors that are differentiated."""
+        return [t for t in self.tensors([self.arguments, self.keywords]) if t.requires_grad]
+
+    def outputs(self, others: dict[int, Any] | None = None) -> list[Any]:
+        """The results that have a gradient, as far as they are determined; of other inputs where given."""
+        arguments, keywords = (placed(v, others or {}) for v in (self.arguments, self.keywords))
+        found = self.process(self.wrapper(self.op, *arguments, **keywords))
+        return [t for t in self.tensors(found) if t.requires_grad]
+
+    def gradients(
+        self, outputs: Sequence[Any], inputs: Sequence[Any], seeds: Sequence[Any], **options: Any
+    ) -> list[Any]:
+        """Gradients; zeros where there are none."""
+        found = self.library.autograd.grad(outputs, inputs, seeds, allow_unused=True, **options)
+        zeros = self.library.zeros_like
+        return [zeros(t) if g is None else g for g, t in zip(found, inputs, strict=True)]
+
+    def backward(self) -> list[Any]:
+        """The gradients of the inputs."""
+        inputs, outputs = self.inputs(), self.outputs()
+        return self.gradients(outputs, inputs, self.seeds(outputs)) if outputs else []
+
+    def second(self) -> list[Any]:
+        """The gradients of gradients, for the inputs and the cotangents."""
+        inputs, outputs = self.inputs(), self.outputs()
+        if not outputs:
+            return []
+        seeds = [s.requires_grad_() for s in self.seeds(outputs)]
+        found = self.gradients(outputs, inputs, seeds, create_graph=True)
+        pairs = [(g, s) for g, s in zip(found, self.seeds(found, 9), strict=True) if g.requires_grad]
+        if not pairs:
+            return [self.library.zeros_like(t) for t in (*inputs, *seeds)]
+        kept, weights = zip(*pairs, strict=True)
+        return self.gradients(kept, [*inputs, *seeds], weights)
+
+    def tangents(self) -> list[Any]:
+        """The tangents of the results, with random tangents of the inputs; zeros where there are none."""
+        ad = self.library.autograd.forward_ad
+        inputs = self.inputs()
+        with ad.dual_level():
+            pairs = zip(inputs, self.seeds(inputs), strict=True)
+            duals = [ad.make_dual(t, s) for t, s in pairs]
+            outputs = self.outputs({id(t): d for t, d in zip(inputs, duals, strict=True)})
+            unpacked = [ad.unpack_dual(t) for t in outputs]
+            zeros = self.library.zeros_like
+            return [(zeros(u.primal) if u.tangent is None else u.tangent).detach() for u in unpacked]
+
+
+def placed(value: Any, others: dict[int, Any]) -> Any:
+    """Arguments with other tensors in the places of some, which their identities tell."""
+    if isinstance(value, dict):
+        return {k: placed(v, others) for k, v in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(placed(v, others) for v in value)
+    return others.get(id(value), value)
+
+
+def sides(case: Case) -> tuple[Side, Side]:
+    """tengen's and torch's."""
+    return Side(tengen, case, Translator().value), Side(torch, case, lambda value: value)

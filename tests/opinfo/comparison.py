@@ -1,0 +1,227 @@
+"""Whether torch and tengen answer alike, aspect by aspect."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import translation
+from asking import Side, sides
+from database import Case, cases
+from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch_side import described, failed, to_array
+from translation import NotComparable
+
+import tengen
+from tengen.testing.closeness import TOLERANCE, close
+
+
+class Question(NamedTuple):
+    """What is asked of both libraries about a sample."""
+
+    case: Case
+    ask: Callable[[Side], Any]
+    what: str = ""
+    #: Whether an error of torch is one that tengen must raise, too; else nothing is compared after one.
+    must_fail: bool = False
+    #: Whether what is not unique may be compared as far as it is.
+    is_result: bool = False
+
+
+def differing(question: Question) -> str | None:
+    """How the answers differ, "" where they do not; None if torch has none to compare with."""
+    ours, theirs = sides(question.case)
+    expected = outcome(question.ask, theirs)
+    if failed(expected) and not question.must_fail:
+        return None
+    found = outcome(question.ask, ours)
+    if failed(expected):
+        return (
+            ""
+            if failed(found) and related(found, expected)
+            else f"{said(found)}, but torch: {said(expected)}"
+        )
+    if failed(found):
+        return said(found)
+    wrong = unlike(question.case, found, expected)
+    if not wrong or unlike(question.case, found, expected, values=False):
+        return wrong
+    if question.case.op.has_nondeterministic_output or is_random(question):
+        return ""
+    if question.is_result:
+        unique = outcome(ours.process, found), outcome(theirs.process, expected)
+        return wrong if unique[1] is expected else unlike(question.case, *unique)
+    return wrong
+
+
+def outcome(call: Callable[..., Any], *arguments: Any) -> Any:
+    """A result, or the error that was raised instead."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return translation.outcome(call, *arguments)
+
+
+def said(result: Any) -> str:
+    """An outcome in short."""
+    return str(described(result)) if failed(result) else "no error"
+
+
+def related(ours: Exception, theirs: Exception) -> bool:
+    """Whether one error may stand for the other: their classes are the same, or one is the other's base."""
+    a, b = (next(c for c in type(e).__mro__ if c.__module__ == "builtins") for e in (ours, theirs))
+    return issubclass(a, b) or issubclass(b, a)
+
+
+class Drawing(TorchDispatchMode):  # type: ignore[misc]
+    """Notes whether an operator of torch draws random numbers."""
+
+    drawn = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.drawn = self.drawn or torch.Tag.nondeterministic_seeded in func.tags
+        return func(*args, **(kwargs or {}))
+
+
+def is_random(question: Question) -> bool:
+    """Whether torch draws random numbers for its answer."""
+    with Drawing() as mode:
+        outcome(question.ask, sides(question.case)[1])
+    return mode.drawn
+
+
+# -- values ------------------------------------------------------------------------------------
+
+
+def unlike(case: Case, ours: Any, theirs: Any, values: bool = True) -> str:
+    """How two results differ; without ``values`` in dtypes and shapes alone."""
+    try:
+        compare(case, ours, theirs, values)
+    except AssertionError as error:
+        return str(error).partition("\n")[0]
+    return ""
+
+
+def compare(case: Case, ours: Any, theirs: Any, values: bool) -> None:
+    """Compare results, which may be nested. AssertionError where they differ."""
+    if isinstance(theirs, torch.Tensor):
+        compare_tensors(case, ours, theirs, values)
+    elif isinstance(theirs, (list, tuple)):
+        assert isinstance(ours, (list, tuple)), f"{type(ours).__name__} is not {type(theirs).__name__}"
+        assert len(ours) == len(theirs), f"{len(ours)} results, not {len(theirs)}"
+        for t, e in zip(ours, theirs, strict=True):
+            compare(case, t, e, values)
+    elif isinstance(theirs, (torch.dtype, torch.device)):
+        assert name(ours) == name(theirs), f"{ours} is not {theirs}"
+    elif isinstance(theirs, (float, complex)):
+        near(case, np.asarray(ours), np.asarray(theirs if values else ours), "float64")
+    elif values:
+        assert ours == theirs, f"{ours} is not {theirs}"
+
+
+def compare_tensors(case: Case, ours: Any, theirs: torch.Tensor, values: bool) -> None:
+    """Compare dtypes, shapes and numbers. AssertionError where they differ."""
+    if theirs.layout is not torch.strided or name(theirs.dtype) not in tengen.dtype.registry:
+        raise NotComparable(f"{theirs.layout}, {theirs.dtype}")
+    assert isinstance(ours, tengen.Tensor), f"{type(ours).__name__} is not a tensor"
+    assert name(ours.dtype) == name(theirs.dtype), f"{ours.dtype} is not {theirs.dtype}"
+    assert tuple(ours.shape) == tuple(theirs.shape), f"shape {tuple(ours.shape)} is not {tuple(theirs.shape)}"
+    if values and theirs.device.type != "meta":
+        near(case, ours.detach().numpy(), to_array(theirs), name(theirs.dtype))
+
+
+def name(value: Any) -> str:
+    """The name of a dtype or a device, which both libraries have."""
+    return str(value).rpartition(".")[2]
+
+
+def near(case: Case, found: Any, expected: Any, kind: str) -> None:
+    """Compare numbers to the rounding of their dtype or of the sample's, whichever is coarser.
+
+    An elementwise operator rounds each element; the errors of one that combines elements are relative to the
+    greatest. AssertionError where they differ.
+    """
+    allowed = max(TOLERANCE.get(kind, 0.0), TOLERANCE.get(name(case.dtype), 0.0))
+    size = 1.0
+    if not isinstance(case.op, (UnaryUfuncInfo, BinaryUfuncInfo)) and kind in TOLERANCE:
+        sizes = np.abs(np.asarray(expected, dtype=np.complex128))
+        size = max(size, float(np.max(sizes, where=np.isfinite(sizes), initial=0.0)))
+    close(found, expected, allowed, "", allowed * size)
+
+
+# -- aspects -----------------------------------------------------------------------------------
+
+
+def forward(op: Any) -> Iterator[Question]:
+    """The results of samples."""
+    for case in cases(op, op.dtypes):
+        yield Question(case, Side.result, is_result=True)
+
+
+def backward(op: Any) -> Iterator[Question]:
+    """The gradients of the inputs."""
+    return derivatives(op, Side.backward) if op.supports_autograd else iter(())
+
+
+def second(op: Any) -> Iterator[Question]:
+    """The gradients of gradients."""
+    return derivatives(op, Side.second) if op.supports_gradgrad else iter(())
+
+
+def tangents(op: Any) -> Iterator[Question]:
+    """Forward mode."""
+    return derivatives(op, Side.tangents) if op.supports_forward_ad else iter(())
+
+
+def derivatives(op: Any, ask: Callable[[Side], Any]) -> Iterator[Question]:
+    """Derivatives of one kind, where torch has them."""
+    kinds = [d for d in op.backward_dtypes if d.is_floating_point or d.is_complex]
+    for case in cases(op, kinds, requires_grad=True):
+        yield Question(case, ask)
+
+
+def written(op: Any) -> Iterator[Question]:
+    """What the in-place form writes, and that it refuses what would have to be broadcast."""
+    for case in cases(op, op.dtypes) if op.inplace_variant else ():
+        if isinstance(case.sample.input, torch.Tensor):
+            yield Question(case, Side.written, must_fail=True)
+
+
+def out(op: Any) -> Iterator[Question]:
+    """``out=`` of the right shape, and without elements: it is written, resized, and returned."""
+    for case in cases(op, op.dtypes) if op.supports_out else ():
+        result = outcome(sides(case)[1].result)
+        if isinstance(result, (torch.Tensor, tuple, list)):
+            for empty, what in ((False, "out"), (True, "empty out")):
+                yield Question(case, lambda side, r=result, e=empty: side.put(r, e), what)
+
+
+def variants(op: Any) -> Iterator[Question]:
+    """The method, Python's operator, and the aliases: what they give."""
+    forms = [op.method_variant, op.operator_variant]
+    forms += [form for alias in op.aliases for form in (alias.op, alias.method_variant)]
+    for form in filter(None, forms):
+        for case in cases(op, op.dtypes):
+            if isinstance(case.sample.input, torch.Tensor):
+                yield Question(case, called(form), getattr(form, "__name__", str(form)), is_result=True)
+
+
+def called(form: Any) -> Callable[[Side], Any]:
+    """Asks for the result of another form of an operator."""
+    return lambda side: side.translate(form)(*side.arguments, **side.keywords)
+
+
+def errors(op: Any) -> Iterator[Question]:
+    """Calls that are errors."""
+    if op.error_inputs_func is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = list(op.error_inputs("cpu"))
+        for index, error in enumerate(found):
+            yield Question(Case(op, "error", index, error.sample_input), Side.result, must_fail=True)
+
+
+ASPECTS = {f.__name__: f for f in (forward, backward, second, tangents, written, out, variants, errors)}

@@ -1,0 +1,11 @@
+"""Makes the modules beside this file importable, and those of the tests of operators."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+for folder in (HERE, HERE.parent / "operators"):
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))

@@ -1,0 +1,112 @@
+"""PyTorch's database of operators: which of its samples are run. Import it only where torch is installed."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import warnings
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+import yaml
+from torch.testing._internal.common_methods_invocations import op_db
+
+from tengen.testing.declared import declared_operators
+
+#: Whether all of it is run, as by ``dev.py oracle --all``, or the part that is run by CI.
+ALL = os.environ.get("OPINFO") == "all"
+#: Of each operator and dtype this many samples are the part that is run by CI.
+FIRST = 4
+DTYPES = tuple(
+    getattr(torch, name)
+    for name in ("float64", "float32", "complex128", "complex64", "float16", "bfloat16", "int64", "bool")
+)
+EXPECTED = Path(__file__).resolve().with_name("expected.yaml")
+
+
+class Case(NamedTuple):
+    """A sample of an operator."""
+
+    op: Any
+    dtype: Any
+    index: int
+    sample: Any
+
+    def __str__(self) -> str:
+        kind = str(self.dtype).removeprefix("torch.")
+        return f"{kind} sample {self.index} {self.sample.summary()[12:260]}"
+
+
+def title(op: Any) -> str:
+    """The name of an OpInfo: several may be of one operator."""
+    return f"{op.name}:{op.variant_test_name}" if op.variant_test_name else str(op.name)
+
+
+OPERATORS = {title(op): op for op in op_db}
+
+
+def dtypes(op: Any, supported: Any) -> list[Any]:
+    """The dtypes in which an operator is run: of CI's part float64 and another one, or the first two."""
+    found = [d for d in DTYPES if d in supported]
+    if ALL or len(found) <= 2:
+        return found
+    others = found[1:]
+    return [found[0], others[zlib.crc32(title(op).encode()) % len(others)]]
+
+
+def cases(op: Any, supported: Any, requires_grad: bool = False) -> Iterator[Case]:
+    """The samples of an operator that are run."""
+    for dtype in dtypes(op, supported):
+        needs = requires_grad and (dtype.is_floating_point or dtype.is_complex)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            samples = enumerate(op.sample_inputs("cpu", dtype, requires_grad=needs))
+            for index, sample in samples if ALL else itertools.islice(samples, FIRST):
+                yield Case(op, dtype, index, sample)
+
+
+@functools.cache
+def declared_differences() -> dict[str, dict[str, str]]:
+    """By operators' base names, how they differ by their declarations."""
+    found: dict[str, dict[str, str]] = {}
+    for operator in declared_operators().values():
+        found.setdefault(operator.name.base, {}).update(operator.differs)
+    return found
+
+
+def is_declared(op: Any, aspect: str, dtype: Any) -> bool:
+    """Whether the declaration of an operator says that it differs."""
+    names = {str(op.aten_name), op.name.replace(".", "_"), op.name.rpartition(".")[2]}
+    differs = {key for name in names for key in declared_differences().get(name, {})}
+    derivatives = {"backward", "second", "tangents"}
+    meant = {"gradient"} if aspect in derivatives else {aspect}
+    return bool(differs & (meant | {str(dtype).removeprefix("torch.")}))
+
+
+class Expected(NamedTuple):
+    """A difference that is expected, of operators in an aspect."""
+
+    aspects: frozenset[str]
+    dtypes: frozenset[str]
+    reason: str
+
+
+@functools.cache
+def expected() -> dict[str, list[Expected]]:
+    """The expected differences by OpInfos; no dtypes stand for all."""
+    found: dict[str, list[Expected]] = {}
+    for entry in yaml.safe_load(EXPECTED.read_text(encoding="utf-8")) or ():
+        one = Expected(frozenset(entry["aspects"]), frozenset(entry.get("dtypes", ())), entry["reason"])
+        for name in entry["operators"]:
+            found.setdefault(name, []).append(one)
+    return found
+
+
+def is_expected(op: Any, aspect: str, dtype: str) -> bool:
+    """Whether a difference is listed in expected.yaml."""
+    found = expected().get(title(op), ())
+    return any(aspect in e.aspects and (not e.dtypes or dtype in e.dtypes) for e in found)
