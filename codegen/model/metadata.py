@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..ir.expressions import Expr, replaced
+from ..ir.reader import read_expression
 from ..ir.types import BOOL, DTYPE, INT, PLAIN, SIZE, ValueType
 
 
@@ -15,9 +17,13 @@ class Metadata:
     """One thing to ask of a tensor: an attribute, or a method without arguments."""
 
     slot: str  # which of SLOTS it is made of
-    made: str  # the expression of it, of what is kept
+    made: str  # the expression of it, of what is ``kept``
     type: ValueType
     method: bool = False
+
+    def of(self, kept: Expr) -> Expr:
+        """The expression of it, of what is kept."""
+        return replaced(read_expression(self.made), {"kept": kept})
 
 
 #: What a Node may keep of a tensor in place of its data: the expression of it, of the tensor.
@@ -29,14 +35,14 @@ SLOTS = {
 }
 
 METADATA = {
-    "shape": Metadata("shape", "Size({})", SIZE),
-    "ndim": Metadata("shape", "len({})", INT),
-    "dim": Metadata("shape", "len({})", INT, method=True),
-    "numel": Metadata("shape", "Size({}).numel()", INT, method=True),
-    "dtype": Metadata("type", "{}.scalar_type", DTYPE),
-    "device": Metadata("type", "{}.backend.device", PLAIN),
-    "is_complex": Metadata("type", "{}.scalar_type.is_complex", BOOL, method=True),
-    "is_floating_point": Metadata("type", "{}.scalar_type.is_floating_point", BOOL, method=True),
-    "stride": Metadata("stride", "{}", SIZE, method=True),
-    "storage_offset": Metadata("storage_offset", "{}", INT, method=True),
+    "shape": Metadata("shape", "Size(kept)", SIZE),
+    "ndim": Metadata("shape", "len(kept)", INT),
+    "dim": Metadata("shape", "len(kept)", INT, method=True),
+    "numel": Metadata("shape", "Size(kept).numel()", INT, method=True),
+    "dtype": Metadata("type", "kept.scalar_type", DTYPE),
+    "device": Metadata("type", "kept.backend.device", PLAIN),
+    "is_complex": Metadata("type", "kept.scalar_type.is_complex", BOOL, method=True),
+    "is_floating_point": Metadata("type", "kept.scalar_type.is_floating_point", BOOL, method=True),
+    "stride": Metadata("stride", "kept", SIZE, method=True),
+    "storage_offset": Metadata("storage_offset", "kept", INT, method=True),
 }

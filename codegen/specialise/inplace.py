@@ -49,7 +49,7 @@ class InplaceWriter:
         if condition is None:
             return None
         same = kernel.function is None and base.result_kind == "same"
-        written = self._written(kernel.formula.tree) if same else None
+        written = written_into_self(kernel.formula.tree, self.ufuncs) if same else None
         if written is not None:
             kernel = replace(kernel, formula=Formula(kernel.formula.source, written))
         locals_, call = self.specialiser.computation(base, kernel)
@@ -67,16 +67,17 @@ class InplaceWriter:
             general=f"super().{variant.name.method}({names})",
         )
 
-    def _written(self, expr: Expr) -> Expr | None:
-        """The expression with its last operation writing into ``self``; None where that cannot be."""
-        if isinstance(expr, Conditional):
-            then, otherwise = self._written(expr.then), self._written(expr.otherwise)
-            return None if then is None or otherwise is None else Conditional(expr.condition, then, otherwise)
-        found = self.ufuncs.last(expr)
-        if found is None or not found[0].out:
-            return None
-        primitive, operands = found
-        return Call(Attribute(Name("xp"), primitive.name), operands, (Keyword("out", Name("self")),))
+
+def written_into_self(expr: Expr, ufuncs: Ufuncs) -> Expr | None:
+    """The expression with its last operation writing into ``self``; None where that cannot be."""
+    if isinstance(expr, Conditional):
+        then, otherwise = written_into_self(expr.then, ufuncs), written_into_self(expr.otherwise, ufuncs)
+        return None if then is None or otherwise is None else Conditional(expr.condition, then, otherwise)
+    found = ufuncs.last(expr)
+    if found is None or not found[0].out:
+        return None
+    primitive, operands = found
+    return Call(Attribute(Name("xp"), primitive.name), operands, (Keyword("out", Name("self")),))
 
 
 def _sharing(operator: Operator) -> Iterator[tuple[str, str]]:

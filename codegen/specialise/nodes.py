@@ -15,6 +15,7 @@ from ..check.names import TENSOR_BUILTINS
 from ..ir.expressions import (
     Attribute,
     Call,
+    Clause,
     Comprehension,
     Constant,
     Expr,
@@ -26,7 +27,6 @@ from ..ir.expressions import (
     replaced,
     walk,
 )
-from ..ir.reader import read_expression
 from ..ir.types import ARRAY, Types, ValueType
 from ..ir.writer import write
 from ..model.annotations import parameter_name
@@ -42,14 +42,16 @@ from .tangents import Conjugates, conj, real, shared_calls, terms
 from .type_methods import alias
 
 
-def _rebuilt(what: str, stem: str, of_list: bool) -> str:
+def _rebuilt(what: str, stem: str, of_list: bool) -> Expr:
     """Metadata of a tensor, or of each of a list, from what the Node keeps in a slot with this stem."""
     metadata = METADATA[what]
-    kept = f"{stem}_{metadata.slot}"
+    kept = dotted(f"{stem}_{metadata.slot}")
     if not of_list:
-        return metadata.made.format(kept)
-    # Helpers take a list of shapes as it is kept.
-    return kept if what == metadata.slot else f"[{metadata.made.format('t')} for t in {kept}]"
+        return metadata.of(kept)
+    if what == metadata.slot:  # helpers take a list of shapes as it is kept
+        return kept
+    each = Name("t")
+    return Comprehension("list", metadata.of(each), (Clause(each, kept),))
 
 
 def edge_of(node: NodeSpec, position: int) -> str:
@@ -108,7 +110,7 @@ class Rewriter:
         """The expression; ``bound`` are the names of the comprehensions and lambdas around it."""
         use = metadata_use(expr)
         if use is not None and use[0] in self.metadata:
-            return read_expression(_rebuilt(use[1], self.metadata[use[0]], isinstance(expr, Comprehension)))
+            return _rebuilt(use[1], self.metadata[use[0]], isinstance(expr, Comprehension))
         number = gradient_number(expr)
         if number is not None:
             return Name(f"grad{number}")
