@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tengen.codegen.derive.derived import derive
-from tengen.codegen.gen import declarations_dir, runtime_dir
+from tengen.codegen.emit.files import Renderer
+from tengen.codegen.gen import declarations_dir, runtime_dir, templates_dir
 from tengen.codegen.model.operators import Declarations
 from tengen.codegen.pipeline import load
 
@@ -129,6 +130,46 @@ def test_no_stage_of_the_generator_imports_a_later_one() -> None:
             if floors.get(stage, 0) > STAGES.index(own):
                 found.append(f"{path.relative_to(PROJECT)} imports {name}")
     assert not found
+
+
+def test_no_stage_changes_what_another_made() -> None:
+    """What is declared and what is derived of it are the same when all files have been made of them."""
+    declared = load(declarations_dir(), runtime_dir())
+    renderer = Renderer(declared, runtime_dir(), templates_dir())
+    before = repr(declared), repr(renderer.derived)
+    renderer.files()
+    assert (repr(declared), repr(renderer.derived)) == before
+
+
+def test_what_stages_hand_on_is_frozen() -> None:
+    """Save for the report, which collects the mistakes of a run."""
+    found = [
+        f"{path.relative_to(PROJECT)}: {node.name}"
+        for path in (*modules("codegen/ir"), *modules("codegen/model"))
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ClassDef)
+        for d in node.decorator_list
+        if ast.unparse(d).startswith("dataclass") and "frozen=True" not in ast.unparse(d)
+    ]
+    assert found == ["codegen/model/diagnostics.py: Report"]
+
+
+@pytest.mark.parametrize(("function", "module"), [("ast.parse", "reader"), ("ast.unparse", "writer")])
+def test_text_is_read_and_written_in_one_module_each(function: str, module: str) -> None:
+    found = {
+        str(path.relative_to(PROJECT))
+        for path in modules("codegen")
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute | ast.ImportFrom) and _names(node, function)
+    }
+    assert found == {f"codegen/ir/{module}.py"}
+
+
+def _names(node: ast.Attribute | ast.ImportFrom, function: str) -> bool:
+    """Whether a function of a module is used, or imported."""
+    if isinstance(node, ast.Attribute):
+        return ast.unparse(node) == function
+    return function in [f"{node.module}.{alias.name}" for alias in node.names]
 
 
 #: The floors of runtime/, the lowest first: packages, and modules that stand elsewhere than their package.
