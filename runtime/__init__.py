@@ -54,6 +54,9 @@ _SUBMODULES = frozenset(
     }
 )
 
+#: Modules that have their name here only.
+_ELSEWHERE = {"return_types": "tengen.generated.return_types"}
+
 #: Functions of submodules that have a name here too.
 _LAZY = {"Tag": "library", "vmap": "func"}
 
@@ -61,7 +64,7 @@ _LAZY = {"Tag": "library", "vmap": "func"}
 def __dir__() -> list[str]:
     """What users write, and none of the modules that it is made in; PyTorch has these names, too."""
     special = {name for name in globals() if name.startswith("__")}
-    return sorted({*special, *_public(), *_SUBMODULES, *_LAZY})
+    return sorted({*special, *_public(), *_SUBMODULES, *_ELSEWHERE, *_LAZY})
 
 
 def _public() -> list[str]:
@@ -75,8 +78,8 @@ def _attribute(name: str) -> _typing.Any:
         raise ImportError(f"{reason} ({type(_broken).__name__}: {_broken})") from _broken
     if name == "__all__":
         return _public()
-    if name in _SUBMODULES:
-        return _import_module(f"tengen.{name}")
+    if name in _SUBMODULES or name in _ELSEWHERE:
+        return _import_module(_ELSEWHERE.get(name, f"tengen.{name}"))
     if name in _LAZY:
         return getattr(_import_module(f"tengen.{_LAZY[name]}"), name)
     if _generating() and not name.startswith("__"):

@@ -289,7 +289,6 @@ class Renderer:
 
     def _binding_imports(self) -> list[str]:
         return [
-            *self.scope.structure_imports,
             "from tengen.core.interception import active",
             "from tengen.core.numbers import NUMBERS",
             "from tengen.dispatch.binding_support import MISSING, as_given, ints, worded",
@@ -308,6 +307,7 @@ class Renderer:
         return self.templates.page(
             "tensor_methods.py",
             "bindings.py.jinja",
+            structure_imports=self.scope.structure_imports,
             summary="The methods of Tensor.",
             imports=[
                 *common,
@@ -324,6 +324,7 @@ class Renderer:
         return self.templates.page(
             "functions.py",
             "bindings.py.jinja",
+            structure_imports=self.scope.structure_imports,
             summary="The operators as functions.",
             imports=[
                 *common,
