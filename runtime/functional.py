@@ -108,6 +108,30 @@ def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     return _call("cartesian_prod", _loose("cartesian_prod", tensors), None)
 
 
+_DISTANCE_MODES = {
+    "use_mm_for_euclid_dist_if_necessary": None,
+    "use_mm_for_euclid_dist": 1,
+    "donot_use_mm_for_euclid_dist": 2,
+}
+
+
+def cdist(
+    x1: Tensor,
+    x2: Tensor,
+    p: float = 2.0,
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+) -> Tensor:
+    """The p-norm distances between the rows of (..., P, M) and those of (..., R, M): (..., P, R).
+
+    All modes compute the same, from the differences. Raises ValueError for other modes, RuntimeError
+    for a negative p and for shapes and dtypes that do not fit.
+    """
+    if compute_mode not in _DISTANCE_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    result: Tensor = operator("cdist")(x1, x2, p, _DISTANCE_MODES[compute_mode])
+    return result
+
+
 def _call(name: str, tensors: Sequence[Any], out: Tensor | None) -> Tensor:
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):

@@ -41,6 +41,7 @@ from .core.storage import UntypedStorage as UntypedStorage
 from .functional import block_diag as block_diag
 from .functional import broadcast_tensors as broadcast_tensors
 from .functional import cartesian_prod as cartesian_prod
+from .functional import cdist as cdist
 from .functional import chain_matmul as chain_matmul
 from .functional import einsum as einsum
 from .functional import meshgrid as meshgrid

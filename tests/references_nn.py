@@ -41,6 +41,42 @@ def smooth_l1(x: Array, y: Array, reduction: int, beta: float) -> Array:
     return huber(x, y, reduction, beta) / beta if beta else reduced(np.abs(np.subtract(x, y)), reduction)
 
 
+def embedding_bag(
+    weight: Array,
+    indices: Array,
+    offsets: Array,
+    mode: int,
+    scale: Array | None,
+    last: bool,
+    padding_idx: int,
+) -> Array:
+    ends = [*offsets[1:]] if last else [*offsets[1:], len(indices)]
+    rows = []
+    for start, end in zip(offsets, ends, strict=False):
+        members = [i for i in range(start, end) if indices[i] != padding_idx]
+        bag = np.array([weight[indices[i]] * (1 if scale is None else scale[i]) for i in members])
+        empty = np.zeros(weight.shape[1], weight.dtype)
+        rows.append([np.sum, np.mean, np.max][mode](bag, axis=0) if members else empty)
+    return np.array(rows, weight.dtype)
+
+
+def distances(x1: Array, x2: Array, p: float) -> Array:
+    d = np.abs(x1[..., :, None, :] - x2[..., None, :, :])
+    if p == 0:
+        return (d != 0).sum(-1).astype(x1.dtype)
+    if p == math.inf:
+        return d.max(-1)
+    return (d**p).sum(-1) ** (1 / p)
+
+
+def renorm(x: Array, p: float, dim: int, maxnorm: float) -> Array:
+    rows = np.moveaxis(x, dim, 0)
+    flat = np.abs(rows.reshape(len(rows), -1))
+    norms = flat.max(1) if p == math.inf else (flat**p).sum(1) ** (1 / p)
+    scale = np.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1)
+    return np.moveaxis(rows * scale.reshape(-1, *[1] * (x.ndim - 1)), 0, dim)
+
+
 def poisson_nll(x: Array, y: Array, log_input: bool, full: bool, eps: float, reduction: int) -> Array:
     loss = np.exp(x) - y * x if log_input else x - y * np.log(x + eps)
     if full:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tengen.generated import functions as F
 
 from ..autograd.grad_mode import no_grad
-from ..core.memory_format import contiguous_format
+from ..core.memory_format import channels_last, contiguous_format
 from ..core.promotion import result_type
 from ..core.scalar_type import bfloat16, bool_, finfo, float16, float32, int64
 from ..native.layout import suggest_memory_format
@@ -98,11 +98,9 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     _check_probability(p)
     if p == 0 or not train or not input.numel():
         return input
-    if input.ndim < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    noise = _feature_noise(input)
     if p == 1:
         return input * input.new_zeros(())
-    noise = input.new_ones((*input.shape[:2], *[1] * (input.ndim - 2)))
     return input * F.native_dropout(noise, p, True)[0]
 
 
@@ -116,10 +114,91 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
         return input
     if p == 1:
         return input * F.zeros_like(input)
-    kept = F.native_dropout(F.ones_like(input), p, True)[1]
+    factor, shift = _alpha_dropped(input, F.ones_like(input), p)
+    return input * factor + shift
+
+
+def _feature_noise(self: Tensor) -> Tensor:
+    if self.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return self.new_ones((*self.shape[:2], *[1] * (self.ndim - 2)))
+
+
+def feature_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
+    """``feature_dropout`` in place."""
+    _check_probability(p)
+    if p == 0 or not train or not self.numel():
+        return self
+    return self.mul_(F.native_dropout(_feature_noise(self), p, True)[0])
+
+
+def _alpha_dropped(self: Tensor, noise: Tensor, p: float) -> tuple[Tensor, Tensor]:
+    """What is multiplied with and what is added, of the noise's shape."""
+    kept = F.native_dropout(noise, p, True)[1]
     scale = 1 / sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
-    shift = (kept.logical_not() * (-_ALPHA * scale) + _ALPHA * scale * p).to(input.dtype)
-    return input * (kept * scale).to(input.dtype) + shift
+    shift = (kept.logical_not() * (-_ALPHA * scale) + _ALPHA * scale * p).to(self.dtype)
+    return (kept * scale).to(self.dtype), shift
+
+
+def alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
+    """``alpha_dropout`` in place."""
+    _check_probability(p)
+    if p == 0 or not train or not self.numel():
+        return self
+    if p == 1:
+        return self.mul_(F.zeros_like(self))
+    factor, shift = _alpha_dropped(self, F.ones_like(self), p)
+    return self.mul_(factor).add_(shift)
+
+
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """``alpha_dropout`` of whole channels; RuntimeError for fewer than two dims."""
+    _check_probability(p)
+    if p == 0 or not train or not input.numel():
+        return input
+    noise = _feature_noise(input)
+    if p == 1:
+        return input * F.zeros_like(noise)
+    factor, shift = _alpha_dropped(input, noise, p)
+    return input * factor + shift
+
+
+def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
+    """``feature_alpha_dropout`` in place."""
+    _check_probability(p)
+    if p == 0 or not train or not self.numel():
+        return self
+    noise = _feature_noise(self)
+    if p == 1:
+        return self.mul_(F.zeros_like(noise))
+    factor, shift = _alpha_dropped(self, noise, p)
+    return self.mul_(factor).add_(shift)
+
+
+def _slopes(self: Tensor, lower: float, upper: float, generator: Any) -> Tensor:
+    """A slope for each element, 1 where it is positive; RuntimeError where the bounds cross."""
+    if not lower <= upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    drawn = F.empty_like(self).uniform_(lower, upper, generator=generator)
+    return F.where(self > 0, 1, drawn)
+
+
+def rrelu(self: Tensor, lower: float, upper: float, training: bool, generator: Any) -> Tensor:
+    """Leaky relu, in training with random slopes."""
+    if training:
+        return (self * _slopes(self, lower, upper, generator)).contiguous()
+    if not lower <= upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    return F.leaky_relu(self, (lower + upper) / 2).contiguous()
+
+
+def rrelu_(self: Tensor, lower: float, upper: float, training: bool, generator: Any) -> Tensor:
+    """``rrelu`` in place."""
+    if training:
+        return self.mul_(_slopes(self.detach(), lower, upper, generator))
+    if not lower <= upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    return F.leaky_relu_(self, (lower + upper) / 2)
 
 
 # ------------------------------------------------------------------------ convolutions
@@ -246,6 +325,27 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     moved = parts.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
     shape = (*batch, channels // (r * r), height * r, width * r)
     return _in_format_of(self, F._unsafe_view(moved.clone(memory_format=contiguous_format), shape))
+
+
+def channel_shuffle(self: Tensor, groups: int) -> Tensor:
+    """The channels of the groups in turn; RuntimeError unless the groups divide them."""
+    if self.ndim < 3:
+        raise RuntimeError(
+            f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}"
+        )
+    if groups <= 0:
+        raise RuntimeError(
+            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+        )
+    batch, channels, *spatial = self.shape
+    if channels % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+        )
+    parts = self.reshape(batch, groups, channels // groups, *spatial)
+    out = F._unsafe_view(parts.transpose(1, 2).clone(memory_format=contiguous_format), self.shape)
+    innermost = self.ndim == 4 and self.is_contiguous(memory_format=channels_last)
+    return out.contiguous(memory_format=channels_last) if innermost else out
 
 
 def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:

@@ -166,6 +166,31 @@ def softmin(
     return F.softmax(-input, _chosen_dim("softmin", dim, input.ndim), dtype=dtype)
 
 
+def rrelu(
+    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """``x`` where positive, else times a slope: in training a random one of each element, else the mean."""
+    return (F.rrelu_ if inplace else F.rrelu)(input, lower, upper, training)
+
+
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """A sample of the Gumbel-softmax distribution of temperature ``tau``.
+
+    With ``hard`` it is one-hot, and its gradient that of the soft sample.
+    """
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=program_stacklevel())
+    noise = -F.empty_like(logits).contiguous().exponential_().log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    chosen = soft.max(dim, True)[1]
+    one_hot = F.zeros_like(soft).scatter(dim, chosen, 1.0)
+    return one_hot - soft.detach() + soft
+
+
 # ------------------------------------------------------------------------------- dropout
 
 
@@ -193,6 +218,14 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     _check_probability(p)
     out = F.alpha_dropout(input, p, training)
     return input.copy_(out) if inplace else out
+
+
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """``alpha_dropout`` of whole channels (dim 1). Raises ValueError unless p is in [0, 1]."""
+    _check_probability(p)
+    return (F.feature_alpha_dropout_ if inplace else F.feature_alpha_dropout)(input, p, training)
 
 
 def _feature_dropout(input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:

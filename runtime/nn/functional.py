@@ -10,7 +10,9 @@ import typing as _typing
 
 import tengen.generated.nn_functions as _generated
 from tengen.generated.functions import adaptive_avg_pool1d as adaptive_avg_pool1d
+from tengen.generated.functions import bilinear as bilinear
 from tengen.generated.functions import celu_ as celu_
+from tengen.generated.functions import channel_shuffle as channel_shuffle
 from tengen.generated.functions import conv1d as conv1d
 from tengen.generated.functions import conv2d as conv2d
 from tengen.generated.functions import conv3d as conv3d
@@ -18,11 +20,15 @@ from tengen.generated.functions import conv_transpose1d as conv_transpose1d
 from tengen.generated.functions import conv_transpose2d as conv_transpose2d
 from tengen.generated.functions import conv_transpose3d as conv_transpose3d
 from tengen.generated.functions import cosine_similarity as cosine_similarity
+from tengen.generated.functions import hardshrink as hardshrink
+from tengen.generated.functions import native_channel_shuffle as native_channel_shuffle
 from tengen.generated.functions import pairwise_distance as pairwise_distance
+from tengen.generated.functions import pdist as pdist
 from tengen.generated.functions import pixel_shuffle as pixel_shuffle
 from tengen.generated.functions import pixel_unshuffle as pixel_unshuffle
 from tengen.generated.functions import prelu as prelu
 from tengen.generated.functions import relu_ as relu_
+from tengen.generated.functions import rrelu_ as rrelu_
 from tengen.generated.functions import selu_ as selu_
 from tengen.generated.functions import sigmoid as sigmoid
 from tengen.generated.functions import tanh as tanh
@@ -37,6 +43,7 @@ from tengen.generated.nn_functions import one_hot as one_hot
 from tengen.generated.nn_functions import pad as pad
 from tengen.generated.nn_functions import scaled_dot_product_attention as scaled_dot_product_attention
 from tengen.generated.nn_functions import softplus as softplus
+from tengen.generated.nn_functions import softshrink as softshrink
 
 from ..core.function_dispatch import make_overridable as _make_overridable
 from .activation import alpha_dropout as alpha_dropout
@@ -46,7 +53,9 @@ from .activation import dropout1d as dropout1d
 from .activation import dropout2d as dropout2d
 from .activation import dropout3d as dropout3d
 from .activation import elu as elu
+from .activation import feature_alpha_dropout as feature_alpha_dropout
 from .activation import glu as glu
+from .activation import gumbel_softmax as gumbel_softmax
 from .activation import hardsigmoid as hardsigmoid
 from .activation import hardswish as hardswish
 from .activation import hardtanh as hardtanh
@@ -55,6 +64,7 @@ from .activation import log_softmax as log_softmax
 from .activation import mish as mish
 from .activation import relu as relu
 from .activation import relu6 as relu6
+from .activation import rrelu as rrelu
 from .activation import selu as selu
 from .activation import silu as silu
 from .activation import softmax as softmax
@@ -72,6 +82,7 @@ from .loss import hinge_embedding_loss as hinge_embedding_loss
 from .loss import huber_loss as huber_loss
 from .loss import kl_div as kl_div
 from .loss import l1_loss as l1_loss
+from .loss import linear_cross_entropy as linear_cross_entropy
 from .loss import margin_ranking_loss as margin_ranking_loss
 from .loss import mse_loss as mse_loss
 from .loss import multi_margin_loss as multi_margin_loss
@@ -83,8 +94,10 @@ from .loss import smooth_l1_loss as smooth_l1_loss
 from .loss import soft_margin_loss as soft_margin_loss
 from .loss import triplet_margin_loss as triplet_margin_loss
 from .loss import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
+from .multi_head_attention import multi_head_attention_forward as multi_head_attention_forward
 from .normalization import batch_norm as batch_norm
 from .normalization import embedding as embedding
+from .normalization import embedding_bag as embedding_bag
 from .normalization import group_norm as group_norm
 from .normalization import instance_norm as instance_norm
 from .normalization import layer_norm as layer_norm

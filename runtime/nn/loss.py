@@ -474,3 +474,54 @@ def ctc_loss(
     """
     lengths: tuple[Any, Any] = (input_lengths, target_lengths)
     return F.ctc_loss(log_probs, targets, *lengths, blank, _reduction(reduction), zero_infinity)
+
+
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: object = None,
+) -> Tensor:
+    """``cross_entropy`` of ``linear(input, linear_weight, linear_bias)``.
+
+    Of a weight (C, d1, ..., K) the further dims are places, each of which has C classes. ``options``,
+    which in PyTorch say how memory is saved, change nothing here. Raises RuntimeError for shapes that
+    do not fit.
+    """
+    if input.ndim not in (1, 2) or linear_weight.ndim < 2:
+        raise RuntimeError(
+            "expected input with dimensionality 1 or 2 and linear_weight with dimensionality at least 2, got "
+            f"{input.ndim} and {linear_weight.ndim}"
+        )
+    classes, *places, features = linear_weight.shape
+    if input.shape[-1] != features:
+        raise RuntimeError(
+            "expected equal input and linear_weight last dimensions (in_features), "
+            f"got {input.shape[-1]} and {features}, respectively"
+        )
+    if linear_bias is not None and tuple(linear_bias.shape) != (classes, *places):
+        raise RuntimeError(f"expected linear_bias shape {(classes, *places)}, got {tuple(linear_bias.shape)}")
+    if places and input.ndim == 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires "
+            f"batched input, (N, {features}), got unbatched input with shape {tuple(input.shape)}"
+        )
+    shape = (*input.shape[:-1], classes, *places)
+    if tuple(target.shape) == shape and ignore_index is not None:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    logits = F.linear(input, linear_weight.reshape(-1, features), bias).reshape(shape)
+    return cross_entropy(
+        logits,
+        target,
+        weight,
+        ignore_index=-100 if ignore_index is None else ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )

@@ -134,12 +134,62 @@ def embedding(
         padding_idx += rows
     if max_norm is not None:
         with no_grad():
-            _shorten(weight, input, max_norm, norm_type)
+            F.embedding_renorm_(weight, input, max_norm, norm_type)
     return F.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
-def _shorten(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
-    used = indices.reshape(-1)
-    rows = F.embedding(weight, used)
-    length = F.linalg_vector_norm(rows, norm_type, 1, True)
-    weight[used] = F.where(length > max_norm, rows * (max_norm / (length + 1e-7)), rows)
+_MODES = {"sum": 0, "mean": 1, "max": 2}
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sums, means or maxima of rows of ``weight``: for rows of ``input``, or between offsets into a vector.
+
+    Raises ValueError for arguments that do not belong together, NotImplementedError for weights of
+    other than sums.
+    """
+    if per_sample_weights is not None and input.shape != per_sample_weights.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, "
+            f"then it must have the same shape as the input ({input.shape})"
+        )
+    if weight.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError("if input is 2D, then offsets has to be None, as its rows are the bags")
+        offsets = F.arange(len(input), dtype=input.dtype, device=input.device) * input.shape[1]
+        include_last_offset = False
+        input = input.reshape(-1)
+        per_sample_weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    elif input.ndim != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    if offsets is None or offsets.ndim != 1:
+        raise ValueError(
+            f"offsets has to be a 1D Tensor but got {None if offsets is None else f'{offsets.ndim}D'}"
+        )
+    if mode not in _MODES:
+        raise ValueError(f"mode has to be one of sum, mean or max, but got {mode!r}")
+    if mode == "max" and (scale_grad_by_freq or sparse):
+        option = "scaling the gradient by the frequency" if scale_grad_by_freq else "sparse weights"
+        raise ValueError(f"max mode does not support {option}")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            f"embedding_bag: per_sample_weights is only supported for mode='sum' (got mode='{mode}')"
+        )
+    if max_norm is not None:
+        with no_grad():
+            F.embedding_renorm_(weight, input, max_norm, norm_type)
+    rest = (scale_grad_by_freq, _MODES[mode], sparse, per_sample_weights, include_last_offset)
+    return F.embedding_bag(weight, input, offsets, *rest, padding_idx)[0]

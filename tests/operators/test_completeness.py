@@ -142,6 +142,7 @@ def test_every_elementwise_derivative_is_declared_at_nan_and_infinity() -> None:
 #: Arguments of which there can be no other sample, and why.
 NEVER_VARIED = {
     "embedding.sparse": "there are no sparse gradients",
+    "embedding_bag.sparse": "as that of embedding",
     "linalg_pinv.atol_rtol_tensor.atol": "it is of a real dtype where the matrix is complex",
     "linalg_pinv.atol_rtol_tensor.hermitian": "as atol",
     "linalg_pinv.rcond_tensor.hermitian": "as atol",

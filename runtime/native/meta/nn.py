@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dim
+from ..distance import cdist_shape
 from ..nn.activation import glu_halves
 from ..nn.conv import conv_geometry, transposed_size
 from ..nn.ctc import ctc_shape
+from ..nn.embedding_bag import GREATEST, bag_count
 from ..nn.loss import check_nll, check_nll2d
 from ..nn.normalization import batch_shapes, group_shapes, layer_shapes
 from ..nn.padding import mirror_shape, pad_pairs, padded_shape
@@ -188,6 +190,25 @@ def meta_embedding(weight: MetaArray, indices: MetaArray) -> MetaArray:
     return MetaArray((*indices.shape, weight.shape[1]), weight.dtype)
 
 
+def meta_embedding_bag(
+    weight: MetaArray,
+    indices: MetaArray,
+    offsets: MetaArray,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: MetaArray | None,
+    include_last_offset: bool,
+    padding_idx: int,
+) -> tuple[MetaArray, ...]:
+    """The bags, the bag of each index, the bags' sizes and the indices of maxima."""
+    bags = bag_count(weight, indices, offsets, mode, include_last_offset, per_sample_weights)
+    shape = (bags, weight.shape[1])
+    chosen = shape if mode == GREATEST else (0,)
+    counted = [MetaArray(s, indices.dtype) for s in (indices.shape, (bags,), chosen)]
+    return MetaArray(shape, weight.dtype), *counted
+
+
 def meta_layer_norm(
     input: MetaArray, normalized_shape: Shape, weight: MetaArray | None, bias: MetaArray | None
 ) -> tuple[MetaArray, MetaArray, MetaArray]:
@@ -241,3 +262,8 @@ def meta_norm_gradients(
     parameter = MetaArray(shape, input.dtype)
     wanted = (output_mask[0], output_mask[1] and weight is not None, output_mask[2])
     return meta_gradients(wanted, input, parameter, parameter)
+
+
+def meta_cdist(x1: MetaArray, x2: MetaArray) -> MetaArray:
+    """A distance for each two rows."""
+    return MetaArray(cdist_shape(x1, x2), x1.dtype)

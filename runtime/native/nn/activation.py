@@ -151,6 +151,14 @@ def hardtanh_backward(grad_output: Array, self: Array, min_val: Number, max_val:
     return select(outside, 0, grad_output)
 
 
+def softshrink(self: Array, lambd: float) -> Array:
+    """``self`` brought nearer to 0 by ``lambd``; NaN stays NaN. RuntimeError for a negative ``lambd``."""
+    if not lambd >= 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}")
+    moved = np.where(self > 0, self - lambd, self + lambd).astype(self.dtype, copy=False)
+    return np.where(np.abs(self) <= lambd, np.zeros((), self.dtype), moved)
+
+
 def threshold_values(self: Array, threshold: Number, value: Number) -> Array:
     """``x`` where it is above the threshold (or NaN), else ``value``, which is cast to the dtype of x."""
     dtype = self.dtype
