@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,31 @@ def next_towards(start: Array, end: Array) -> Array:
     away = (end > start) == (start > 0)
     moved = (bits + np.where(away, 1, -1).astype(bits.dtype)).view(start.dtype).reshape(start.shape)
     return np.where(start == end, end, moved)
+
+
+def of_basis(series: Callable[[float, list[float]], float], x: Array, n: Array) -> Array:
+    """Polynomials of whole degrees as series of one term, which NumPy sums; 0 where a degree is below 0."""
+
+    def one(x: float, n: float) -> float:
+        return float(series(x, [0.0] * int(n) + [1.0])) if n > -1 else 0.0
+
+    return np.vectorize(one, otypes=[float])(x, n)
+
+
+def chebyshev(kind: str, x: Array, n: Array) -> Array:
+    """Those of the second kind are derivatives of those of the first, those of the others their sums."""
+    first = np.polynomial.chebyshev
+    if kind == "t":
+        return of_basis(first.chebval, x, n)
+
+    def second(x: float, term: list[float]) -> float:
+        return first.chebval(x, first.chebder([0.0, *term])) / len(term)
+
+    def other(x: float, term: list[float]) -> float:
+        before = second(x, term[1:]) if len(term) > 1 else 0.0
+        return second(x, term) + (before if kind == "w" else -before)
+
+    return of_basis(second if kind == "u" else other, x, n)
 
 
 def hurwitz_zeta(exponent: Array, shift: Array) -> Array:
