@@ -35,6 +35,7 @@ if not _generating():
 _SUBMODULES = frozenset(
     {
         "autograd",
+        "fft",
         "func",
         "functional",
         "jit",

@@ -21,7 +21,7 @@ from .keyword_calls import KeywordForm, keyword_forms
 from .nested import MISSING, Nested, given, nested
 
 _NUMBERS = frozenset({"Scalar", "int", "SymInt", "float", "bool"})
-_MODULE_PREFIX = {"linalg": "linalg_", "special": "special_"}
+_MODULE_PREFIX = {"fft": "fft_", "linalg": "linalg_", "special": "special_"}
 #: The arguments that signatures have by NumPy's name too. Functions find the other names in ``**keywords``.
 _NAMED_TWICE = ("dim", "keepdim")
 NUMPY_WORDS = {name: NUMPY_NAMES[name][0] for name in _NAMED_TWICE}

@@ -22,7 +22,12 @@ from tengen.codegen.model.source import Place
 from tengen.codegen.specialise.bindings import Group, exported_name, groups
 from tengen.codegen.specialise.rows import structures
 
-_HOMES = {"nn": "tengen.nn.functional", "linalg": "tengen.linalg", "special": "tengen.special"}
+_HOMES = {
+    "fft": "tengen.fft",
+    "linalg": "tengen.linalg",
+    "nn": "tengen.nn.functional",
+    "special": "tengen.special",
+}
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ PLACES = (
     "autograd.profiler",
     "autograd.profiler_util",
     "autograd.variable",
+    "fft",
     "func",
     "functional",
     "jit",

@@ -82,7 +82,7 @@ def test_every_function_has_a_docstring(place: str) -> None:
     assert [name for name, f in functions(place).items() if not inspect.getdoc(f)] == []
 
 
-@pytest.mark.parametrize("place", ["", "Tensor", "linalg", "special", "nn.functional"])
+@pytest.mark.parametrize("place", ["", "Tensor", "fft", "linalg", "special", "nn.functional"])
 def test_signatures_take_every_overload(place: str) -> None:
     for name, function in generated(place).items():
         whole = documented(function)
@@ -97,7 +97,7 @@ def test_signatures_take_every_overload(place: str) -> None:
             assert loose or keywords <= whole.parameters.keys(), name
 
 
-@pytest.mark.parametrize("place", ["", "Tensor", "linalg", "special", "nn.functional"])
+@pytest.mark.parametrize("place", ["", "Tensor", "fft", "linalg", "special", "nn.functional"])
 def test_what_is_documented_may_be_given(place: str) -> None:
     """The code takes each name of the signature, or takes any."""
     for name, function in generated(place).items():
@@ -108,7 +108,7 @@ def test_what_is_documented_may_be_given(place: str) -> None:
         assert inspect.signature(function).parameters.keys() <= taken, name
 
 
-@pytest.mark.parametrize("place", ["", "linalg", "special", "nn.functional"])
+@pytest.mark.parametrize("place", ["", "fft", "linalg", "special", "nn.functional"])
 def test_functions_are_documented_by_the_names_of_their_arguments(place: str) -> None:
     """``self`` is the first argument of methods; functions call it what their signature says."""
     for name, function in generated(place).items():
@@ -208,7 +208,7 @@ def test_names_are_pytorchs(torch: Any) -> None:
     theirs["nonzero"].add("as_tuple")  # of its Python binding alone
     wrong = []
     compared = 0
-    for place in ("", "Tensor", "linalg", "special", "nn.functional"):
+    for place in ("", "Tensor", "fft", "linalg", "special", "nn.functional"):
         for name, function in generated(place).items():
             known = {"input" if n == "self" else n for n in theirs.get(function.__name__, ())}
             own = {n.removesuffix("_") for n in inspect.signature(function).parameters}

@@ -91,7 +91,8 @@ def exact(call: Call, kind: Any, result: Any, expected: Any) -> Any:
     is itself, once, where the dtype is narrow. Of other results nothing is said.
     """
     size = np.abs(expected).max(initial=0)
-    if not np.isfinite(size) or size > 2**16 or np.any(expected * 64 != np.floor(expected * 64)):
+    parts = np.array([np.real(expected), np.imag(expected)]) * 64
+    if not np.isfinite(size) or size > 2**16 or np.any(parts != np.floor(parts)):
         return np.inf
     return np.abs(expected.astype(result.dtype).astype(np.float64) - expected)
 
