@@ -49,6 +49,7 @@ _SUBMODULES = frozenset(
         "profiler",
         "random",
         "serialization",
+        "signal",
         "special",
         "testing",
         "utils",

@@ -61,6 +61,8 @@ PLACES = (
     "profiler.profiler",
     "random",
     "serialization",
+    "signal",
+    "signal.windows",
     "special",
     "testing",
     "utils",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import complex as parts
-from .. import creation
+from .. import creation, windows
 from ..layout import strides_in
 from ..random import check_multinomial
 from .array import MetaArray, broadcast_shapes
@@ -20,6 +20,7 @@ tril_indices_shape = creation.tril_indices_shape
 triu_indices_shape = creation.triu_indices_shape
 view_as_complex = parts.view_as_complex
 view_as_real = parts.view_as_real
+window_shape = windows.window_shape
 
 
 def meta_empty(size: Sequence[int], dtype: np.dtype[Any], memory_format: Any = None) -> MetaArray:
