@@ -50,6 +50,15 @@ NOT_THERE = ABSENT.replace(
         "utils.data", "sparse_coo_tensor", "quantize_per_tensor", "Tensor.rename",
     ]),
 )  # fmt: skip
+#: What the function is at 5, to 12 digits.
+BESSEL = """
+x = m.tensor([5.01], dtype=m.float64)
+abs(m.special.bessel_j0(x).item() + 0.174315432057) < 1e-11
+"""
+#: The slope of the incomplete gamma function of parameter 2 at 0.
+FORWARD = """
+m.func.jvp(lambda x: m.igamma(m.full_like(x, 2.0), x), (m.zeros(1),), (m.ones(1),))[1].item()
+"""
 RESIZED = """
 import warnings
 out = m.ones(2)
@@ -393,6 +402,17 @@ CLAIMS = [
     Claim("Half precision", HALF + "differs(lambda a, b: a.logsumexp(1))", False, True),
     Claim("Half precision", HALF + "differs(lambda a, b: a.logit())", False, True),
     Claim("Half precision", HALF + "differs(lambda a, b: m.add(a, b, alpha=0.3))", False, True),
+    Claim("Special functions", BESSEL, True, False),
+    Claim(
+        "Special functions", "m.special.bessel_j0(m.ones(1, requires_grad=True)).requires_grad", True, False
+    ),
+    Claim(
+        "Special functions",
+        "m.special.chebyshev_polynomial_t(m.tensor([9.0]), 99).isinf().item()",
+        True,
+        False,
+    ),
+    Claim("Special functions", FORWARD, 0.0, NotImplementedError),
     Claim("Numbers beyond a dtype", "(m.ones(1) * 2**70).item() == 2.0**70", True, OverflowError),
     Claim("Numbers beyond a dtype", "m.ones(1).clamp(min=1e39).item()", math.inf, RuntimeError),
     Claim("Numbers beyond a dtype", "m.where(m.ones(1) > 0, 1e39, m.ones(1)).item()", math.inf, RuntimeError),
