@@ -13,7 +13,7 @@ from ..core.errors import explain
 from ..core.memory_format import contiguous_format, preserve_format
 from ..core.scalar_type import default_complex
 from ..dispatch.legacy_type_dispatch import type_of
-from ..native.creation import as_number, checked
+from ..native.creation import as_number, check_size
 from ..native.layout import strides_in
 from ..tensors.tensor import Tensor
 
@@ -84,7 +84,7 @@ def ones_like(self: Tensor, dtype: Any, device: Any, memory_format: Any) -> Tens
 def _made(name: str, kind: Type, make: Callable[..., Any], size: Shape, *rest: Any) -> Tensor:
     """What ``make`` makes of this size. RuntimeError for one that is negative or takes more than there is."""
     try:
-        return kind.wrap(make(checked(size), *rest))
+        return kind.wrap(make(check_size(size), *rest))
     except Exception as error:
         raise explain(error, name) from None
 

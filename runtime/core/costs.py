@@ -59,13 +59,13 @@ AXPY_ALONE: Final = 8192
 # -- from where on another way pays --------------------------------------------------------------------
 
 #: Sums: so many products are added one by one; of more, a batch costs less.
-PRODUCTS_FEW: Final = 3
+FEW_PRODUCTS: Final = 3
 #: Of matrices with at most this many elements times columns, sums of rows are formed for each element.
-SPREAD: Final = 4096
+ROW_SUM_MATRIX: Final = 4096
 #: An extremum along rows is searched for its place.
-EXTREMUM_SEARCHED: Final = 256
+EXTREMUM_BY_INDEX: Final = 256
 #: The places of the first elements of so many rows are kept.
-ROW_STARTS_KEPT: Final = 1024
+ROW_STARTS_CACHED: Final = 1024
 #: Running sums by products are faster than ``accumulate``; so are scans whose parts run side by side.
 SCAN_LARGE: Final = 1 << 13
 #: Running sums along other dims than the last one: so many elements behind it, in float32 and in float64.
@@ -73,7 +73,7 @@ CUMSUM_INNER: Final = {"f": 64, "d": 32}
 #: A row of at most this many blocks gets the sums of what stands before them by a product, too.
 CUMSUM_FEW_BLOCKS: Final = 16
 #: This length of lanes makes running their parts side by side faster than ``accumulate``.
-SIDE_BY_SIDE: Final = 128
+PARALLEL_SCAN: Final = 128
 #: So many lanes run side by side rather than one after the other.
 LANES: Final = 128
 #: Sorting by keys pays.

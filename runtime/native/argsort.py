@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import KEYS_LARGE, SORT_CHUNK, SORT_GRAIN
-from .flat_index import along
+from .flat_index import take_along
 from .parallel import each_block
 from .reductions import INT64
 
@@ -23,41 +23,41 @@ Array = Any
 Keys = Callable[[Array], Array]
 
 #: The dtypes that have keys, by dtype.char.
-KEYED = "?bhilqBHILQfd"
+KEY_DTYPES = "?bhilqBHILQfd"
 
 
-def stable_order(self: Array, dim: int, descending: bool = False) -> Array:
+def stable_argsort(self: Array, dim: int, descending: bool = False) -> Array:
     """The stable argsort along ``dim`` (from 0); descending, equal elements keep their order too."""
-    if self.size >= KEYS_LARGE and self.dtype.char in KEYED:
-        return _by_lanes(self, dim, self.shape[dim], descending, _keys(self))
+    if self.size >= KEYS_LARGE and self.dtype.char in KEY_DTYPES:
+        return _argsort_lanes(self, dim, self.shape[dim], descending, _key_function(self))
     if descending:
         back = (slice(None),) * dim + (slice(None, None, -1),)
         return np.subtract(self.shape[dim] - 1, self[back].argsort(dim, "stable")[back])
     return self.argsort(dim, "stable")
 
 
-def first_few(self: Array, k: int, dim: int, descending: bool) -> Array | None:
-    """The first ``k`` positions (0 < k) of ``stable_order``; None where that is no faster."""
-    if self.size < KEYS_LARGE or self.dtype.char not in KEYED:
+def partial_argsort(self: Array, k: int, dim: int, descending: bool) -> Array | None:
+    """The first ``k`` positions (0 < k) of ``stable_argsort``; None where that is no faster."""
+    if self.size < KEYS_LARGE or self.dtype.char not in KEY_DTYPES:
         return None
-    keys, bits = _keys(self)
-    if bits > _room(self.shape[dim]):
+    keys, bits = _key_function(self)
+    if bits > _free_bits(self.shape[dim]):
         return None
-    return _by_lanes(self, dim, k, descending, (keys, bits))
+    return _argsort_lanes(self, dim, k, descending, (keys, bits))
 
 
-def _room(length: int) -> int:
+def _free_bits(length: int) -> int:
     """How many of 64 bits positions in a lane leave."""
     return 64 - (length - 1).bit_length()
 
 
-def _by_lanes(self: Array, dim: int, k: int, descending: bool, making: tuple[Keys, int]) -> Array:
+def _argsort_lanes(self: Array, dim: int, k: int, descending: bool, key_function: tuple[Keys, int]) -> Array:
     """The first ``k`` positions of the order, lane by lane."""
     length = self.shape[dim]
     lanes = np.ascontiguousarray(np.moveaxis(self, dim, -1)).reshape(-1, length)
     order = np.empty((len(lanes), k), INT64)
-    keys, bits = making
-    room = _room(length)
+    keys, bits = key_function
+    room = _free_bits(length)
     step = max(1, SORT_CHUNK // length)
 
     def rows(_: int, begin: int, end: int) -> None:
@@ -65,16 +65,16 @@ def _by_lanes(self: Array, dim: int, k: int, descending: bool, making: tuple[Key
         if descending:
             np.bitwise_xor(part, part.dtype.type((1 << bits) - 1), part)
         if bits <= room:
-            _order_with_keys(part, 64 - room, order[begin:end])
+            _argsort_packed(part, 64 - room, order[begin:end])
         else:
-            order[begin:end] = _order_beside_keys(part, 64 - room)
+            order[begin:end] = _argsort_wide_keys(part, 64 - room)
 
     each_block(rows, len(lanes), length, SORT_GRAIN, step)
     shape = (*self.shape[:dim], *self.shape[dim + 1 :], k)
     return np.ascontiguousarray(np.moveaxis(order.reshape(shape), -1, dim))
 
 
-def _order_with_keys(keys: Array, places: int, order: Array) -> None:
+def _argsort_packed(keys: Array, places: int, order: Array) -> None:
     """Write to ``order`` (r, k) the first positions in the order of keys (r, n) that leave room for them."""
     count, k = keys.shape[1], order.shape[1]
     shared = keys.astype(np.uint64)
@@ -87,10 +87,10 @@ def _order_with_keys(keys: Array, places: int, order: Array) -> None:
     np.bitwise_and(shared[:, :k], np.uint64((1 << places) - 1), order.view(np.uint64))
 
 
-def _order_beside_keys(keys: Array, places: int) -> Array:
+def _argsort_wide_keys(keys: Array, places: int) -> Array:
     """The stable order of keys (r, n) of 64 bits."""
     order = keys.argsort()
-    values = along(keys, order, 1)
+    values = take_along(keys, order, 1)
     changes = values[:, 1:] != values[:, :-1]
     tied = ~changes.all(1)
     if tied.any():
@@ -108,11 +108,11 @@ def _order_beside_keys(keys: Array, places: int) -> Array:
 # -- keys ----------------------------------------------------------------------------------------
 
 
-def _keys(self: Array) -> tuple[Keys, int]:
+def _key_function(self: Array) -> tuple[Keys, int]:
     """What makes new arrays of keys of parts of ``self``, and how many bits keys have."""
     size, kind = self.dtype.itemsize, self.dtype.kind
     if kind == "f":
-        return _keys_of_floats, 8 * size
+        return _float_keys, 8 * size
     unsigned = np.dtype(f"u{size}").type
     if size < 8:
         low = np.iinfo(self.dtype).min if kind == "i" else 0
@@ -125,7 +125,7 @@ def _keys(self: Array) -> tuple[Keys, int]:
     return (lambda part: np.subtract(part.view(unsigned), start).astype(narrow, copy=False)), bits
 
 
-def _keys_of_floats(self: Array) -> Array:
+def _float_keys(self: Array) -> Array:
     """Unsigned integers that compare as floats do: -0. is 0., and all NaN are equal and greatest."""
     width = 8 * self.dtype.itemsize
     signed, unsigned = (np.int32, np.uint32) if width == 32 else (np.int64, np.uint64)

@@ -51,7 +51,9 @@ def in_blocks(
     contiguous = all([a.flags.c_contiguous and a.shape == shape for a in arrays])
     plan = None
     try:
-        plan = (_flat if contiguous else _strided)(function, (*operands, *extra), arrays, into)
+        plan = (_plan_contiguous if contiguous else _plan_strided)(
+            function, (*operands, *extra), arrays, into
+        )
         if plan is not None:
             return plan.run(0 if scratch is None else len(operands))
     except Exception:
@@ -60,23 +62,24 @@ def in_blocks(
     return function(*operands, *extra)  # an error of the whole says what is wrong with the whole
 
 
-class _Part:
+class _Operand:
     """An operand, in the dimensions that are cut."""
 
-    __slots__ = ("array", "whole")
+    __slots__ = ("array", "broadcast_dims")
 
     def __init__(self, array: Array, sizes: Shape) -> None:
         """``array`` is of the shape ``sizes``. Of a dimension in which it repeats, one element is enough."""
-        self.whole = [d for d, n in enumerate(sizes) if n > 1 and not array.strides[d]]
-        if self.whole:
-            array = array[tuple([slice(1 if d in self.whole else n) for d, n in enumerate(sizes)])]
+        self.broadcast_dims = [d for d, n in enumerate(sizes) if n > 1 and not array.strides[d]]
+        if self.broadcast_dims:
+            array = array[tuple([slice(1 if d in self.broadcast_dims else n) for d, n in enumerate(sizes)])]
         self.array = array
 
     def at(self, block: Block) -> Array:
-        if not self.whole:
+        if not self.broadcast_dims:
             return self.array[block]
         index = [
-            i if d not in self.whole else 0 if i.__class__ is int else slice(1) for d, i in enumerate(block)
+            i if d not in self.broadcast_dims else 0 if i.__class__ is int else slice(1)
+            for d, i in enumerate(block)
         ]
         return self.array[tuple(index)]
 
@@ -84,30 +87,30 @@ class _Part:
 class _Plan:
     """A function, its operands as blocks are taken of them, and where the blocks of results go."""
 
-    __slots__ = ("blocks", "count", "function", "operands", "outs", "results", "several")
+    __slots__ = ("blocks", "count", "function", "is_tuple", "operands", "outs", "results")
 
     def __init__(
         self, function: Callable[..., Any], operands: Sequence[Any], sizes: Shape, bytes: int
     ) -> None:
         """``sizes`` are the dimensions that are cut, ``bytes`` those of an element."""
         self.function = function
-        self.operands = [_Part(a, sizes) if _is_array(a) else a for a in operands]
+        self.operands = [_Operand(a, sizes) if _is_array(a) else a for a in operands]
         self.count = math.prod(sizes)
-        self.blocks = _blocks(sizes, ELEMENTWISE_BYTES // bytes)
-        self.several = False
+        self.blocks = _split_blocks(sizes, ELEMENTWISE_BYTES // bytes)
+        self.is_tuple = False
         self.results: list[Array | None] = []
         self.outs: list[Any] = []
 
-    def give(self, results: list[Array | None], views: Sequence[Array | None], several: bool) -> None:
+    def set_results(self, results: list[Array | None], views: Sequence[Array | None], is_tuple: bool) -> None:
         """What to return, and the same in the dimensions that are cut."""
-        self.results, self.several = results, several
+        self.results, self.is_tuple = results, is_tuple
         self.outs = list(views)
 
     def compute(self, block: Block) -> Any:
-        return self.function(*[a.at(block) if a.__class__ is _Part else a for a in self.operands])
+        return self.function(*[a.at(block) if a.__class__ is _Operand else a for a in self.operands])
 
     def write(self, block: Block, value: Any) -> None:
-        for out, result in zip(self.outs, value if self.several else (value,), strict=True):
+        for out, result in zip(self.outs, value if self.is_tuple else (value,), strict=True):
             if out is not None:
                 out[block] = result
 
@@ -128,19 +131,19 @@ class _Plan:
                 to = out[block]
                 if scratch and (scratch[0] is None or scratch[0].shape != to.shape):
                     scratch = [np.empty_like(to) for _ in scratch]
-                parts = [a.at(block) if a.__class__ is _Part else a for a in operands]
+                parts = [a.at(block) if a.__class__ is _Operand else a for a in operands]
                 value = self.function(*parts, to, *scratch)
                 if value is not to:  # what cannot be written into an array
                     to[...] = value
 
         run = writing if given and self.of_one_dtype() else task
         in_threads(run, len(self.blocks), self.count // len(self.blocks), ELEMENTWISE_GRAIN)
-        return tuple(self.results) if self.several else self.results[0]
+        return tuple(self.results) if self.is_tuple else self.results[0]
 
     def of_one_dtype(self) -> bool:
         """Whether nothing is computed in another dtype than the floating one of the result."""
         dtype = self.outs[0].dtype
-        arrays = [a.array if a.__class__ is _Part else a for a in self.operands]
+        arrays = [a.array if a.__class__ is _Operand else a for a in self.operands]
         return dtype.kind == "f" and all([a.dtype == dtype for a in arrays if hasattr(a, "dtype")])
 
 
@@ -149,7 +152,7 @@ def _is_array(operand: Any) -> bool:
     return operand.__class__ is np.ndarray and operand.ndim > 0
 
 
-def _flat(
+def _plan_contiguous(
     function: Callable[..., Any], operands: Sequence[Any], arrays: Sequence[Array], into: Array | None
 ) -> _Plan | None:
     """The plan for contiguous arrays of one shape, the first block done; None: the function is called."""
@@ -159,17 +162,19 @@ def _flat(
     if len(plan.blocks) < 2:
         return None
     first = plan.blocks.pop(0)
-    given = [a.at(first) if a.__class__ is _Part else a for a in plan.operands]
+    given = [a.at(first) if a.__class__ is _Operand else a for a in plan.operands]
     value = function(*given)
-    results = _allocated(value, given, shape, into)
+    results = _allocate_results(value, given, shape, into)
     if results is None:
         return None
-    plan.give(results, [None if r is None else r.reshape(-1) for r in results], value.__class__ is tuple)
+    plan.set_results(
+        results, [None if r is None else r.reshape(-1) for r in results], value.__class__ is tuple
+    )
     plan.write(first, value)
     return plan
 
 
-def _strided(
+def _plan_strided(
     function: Callable[..., Any], operands: Sequence[Any], arrays: Sequence[Array], into: Array | None
 ) -> _Plan | None:
     """The plan for arrays of any layout; None where the function is to be called plainly."""
@@ -183,22 +188,22 @@ def _strided(
     # A corner of the operands shows what the results are, and how they are laid out.
     corner = [a[(*(slice(2),) * a.ndim,)] if _is_array(a) else a for a in operands]
     value = function(*corner)
-    results = _allocated(value, corner, shape, into)
+    results = _allocate_results(value, corner, shape, into)
     if results is None:
         return None
     made = [r for r in results if r is not None]
     order = sorted(range(len(shape)), key=lambda d: -made[0].strides[d])
     full = {id(a): np.broadcast_to(a, shape).transpose(order) for a in arrays}
-    sizes = _merged([*full.values(), *[r.transpose(order) for r in made]])
+    sizes = _coalesced_shape([*full.values(), *[r.transpose(order) for r in made]])
     plan = _Plan(
         function, [full[id(a)].reshape(sizes) if _is_array(a) else a for a in operands], sizes, bytes
     )
     views = [None if r is None else r.transpose(order).reshape(sizes) for r in results]
-    plan.give(results, views, value.__class__ is tuple)
+    plan.set_results(results, views, value.__class__ is tuple)
     return plan
 
 
-def _allocated(
+def _allocate_results(
     value: Any, given: Sequence[Any], shape: Shape, into: Array | None
 ) -> list[Array | None] | None:
     """Arrays of ``shape`` for what a function gave for ``given``, a part of its operands.
@@ -223,7 +228,7 @@ def _allocated(
     return results if any([r is not None for r in results]) else None
 
 
-def _merged(arrays: Sequence[Array]) -> Shape:
+def _coalesced_shape(arrays: Sequence[Array]) -> Shape:
     """The shape of the arrays, with dimensions made one where that moves no element of any of them."""
     sizes: list[int] = []
     last = 0
@@ -238,7 +243,7 @@ def _merged(arrays: Sequence[Array]) -> Shape:
     return tuple(sizes)
 
 
-def _blocks(sizes: Shape, elements: int) -> list[Block]:
+def _split_blocks(sizes: Shape, elements: int) -> list[Block]:
     """Blocks of about so many elements that together are everything, in the order of memory."""
     axis, inner = len(sizes), 1
     while axis and inner * sizes[axis - 1] <= elements:

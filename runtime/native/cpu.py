@@ -54,8 +54,8 @@ def sum_to(a: Array, shape: Shape) -> Array:
         return a
     axes = _summed(a.shape, shape)
     dtype = a.dtype
-    if sums.summable(a):
-        total = sums.sum_over(a, axes, False)
+    if sums.is_summable(a):
+        total = sums.sum_dims(a, axes, False)
         if total is not None:
             return np.asarray(total).reshape(shape)
     if dtype.itemsize == 2 and dtype.kind in "fV":

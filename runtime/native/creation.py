@@ -21,7 +21,7 @@ DType = np.dtype[Any]
 # -- constants ----------------------------------------------------------------------------
 
 
-def checked(size: Shape) -> tuple[int, ...]:
+def check_size(size: Shape) -> tuple[int, ...]:
     """``size`` as a tuple. Raises RuntimeError for a negative dimension."""
     shape = tuple(size)
     for n in shape:
@@ -74,7 +74,7 @@ def _does_not_fit(dtype: DType) -> RuntimeError:
 
 def empty(size: Shape, dtype: DType, memory_format: Any = None) -> Array:
     """Whatever the memory held, in a memory format. Raises RuntimeError for a negative dimension."""
-    shape = checked(size)
+    shape = check_size(size)
     if memory_format is None:
         return np.empty(shape, dtype)
     return cpu.empty_strided(shape, strides_in(memory_format, shape), dtype)
@@ -82,12 +82,12 @@ def empty(size: Shape, dtype: DType, memory_format: Any = None) -> Array:
 
 def zeros(size: Shape, dtype: DType) -> Array:
     """Zeros. Raises RuntimeError for a negative dimension."""
-    return np.zeros(checked(size), dtype)
+    return np.zeros(check_size(size), dtype)
 
 
 def ones(size: Shape, dtype: DType) -> Array:
     """Ones. Raises RuntimeError for a negative dimension."""
-    return np.ones(checked(size), dtype)
+    return np.ones(check_size(size), dtype)
 
 
 def full(size: Shape, fill_value: Number, dtype: DType) -> Array:
@@ -95,7 +95,7 @@ def full(size: Shape, fill_value: Number, dtype: DType) -> Array:
 
     Raises RuntimeError for a negative dimension, and for a number that the dtype cannot hold.
     """
-    return np.full(checked(size), as_number(fill_value, dtype), dtype)
+    return np.full(check_size(size), as_number(fill_value, dtype), dtype)
 
 
 def filled(self: Array, value: Number) -> Array:
@@ -125,7 +125,7 @@ def strided_size(size: Shape, stride: Shape) -> int:
     """
     if len(size) != len(stride):
         raise RuntimeError(f"mismatch in length of strides and shape: {list(stride)} and {list(size)}")
-    checked(size)
+    check_size(size)
     if any([s < 0 for s in stride]):
         raise RuntimeError(f"Expected strides to be non-negative, but got {list(stride)}")
     return extent(size, stride)
@@ -214,15 +214,15 @@ def _spaced(start: Number, end: Number, steps: int, dtype: DType) -> Array:
 def linspace(start: Number, end: Number, steps: int, dtype: DType) -> Array:
     """``steps`` numbers from ``start`` to ``end``. Raises RuntimeError for a negative number of steps, and
     for complex ends of a real dtype."""
-    return _checked(_spaced(start, end, steps, dtype), dtype).astype(dtype)
+    return _check_real(_spaced(start, end, steps, dtype), dtype).astype(dtype)
 
 
 def logspace(start: Number, end: Number, steps: int, base: float, dtype: DType) -> Array:
     """``base`` to the powers that ``linspace`` gives. Raises RuntimeError as that does."""
-    return np.power(base, _checked(_spaced(start, end, steps, dtype), dtype)).astype(dtype)
+    return np.power(base, _check_real(_spaced(start, end, steps, dtype), dtype)).astype(dtype)
 
 
-def _checked(array: Array, dtype: DType) -> Array:
+def _check_real(array: Array, dtype: DType) -> Array:
     """The array. Raises RuntimeError for complex numbers that are to become real ones."""
     if array.dtype.kind == "c" and dtype.kind != "c":
         raise RuntimeError(f"the ends are complex, which {dtype.name} cannot hold")

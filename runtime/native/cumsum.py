@@ -26,7 +26,7 @@ WHOLE = 32
 _triangles: dict[tuple[str, int, bool], Array] = {}
 
 
-def running_sum(self: Array, dim: int, reverse: bool) -> Array | None:
+def blocked_cumsum(self: Array, dim: int, reverse: bool) -> Array | None:
     """The running sum along ``dim`` (from 0), or from the end, of contiguous float32 or float64 numbers.
 
     None where this is not the way: small arrays (``SCAN_LARGE``). Lanes with elements or sums
@@ -40,13 +40,13 @@ def running_sum(self: Array, dim: int, reverse: bool) -> Array | None:
         return None
     result = np.empty(self.shape, self.dtype)
     if inner > 1:
-        _over_slices(self, result, length, inner, reverse)
+        _cumsum_slices(self, result, length, inner, reverse)
         return result
-    table, into = self.reshape(-1, length), result.reshape(-1, length)
+    table, out = self.reshape(-1, length), result.reshape(-1, length)
     step = max(1, CUMSUM_CHUNK // length)
 
     def chunk(_: int, begin: int, end: int) -> None:
-        _over_rows(table[begin:end], into[begin:end], reverse)
+        _cumsum_rows(table[begin:end], out[begin:end], reverse)
 
     each_block(chunk, len(table), length, CUMSUM_GRAIN, step)
     return result
@@ -62,7 +62,7 @@ def _triangle(char: str, size: int, reverse: bool) -> Array:
     return found
 
 
-def _staircase(size: int) -> Array:
+def _exclusive_triangle(size: int) -> Array:
     """Ones where a sum of those before it takes a row, and a last column for the sum of all."""
     found = _triangles.get(("stairs", size, False))
     if found is None:
@@ -77,14 +77,14 @@ def _block(length: int) -> int:
     return min(near, key=lambda n: abs(n - BLOCK), default=BLOCK)
 
 
-def _over_rows(table: Array, result: Array, reverse: bool) -> None:
+def _cumsum_rows(table: Array, result: Array, reverse: bool) -> None:
     """The running sums of the rows of ``table``, written to ``result``."""
     rows, length = table.shape
     if length <= WHOLE:
-        _times_triangle(table, _triangle(table.dtype.char, length, reverse), result)
-        _mend(table, result, reverse)
+        _matmul_triangle(table, _triangle(table.dtype.char, length, reverse), result)
+        _recompute_nonfinite(table, result, reverse)
         return
-    before = np.zeros((rows, 1))
+    carry = np.zeros((rows, 1))
     block = _block(length)
     step = max(CUMSUM_CHUNK // rows // block, 1) * block
     rest = length % block
@@ -93,38 +93,38 @@ def _over_rows(table: Array, result: Array, reverse: bool) -> None:
         size = min(step, length - rest - start)
         start += rest if reverse else 0
         part = slice(start, start + size)
-        before = _blocks_of_rows(table[:, part], result[:, part], block, before, reverse)
+        carry = _cumsum_row_blocks(table[:, part], result[:, part], block, carry, reverse)
     if rest:
         part = slice(0, rest) if reverse else slice(length - rest, length)
-        tail = _directed(table[:, part].astype(np.float64), reverse)
-        _directed(result[:, part], reverse)[...] = np.add.accumulate(tail, 1) + before
-    _mend(table, result, reverse)
+        tail = _flip_if(table[:, part].astype(np.float64), reverse)
+        _flip_if(result[:, part], reverse)[...] = np.add.accumulate(tail, 1) + carry
+    _recompute_nonfinite(table, result, reverse)
 
 
-def _blocks_of_rows(table: Array, result: Array, block: int, before: Array, reverse: bool) -> Array:
-    """``_over_rows`` of whole blocks, with what stands ``before`` them; what then stands before the next."""
+def _cumsum_row_blocks(table: Array, result: Array, block: int, carry: Array, reverse: bool) -> Array:
+    """``_cumsum_rows`` of whole blocks, with what stands ``carry`` them; what then stands before the next."""
     shape = (len(table), -1, block)
     triangle = _triangle(table.dtype.char, block, reverse)
     blocks, sums = table.reshape(shape), result.reshape(shape)
     if table.flags.c_contiguous and result.flags.c_contiguous:
-        _times_triangle(blocks.reshape(-1, block), triangle, sums.reshape(-1, block))
+        _matmul_triangle(blocks.reshape(-1, block), triangle, sums.reshape(-1, block))
     else:
-        _times_triangle(blocks, triangle, sums)
+        _matmul_triangle(blocks, triangle, sums)
     totals = np.empty((len(table), blocks.shape[1] + 1))
-    ends = _directed(sums[..., 0 if reverse else -1], reverse)
+    ends = _flip_if(sums[..., 0 if reverse else -1], reverse)
     if len(table) > 1 and blocks.shape[1] <= CUMSUM_FEW_BLOCKS:
-        _times_triangle(ends.astype(np.float64), _staircase(blocks.shape[1]), totals)
-        totals += before
+        _matmul_triangle(ends.astype(np.float64), _exclusive_triangle(blocks.shape[1]), totals)
+        totals += carry
     else:
-        totals[:, :1] = before
+        totals[:, :1] = carry
         totals[:, 1:] = ends
         np.add.accumulate(totals, 1, None, totals)
-    offsets = _directed(totals[:, :-1].astype(table.dtype), reverse)
+    offsets = _flip_if(totals[:, :-1].astype(table.dtype), reverse)
     np.add(sums, offsets[..., np.newaxis], sums)
     return totals[:, -1:]
 
 
-def _times_triangle(blocks: Array, triangle: Array, result: Array) -> None:
+def _matmul_triangle(blocks: Array, triangle: Array, result: Array) -> None:
     """``blocks @ triangle``, in products that are too small for BLAS to share them among its threads.
 
     A product waits for the slowest thread, which takes long where there are more of them than processors.
@@ -134,39 +134,39 @@ def _times_triangle(blocks: Array, triangle: Array, result: Array) -> None:
         np.matmul(blocks[..., i : i + step, :], triangle, result[..., i : i + step, :])
 
 
-def _directed(self: Array, reverse: bool) -> Array:
+def _flip_if(self: Array, reverse: bool) -> Array:
     """The rows as they are run through."""
     return self[:, ::-1] if reverse else self
 
 
-def _over_slices(self: Array, result: Array, length: int, inner: int, reverse: bool) -> None:
+def _cumsum_slices(self: Array, result: Array, length: int, inner: int, reverse: bool) -> None:
     """The running sums along a dim of ``length`` with ``inner`` elements behind it."""
-    table, into = self.reshape(-1, length, inner), result.reshape(-1, length, inner)
+    table, out = self.reshape(-1, length, inner), result.reshape(-1, length, inner)
     rest = length % BLOCK
     whole = slice(rest, length) if reverse else slice(0, length - rest)
     shape = (len(table), -1, BLOCK, inner)
-    blocks, sums = table[:, whole].reshape(shape), into[:, whole].reshape(shape)
+    blocks, sums = table[:, whole].reshape(shape), out[:, whole].reshape(shape)
     triangle, step = _triangle(self.dtype.char, BLOCK, not reverse), GEMM_ALONE // BLOCK**2
     for i in range(0, inner, step):
         np.matmul(triangle, blocks[..., i : i + step], sums[..., i : i + step])
     totals = np.empty((len(table), blocks.shape[1] + 1, inner))
     totals[:, 0] = 0
-    totals[:, 1:] = _directed(sums[:, :, 0 if reverse else -1], reverse)
+    totals[:, 1:] = _flip_if(sums[:, :, 0 if reverse else -1], reverse)
     for i in range(1, totals.shape[1]):
         np.add(totals[:, i], totals[:, i - 1], totals[:, i])
-    offsets = _directed(totals[:, :-1].astype(self.dtype), reverse)
+    offsets = _flip_if(totals[:, :-1].astype(self.dtype), reverse)
     np.add(sums, offsets[:, :, np.newaxis], sums)
     if rest:
         part = slice(0, rest) if reverse else slice(length - rest, length)
-        tail = _directed(table[:, part].astype(np.float64), reverse)
-        _directed(into[:, part], reverse)[...] = np.add.accumulate(tail, 1) + totals[:, -1:]
-    _mend(table.transpose(0, 2, 1), into.transpose(0, 2, 1), reverse)
+        tail = _flip_if(table[:, part].astype(np.float64), reverse)
+        _flip_if(out[:, part], reverse)[...] = np.add.accumulate(tail, 1) + totals[:, -1:]
+    _recompute_nonfinite(table.transpose(0, 2, 1), out.transpose(0, 2, 1), reverse)
 
 
-def _mend(lanes: Array, result: Array, reverse: bool) -> None:
+def _recompute_nonfinite(lanes: Array, result: Array, reverse: bool) -> None:
     """Add one after the other the elements of those lanes, along the last dim, whose sums are not finite."""
     if math.isfinite(result.max()) and math.isfinite(result.min()):  # neither is where there is NaN
         return
     wrong = ~np.isfinite(result).all(-1)
     tail = lanes[wrong].astype(np.float64)
-    result[wrong] = _directed(np.add.accumulate(_directed(tail, reverse), 1), reverse)
+    result[wrong] = _flip_if(np.add.accumulate(_flip_if(tail, reverse), 1), reverse)

@@ -41,7 +41,7 @@ def linalg_cholesky_ex(self: Array, upper: bool, check_errors: bool) -> tuple[Ar
         factor = np.linalg.cholesky(lower)
     if factor is None:
         factor, info = lapack.cholesky(lower)
-        lapack.one_by_one(np.linalg.cholesky, factor, info, lower)
+        lapack.apply_to_batch(np.linalg.cholesky, factor, info, lower)
     elif np.isnan(factor.sum()):  # LAPACK lets a NaN pass
         bad = np.isnan(factor.diagonal(0, -2, -1))
         info = np.where(bad.any(-1), bad.argmax(-1) + 1, 0).astype(np.int32)

@@ -9,20 +9,20 @@ import numpy as np
 
 from ..core.costs import ROWS_LARGE
 from . import rows, sums
-from .reductions import fold, max_along, sum_dim
+from .reductions import max_along, reduce_dims, sum_dim
 
 Array = Any
 
 #: Up to here exp does not overflow, and a sum of exps of which one is not too small is exact.
-GREATEST, LEAST_SUM = 64.0, 1e-3
+MAX_EXPONENT, MIN_SUM = 64.0, 1e-3
 #: Up to here the logarithm of the sum is as exact as is usual, unless next to nothing is left of a number
 #: when it is subtracted: less than this much.
-GREATEST_IN_LOG, NEAR_ZERO = 8.0, 1 / 16
+MAX_EXPONENT_LOG, NEAR_ZERO = 8.0, 1 / 16
 #: Of numbers up to this size the shares in the sum have exact logarithms.
 SHARED = 30.0
 
 
-def excess(
+def exp_shift(
     self: Array, total: Array, axis: int, greatest: float, logarithms: Array | None = None
 ) -> Array | None:
     """What to subtract before ``exp``: the maximum of a lane along a (valid) axis, or 0; None for all 0.
@@ -33,19 +33,19 @@ def excess(
     and to subtract their maxima.
     """
     greatest_of_all, least_sum = self.item(self.argmax()), total.item(total.argmin())
-    if greatest_of_all <= greatest and least_sum >= LEAST_SUM:
+    if greatest_of_all <= greatest and least_sum >= MIN_SUM:
         if logarithms is None or greatest_of_all - math.log(least_sum) <= -2 * NEAR_ZERO:
             return None  # no logarithm is near zero, whatever lane the two are of
         if logarithms.item(logarithms.argmax()) <= -NEAR_ZERO:
             return None
-    top = max_along(self, axis)
-    moderate: Array = (top <= greatest) & (total >= LEAST_SUM)
+    maximum = max_along(self, axis)
+    moderate: Array = (maximum <= greatest) & (total >= MIN_SUM)
     if logarithms is not None:
         moderate &= max_along(logarithms, axis) <= -NEAR_ZERO
-    return np.where(moderate, np.zeros((), top.dtype), top)
+    return np.where(moderate, np.zeros((), maximum.dtype), maximum)
 
 
-def is_table(self: Array, dim: int) -> bool:
+def has_contiguous_rows(self: Array, dim: int) -> bool:
     """Whether ``dim`` is the last of a non-empty contiguous array, of a dtype that BLAS has."""
     return (
         (dim == -1 or dim == self.ndim - 1)
@@ -58,7 +58,7 @@ def is_table(self: Array, dim: int) -> bool:
 
 def logsumexp(self: Array, dim: tuple[int, ...] | None, keepdim: bool) -> Array:
     """``log(sum(exp(self)))`` over ``dim``; ``-inf`` of no elements."""
-    if dim and len(dim) == 1 and is_table(self, dim[0]):
+    if dim and len(dim) == 1 and has_contiguous_rows(self, dim[0]):
         shape = self.shape
         table = self if len(shape) == 2 else self.reshape(-1, shape[-1])
         out = np.empty(len(table), self.dtype)
@@ -69,18 +69,18 @@ def logsumexp(self: Array, dim: tuple[int, ...] | None, keepdim: bool) -> Array:
         return out.reshape((*shape[:-1], 1) if keepdim else shape[:-1])
     if self.size == 0:
         return np.log(sum_dim(self, dim, keepdim, None))
-    top = fold(np.maximum, self.real, dim, True)
-    top = np.where(np.isfinite(top), top, top.dtype.type(0))
-    total = np.log(sum_dim(np.exp(self - top), dim, keepdim, None))
-    return total + (top if keepdim else top.reshape(total.shape))
+    maximum = reduce_dims(np.maximum, self.real, dim, True)
+    maximum = np.where(np.isfinite(maximum), maximum, maximum.dtype.type(0))
+    total = np.log(sum_dim(np.exp(self - maximum), dim, keepdim, None))
+    return total + (maximum if keepdim else maximum.reshape(total.shape))
 
 
 def _logsumexp_of_rows(table: Array, out: Array) -> None:
     total = sums.sum_rows(np.exp(table))
     np.log(total, out=out)
-    less = excess(table, total[:, None], 1, GREATEST_IN_LOG)
-    if less is not None:
-        less[~np.isfinite(less)] = 0  # NaN comes back through the sum, and so do infinities
-        shifted = table - less
+    shift = exp_shift(table, total[:, None], 1, MAX_EXPONENT_LOG)
+    if shift is not None:
+        shift[~np.isfinite(shift)] = 0  # NaN comes back through the sum, and so do infinities
+        shifted = table - shift
         np.log(sums.sum_rows(np.exp(shifted, out=shifted)), out=out)
-        out += less[:, 0]
+        out += shift[:, 0]

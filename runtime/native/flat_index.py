@@ -19,10 +19,10 @@ Array = Any
 Shape = tuple[int, ...]
 
 
-_kept: dict[tuple[Shape, int, Shape], Array] = {}
+_cached: dict[tuple[Shape, int, Shape], Array] = {}
 
 
-def along(self: Array, indices: Array, dim: int) -> Array:
+def take_along(self: Array, indices: Array, dim: int) -> Array:
     """The elements of ``self`` at ``indices`` along ``dim`` (from 0); the other dims of both agree.
 
     All indices are in range.
@@ -39,7 +39,7 @@ def along(self: Array, indices: Array, dim: int) -> Array:
     into, table = result.reshape(-1, indices.shape[-1]), self.reshape(-1, self.shape[-1])
 
     def rows(begin: int, end: int) -> None:
-        for i, j, places in places_in_rows(indices, self.shape[-1], begin, end):
+        for i, j, places in row_positions(indices, self.shape[-1], begin, end):
             table[i:j].reshape(-1).take(places, None, into[i:j], "wrap")
 
     in_threads(rows, len(table), indices.shape[-1], POSITIONS_GRAIN)
@@ -58,18 +58,18 @@ def put_along(out: Array, indices: Array, dim: int, values: Array) -> None:
         return
     table = out.reshape(-1, out.shape[-1])
     source = np.broadcast_to(values, indices.shape).reshape(-1, indices.shape[-1])
-    for i, j, places in places_in_rows(indices, out.shape[-1], 0, len(table)):
+    for i, j, places in row_positions(indices, out.shape[-1], 0, len(table)):
         table[i:j].reshape(-1)[places.reshape(-1)] = source[i:j].reshape(-1)
 
 
-def places_in_rows(indices: Array, count: int, begin: int, end: int) -> Iterator[tuple[int, int, Array]]:
+def row_positions(indices: Array, count: int, begin: int, end: int) -> Iterator[tuple[int, int, Array]]:
     """For some rows of indices at a time: where they begin and end, the flat positions in these rows alone.
 
     Rows have ``count`` elements. The positions are overwritten by the next ones.
     """
     rows = indices.reshape(-1, indices.shape[-1])
     step = min(max(1, POSITIONS_CHUNK // rows.shape[1]), end - begin)
-    starts = _starts((step, count), 1, (step, rows.shape[1]))
+    starts = _lane_offsets((step, count), 1, (step, rows.shape[1]))
     places = np.empty((step, rows.shape[1]), INT64)
     for i in range(begin, end, step):
         j = min(i + step, end)
@@ -81,19 +81,19 @@ def positions(shape: Shape, dim: int, index: Array) -> Array:
     if len(shape) == 1 or index.size == 0:
         return index
     stride = math.prod(shape[dim + 1 :])
-    starts = _starts(shape, dim, index.shape)
+    starts = _lane_offsets(shape, dim, index.shape)
     if stride == 1:
         return index + starts
     result = np.multiply(index, stride, dtype=INT64)
     return np.add(result, starts, result)
 
 
-def _starts(shape: Shape, dim: int, used: Shape) -> Array:
+def _lane_offsets(shape: Shape, dim: int, used: Shape) -> Array:
     """Where the lanes along ``dim`` start, for each element of an index of shape ``used``.
 
     The same shapes come again: small ones are kept. Nobody may write to them.
     """
-    found = _kept.get((shape, dim, used))
+    found = _cached.get((shape, dim, used))
     if found is not None:
         return found
     result: Array = np.zeros((1,) * len(used), INT64)
@@ -106,7 +106,7 @@ def _starts(shape: Shape, dim: int, used: Shape) -> Array:
     if math.prod(used) <= POSITIONS_CHUNK:
         result = np.ascontiguousarray(np.broadcast_to(result, used))
         result.flags.writeable = False
-        if sum([a.size for a in list(_kept.values())]) > 2 * POSITIONS_CHUNK:
-            _kept.clear()
-        _kept[shape, dim, used] = result
+        if sum([a.size for a in list(_cached.values())]) > 2 * POSITIONS_CHUNK:
+            _cached.clear()
+        _cached[shape, dim, used] = result
     return result

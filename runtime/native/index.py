@@ -15,7 +15,7 @@ import numpy as np
 from ..core.costs import INDEX_LARGE, INDEX_UNSIGNED
 from .creation import as_number
 from .dims import wrap_dim
-from .reductions import INT64, widened
+from .reductions import INT64, acc_dtype
 from .scatter_add import add_at, add_slices
 
 Array = Any
@@ -29,7 +29,7 @@ _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 # -- numbers and checks --------------------------------------------------------------------------
 
 
-def fitted(value: Number, dtype: np.dtype[Any]) -> Array:
+def cast_number(value: Number, dtype: np.dtype[Any]) -> Array:
     """``value`` as a 0-d array of ``dtype``, cut off towards zero for integers.
 
     Raises RuntimeError when it does not fit. Negative integers wrap around in unsigned types,
@@ -65,7 +65,7 @@ def check_same_dtype(self: Array, source: Array, name: str = "source") -> None:
         )
 
 
-def lowest_and_highest(index: Array) -> tuple[int, int]:
+def index_range(index: Array) -> tuple[int, int]:
     """The least and the greatest of a non-empty index, faster than ufuncs on small ones."""
     return index.item(index.argmin()), index.item(index.argmax())
 
@@ -74,24 +74,24 @@ def check_bounds(index: Array, size: int, dim: int, error: type[Exception], nega
     """Raise ``error`` for an index not in ``range(size)``; ``negative`` ones may count from the end."""
     if index.size == 0 or (index.size >= INDEX_UNSIGNED and _unsigned_below(index, size)):
         return
-    low, high = lowest_and_highest(index)
+    low, high = index_range(index)
     if high >= size or low < (-size if negative else 0):
         wrong = high if high >= size else low
         raise error(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
 
-def in_range(index: Array, size: int) -> bool:
+def all_in_range(index: Array, size: int) -> bool:
     """Whether all are in ``range(size)``."""
     if index.size == 0:
         return True
     if index.size >= INDEX_UNSIGNED:
         return _unsigned_below(index, size)
-    low, high = lowest_and_highest(index)
+    low, high = index_range(index)
     return low >= 0 and high < size
 
 
 def _unsigned_below(index: Array, size: int) -> bool:
-    """``in_range``, at one look: taken as unsigned, negative ones are great."""
+    """``all_in_range``, at one look: taken as unsigned, negative ones are great."""
     unsigned = index.view(np.uint64 if index.dtype.itemsize == 8 else np.uint32)
     greatest: int = unsigned.item(unsigned.argmax())
     return greatest < size
@@ -116,7 +116,7 @@ def index(self: Array, indices: Indices) -> Array:
                 raise index_error(self.shape, indices, error) from None
     key = _key(self.shape, indices)
     if self.size >= INDEX_LARGE and self.flags.c_contiguous:
-        found = _index_large(self, indices)
+        found = _index_flat(self, indices)
         if found is not None:
             return found
     try:
@@ -126,12 +126,12 @@ def index(self: Array, indices: Indices) -> Array:
     return result.copy() if result.base is not None else result
 
 
-def _index_large(self: Array, indices: Indices) -> Array | None:
+def _index_flat(self: Array, indices: Indices) -> Array | None:
     """``index`` of a contiguous array by flat positions, where they can be told; None elsewhere."""
     first = indices[0]
     if first is not None and first.dtype.char in "?B":
         return masked_select(self, first.astype(bool, copy=False)) if first.ndim == self.ndim else None
-    found = _as_slices(self.shape, indices)
+    found = _slice_view(self.shape, indices)
     if found is None:
         return None
     sizes, places, shape = found
@@ -146,16 +146,16 @@ def index_put(self: Array, indices: Indices, values: Array, accumulate: bool) ->
     check_index_put(self, indices, values, accumulate)
     key = _key(self.shape, indices)
     if self.dtype != values.dtype:
-        values = number_of(values.reshape(()), self.dtype)
+        values = as_scalar(values.reshape(()), self.dtype)
     dtype = self.dtype
-    if accumulate and dtype != widened(dtype):  # what is added is rounded once
-        self, values = self.astype(widened(dtype)), values.astype(widened(dtype))
+    if accumulate and dtype != acc_dtype(dtype):  # what is added is rounded once
+        self, values = self.astype(acc_dtype(dtype)), values.astype(acc_dtype(dtype))
     out = self.copy()
     try:
         if values.ndim > _result_ndim(self.ndim, indices):
             raise ValueError
         if not accumulate:
-            if not (out.size >= INDEX_LARGE and _put_large(out, indices, values)):
+            if not (out.size >= INDEX_LARGE and _index_put_flat(out, indices, values)):
                 out[key] = values
         elif all([i is None or i.dtype.char in "?B" for i in indices]):
             out[key] += values  # masks name no position twice
@@ -186,18 +186,18 @@ def check_index_put(self: Array, indices: Indices, values: Array, accumulate: bo
             )
 
 
-def _put_large(out: Array, indices: Indices, values: Array) -> bool:
+def _index_put_flat(out: Array, indices: Indices, values: Array) -> bool:
     """``out[indices] = values`` by flat positions, where that is a choice of whole slices of ``out``."""
     first = indices[0]
     if first is not None and first.dtype.char in "?B":
         if first.ndim != out.ndim:
             return False
         if values.size == 1:
-            np.copyto(out, _chosen(first.astype(bool, copy=False), values.reshape(()), out))
+            np.copyto(out, _where(first.astype(bool, copy=False), values.reshape(()), out))
         else:
-            out.reshape(-1)[_true(first)] = values
+            out.reshape(-1)[_true_positions(first)] = values
         return True
-    found = _as_slices(out.shape, indices)
+    found = _slice_view(out.shape, indices)
     if found is None or found[0][0] != 1:
         return False
     (_, count, inner), places, shape = found
@@ -214,7 +214,7 @@ def index_backward(grad: Array, sizes: Shape, indices: Indices) -> Array:
     out = np.zeros(sizes, grad.dtype)
     key = _key(sizes, indices)
     if all([i is None or i.dtype.char in "?B" for i in indices]):  # they name no position twice
-        if not (out.size >= INDEX_LARGE and _put_large(out, indices, grad)):
+        if not (out.size >= INDEX_LARGE and _index_put_flat(out, indices, grad)):
             out[key] = grad
     else:
         _accumulate(out, indices, key, grad)
@@ -222,7 +222,7 @@ def index_backward(grad: Array, sizes: Shape, indices: Indices) -> Array:
 
 
 def _accumulate(out: Array, indices: Indices, key: tuple[Any, ...], values: Array) -> None:
-    found = _as_slices(out.shape, indices)
+    found = _slice_view(out.shape, indices)
     if found is None:
         places = np.arange(out.size).reshape(out.shape)[key]
         values = np.broadcast_to(values, places.shape)
@@ -234,7 +234,7 @@ def _accumulate(out: Array, indices: Indices, key: tuple[Any, ...], values: Arra
     add_slices(out.reshape(outer, count, inner), places, values.reshape(outer, places.size, inner))
 
 
-def _as_slices(shape: Shape, indices: Indices) -> tuple[tuple[int, int, int], Array, Shape] | None:
+def _slice_view(shape: Shape, indices: Indices) -> tuple[tuple[int, int, int], Array, Shape] | None:
     """Advanced indexing as the choice of slices from (outer, count, inner) elements, where it is one.
 
     It is where the indices are integers and stand side by side: their dims become one. The sizes of
@@ -249,7 +249,7 @@ def _as_slices(shape: Shape, indices: Indices) -> tuple[tuple[int, int, int], Ar
         return None
     places: Array = None
     for i, size in zip(given, shape[first:end], strict=True):
-        i = _from_the_front(i, size)
+        i = _wrap_index(i, size)
         if i is None:
             return None
         try:
@@ -261,11 +261,11 @@ def _as_slices(shape: Shape, indices: Indices) -> tuple[tuple[int, int, int], Ar
     return sizes, places.reshape(-1), (*shape[:first], *places.shape, *shape[end:])
 
 
-def _from_the_front(index: Array, size: int) -> Array | None:
+def _wrap_index(index: Array, size: int) -> Array | None:
     """``index`` with what is negative counted from the front; None where one is out of range."""
     if index.size == 0 or (index.size >= INDEX_UNSIGNED and _unsigned_below(index, size)):
         return index
-    low, high = lowest_and_highest(index)
+    low, high = index_range(index)
     if high >= size or low < -size:
         return None
     return np.where(index < 0, index + size, index) if low < 0 else index
@@ -328,7 +328,7 @@ def index_shape(shape: Shape, indices: Indices) -> Shape:
         else:
             sizes.append(i.shape)
             dim += 1
-    adjacent = all([i is not None for i in _between(indices)])
+    adjacent = all([i is not None for i in _index_span(indices)])
     before = places[0] if places and adjacent else 0
     rest += shape[dim:]
     try:
@@ -341,7 +341,7 @@ def index_shape(shape: Shape, indices: Indices) -> Shape:
     return (*rest[:before], *broadcast, *rest[before:])
 
 
-def _between(indices: Indices) -> Indices:
+def _index_span(indices: Indices) -> Indices:
     """The indices from the first to the last one that is given."""
     given = [k for k, i in enumerate(indices) if i is not None]
     return indices[given[0] : given[-1] + 1] if given else []
@@ -398,7 +398,7 @@ def index_fill(self: Array, dim: int, index: Array, value: Array) -> Array:
     """``self`` with ``value`` (a number or 0-d array) at ``index`` along ``dim``; it may be negative."""
     dim = wrap_dim(dim, self.ndim)
     check_index_fill(self, value)
-    value = number_of(value, self.dtype)
+    value = as_scalar(value, self.dtype)
     if index.dtype != INT64:
         raise IndexError("Expected dtype int64 for index.")
     if index.ndim > 1:
@@ -416,10 +416,10 @@ def check_index_fill(self: Array, value: Array | Number) -> None:
         raise RuntimeError("Converting complex Scalar to non-complex type is not supported")
 
 
-def number_of(value: Array | Number, dtype: np.dtype[Any]) -> Array:
-    """A number or 0-d array as ``fitted``. Raises RuntimeError for an array with dimensions."""
+def as_scalar(value: Array | Number, dtype: np.dtype[Any]) -> Array:
+    """A number or 0-d array as ``cast_number``. Raises RuntimeError for an array with dimensions."""
     if isinstance(value, (bool, int, float, complex)):
-        return fitted(value, dtype)
+        return cast_number(value, dtype)
     if value.ndim:
         raise RuntimeError(
             f"only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
@@ -427,7 +427,7 @@ def number_of(value: Array | Number, dtype: np.dtype[Any]) -> Array:
     return (
         value
         if value.dtype == dtype
-        else fitted(value.astype(float).item() if value.dtype.kind == "V" else value.item(), dtype)
+        else cast_number(value.astype(float).item() if value.dtype.kind == "V" else value.item(), dtype)
     )
 
 
@@ -475,10 +475,10 @@ def check_index_copy(self: Array, dim: int, index: Array, source: Array) -> int:
 def masked_fill(self: Array, mask: Array, value: Array | Number) -> Array:
     """``value`` (a number or 0-d array) where ``mask`` is true, ``self`` elsewhere; broadcast."""
     check_mask(mask)
-    return _chosen(mask, number_of(value, self.dtype), self)
+    return _where(mask, as_scalar(value, self.dtype), self)
 
 
-def _chosen(mask: Array, value: Array, other: Array) -> Array:
+def _where(mask: Array, value: Array, other: Array) -> Array:
     """``np.where(mask, value, other)`` of one dtype, ``value`` 0-d.
 
     Of large arrays the bits are chosen: that takes as long for any mask, while a branch for each
@@ -496,7 +496,7 @@ def _chosen(mask: Array, value: Array, other: Array) -> Array:
     return result.view(other.dtype)
 
 
-def _true(mask: Array) -> Array:
+def _true_positions(mask: Array) -> Array:
     """The flat positions of what is true."""
     return mask.reshape(-1).nonzero()[0]
 
@@ -509,7 +509,7 @@ def masked_select(self: Array, mask: Array) -> Array:
         self, mask = np.broadcast_arrays(self, mask)
     if self.size < INDEX_LARGE:
         return self[mask]
-    return self.reshape(-1).take(_true(mask), mode="wrap")
+    return self.reshape(-1).take(_true_positions(mask), mode="wrap")
 
 
 def masked_scatter(self: Array, mask: Array, source: Array) -> Array:
@@ -525,7 +525,7 @@ def masked_scatter(self: Array, mask: Array, source: Array) -> Array:
     if source.size < wanted:
         raise RuntimeError("Number of elements of source < number of ones in mask")
     out = self.copy()
-    out.reshape(-1)[_true(mask)] = source.reshape(-1)[:wanted]
+    out.reshape(-1)[_true_positions(mask)] = source.reshape(-1)[:wanted]
     return out
 
 
@@ -541,7 +541,7 @@ def masked_select_backward(grad: Array, sizes: Shape, mask: Array) -> Array:
     """Zeros of ``sizes`` broadcast with the shape of ``mask``, with ``grad``, in order, where it is true."""
     full = np.broadcast_shapes(sizes, mask.shape)
     out = np.zeros(full, grad.dtype)
-    out.reshape(-1)[_true(mask if mask.shape == full else np.broadcast_to(mask, full))] = grad
+    out.reshape(-1)[_true_positions(mask if mask.shape == full else np.broadcast_to(mask, full))] = grad
     return out
 
 
@@ -577,7 +577,7 @@ def take_backward(grad: Array, sizes: Shape, index: Array) -> Array:
             f"take_backward: expected a gradient of the index's shape {list(index.shape)}, but got "
             f"{list(grad.shape)}"
         )
-    add_at(out, _flat(index, out.size), grad.reshape(-1))
+    add_at(out, _flat_positions(index, out.size), grad.reshape(-1))
     return out.reshape(sizes)
 
 
@@ -585,16 +585,16 @@ def put(self: Array, index: Array, source: Array, accumulate: bool) -> Array:
     """``self`` with ``source`` at positions of its flattened elements; added where they ``accumulate``."""
     _check_flat(self, index)
     check_same_dtype(self, source)
-    check_as_many(source, index)
+    check_put_count(source, index)
     out = self.copy()
     if accumulate:
-        add_at(out, _flat(index, out.size), source.reshape(-1))
+        add_at(out, _flat_positions(index, out.size), source.reshape(-1))
     else:
         out.reshape(-1)[index.reshape(-1)] = source.reshape(-1)
     return out
 
 
-def check_as_many(source: Array, index: Array) -> None:
+def check_put_count(source: Array, index: Array) -> None:
     """IndexError unless ``put`` has a value for each position."""
     if source.size != index.size:
         raise IndexError(
@@ -603,9 +603,9 @@ def check_as_many(source: Array, index: Array) -> None:
         )
 
 
-def _flat(index: Array, size: int) -> Array:
+def _flat_positions(index: Array, size: int) -> Array:
     """Positions that were checked, unless there are no elements; 1-d, and none negative."""
-    places = _from_the_front(index, size)
+    places = _wrap_index(index, size)
     if places is None:
         raise IndexError("tried to put elements into an empty tensor")
     return places.reshape(-1)
@@ -613,8 +613,8 @@ def _flat(index: Array, size: int) -> Array:
 
 def _check_flat(self: Array, index: Array) -> None:
     check_long(index)
-    if index.size and self.size and not in_range(index, self.size):
-        low, high = lowest_and_highest(index)
+    if index.size and self.size and not all_in_range(index, self.size):
+        low, high = index_range(index)
         if high >= self.size or low < -self.size:
             wrong = high if high >= self.size else low
             raise IndexError(

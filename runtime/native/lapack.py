@@ -74,7 +74,7 @@ def cholesky(A: Array) -> tuple[Array, Array]:
     return result, info
 
 
-def one_by_one(function: Callable[..., Array], result: Array, info: Array, *operands: Array) -> None:
+def apply_to_batch(function: Callable[..., Array], result: Array, info: Array, *operands: Array) -> None:
     """Put into ``result`` what NumPy gives for those matrices of a batch for which it does.
 
     So the others, for which it raises, and which LAPACK was asked about, do not change the bits of these.

@@ -22,12 +22,12 @@ Shape = tuple[int, ...]
 
 
 #: The greatest number of elements, and of bytes.
-MOST = 2**63 - 1
+MAX_NUMEL = 2**63 - 1
 
 
 def check_bytes(shape: Sequence[int], itemsize: int) -> None:
     """RuntimeError where an array of this shape has more bytes than can be counted."""
-    if math.prod(shape) * itemsize > MOST:
+    if math.prod(shape) * itemsize > MAX_NUMEL:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
 
 

@@ -23,7 +23,7 @@ from .linalg_checks import (
     triangular_shapes,
 )
 from .reductions import amax, amin, sum_dim
-from .sums import inner
+from .sums import blocked_dot
 
 Array = Any  # numpy.ndarray, whose stubs say less than the kernels know
 Number = bool | int | float | complex
@@ -36,7 +36,7 @@ def linalg_inv_ex(A: Array, check_errors: bool) -> tuple[Array, Array]:
         inverse = np.linalg.inv(A)
     except np.linalg.LinAlgError:
         inverse, info = lapack.solve(A, np.broadcast_to(np.eye(A.shape[-1], dtype=A.dtype), A.shape))
-        lapack.one_by_one(np.linalg.inv, inverse, info, A)
+        lapack.apply_to_batch(np.linalg.inv, inverse, info, A)
     if check_errors:
         check_info(info, "", SINGULAR_INVERSE)
     return inverse, info
@@ -57,7 +57,7 @@ def linalg_solve_ex(A: Array, B: Array, left: bool, check_errors: bool) -> tuple
         result = np.linalg.solve(A, right)
     except np.linalg.LinAlgError:
         result, info = lapack.solve(A, np.broadcast_to(right, batch + right.shape[-2:]))
-        lapack.one_by_one(np.linalg.solve, result, info, A, right)
+        lapack.apply_to_batch(np.linalg.solve, result, info, A, right)
     if check_errors:
         check_info(info, "", SINGULAR_SOLVE)
     if not left:
@@ -177,7 +177,7 @@ def linalg_vector_norm(
     """
     if ord == 2 and not dim and not keepdim and dtype is None and self.dtype.char in "fd":
         flat = self.ravel()
-        return np.sqrt(inner(flat, flat))
+        return np.sqrt(blocked_dot(flat, flat))
     order, result_dtype = check_norm(self.shape, self.dtype, ord, dim, dtype)
     if dtype is not None:
         self = self.astype(dtype, copy=False)
@@ -194,7 +194,7 @@ def _norm(x: Array, order: float, axes: tuple[int, ...] | None, keepdim: bool) -
             squares = x.real * x.real + x.imag * x.imag
         elif axes is None and not keepdim and x.flags.c_contiguous:
             flat = x.ravel()
-            return np.sqrt(inner(flat, flat))
+            return np.sqrt(blocked_dot(flat, flat))
         elif axes == (x.ndim - 1,):
             found = np.sqrt(np.vecdot(x, x))
             return found[..., None] if keepdim else found

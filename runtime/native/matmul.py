@@ -229,7 +229,7 @@ def mv(self: Array, vec: Array) -> Array:
 def dot(self: Array, tensor: Array) -> Array:
     """The sum of products of two vectors, without conjugation."""
     dot_shape(self.shape, tensor.shape)
-    return sums.inner(self, tensor) if self.dtype.char in "fd" else self.dot(tensor)
+    return sums.blocked_dot(self, tensor) if self.dtype.char in "fd" else self.dot(tensor)
 
 
 def vdot(self: Array, other: Array) -> Any:

@@ -24,18 +24,18 @@ Task = Callable[[int, int], None]
 BlockTask = Callable[[int, int, int], None]
 
 
-class _Here(threading.local):
+class _ThreadState(threading.local):
     """What a thread knows of itself."""
 
-    inside = False
+    in_parallel_region = False
 
 
-_here = _Here()
-_making = threading.Lock()
+_thread = _ThreadState()
+_pool_lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 
 
-def _available() -> int:
+def _default_num_threads() -> int:
     """The processors that this process may use, or as many as OMP_NUM_THREADS says."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     if asked.isdecimal() and int(asked) > 0:
@@ -45,12 +45,12 @@ def _available() -> int:
     return os.cpu_count() or 1
 
 
-_count = _available()
+_count = _default_num_threads()
 
 
 def get_num_threads() -> int:
     """How many threads a loop over a large array uses; at first all processors, or OMP_NUM_THREADS."""
-    return 1 if _here.inside else _count
+    return 1 if _thread.in_parallel_region else _count
 
 
 def set_num_threads(count: int) -> None:
@@ -68,7 +68,7 @@ def set_num_threads(count: int) -> None:
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(count, user_api="blas")
-    with _making:
+    with _pool_lock:
         _count = count
         _pool = None  # its threads end when whoever still uses it lets go of it
 
@@ -86,11 +86,11 @@ def parallel_for(task: Task, count: int, grain: int) -> None:
     bounds = [count * i // parts for i in range(parts + 1)]
     pool = _threads()
     futures = [
-        pool.submit(contextvars.copy_context().run, _run_inside, task, begin, end)
+        pool.submit(contextvars.copy_context().run, _run_in_region, task, begin, end)
         for begin, end in pairwise(bounds[1:])
     ]
     try:
-        _run_inside(task, 0, bounds[1])
+        _run_in_region(task, 0, bounds[1])
     finally:
         errors = [future.exception() for future in futures]
     for error in errors:
@@ -132,17 +132,17 @@ def each_block(
     in_threads(blocks, size, length, grain, step)
 
 
-def _run_inside(task: Task, begin: int, end: int) -> None:
-    before, _here.inside = _here.inside, True
+def _run_in_region(task: Task, begin: int, end: int) -> None:
+    before, _thread.in_parallel_region = _thread.in_parallel_region, True
     try:
         task(begin, end)
     finally:
-        _here.inside = before
+        _thread.in_parallel_region = before
 
 
 def _threads() -> ThreadPoolExecutor:
     global _pool
-    with _making:
+    with _pool_lock:
         if _pool is None:
             from concurrent.futures import ThreadPoolExecutor
 
@@ -152,8 +152,8 @@ def _threads() -> ThreadPoolExecutor:
 
 def _after_fork() -> None:
     """A child process has none of its parent's threads, and its locks may be held by nobody."""
-    global _pool, _making
-    _pool, _making, _here.inside = None, threading.Lock(), False
+    global _pool, _pool_lock
+    _pool, _pool_lock, _thread.in_parallel_region = None, threading.Lock(), False
 
 
 if hasattr(os, "register_at_fork"):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .creation import checked
+from .creation import check_size
 
 Array = Any
 DType = np.dtype[Any]
@@ -47,7 +47,7 @@ def _digits(dtype: DType) -> int:
 
 def random_uniform(size: Shape, generator: Any, dtype: DType) -> Array:
     """Uniform in [0, 1); both parts of a complex number are. Raises RuntimeError for a negative dimension."""
-    shape, numbers = checked(size), source(generator)
+    shape, numbers = check_size(size), source(generator)
     if dtype.kind == "c":
         return _complex(numbers.random((*shape, 2)), dtype)
     if dtype == np.float64:
@@ -64,7 +64,7 @@ def random_normal(size: Shape, generator: Any, dtype: DType) -> Array:
 
     Raises RuntimeError for a negative dimension.
     """
-    shape, numbers = checked(size), source(generator)
+    shape, numbers = check_size(size), source(generator)
     if dtype.kind == "c":
         return _complex(numbers.standard_normal((*shape, 2)) * 0.5**0.5, dtype)
     if dtype == np.float32:
@@ -228,7 +228,7 @@ def random_integers(low: int, high: int, size: Shape, generator: Any, dtype: DTy
     for name, value in (("from", low), ("to - 1", high - 1)):
         if dtype.kind in "biu" and not least <= value <= most:
             raise RuntimeError(f"{name} is out of bounds for {dtype}")
-    return np.asarray(source(generator).integers(low, high, checked(size))).astype(dtype)
+    return np.asarray(source(generator).integers(low, high, check_size(size))).astype(dtype)
 
 
 def random_from(self: Array, low: int, high: int | None, generator: Any) -> Array:
@@ -250,7 +250,7 @@ def random_any(self: Array, generator: Any) -> Array:
 
 def randperm(n: int, generator: Any, dtype: DType) -> Array:
     """The integers 0 to n - 1 in random order. Raises RuntimeError for a negative n."""
-    (count,) = checked((n,))
+    (count,) = check_size((n,))
     return source(generator).permutation(count).astype(dtype)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import EXTREMUM_SEARCHED, ROW_STARTS_KEPT
+from ..core.costs import EXTREMUM_BY_INDEX, ROW_STARTS_CACHED
 from . import sums
 from .dims import wrap_dim, wrap_dims
 
@@ -35,13 +35,15 @@ NATIVE_FLOATS = "fdFD"  # dtype.char of what NumPy folds in its own precision
 BLOCKED_ROWS = 1024
 BLOCK = 128
 #: From this many elements on products along rows are formed of halves, down to so many factors.
-HALVED, CHAIN = 1024, 8
+PROD_HALVING, PROD_CHAIN = 1024, 8
 
 
 # -- shared --------------------------------------------------------------------------------
 
 
-def fold(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool = False, dtype: DType | None = None) -> Array:
+def reduce_dims(
+    ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool = False, dtype: DType | None = None
+) -> Array:
     """``ufunc.reduce`` over ``dim``, accumulating in ``dtype``.
 
     Raises IndexError for a dim out of range and RuntimeError for one that is named twice.
@@ -72,12 +74,12 @@ def cast(self: Array, dtype: DType) -> Array:
     return self.astype(dtype)
 
 
-def widened(dtype: DType) -> DType:
+def acc_dtype(dtype: DType) -> DType:
     """The dtype to accumulate ``dtype`` in."""
     return FLOAT32 if dtype.char in REDUCED else dtype
 
 
-def refuse_empty(shape: tuple[int, ...], dim: Dims, without_dim: type[Exception] = RuntimeError) -> None:
+def check_nonempty(shape: tuple[int, ...], dim: Dims, without_dim: type[Exception] = RuntimeError) -> None:
     """Raise as torch does when ``dim`` folds no element and the operation has no identity."""
     if dim is None or dim == ():
         if math.prod(shape) == 0:
@@ -126,20 +128,20 @@ def sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array
         if char in NATIVE_FLOATS:
             if self.size > BLOCKED_ROWS and dim and self.ndim > 1:
                 return _sum_leading(self, dim, keepdim)
-            return fold(np.add, self, dim, keepdim)
+            return reduce_dims(np.add, self, dim, keepdim)
         dtype = INT64 if char in INTEGRAL else given
     elif given != dtype and given.char not in INTEGRAL:
         self = cast(self, dtype)
     elif dtype.kind == "b":
-        return fold(np.logical_or, self, dim, keepdim)
-    return _folded(np.add, self, dim, keepdim, dtype)
+        return reduce_dims(np.logical_or, self, dim, keepdim)
+    return _reduce_as(np.add, self, dim, keepdim, dtype)
 
 
-def _folded(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool, dtype: DType) -> Array:
-    """``fold`` of values cast to ``dtype``, accumulated with enough precision, as ``dtype``."""
+def _reduce_as(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool, dtype: DType) -> Array:
+    """``reduce_dims`` of values cast to ``dtype``, accumulated with enough precision, as ``dtype``."""
     if dtype.char in REDUCED and self.dtype != dtype:
         self = self.astype(dtype)
-    result = fold(ufunc, self, dim, keepdim, widened(dtype))
+    result = reduce_dims(ufunc, self, dim, keepdim, acc_dtype(dtype))
     return result if result.dtype == dtype else result.astype(dtype)
 
 
@@ -148,7 +150,7 @@ def _sum_leading(self: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     dims = wrap_dims(dim, self.ndim)
     rows = math.prod(self.shape[: len(dims)])
     if rows < BLOCKED_ROWS or set(dims) != set(range(len(dims))) or not self.flags.c_contiguous:
-        return fold(np.add, self, dim, keepdim)
+        return reduce_dims(np.add, self, dim, keepdim)
     rest = self.shape[len(dims) :]
     table = self.reshape(rows, -1)
     while rows >= BLOCKED_ROWS:
@@ -173,25 +175,25 @@ def prod_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Arra
     """The product over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
     if dtype is None:
         if self.dtype.char in NATIVE_FLOATS:
-            if dim and len(dim) == 1 and self.size >= HALVED and dim[0] in (-1, self.ndim - 1):
-                return _product_of_rows(self, keepdim)
-            return fold(np.multiply, self, dim, keepdim)
+            if dim and len(dim) == 1 and self.size >= PROD_HALVING and dim[0] in (-1, self.ndim - 1):
+                return _prod_rows(self, keepdim)
+            return reduce_dims(np.multiply, self, dim, keepdim)
         dtype = INT64 if self.dtype.char in INTEGRAL else self.dtype
     elif dtype.kind == "b":
-        return fold(np.logical_and, self, dim, keepdim)
+        return reduce_dims(np.logical_and, self, dim, keepdim)
     elif dtype != self.dtype:
         self = cast(self, dtype)
-    return _folded(np.multiply, self, dim, keepdim, dtype)
+    return _reduce_as(np.multiply, self, dim, keepdim, dtype)
 
 
-def _product_of_rows(self: Array, keepdim: bool) -> Array:
+def _prod_rows(self: Array, keepdim: bool) -> Array:
     """The product along the last dimension: of halves of rows, in less time than a chain takes."""
     table = self
     columns = self.shape[-1]
-    while columns > CHAIN and columns % 2 == 0:
+    while columns > PROD_CHAIN and columns % 2 == 0:
         columns //= 2
         table = table[..., :columns] * table[..., columns:]
-    return fold(np.multiply, table, (-1,), keepdim)
+    return reduce_dims(np.multiply, table, (-1,), keepdim)
 
 
 # -- moments -----------------------------------------------------------------------------------
@@ -220,7 +222,7 @@ def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Arra
     if result.char in NATIVE_FLOATS and self.dtype == result:
         return sum_dim(self, dim, keepdim, None) / count(self, dim)
     values = cast(self, result)
-    mean = fold(np.add, values, dim, keepdim, widened(result)) / count(self, dim)
+    mean = reduce_dims(np.add, values, dim, keepdim, acc_dtype(result)) / count(self, dim)
     return mean if mean.dtype == result else mean.astype(result)
 
 
@@ -249,13 +251,13 @@ def var_mean(self: Array, dim: Dims, correction: float | None, keepdim: bool) ->
 
 def var_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
     """The variance of ``var_mean``."""
-    found = _variance_of_few(self, dim, correction, keepdim)
+    found = _small_var(self, dim, correction, keepdim)
     return var_mean(self, dim, correction, keepdim)[0] if found is None else found
 
 
-def _variance_of_few(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array | None:
+def _small_var(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array | None:
     """The variance of the rows of a small matrix: sums stand in the places of their terms. Else None."""
-    ones = sums.spread(self)
+    ones = sums.row_sum_matrix(self)
     if ones is None or not dim or len(dim) != 1 or self.ndim != 2 or dim[0] not in (1, -1):
         return None
     char = self.dtype.char
@@ -286,24 +288,24 @@ def std_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> 
 def amax(self: Array, dim: Dims, keepdim: bool) -> Array:
     """The greatest over ``dim``, NaN where there is one. Errors for empty reductions as torch's."""
     if self.size == 0:
-        refuse_empty(self.shape, dim)
-    found = _searched("argmax", self, dim, keepdim)
-    return fold(np.maximum, self, dim, keepdim) if found is None else found
+        check_nonempty(self.shape, dim)
+    found = _extremum_by_index("argmax", self, dim, keepdim)
+    return reduce_dims(np.maximum, self, dim, keepdim) if found is None else found
 
 
 def max_along(self: Array, axis: int) -> Array:
     """The greatest along a (valid, non-empty) axis, which stays with size 1."""
-    found = _searched("argmax", self, (axis,), True)
+    found = _extremum_by_index("argmax", self, (axis,), True)
     return np.maximum.reduce(self, axis, keepdims=True) if found is None else found
 
 
-def _searched(method: str, self: Array, dim: Dims, keepdim: bool) -> Array | None:
+def _extremum_by_index(method: str, self: Array, dim: Dims, keepdim: bool) -> Array | None:
     """The extrema along the last dimension, by their places; None where a ufunc's reduce is no slower.
 
     That takes one element after the other along rows, and much time to begin with.
     """
     if (
-        self.size < EXTREMUM_SEARCHED
+        self.size < EXTREMUM_BY_INDEX
         or not dim
         or len(dim) != 1
         or not self.ndim
@@ -312,48 +314,48 @@ def _searched(method: str, self: Array, dim: Dims, keepdim: bool) -> Array | Non
         return None
     if dim[0] != -1 and dim[0] != self.ndim - 1:
         return None
-    return at_places(self, getattr(self, method)(-1), keepdim)
+    return take_in_rows(self, getattr(self, method)(-1), keepdim)
 
 
-def at_places(self: Array, places: Array, keepdim: bool) -> Array:
+def take_in_rows(self: Array, places: Array, keepdim: bool) -> Array:
     """The elements of the rows of a contiguous array at ``places``, which may be shorter by a dimension."""
-    found = self.reshape(-1).take(places.reshape(-1) + first_places(places.size, self.shape[-1]))
+    found = self.reshape(-1).take(places.reshape(-1) + row_starts(places.size, self.shape[-1]))
     return found.reshape((*self.shape[:-1], 1) if keepdim else self.shape[:-1])
 
 
 @lru_cache(maxsize=64)
-def _few_first_places(rows: int, columns: int) -> Array:
+def _cached_row_starts(rows: int, columns: int) -> Array:
     found = np.arange(0, rows * columns, columns)
     found.flags.writeable = False
     return found
 
 
-def first_places(rows: int, columns: int) -> Array:
+def row_starts(rows: int, columns: int) -> Array:
     """Where the rows of a contiguous array begin; not to be written to."""
-    if rows <= ROW_STARTS_KEPT:
-        return _few_first_places(rows, columns)
+    if rows <= ROW_STARTS_CACHED:
+        return _cached_row_starts(rows, columns)
     return np.arange(0, rows * columns, columns)
 
 
 def amin(self: Array, dim: Dims, keepdim: bool) -> Array:
     """The least over ``dim``, NaN where there is one. Errors for empty reductions as torch's."""
     if self.size == 0:
-        refuse_empty(self.shape, dim)
-    found = _searched("argmin", self, dim, keepdim)
-    return fold(np.minimum, self, dim, keepdim) if found is None else found
+        check_nonempty(self.shape, dim)
+    found = _extremum_by_index("argmin", self, dim, keepdim)
+    return reduce_dims(np.minimum, self, dim, keepdim) if found is None else found
 
 
 def max_all(self: Array) -> Array:
     """The greatest element, NaN if there is one."""
     if self.size == 0:
-        refuse_empty(self.shape, None)
+        check_nonempty(self.shape, None)
     return self.flat[self.argmax()]  # half the time of a ufunc's reduce on a small array
 
 
 def min_all(self: Array) -> Array:
     """The least element, NaN if there is one."""
     if self.size == 0:
-        refuse_empty(self.shape, None)
+        check_nonempty(self.shape, None)
     return self.flat[self.argmin()]
 
 
@@ -365,8 +367,8 @@ def aminmax(self: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
             raise RuntimeError(
                 "cannot compute aminmax over an empty dimension as the operation has no identity."
             )
-        refuse_empty(self.shape, dims)
-    return fold(np.minimum, self, dims, keepdim), fold(np.maximum, self, dims, keepdim)
+        check_nonempty(self.shape, dims)
+    return reduce_dims(np.minimum, self, dims, keepdim), reduce_dims(np.maximum, self, dims, keepdim)
 
 
 def argmax(self: Array, dim: int | None, keepdim: bool) -> Array:
@@ -386,7 +388,7 @@ def _arg(method: str, self: Array, dim: int | None, keepdim: bool) -> Array:
     if dim is not None:
         dim = wrap_dim(dim, self.ndim)
     if self.size == 0:
-        refuse_empty(self.shape, None if dim is None else (dim,), IndexError)
+        check_nonempty(self.shape, None if dim is None else (dim,), IndexError)
     return getattr(self, method)(dim, keepdims=keepdim)
 
 
@@ -405,7 +407,7 @@ def _extremum(ufunc: np.ufunc, method: str, self: Array, dim: int, keepdim: bool
     if self.ndim == 0:
         return self.copy(), indices
     if (dim == -1 or dim == self.ndim - 1) and self.flags.c_contiguous and self.size:
-        return at_places(self, indices, keepdim), indices
+        return take_in_rows(self, indices, keepdim), indices
     return ufunc.reduce(self, dim, keepdims=keepdim), indices
 
 
@@ -422,16 +424,16 @@ def evenly_distribute(grad_output: Array, self: Array, value: Array) -> Array:
 
 def all_dims(self: Array, dim: Dims, keepdim: bool) -> Array:
     """Whether all elements over ``dim`` are nonzero: bool, uint8 of uint8. An empty ``dim`` folds nothing."""
-    return _test(np.logical_and, self, dim, keepdim)
+    return _reduce_logical(np.logical_and, self, dim, keepdim)
 
 
 def any_dims(self: Array, dim: Dims, keepdim: bool) -> Array:
     """Whether some element over ``dim`` is nonzero: bool, uint8 of uint8. An empty ``dim`` folds nothing."""
-    return _test(np.logical_or, self, dim, keepdim)
+    return _reduce_logical(np.logical_or, self, dim, keepdim)
 
 
-def _test(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool) -> Array:
-    result = self.astype(bool) if dim == () else fold(ufunc, self, dim, keepdim)
+def _reduce_logical(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool) -> Array:
+    result = self.astype(bool) if dim == () else reduce_dims(ufunc, self, dim, keepdim)
     return result.astype(UINT8) if self.dtype == UINT8 else result
 
 
@@ -439,4 +441,4 @@ def count_nonzero(self: Array, dim: Dims) -> Array:
     """How many elements over ``dim`` are not 0, int64."""
     if not dim:
         return np.int64(np.count_nonzero(self))
-    return fold(np.add, self != 0, dim, False, INT64)
+    return reduce_dims(np.add, self != 0, dim, False, INT64)

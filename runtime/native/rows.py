@@ -26,7 +26,7 @@ def blocks_of(rows: int, step: int) -> int:
 
 
 @contextmanager
-def _unbuffered() -> Iterator[None]:
+def _short_buffer() -> Iterator[None]:
     """NumPy's buffer is short: else it spreads out a broadcast operand of rows shorter than it.
 
     That takes as long as the arithmetic does.
@@ -40,7 +40,7 @@ def _unbuffered() -> Iterator[None]:
 
 def each_block(task: BlockTask, rows: int, step: int, columns: int) -> None:
     """Call ``task`` for all blocks of ``step`` rows, which have ``columns`` elements, in some thread each."""
-    within = _unbuffered if UNBUFFERED <= columns < BUFFER else nullcontext
+    within = _short_buffer if UNBUFFERED <= columns < BUFFER else nullcontext
     parallel.each_block(task, rows, columns, ROWS_BLOCKS * step * columns, step, within)
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import LANES, SCAN_CHUNK, SCAN_GRAIN, SCAN_LARGE, SIDE_BY_SIDE
-from .cumsum import running_sum
+from ..core.costs import LANES, PARALLEL_SCAN, SCAN_CHUNK, SCAN_GRAIN, SCAN_LARGE
+from .cumsum import blocked_cumsum
 from .dims import wrap_dim
 from .parallel import each_block
-from .reductions import FLOAT32, FLOAT64, INT64, INTEGRAL, cast, widened
+from .reductions import FLOAT32, FLOAT64, INT64, INTEGRAL, acc_dtype, cast
 
 Array = Any
 DType = np.dtype[Any]
@@ -22,12 +22,12 @@ LONG = 64
 #: So many elements of a lane are one part of a scan whose parts run side by side.
 STEPS = 8
 #: Between these sizes of elements products of ``STEPS`` of them stay far from the ends of float64's range.
-MILD = 1e-30, 1e30
+SAFE_RANGE = 1e-30, 1e30
 
 
 def cumsum(self: Array, dim: int, dtype: DType | None) -> Array:
     """The running sum along ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
-    return _accumulated(np.add, self, dim, dtype)
+    return _accumulate(np.add, self, dim, dtype)
 
 
 def cumsum_backward(grad: Array, dim: int) -> Array:
@@ -36,19 +36,19 @@ def cumsum_backward(grad: Array, dim: int) -> Array:
     if grad.ndim == 0:
         return grad.copy()
     if grad.size >= SCAN_LARGE and grad.dtype.char in "fd" and grad.flags.c_contiguous:
-        found = running_sum(grad, dim, True)
+        found = blocked_cumsum(grad, dim, True)
         if found is not None:
             return found
     back = (slice(None),) * dim + (slice(None, None, -1),)
-    return np.ascontiguousarray(_accumulated(np.add, grad[back], dim, None)[back])
+    return np.ascontiguousarray(_accumulate(np.add, grad[back], dim, None)[back])
 
 
 def cumprod(self: Array, dim: int, dtype: DType | None) -> Array:
     """The running product along ``dim`` as ``dtype``, by default as for ``cumsum``."""
-    return _accumulated(np.multiply, self, dim, dtype)
+    return _accumulate(np.multiply, self, dim, dtype)
 
 
-def _accumulated(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) -> Array:
+def _accumulate(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) -> Array:
     dim = wrap_dim(dim, self.ndim)
     given = self.dtype
     if dtype is None:
@@ -60,24 +60,24 @@ def _accumulated(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) ->
     if self.ndim == 0:
         return self.copy()
     if ufunc is np.add and self.size >= SCAN_LARGE and dtype.char in "fd" and self.flags.c_contiguous:
-        found = running_sum(self, dim, False)
+        found = blocked_cumsum(self, dim, False)
         if found is not None:
             return found
-    wide = widened(dtype)
+    wide = acc_dtype(dtype)
     if wide == FLOAT32 and self.shape[dim] > LONG:
         wide = FLOAT64
     if dim < self.ndim - 1 and self.size >= LANES * self.shape[dim] > 0:
-        return _accumulated_rows(ufunc, self, dim, wide, dtype)
-    last = dim == self.ndim - 1 and self.shape[dim] >= SIDE_BY_SIDE and self.size >= SCAN_LARGE
+        return _accumulate_lanes(ufunc, self, dim, wide, dtype)
+    last = dim == self.ndim - 1 and self.shape[dim] >= PARALLEL_SCAN and self.size >= SCAN_LARGE
     if ufunc is np.multiply and last and self.dtype.kind == "f":
-        return _products(np.ascontiguousarray(self).reshape(-1, self.shape[dim])).reshape(self.shape)
+        return _cumprod_rows(np.ascontiguousarray(self).reshape(-1, self.shape[dim])).reshape(self.shape)
     if wide == dtype:
         return ufunc.accumulate(self, dim, wide)
     result = self.astype(wide)  # at once: accumulate would do so piece by piece
     return ufunc.accumulate(result, dim, wide, result).astype(dtype)
 
 
-def _accumulated_rows(ufunc: np.ufunc, self: Array, dim: int, wide: DType, dtype: DType) -> Array:
+def _accumulate_lanes(ufunc: np.ufunc, self: Array, dim: int, wide: DType, dtype: DType) -> Array:
     """``ufunc.accumulate`` over many lanes side by side: one vectorised step for each place in them."""
     result = np.empty(self.shape, dtype)
     rows, results = np.moveaxis(self, dim, 0), np.moveaxis(result, dim, 0)
@@ -105,20 +105,20 @@ def _running_extremum(ufunc: np.ufunc, self: Array, dim: int) -> tuple[Array, Ar
     if self.size < SCAN_LARGE:
         values = ufunc.accumulate(self, dim)
         places = np.arange(self.shape[dim]).reshape([-1] + [1] * (self.ndim - 1 - dim))
-        return values, np.maximum.accumulate(np.where(_renewed(self, values), places, 0), dim)
+        return values, np.maximum.accumulate(np.where(_is_new_extremum(self, values), places, 0), dim)
     lanes = np.ascontiguousarray(np.moveaxis(self, dim, -1))
     table = lanes.reshape(-1, self.shape[dim])
-    if self.shape[dim] >= SIDE_BY_SIDE:
-        values = side_by_side(ufunc, table, self.dtype, self.dtype)
+    if self.shape[dim] >= PARALLEL_SCAN:
+        values = parallel_scan(ufunc, table, self.dtype, self.dtype)
     else:
         values = ufunc.accumulate(table, 1)
-    found = [a.reshape(lanes.shape) for a in (values, last_true(_renewed(table, values)))]
+    found = [a.reshape(lanes.shape) for a in (values, last_true_index(_is_new_extremum(table, values)))]
     if dim < self.ndim - 1:
         found = [np.ascontiguousarray(np.moveaxis(a, -1, dim)) for a in found]
     return found[0], found[1]
 
 
-def _renewed(self: Array, values: Array) -> Array:
+def _is_new_extremum(self: Array, values: Array) -> Array:
     """Where the running extremum ``values`` is that of the place."""
     renewed: Array = self == values
     if self.dtype.kind == "f":
@@ -126,7 +126,7 @@ def _renewed(self: Array, values: Array) -> Array:
     return renewed
 
 
-def last_true(rows: Array) -> Array:
+def last_true_index(rows: Array) -> Array:
     """For each place of each row the last one up to it that is true. The first of a row must be."""
     count = rows.shape[1]
     if rows.size < SCAN_LARGE:
@@ -140,18 +140,18 @@ def last_true(rows: Array) -> Array:
     return found
 
 
-def _products(table: Array) -> Array:
+def _cumprod_rows(table: Array) -> Array:
     """The running products of the rows of a matrix of floats, computed in float64."""
-    result = side_by_side(np.multiply, table, FLOAT64, table.dtype)
+    result = parallel_scan(np.multiply, table, FLOAT64, table.dtype)
     sizes = np.abs(table)
-    least, greatest = MILD
+    least, greatest = SAFE_RANGE
     if not (sizes.item(sizes.argmin()) > least and sizes.item(sizes.argmax()) < greatest):
-        wild = ~((np.minimum.reduce(sizes, 1) > least) & (np.maximum.reduce(sizes, 1) < greatest))
-        result[wild] = np.multiply.accumulate(table[wild].astype(FLOAT64), 1)
+        unsafe = ~((np.minimum.reduce(sizes, 1) > least) & (np.maximum.reduce(sizes, 1) < greatest))
+        result[unsafe] = np.multiply.accumulate(table[unsafe].astype(FLOAT64), 1)
     return result
 
 
-def side_by_side(ufunc: np.ufunc, table: Array, wide: DType, dtype: DType) -> Array:
+def parallel_scan(ufunc: np.ufunc, table: Array, wide: DType, dtype: DType) -> Array:
     """``ufunc.accumulate`` over the rows of a contiguous matrix, computed in ``wide``.
 
     A running operation waits for each step before it makes the next. Here each step is made in all
@@ -162,13 +162,13 @@ def side_by_side(ufunc: np.ufunc, table: Array, wide: DType, dtype: DType) -> Ar
     step = max(1, SCAN_CHUNK // length)
 
     def rows(_: int, begin: int, end: int) -> None:
-        _side_by_side(ufunc, table[begin:end], wide, result[begin:end])
+        _parallel_scan_block(ufunc, table[begin:end], wide, result[begin:end])
 
     each_block(rows, len(table), length, SCAN_GRAIN, step)
     return result
 
 
-def _side_by_side(ufunc: np.ufunc, table: Array, wide: DType, result: Array) -> None:
+def _parallel_scan_block(ufunc: np.ufunc, table: Array, wide: DType, result: Array) -> None:
     rows, length = table.shape
     count, rest = divmod(length, STEPS)
     cut = length - rest
@@ -207,7 +207,7 @@ def _complex_logcumsumexp(self: Array, dim: int) -> Array:
     Adding ``exp(x)`` to ``exp(y)`` turns the greater of the two by less than a quarter, so the
     imaginary part is that of the last element that was the greater one, and the turns since.
     """
-    result = np.moveaxis(doubling(_log_add_exp, self, dim), dim, 0)
+    result = np.moveaxis(hillis_steele_scan(_log_add_exp, self, dim), dim, 0)
     if len(result) < 2:
         return np.moveaxis(result, 0, dim)
     values = np.moveaxis(self, dim, 0)
@@ -226,7 +226,7 @@ def _complex_logcumsumexp(self: Array, dim: int) -> Array:
     return np.moveaxis(result, 0, dim)
 
 
-def doubling(combine: Callable[[Array, Array], Array], self: Array, dim: int) -> Array:
+def hillis_steele_scan(combine: Callable[[Array, Array], Array], self: Array, dim: int) -> Array:
     """The running ``combine`` along ``dim`` of an associative operation, in log2(n) vectorised steps."""
     result = np.moveaxis(self, dim, 0).copy()
     step = 1

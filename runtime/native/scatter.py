@@ -13,8 +13,8 @@ import numpy as np
 
 from .creation import as_number
 from .dims import wrap_dim
-from .flat_index import along, positions, put_along
-from .index import check_bounds, check_integer_index, fitted
+from .flat_index import positions, put_along, take_along
+from .index import cast_number, check_bounds, check_integer_index
 from .pointwise import scaled
 from .scatter_add import add_at, add_in_rows, add_slices
 
@@ -94,13 +94,13 @@ def gather(self: Array, dim: int, index: Array) -> Array:
         and self.shape[:dim] + self.shape[dim + 1 :] != shape[:dim] + shape[dim + 1 :]
     ):
         self = self[tuple([slice(None) if d == dim else slice(n) for d, n in enumerate(shape)])]
-    return along(self, index, dim)
+    return take_along(self, index, dim)
 
 
 # -- scatter ---------------------------------------------------------------------------------------------
 
 
-def _scatter(self: Array, dim: int, index: Array, src: Array | None) -> tuple[Array, Array, Array]:
+def _scatter_operands(self: Array, dim: int, index: Array, src: Array | None) -> tuple[Array, Array, Array]:
     """A copy of ``self``, the flat positions of ``index`` in it, and the part of ``src`` that goes there."""
     out, dim, index, src = _checked(self, dim, index, src)
     if index.size == 0:
@@ -135,18 +135,18 @@ def scatter_value(self: Array, dim: int, index: Array, value: Number) -> Array:
     """``self`` with ``value`` at ``index`` along ``dim``."""
     out, dim, index, _ = _checked(self, dim, index, None)
     if index.size:
-        put_along(out, index, dim, fitted(value, self.dtype))
+        put_along(out, index, dim, cast_number(value, self.dtype))
     return out
 
 
 def scatter_add(self: Array, dim: int, index: Array, src: Array) -> Array:
     """``self`` with the elements of ``src`` added at ``index`` along ``dim``."""
     out, dim, index, src = _checked(self, dim, index, src)
-    _add_along(out, dim, index, src)
+    _scatter_add_into(out, dim, index, src)
     return out
 
 
-def _add_along(out: Array, dim: int, index: Array, src: Array) -> None:
+def _scatter_add_into(out: Array, dim: int, index: Array, src: Array) -> None:
     """Add ``src`` to ``out`` (contiguous, in place) at ``index``, which has its shape, along ``dim``."""
     shape = out.shape or (1,)
     if index.size == 0:
@@ -158,7 +158,7 @@ def _add_along(out: Array, dim: int, index: Array, src: Array) -> None:
     add_at(out, positions(shape, dim, index).reshape(-1), src.reshape(-1))
 
 
-def simple_reduction(reduce: str) -> np.ufunc:
+def reduction_ufunc(reduce: str) -> np.ufunc:
     """The ufunc of scatter's ``reduce=`` argument. RuntimeError when there is none."""
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
@@ -167,17 +167,17 @@ def simple_reduction(reduce: str) -> np.ufunc:
 
 def scatter_with(self: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
     """``scatter`` that adds or multiplies instead of replacing."""
-    ufunc = simple_reduction(reduce)
-    out, places, values = _scatter(self, dim, index, src)
+    ufunc = reduction_ufunc(reduce)
+    out, places, values = _scatter_operands(self, dim, index, src)
     ufunc.at(out.reshape(-1), places, values)
     return out
 
 
 def scatter_value_with(self: Array, dim: int, index: Array, value: Number, reduce: str) -> Array:
     """``scatter_value`` that adds or multiplies instead of replacing."""
-    ufunc = simple_reduction(reduce)
-    out, places, _ = _scatter(self, dim, index, None)
-    ufunc.at(out.reshape(-1), places, fitted(value, self.dtype))
+    ufunc = reduction_ufunc(reduce)
+    out, places, _ = _scatter_operands(self, dim, index, None)
+    ufunc.at(out.reshape(-1), places, cast_number(value, self.dtype))
     return out
 
 
@@ -196,12 +196,12 @@ def scatter_reduce(self: Array, dim: int, index: Array, src: Array, reduce: str,
     The mean of integers is rounded down.
     """
     check_reduction(reduce, self.dtype, ("sum", "prod", "mean", "amax", "amin"))
-    out, places, values = _scatter(self, dim, index, src)
-    reduce_at(out.reshape(-1), places, values, reduce, include_self)
+    out, places, values = _scatter_operands(self, dim, index, src)
+    ufunc_at(out.reshape(-1), places, values, reduce, include_self)
     return out
 
 
-def reduce_at(out: Array, places: Array, values: Array, reduce: str, include_self: bool) -> None:
+def ufunc_at(out: Array, places: Array, values: Array, reduce: str, include_self: bool) -> None:
     """Fold ``values`` into ``out`` (1-d, in place) at ``places``."""
     ufunc = REDUCTIONS[reduce]
     if not include_self:
@@ -240,7 +240,7 @@ def value_selecting_reduction_backward(
         grad, indices = grad.reshape(shape), indices.reshape(shape)
     out = np.zeros(sizes, grad.dtype)
     check_bounds(indices, sizes[dim], dim, RuntimeError)
-    _add_along(out, dim, indices, grad)
+    _scatter_add_into(out, dim, indices, grad)
     return out
 
 
@@ -271,7 +271,7 @@ def gather_backward(grad: Array, sizes: Shape, dim: int, index: Array) -> Array:
                 f"gather_backward: expected a gradient of the index's shape {list(index.shape)}, but got "
                 f"{list(grad.shape)}"
             )
-        _add_along(out, dim, index if index.ndim else index.reshape(1), grad)
+        _scatter_add_into(out, dim, index if index.ndim else index.reshape(1), grad)
     return out
 
 
@@ -375,5 +375,5 @@ def index_reduce(
     out, rows = _as_rows(self, dim), _as_rows(source, dim)
     places = (index.reshape(-1, 1) * out.shape[1]) + np.arange(out.shape[1])
     if rows.size:
-        reduce_at(out.reshape(-1), places.reshape(-1), rows.reshape(-1), reduce, include_self)
+        ufunc_at(out.reshape(-1), places.reshape(-1), rows.reshape(-1), reduce, include_self)
     return _from_rows(out, self.shape, dim)

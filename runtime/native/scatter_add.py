@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import SCATTER_LOAD
-from .sums import WHOLE, ones_of
+from .sums import WHOLE, cached_ones
 
 Array = Any
 
@@ -95,7 +95,7 @@ def add_slices(out: Array, index: Array, values: Array, factors: Array | None = 
         if factors is None:
             char = out.dtype.char
             kept = rows.size <= WHOLE and char in "fd"
-            factors = ones_of(char, rows.size) if kept else np.ones(rows.size, char)
+            factors = cached_ones(char, rows.size) if kept else np.ones(rows.size, char)
         elif outer > 1:
             factors = np.tile(factors, outer)
         shape = (outer * out.shape[1], rows.size, inner)

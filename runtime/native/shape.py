@@ -13,7 +13,7 @@ from ..core.user_stack import program_stacklevel
 from . import cpu
 from .dims import wrap_dim, wrap_dims
 from .layout import (
-    MOST,
+    MAX_NUMEL,
     broadcast_shapes,
     channels_last_strides,
     check_bytes,
@@ -154,7 +154,7 @@ def cat_strides(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> Shape:
     return contiguous_strides(shape)
 
 
-def in_rows(array: Array) -> Array:
+def row_major(array: Array) -> Array:
     """A result of NumPy's in row-major order, where NumPy kept the order of its operands."""
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
@@ -178,7 +178,7 @@ def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
     """The arrays, which have one shape, side by side along a new dimension."""
     d, shape = stack_shape([a.shape for a in tensors], dim)
     one = (*shape[:d], 1, *shape[d + 1 :])
-    return in_rows(_concatenate([a.reshape(one) for a in tensors], axis=d))
+    return row_major(_concatenate([a.reshape(one) for a in tensors], axis=d))
 
 
 # ------------------------------------------------------------------------------- repeating
@@ -221,7 +221,7 @@ def repeat_interleave_indices(repeats: Array, output_size: int | None = None) ->
         raise RuntimeError("repeats has to be Long or Int tensor")
     if repeats.size and repeats.min() < 0:
         raise RuntimeError("repeats can not be negative")
-    if repeats.size and int(repeats.max()) > MOST // repeats.nbytes:  # else no sum of them is too large
+    if repeats.size and int(repeats.max()) > MAX_NUMEL // repeats.nbytes:  # else no sum of them is too large
         check_bytes((sum(repeats.tolist()),), repeats.itemsize)
     return np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats)
 
@@ -245,7 +245,7 @@ def roll(self: Array, shifts: Shape, dims: Shape = ()) -> Array:
         return self.copy()
     if not dims:
         return np.roll(self.reshape(-1), shifts[0]).reshape(self.shape)
-    return in_rows(np.roll(self, shifts, axes))
+    return row_major(np.roll(self, shifts, axes))
 
 
 def roll_dims(self: Array, shifts: Shape, dims: Shape) -> Shape:
@@ -359,8 +359,8 @@ def as_strided_backward(
     base = min(offset, begin)
     length = max(offset + extent(sizes, strides), begin + extent(size, stride)) - base
     memory = np.zeros(max(length, 1), grad.dtype)
-    np.add.at(memory, _places(size, stride, begin - base), grad)
-    places = _places(sizes, strides, offset - base)
+    np.add.at(memory, _memory_positions(size, stride, begin - base), grad)
+    places = _memory_positions(sizes, strides, offset - base)
     result = memory[places]
     if places.size != np.unique(places).size:
         result = result / np.bincount(places.reshape(-1), minlength=memory.size)[places].astype(grad.dtype)
@@ -376,11 +376,11 @@ def as_strided_gather(
     base = min(offset, begin)
     length = max(offset + extent(sizes, strides), begin + extent(size, stride)) - base
     memory = np.zeros(max(length, 1), self.dtype)
-    memory[_places(sizes, strides, offset - base)] = self
-    return memory[_places(size, stride, begin - base)]
+    memory[_memory_positions(sizes, strides, offset - base)] = self
+    return memory[_memory_positions(size, stride, begin - base)]
 
 
-def _places(sizes: Shape, strides: Shape, offset: int) -> Array:
+def _memory_positions(sizes: Shape, strides: Shape, offset: int) -> Array:
     """The index in memory of every element of an array of that geometry."""
     places = np.full((1,) * len(sizes), offset, np.int64)
     for d, (n, s) in enumerate(zip(sizes, strides, strict=True)):

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import SORT_LARGE, SORT_SHORT
-from .argsort import first_few, stable_order
+from .argsort import partial_argsort, stable_argsort
 from .dims import wrap_dim
-from .flat_index import along
-from .reductions import INT64, fold, refuse_empty
-from .scans import last_true
+from .flat_index import take_along
+from .reductions import INT64, check_nonempty, reduce_dims
+from .scans import last_true_index
 
 Array = Any
 DType = np.dtype[Any]
@@ -35,8 +35,8 @@ def sort(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     dim = wrap_dim(dim, self.ndim)
     if self.ndim == 0:
         return self.copy(), np.zeros((), INT64)
-    order = stable_order(self, dim, descending)
-    return along(self, order, dim), order
+    order = stable_argsort(self, dim, descending)
+    return take_along(self, order, dim), order
 
 
 def topk(self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Array, Array]:
@@ -51,39 +51,39 @@ def topk(self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Ar
     if self.ndim == 0:
         return self.copy(), np.zeros((), INT64)
     if self.size < SORT_LARGE or k == 0:
-        order = stable_order(self, dim, largest)[(slice(None),) * dim + (slice(k),)]
-        return along(self, order, dim), order
+        order = stable_argsort(self, dim, largest)[(slice(None),) * dim + (slice(k),)]
+        return take_along(self, order, dim), order
     if dim < self.ndim - 1:
         lanes = np.ascontiguousarray(np.moveaxis(self, dim, -1))
         values, order = topk(lanes, k, -1, largest, sorted)
-        return _moved(values, dim), _moved(order, dim)
+        return _to_last_dim(values, dim), _to_last_dim(order, dim)
     if k * (20 + n // 32) < n:  # what finding one after the other costs, and what a sort does
-        found = _few_greatest(self, k, largest)
+        found = _topk_by_max(self, k, largest)
         if found is not None:
             return found
     if k > n // 4:
-        order = stable_order(self, dim, largest)[..., :k].copy()
-        return along(self, order, dim), order
+        order = stable_argsort(self, dim, largest)[..., :k].copy()
+        return take_along(self, order, dim), order
     if n <= SORT_SHORT:
-        order = first_few(self, k, dim, largest)
+        order = partial_argsort(self, k, dim, largest)
         if order is not None:
-            return along(self, order, dim), order
+            return take_along(self, order, dim), order
     if largest:
         chosen = self.argpartition(n - k, dim)[..., n - k :]
     else:
         chosen = self.argpartition(k - 1, dim)[..., :k]
     chosen.sort(dim)  # so that equal elements come in order of their positions
-    values = along(self, chosen, dim)
-    order = stable_order(values, dim, largest)
-    return along(values, order, dim), along(chosen, order, dim)
+    values = take_along(self, chosen, dim)
+    order = stable_argsort(values, dim, largest)
+    return take_along(values, order, dim), take_along(chosen, order, dim)
 
 
-def _moved(self: Array, dim: int) -> Array:
+def _to_last_dim(self: Array, dim: int) -> Array:
     """Contiguous, with the last dim where ``dim`` is."""
     return np.ascontiguousarray(np.moveaxis(self, -1, dim))
 
 
-def _few_greatest(self: Array, k: int, largest: bool) -> tuple[Array, Array] | None:
+def _topk_by_max(self: Array, k: int, largest: bool) -> tuple[Array, Array] | None:
     """``topk`` along the last dim by finding one after the other; None when that cannot tell them apart."""
     if self.dtype.kind == "f":
         taken = self.dtype.type(-np.inf if largest else np.inf)
@@ -115,23 +115,23 @@ def kthvalue(self: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array
     """The ``k``-th least element along ``dim`` (from 1) and where it stands."""
     dim = wrap_dim(dim, self.ndim)
     if self.ndim:
-        refuse_empty(self.shape, (dim,))
+        check_nonempty(self.shape, (dim,))
     if not 1 <= k <= (self.shape[dim] if self.ndim else 1):
         raise RuntimeError(f"selected number k out of range for dimension {dim}")
     if self.ndim == 0:
         return self.copy(), np.zeros((), INT64)
-    return _kept(self, _kth_place(self, k - 1, dim), dim, keepdim)
+    return _take_one(self, _kth_index(self, k - 1, dim), dim, keepdim)
 
 
-def _kth_place(self: Array, k: int, dim: int) -> Array:
+def _kth_index(self: Array, k: int, dim: int) -> Array:
     """Where the ``k``-th least element (from 0) stands along ``dim``, which is kept."""
-    order = stable_order(self, dim) if self.size < SORT_LARGE else self.argpartition(k, dim)
+    order = stable_argsort(self, dim) if self.size < SORT_LARGE else self.argpartition(k, dim)
     return order[(slice(None),) * dim + (slice(k, k + 1),)]
 
 
-def _kept(self: Array, indices: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+def _take_one(self: Array, indices: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """Values at, and ``indices`` of one element along ``dim``, that dim dropped unless kept."""
-    values = along(self, indices, dim)
+    values = take_along(self, indices, dim)
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
 
 
@@ -139,7 +139,7 @@ def median_all(self: Array) -> Array:
     """The lower median of all elements; NaN if one is NaN, or of no floats."""
     flat = self.reshape(-1)
     if not flat.size:
-        return _median_of_nothing(self)
+        return _empty_median(self)
     if self.dtype.kind == "f":
         last = flat[flat.argmax()]  # argmax finds NaN first
         if last != last:
@@ -157,7 +157,7 @@ def nanmedian_all(self: Array) -> Array:
     return median_all(flat)
 
 
-def _median_of_nothing(self: Array) -> Array:
+def _empty_median(self: Array) -> Array:
     """NaN, cast to the dtype."""
     return np.array(np.nan).astype(self.dtype)
 
@@ -176,17 +176,17 @@ def _median(self: Array, dim: int, keepdim: bool, skip_nan: bool) -> tuple[Array
     dim = wrap_dim(dim, self.ndim)
     if self.ndim == 0:
         return self.copy(), np.zeros((), INT64)
-    refuse_empty(self.shape, (dim,))
+    check_nonempty(self.shape, (dim,))
     n = self.shape[dim]
-    missing = fold(np.add, is_nan(self), (dim,), True, INT64)
+    missing = reduce_dims(np.add, is_nan(self), (dim,), True, INT64)
     if not missing.any():
-        return _kept(self, _kth_place(self, (n - 1) // 2, dim), dim, keepdim)
-    order = stable_order(self, dim)
+        return _take_one(self, _kth_index(self, (n - 1) // 2, dim), dim, keepdim)
+    order = stable_argsort(self, dim)
     if skip_nan:
         place = np.where(missing < n, n - missing - 1, n - 1) // 2
     else:
         place = np.where(missing > 0, n - missing, (n - 1) // 2)  # the first NaN stands there
-    return _kept(self, np.take_along_axis(order, place, dim), dim, keepdim)
+    return _take_one(self, np.take_along_axis(order, place, dim), dim, keepdim)
 
 
 def mode(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
@@ -194,17 +194,17 @@ def mode(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     dim = wrap_dim(dim, self.ndim)
     if self.ndim == 0:
         return self.copy(), np.zeros((), INT64)
-    refuse_empty(self.shape, (dim,))
+    check_nonempty(self.shape, (dim,))
     lanes = np.moveaxis(self, dim, -1)
     shape = (*lanes.shape[:-1], 1)
     lanes = lanes.reshape(-1, self.shape[dim])
-    order = stable_order(lanes, 1)
-    values = along(lanes, order, 1)
+    order = stable_argsort(lanes, 1)
+    values = take_along(lanes, order, 1)
     starts = np.ones(values.shape, bool)
     np.not_equal(values[:, 1:], values[:, :-1], out=starts[:, 1:])
-    lengths = np.arange(values.shape[1]) - last_true(starts)
-    best = along(order, lengths.argmax(1, keepdims=True), 1)
-    return _kept(self, np.moveaxis(best.reshape(shape), -1, dim), dim, keepdim)
+    lengths = np.arange(values.shape[1]) - last_true_index(starts)
+    best = take_along(order, lengths.argmax(1, keepdims=True), 1)
+    return _take_one(self, np.moveaxis(best.reshape(shape), -1, dim), dim, keepdim)
 
 
 # -- unique --------------------------------------------------------------------------------------
@@ -221,18 +221,18 @@ def unique2(
     if flat.size and flat.dtype.kind in "biu":
         low, high = int(flat[flat.argmin()]), int(flat[flat.argmax()])
         if high - low <= 2 * flat.size:
-            return _unique_of_few(flat, low, self.shape, return_inverse, return_counts)
+            return _unique_by_count(flat, low, self.shape, return_inverse, return_counts)
     if not return_inverse:
         values, _, counts = unique_consecutive(np.sort(flat), False, return_counts, None)
         return values, np.zeros(0, INT64), counts
-    order = stable_order(flat, 0)
+    order = stable_argsort(flat, 0)
     values, run, counts = unique_consecutive(flat[order], True, return_counts, None)
     inverse = np.empty_like(order)
     inverse[order] = run
     return values, inverse.reshape(self.shape), counts
 
 
-def _unique_of_few(
+def _unique_by_count(
     flat: Array, low: int, shape: tuple[int, ...], return_inverse: bool, return_counts: bool
 ) -> tuple[Array, Array, Array]:
     """``unique2`` of integers from ``low`` on that span a small range: counted, not sorted."""

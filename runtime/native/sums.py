@@ -13,24 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import GEMV_ALONE, PRODUCTS_FEW, SPREAD, SUM_GRAIN
+from ..core.costs import FEW_PRODUCTS, GEMV_ALONE, ROW_SUM_MATRIX, SUM_GRAIN
 from ..core.numbers import Numbers
 from .dims import wrap_dims
 from .parallel import in_threads
 
 Array = Any
 BLOCK = 512
-SHORTEST = 32
+MIN_BLOCK = 32
 WHOLE = 2048  # of a single vector, whose product has many partial sums
 _ONES: dict[tuple[str, int], Array] = {}
 #: By the dtype: numbers as 0-d arrays, which ufuncs take in half the time.
 NUMBERS = {char: Numbers(np.full, char, "floating") for char in "fd"}
-_SPREADS: dict[tuple[str, tuple[int, ...]], Array] = {}
-KEPT = 4096
+_ROW_SUM_MATRICES: dict[tuple[str, tuple[int, ...]], Array] = {}
+MAX_CACHED = 4096
 _SQUARES: dict[tuple[str, int], Array] = {}
 
 
-def ones_of(char: str, count: int) -> Array:
+def cached_ones(char: str, count: int) -> Array:
     """``count`` ones of a dtype, at most ``WHOLE``; they are kept, and nobody may write to them."""
     found = _ONES.get((char, count))
     if found is None:
@@ -40,7 +40,7 @@ def ones_of(char: str, count: int) -> Array:
     return found
 
 
-def square_of_ones(char: str, count: int) -> Array:
+def cached_ones_matrix(char: str, count: int) -> Array:
     """A square matrix of ones, for products with a row's sum in each place; kept, not to be written to."""
     found = _SQUARES.get((char, count))
     if found is None:
@@ -50,28 +50,28 @@ def square_of_ones(char: str, count: int) -> Array:
     return found
 
 
-def spread(self: Array) -> Array | None:
+def row_sum_matrix(self: Array) -> Array | None:
     """The matrix whose product with a small contiguous array has in each place the sum of that row.
 
     None for other arrays. What is known of a dtype and a shape is kept.
     """
     key = self.dtype.char, self.shape
-    found = _SPREADS.get(key)
+    found = _ROW_SUM_MATRICES.get(key)
     if found is None:
         columns = self.shape[-1] if self.ndim else 0
-        if key[0] not in "fd" or not 0 < self.size * columns <= SPREAD:
+        if key[0] not in "fd" or not 0 < self.size * columns <= ROW_SUM_MATRIX:
             return None
-        if len(_SPREADS) >= KEPT:
-            _SPREADS.clear()
-        found = _SPREADS[key] = square_of_ones(key[0], columns)
+        if len(_ROW_SUM_MATRICES) >= MAX_CACHED:
+            _ROW_SUM_MATRICES.clear()
+        found = _ROW_SUM_MATRICES[key] = cached_ones_matrix(key[0], columns)
     return found if self.flags.c_contiguous else None
 
 
 @lru_cache(maxsize=256)
-def length_of_blocks(count: int) -> int:
+def block_length(count: int) -> int:
     """The greatest divisor of ``count`` up to ``BLOCK``; 0 where it is so small that products do not pay."""
     found = next(n for n in range(min(BLOCK, count), 0, -1) if count % n == 0)
-    return found if found >= SHORTEST else 0
+    return found if found >= MIN_BLOCK else 0
 
 
 def sum_small(self: Array) -> Any | None:
@@ -81,7 +81,7 @@ def sum_small(self: Array) -> Any | None:
     if ones is None:
         if key[0] not in "fd" or not 0 < key[1] <= WHOLE:
             return None
-        ones = ones_of(*key)
+        ones = cached_ones(*key)
     return self.ravel().dot(ones)
 
 
@@ -106,7 +106,7 @@ def sum_contiguous(self: Array, dim: tuple[int, ...] | None, keepdim: bool) -> A
         dims = sorted(wrap_dims(dim, ndim))
     except (IndexError, RuntimeError):
         return None  # whoever adds says what is wrong
-    return sum_over(self, dims, keepdim)
+    return sum_dims(self, dims, keepdim)
 
 
 def sum_last(self: Array, keepdim: bool) -> Array:
@@ -117,8 +117,8 @@ def sum_last(self: Array, keepdim: bool) -> Array:
         if count <= BLOCK:
             ones = _ONES.get((self.dtype.char, count))
             if ones is None:
-                ones = ones_of(self.dtype.char, count)
-            found = self.dot(ones) if self.size <= GEMV_ALONE else times(self, ones)
+                ones = cached_ones(self.dtype.char, count)
+            found = self.dot(ones) if self.size <= GEMV_ALONE else matvec(self, ones)
         else:
             found = sum_rows(self)
         return found[:, None] if keepdim else found
@@ -130,24 +130,24 @@ def sum_all(self: Array) -> Any:
     count = self.size
     char = self.dtype.char
     if count <= WHOLE:
-        return self.ravel().dot(ones_of(char, count))
+        return self.ravel().dot(cached_ones(char, count))
     blocks, rest = divmod(count, BLOCK)
     if not rest:
-        return sum_all(times(self.reshape(blocks, BLOCK), ones_of(char, BLOCK)))
+        return sum_all(matvec(self.reshape(blocks, BLOCK), cached_ones(char, BLOCK)))
     flat = self.ravel()
-    return sum_all(flat[:-rest]) + flat[-rest:].dot(ones_of(char, rest))
+    return sum_all(flat[:-rest]) + flat[-rest:].dot(cached_ones(char, rest))
 
 
 def sum_rows(table: Array) -> Array:
     """The sums of the rows of a contiguous matrix."""
     rows, count = table.shape
     if count <= BLOCK:
-        return times(table, ones_of(table.dtype.char, count))
-    length = length_of_blocks(count)
+        return matvec(table, cached_ones(table.dtype.char, count))
+    length = block_length(count)
     if not length:
         return np.add.reduce(table, 1)
     char = table.dtype.char
-    partial = times(table.reshape(-1, length), ones_of(char, length))
+    partial = matvec(table.reshape(-1, length), cached_ones(char, length))
     return sum_rows(partial.reshape(rows, -1))
 
 
@@ -155,9 +155,9 @@ def sum_columns(table: Array, factors: Array | None = None) -> Array:
     """The sums of the columns of a contiguous matrix, its rows times ``factors`` where there are any."""
     rows, columns = table.shape
     length = min(BLOCK, GEMV_ALONE // min(max(columns, 1), BLOCK))
-    if rows <= PRODUCTS_FEW * length and columns <= BLOCK:
+    if rows <= FEW_PRODUCTS * length and columns <= BLOCK:
         if factors is None:
-            factors = ones_of(table.dtype.char, rows)
+            factors = cached_ones(table.dtype.char, rows)
         found = factors[:length].dot(table[:length])
         for i in range(length, rows, length):
             found += factors[i : i + length].dot(table[i : i + length])
@@ -179,14 +179,14 @@ def _columns(tables: Array, factors: Array | None) -> Array:
     """``sum_columns`` of one or many matrices of few rows, in products that BLAS does not share out."""
     columns = tables.shape[-1]
     if factors is None:
-        factors = ones_of(tables.dtype.char, tables.shape[-2])
+        factors = cached_ones(tables.dtype.char, tables.shape[-2])
     out = np.empty((*tables.shape[:-2], columns), tables.dtype)
     for i in range(0, columns, BLOCK):
         np.matmul(factors[..., None, :], tables[..., i : i + BLOCK], out[..., None, i : i + BLOCK])
     return out
 
 
-def times(table: Array, vector: Array) -> Array:
+def matvec(table: Array, vector: Array) -> Array:
     """The product of a contiguous matrix and a vector; its bits do not depend on the number of threads."""
     if table.size <= GEMV_ALONE:
         return table.dot(vector)
@@ -208,7 +208,7 @@ def times(table: Array, vector: Array) -> Array:
     return out
 
 
-def inner(first: Array, second: Array) -> Any:
+def blocked_dot(first: Array, second: Array) -> Any:
     """The sum of the products of two vectors of real floats; of its bits the same is true."""
     if first.size <= GEMV_ALONE:
         return first.dot(second)
@@ -219,13 +219,13 @@ def inner(first: Array, second: Array) -> Any:
     return found + first[cut:].dot(second[cut:]) if rest else found
 
 
-def summable(self: Array) -> bool:
+def is_summable(self: Array) -> bool:
     """Whether the functions above take an array of any number of dimensions."""
     return self.dtype.char in "fd" and self.flags.c_contiguous and self.size > 0 and self.ndim > 0
 
 
-def sum_over(self: Array, dims: Sequence[int], keepdim: bool) -> Array | None:
-    """The sum of a ``summable`` array over ``dims``, which are counted from the front and sorted.
+def sum_dims(self: Array, dims: Sequence[int], keepdim: bool) -> Array | None:
+    """The sum of a ``is_summable`` array over ``dims``, which are counted from the front and sorted.
 
     None unless they are some of the first and some of the last dimensions.
     """
@@ -250,7 +250,7 @@ def sum_over(self: Array, dims: Sequence[int], keepdim: bool) -> Array | None:
 
 def sum_along(self: Array, axis: int) -> Array:
     """The sum of a floating array along an axis, which stays with size 1."""
-    if summable(self):
+    if is_summable(self):
         shape = self.shape
         if axis == len(shape) - 1:
             return sum_rows(self if axis == 1 else self.reshape(-1, shape[axis])).reshape((*shape[:-1], 1))

@@ -24,7 +24,7 @@ from ..core.storage import begin_write
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from ..dispatch.operator import operator as by_name
-from ..native.index import fitted
+from ..native.index import cast_number
 from .sequences import array_of
 
 if TYPE_CHECKING:
@@ -499,7 +499,7 @@ def _number(self: Tensor, value: Any) -> Tensor:
     if kind.scalar_type.category == "reduced" and not isinstance(value, complex):
         array = np.asarray(value, np.float32).astype(kind.dtype)  # too large a number becomes infinite
     else:
-        array = fitted(value, kind.dtype)
+        array = cast_number(value, kind.dtype)
     made: Tensor = kind.wrap(kind.backend.lib.from_numpy(array))
     return made
 

@@ -75,11 +75,11 @@ def test_order_and_its_beginning(dtype: str, descending: bool) -> None:
             for dim in range(len(shape)):
                 full = expected(array, dim, descending)
                 for layout in (array, np.asfortranarray(array), np.flip(np.flip(array).copy())):
-                    found = order.stable_order(layout, dim, descending)
+                    found = order.stable_argsort(layout, dim, descending)
                     np.testing.assert_array_equal(found, full)
                     assert found.flags.c_contiguous and found.dtype == np.int64
                 for k in {1, shape[dim] // 4 or 1, shape[dim]}:
-                    some = order.first_few(array, k, dim, descending)
+                    some = order.partial_argsort(array, k, dim, descending)
                     assert (some is None) <= (array.dtype.itemsize == 8)
                     if some is not None:
                         np.testing.assert_array_equal(some, full.take(range(k), dim))

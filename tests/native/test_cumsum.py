@@ -68,7 +68,7 @@ def bound(array: Any, dim: int, reverse: bool) -> Any:
 def test_values(dtype: Any, shape: tuple[int, ...], dim: int, reverse: bool) -> None:
     array = np.random.default_rng(0).standard_normal(shape).astype(dtype)
     before = array.copy()
-    found = running_sums.running_sum(array, dim, reverse)
+    found = running_sums.blocked_cumsum(array, dim, reverse)
     if found is None:  # few elements: whoever calls it does it otherwise
         assert shape[dim] <= 64 and dim < len(shape) - 1
         found = scans.cumsum_backward(array, dim) if reverse else scans.cumsum(array, dim, None)
@@ -134,7 +134,7 @@ def test_backwards(dtype: str, shape: tuple[int, ...]) -> None:
 def parts(request: Any, monkeypatch: Any) -> None:
     for name, value in (
         ("SCAN_LARGE", 1),
-        ("SIDE_BY_SIDE", 8),
+        ("PARALLEL_SCAN", 8),
         ("SCAN_GRAIN", 20),
         ("SCAN_CHUNK", request.param),
     ):

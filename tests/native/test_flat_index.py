@@ -15,7 +15,7 @@ from tengen.native import index
 def pieces(request: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(places, "POSITIONS_CHUNK", request.param)
     monkeypatch.setattr(places, "POSITIONS_GRAIN", 7)
-    monkeypatch.setattr(places, "_kept", {})
+    monkeypatch.setattr(places, "_cached", {})
     monkeypatch.setattr("tengen.native.parallel._count", 3)
 
 
@@ -39,7 +39,7 @@ def test_along_and_put_along(shape: tuple[int, ...], kind: Any) -> None:
                 put[there] = values[here]
                 filled[there] = 5
             for source in (self, np.asfortranarray(self)):
-                np.testing.assert_array_equal(places.along(source, at, dim), taken)
+                np.testing.assert_array_equal(places.take_along(source, at, dim), taken)
             out = self.copy()
             places.put_along(out, at, dim, values)
             np.testing.assert_array_equal(out, put)
@@ -58,11 +58,11 @@ def test_positions_of_a_part() -> None:
 
 def test_what_is_kept_is_bounded(monkeypatch: Any) -> None:
     monkeypatch.setattr(places, "POSITIONS_CHUNK", 100)
-    monkeypatch.setattr(places, "_kept", {})
+    monkeypatch.setattr(places, "_cached", {})
     for n in range(1, 40):
         places.positions((n, 9), 1, np.zeros((n, 2), np.int64))
-        assert sum(a.size for a in places._kept.values()) <= 3 * 100
-    assert places._kept
+        assert sum(a.size for a in places._cached.values()) <= 3 * 100
+    assert places._cached
 
 
 @pytest.mark.parametrize("large", [1, 1 << 40])

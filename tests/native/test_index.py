@@ -213,7 +213,7 @@ def test_accumulating_repeated_positions() -> None:
     ],
 )
 def test_fitted(value: Any, dtype: str, expected: Any) -> None:
-    found = kernels.fitted(value, DTYPES[dtype])
+    found = kernels.cast_number(value, DTYPES[dtype])
     assert found == expected and found.dtype == DTYPES[dtype]
 
 
@@ -223,4 +223,4 @@ def test_fitted(value: Any, dtype: str, expected: Any) -> None:
 )
 def test_what_does_not_fit(value: Any, dtype: str) -> None:
     with pytest.raises(RuntimeError, match="without overflow"):
-        kernels.fitted(value, DTYPES[dtype])
+        kernels.cast_number(value, DTYPES[dtype])

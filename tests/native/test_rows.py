@@ -34,9 +34,9 @@ def blocks(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
         monkeypatch.setattr(module, "ROWS_LARGE", 30)
     monkeypatch.setattr(rows, "ROWS_BLOCKS", 1)
     monkeypatch.setattr(rows, "UNBUFFERED", 16)
-    monkeypatch.setattr(sums, "SPREAD", 64)
-    monkeypatch.setattr(sums, "_SPREADS", {})
-    monkeypatch.setattr(reductions, "EXTREMUM_SEARCHED", 1)
+    monkeypatch.setattr(sums, "ROW_SUM_MATRIX", 64)
+    monkeypatch.setattr(sums, "_ROW_SUM_MATRICES", {})
+    monkeypatch.setattr(reductions, "EXTREMUM_BY_INDEX", 1)
 
 
 pytestmark = [pytest.mark.usefixtures("blocks"), pytest.mark.filterwarnings("ignore")]

@@ -140,7 +140,7 @@ def test_checks_of_many_indices(monkeypatch: Any) -> None:
         good = np.array([[0, 3], [1, 2]], kind)
         for array in (good, good.T, good[::-1]):
             index.check_bounds(array, 4, 0, IndexError)
-            assert index.in_range(array, 4)
+            assert index.all_in_range(array, 4)
         for wrong in (4, -1, np.iinfo(kind).min, np.iinfo(kind).max):
             bad = good.copy()
             bad[1, 0] = wrong
@@ -148,7 +148,7 @@ def test_checks_of_many_indices(monkeypatch: Any) -> None:
                 IndexError, match=f"index {wrong} is out of bounds for dimension 0 with size 4"
             ):
                 index.check_bounds(bad, 4, 0, IndexError)
-            assert not index.in_range(bad, 4)
+            assert not index.all_in_range(bad, 4)
         index.check_bounds(good - 4, 4, 0, IndexError, negative=True)
 
 

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..layout import (
-    MOST,
+    MAX_NUMEL,
     check_bytes,
     contiguous_strides,
     extent,
@@ -62,7 +62,7 @@ class MetaArray:
         self.dtype = dtype
         self.element_strides: Shape = contiguous_strides(self.shape) if strides is None else tuple(strides)
         self.offset = offset
-        if math.prod(self.shape) > MOST:
+        if math.prod(self.shape) > MAX_NUMEL:
             raise RuntimeError(f"numel: integer multiplication overflow with sizes={list(self.shape)}")
         if storage is None:
             if strides is None:

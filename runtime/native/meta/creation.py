@@ -25,7 +25,7 @@ window_shape = windows.window_shape
 
 def meta_empty(size: Sequence[int], dtype: np.dtype[Any], memory_format: Any = None) -> MetaArray:
     """A new array in a memory format. Raises RuntimeError for a negative dimension."""
-    shape = creation.checked(size)
+    shape = creation.check_size(size)
     return MetaArray(shape, dtype, strides_in(memory_format, shape))
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from ..dims import wrap_dim
 from ..index import (
-    check_as_many,
     check_index_copy,
     check_index_fill,
     check_index_put,
     check_integer_index,
     check_long,
     check_mask,
+    check_put_count,
     check_same_dtype,
     check_single,
     check_vector,
@@ -101,5 +101,5 @@ def meta_take(self: MetaArray, index: MetaArray) -> MetaArray:
 def meta_put(self: MetaArray, index: MetaArray, source: MetaArray) -> MetaArray:
     check_long(index)
     check_same_dtype(self, source)
-    check_as_many(source, index)
+    check_put_count(source, index)
     return MetaArray(self.shape, self.dtype)

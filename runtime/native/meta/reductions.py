@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dim
-from ..reductions import INT64, INTEGRAL, UINT8, mean_dtype, refuse_empty, restored_shape
+from ..reductions import INT64, INTEGRAL, UINT8, check_nonempty, mean_dtype, restored_shape
 from ..scatter import check_selected
 from ..sorting import check_search
 from .array import MetaArray, broadcast_shapes
@@ -55,7 +55,7 @@ def meta_test(self: MetaArray, dim: Dims, keepdim: bool) -> MetaArray:
 
 def meta_extremum(self: MetaArray, dim: Dims, keepdim: bool) -> MetaArray:
     if self.size == 0:
-        refuse_empty(self.shape, dim)
+        check_nonempty(self.shape, dim)
     return meta_reduced(self, dim, keepdim)
 
 
@@ -68,7 +68,7 @@ def meta_arg(self: MetaArray, dim: int | None, keepdim: bool) -> MetaArray:
     dims = None if dim is None else (dim,)
     result = meta_reduced(self, dims, keepdim, INT64)
     if self.size == 0:
-        refuse_empty(self.shape, dims, IndexError)
+        check_nonempty(self.shape, dims, IndexError)
     return result
 
 
@@ -81,7 +81,7 @@ def meta_selected(self: MetaArray, dim: int, keepdim: bool) -> tuple[MetaArray, 
 def meta_kthvalue(self: MetaArray, k: int, dim: int, keepdim: bool) -> tuple[MetaArray, MetaArray]:
     d = wrap_dim(dim, self.ndim)
     if self.ndim:
-        refuse_empty(self.shape, (dim,))
+        check_nonempty(self.shape, (dim,))
     if not 1 <= k <= (self.shape[d] if self.ndim else 1):
         raise RuntimeError(f"selected number k out of range for dimension {d}")
     return meta_selected(self, dim, keepdim)

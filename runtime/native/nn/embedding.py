@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..index import in_range
+from ..index import all_in_range
 from ..scatter_add import add_slices
 from .common import Array
 
@@ -15,7 +15,7 @@ def _check_indices(indices: Array, count: int) -> None:
             "Expected tensor for argument 'indices' to have one of the scalar types int64, int32; "
             f"but got {indices.dtype}"
         )
-    if not in_range(indices, count):
+    if not all_in_range(indices, count):
         raise IndexError("index out of range in self")
 
 

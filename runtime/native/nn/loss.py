@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from .. import sums
-from ..index import lowest_and_highest
-from ..reductions import first_places
+from ..index import index_range
+from ..reductions import row_starts
 from .common import MEAN, NONE, SUM, Array, loss_scale, reduce_loss, select
 
 Pair = tuple[Array | None, Array | None]
@@ -241,7 +241,7 @@ def _all_count(self: Array, target: Array, weight: Array | None, ignore_index: i
     """Whether the targets of a matrix are all classes, none ignored, all of one weight: as nearly always."""
     if weight is not None or self.ndim != 2 or not target.size or target.dtype != np.int64:
         return False
-    low, high = lowest_and_highest(target)
+    low, high = index_range(target)
     return low >= 0 and high < self.shape[1] and not low <= ignore_index <= high
 
 
@@ -254,7 +254,7 @@ def _nll(
     """
     if _all_count(self, target, weight, ignore_index):
         if self.flags.c_contiguous:
-            found = self.reshape(-1).take(first_places(*self.shape) + target)
+            found = self.reshape(-1).take(row_starts(*self.shape) + target)
         else:
             found = self[np.arange(len(target)), target]
         if reduction == NONE:
@@ -287,7 +287,7 @@ def _nll_gradient(
 ) -> Array:
     if _all_count(self, target, weight, ignore_index):
         out = np.zeros(self.size, self.dtype)
-        out[first_places(*self.shape) + target] = -(
+        out[row_starts(*self.shape) + target] = -(
             grad_output / total_weight if reduction == MEAN else grad_output
         )
         return out.reshape(self.shape)

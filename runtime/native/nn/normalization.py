@@ -62,7 +62,7 @@ def native_layer_norm(
     scale = None if weight is None else weight.reshape(-1)
     shift = None if bias is None else bias.reshape(-1)
     table = input.reshape(groups, count)
-    ones = sums.spread(table)
+    ones = sums.row_sum_matrix(table)
     if ones is not None:
         few, few_means, few_rstds = _normalised_few(table, ones, eps, scale, shift)
         return few.reshape(input.shape), few_means.reshape(statistics), few_rstds.reshape(statistics)
@@ -249,8 +249,8 @@ def _normalise_backward(
             return
         np.multiply(grad, spread, out=out)
         out *= rstd
-        through_mean = sums.times(grad, weight)[:, None]
-        through_rstd = sums.times(product, weight)[:, None]
+        through_mean = sums.matvec(grad, weight)[:, None]
+        through_rstd = sums.matvec(product, weight)[:, None]
     # rstd * (g - mean(g) - n * mean(g n)), n = (x - mean) * rstd: what is of x by itself, and the rest
     through_rstd -= mean * through_mean
     through_rstd *= rstd * rstd * rstd / count

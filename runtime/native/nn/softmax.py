@@ -9,7 +9,7 @@ import numpy as np
 from ...core.costs import ROWS_LARGE
 from .. import rows, sums
 from ..dims import wrap_dim
-from ..exponentials import GREATEST, GREATEST_IN_LOG, SHARED, excess, is_table
+from ..exponentials import MAX_EXPONENT, MAX_EXPONENT_LOG, SHARED, exp_shift, has_contiguous_rows
 from ..reductions import max_along
 from .common import Array
 
@@ -21,19 +21,19 @@ def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
     """
     if half_to_float:
         _refuse_half_to_float()
-    ones = sums.spread(self)
+    ones = sums.row_sum_matrix(self)
     if ones is not None and (dim == -1 or dim == self.ndim - 1):
         out: Array = np.exp(self)
         return _shares(self, out, self.ndim - 1, ones)
-    if is_table(self, dim):
+    if has_contiguous_rows(self, dim):
         return _by_rows(_softmax_of_rows, self, self.shape[-1])
     return _along(_softmax_along, self, dim, self)
 
 
 def softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dtype: np.dtype[Any]) -> Array:
     """``y * (g - sum(g * y, dim))``."""
-    if is_table(output, dim) and grad_output.dtype == output.dtype:
-        ones = sums.spread(output)
+    if has_contiguous_rows(output, dim) and grad_output.dtype == output.dtype:
+        ones = sums.row_sum_matrix(output)
         if ones is not None:
             out: Array = grad_output * output
             np.subtract(grad_output, out.dot(ones), out=out)
@@ -50,10 +50,10 @@ def log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
     """
     if half_to_float:
         _refuse_half_to_float()
-    ones = sums.spread(self)
+    ones = sums.row_sum_matrix(self)
     if ones is not None and (dim == -1 or dim == self.ndim - 1):
         return _log_softmax_of_few(self, ones)
-    if is_table(self, dim):
+    if has_contiguous_rows(self, dim):
         return _by_rows(_log_softmax_of_rows, self, self.shape[-1])
     return _along(_log_softmax_along, self, dim, self)
 
@@ -62,8 +62,8 @@ def log_softmax_backward_data(
     grad_output: Array, output: Array, dim: int, input_dtype: np.dtype[Any]
 ) -> Array:
     """``g - exp(y) * sum(g, dim)``."""
-    if is_table(output, dim) and grad_output.dtype == output.dtype:
-        ones = sums.spread(output)
+    if has_contiguous_rows(output, dim) and grad_output.dtype == output.dtype:
+        ones = sums.row_sum_matrix(output)
         if ones is not None:
             out: Array = np.exp(output)
             out *= grad_output.dot(ones)
@@ -82,7 +82,7 @@ def _refuse_half_to_float() -> None:
 def _shares(self: Array, out: Array, axis: int, ones: Array | None = None) -> Array:
     """``softmax`` of ``self`` in place of its exponentials, which are added by a product with ``ones``."""
     total = sums.sum_along(out, axis) if ones is None else out.dot(ones)
-    less = excess(self, total, axis, GREATEST)
+    less = exp_shift(self, total, axis, MAX_EXPONENT)
     if less is not None:
         np.subtract(self, less, out=out)
         np.exp(out, out=out)
@@ -95,7 +95,7 @@ def _logarithms(self: Array, out: Array, axis: int) -> Array:
     """``log_softmax`` of ``self`` in place of its exponentials."""
     total = sums.sum_along(out, axis)
     np.subtract(self, np.log(total), out=out)
-    less = excess(self, total, axis, GREATEST_IN_LOG, out)
+    less = exp_shift(self, total, axis, MAX_EXPONENT_LOG, out)
     if less is not None:
         np.subtract(self, less, out=out)
         out -= np.log(sums.sum_along(np.exp(out), axis))
