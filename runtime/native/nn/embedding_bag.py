@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..index import in_range
+from ..index import all_in_range
 from ..scatter_add import add_slices
 from .common import Array
 
@@ -77,7 +77,7 @@ def embedding_bag_of(
     bags = bag_count(weight, indices, offsets, mode, include_last_offset, per_sample_weights)
     if sparse:
         raise NotImplementedError("sparse gradients are not supported")
-    if not in_range(indices, weight.shape[0]):
+    if not all_in_range(indices, weight.shape[0]):
         raise RuntimeError(f"indices must be from 0 to {weight.shape[0] - 1}")
     sizes = _sizes(offsets, bags, len(indices))
     bag: Array = np.full(len(indices), _NOWHERE, np.int64)
