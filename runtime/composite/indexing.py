@@ -55,8 +55,6 @@ def nonzero_numpy(self: Tensor) -> tuple[Tensor, ...]:
 
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """``gather`` with the other dims broadcast and negative indices; without ``dim`` of the flat tensor."""
-    if indices.dtype is not int64:
-        raise RuntimeError(f"take_along_dim: dtype of indices should be Long but got {indices.dtype}")
     if dim is None:
         return self.reshape(-1).gather(0, _from_front(indices.reshape(-1), self.numel()))
     if self.ndim != indices.ndim:
@@ -64,6 +62,8 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
             "take_along_dim: input and indices should have the same number of dimensions, but got "
             f"{self.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
+    if indices.dtype is not int64:
+        raise RuntimeError(f"take_along_dim: dtype of indices should be Long but got {indices.dtype}")
     dim = wrap_dim(dim, self.ndim)
     ours, theirs = list(self.shape), list(indices.shape)
     if self.ndim:

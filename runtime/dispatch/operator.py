@@ -27,7 +27,17 @@ from ..core.promotion import common_dtype
 from ..core.scalar_type import default_complex, dtype, get_default_dtype, int64
 from ..core.tensor_base import declare_tensor
 from ..native.creation import as_number
-from .arguments import UNDECIDED, Parameter, Rejected, bind_arguments, bind_positional, describe_call, shown
+from .arguments import (
+    UNDECIDED,
+    Mismatch,
+    Parameter,
+    Rejected,
+    bind_arguments,
+    bind_positional,
+    converter,
+    describe_call,
+    shown,
+)
 from .binding_support import MISSING
 from .legacy_type_dispatch import type_of
 from .type import Type
@@ -467,17 +477,39 @@ def make(
     requires_grad: Any,
 ) -> Any:
     """As ``call``, for functions that make tensors: with ``requires_grad`` a leaf."""
+    given = keywords
+    if keywords and keywords.get("out") is not None:
+        keywords = _without_options(function, keywords)
     if requires_grad is False or requires_grad is None:
-        return call(function, arguments, keywords, public)
+        return call(function, arguments, keywords, public, seen_keywords=given)
     if requires_grad is not True:
         name = type(requires_grad).__name__
         raise TypeError(f"{function}(): argument 'requires_grad' must be bool, not {name}")
     arguments, keywords = _without_missing(function, arguments, keywords)
-    result = dispatch_bound(public, arguments, {**keywords, "requires_grad": requires_grad})
+    result = dispatch_bound(public, arguments, {**given, "requires_grad": requires_grad})
     if result is UNHANDLED:
         result = call(function, arguments, keywords)
         result.requires_grad = True
     return result
+
+
+#: What is said of a tensor that is to be made, with the types that overloads without ``out`` have for it.
+_OPTIONS = {"dtype": "ScalarType?", "layout": "Layout?", "device": "Device?"}
+
+
+def _without_options(function: str, keywords: dict[str, Any]) -> dict[str, Any]:
+    """The keywords less what they say of the tensor to be made. RuntimeError where ``out`` is not so."""
+    out = keywords["out"]
+    for name, type_ in _OPTIONS.items():
+        try:
+            wanted = converter(type_)(keywords.get(name))
+        except Mismatch:
+            return keywords  # the overloads say what is wrong with it
+        if wanted is not None and isinstance(out, Tensor) and getattr(out, name) != wanted:
+            raise RuntimeError(
+                f"{function}: {name} {wanted} does not match {name} of out parameter ({getattr(out, name)})"
+            )
+    return {k: v for k, v in keywords.items() if k not in _OPTIONS and k != "pin_memory"}
 
 
 def _without_missing(

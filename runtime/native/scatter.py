@@ -31,7 +31,8 @@ REDUCTIONS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.max
 def check_scatter(self: Array, dim: int, index: Array, src: Array | None = None) -> int:
     """``dim`` from 0. Raises RuntimeError when dtypes or shapes do not go together."""
     dim = wrap_dim(dim, self.ndim)
-    check_integer_index(index)
+    if index.size:
+        check_integer_index(index)
     if src is not None and src.dtype != self.dtype:
         raise RuntimeError("Expected self.dtype to be equal to src.dtype")
     if index.size == 0 or (index.shape == self.shape and (src is None or src.shape == self.shape)):
@@ -61,8 +62,10 @@ def _check_ndim(index: Array, other: Array, name: str) -> None:
 def check_gather(self: Array, dim: int, index: Array) -> int:
     """``dim`` from 0. Raises RuntimeError when dtypes or shapes do not go together."""
     dim = wrap_dim(dim, self.ndim)
+    if index.size == 0:
+        return dim
     check_integer_index(index)
-    if index.size == 0 or index.shape == self.shape:
+    if index.shape == self.shape:
         return dim
     _check_ndim(index, self, "input")
     for d, n in enumerate(index.shape):

@@ -45,7 +45,7 @@ def to_copy(self: Array, dtype: DType | None = None, memory_format: Any = None) 
     if self.dtype.kind == "c" and to.kind not in "cb":
         _warn_of_lost_part(self)
     if memory_format is contiguous_format:
-        return np.ascontiguousarray(cpu.cast(self, to)) if to != self.dtype else self.copy("C")
+        return np.asarray(cpu.cast(self, to), order="C") if to != self.dtype else self.copy("C")
     if memory_format is not None and memory_format is not preserve_format:
         result = cpu.empty_strided(self.shape, strides_in(memory_format, self.shape), to)
         np.copyto(result, cpu.cast(self, to) if to != self.dtype else self)

@@ -90,18 +90,30 @@ def _made_of(name: str, raw: Any) -> Any:
     if isinstance(raw, property):
         return _property(raw)
     known = SPECIAL.get(name)
-    made = _method(raw) if known is None else _special(name, raw, known)
+    made = _method(name, raw) if known is None else _special(name, raw, known)
     made.__name__, made.__qualname__, made.__module__ = name, f"Tensor.{name}", "tengen"
     return made
 
 
-def _method(raw: FunctionType) -> Any:
+def _method(name: str, raw: FunctionType) -> Any:
     @wraps(raw)
     def method(*args: Any, **kwargs: Any) -> Any:
         result = dispatch(method, args, kwargs)
-        return raw(*args, **kwargs) if result is UNHANDLED else result
+        if result is not UNHANDLED:
+            return result
+        if args:
+            _check_self(name, args[0])
+        return raw(*args, **kwargs)
 
     return method
+
+
+def _check_self(name: str, value: Any) -> None:
+    """Raise TypeError where a method is called, as a function, with something else than a tensor first."""
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"descriptor '{name}' for 'Tensor' objects doesn't apply to a '{type(value).__name__}' object"
+        )
 
 
 def _special(name: str, raw: FunctionType, known: str) -> Any:
@@ -110,7 +122,12 @@ def _special(name: str, raw: FunctionType, known: str) -> Any:
 
     @wraps(raw)
     def method(self: Any, *others: Any) -> Any:
-        if reflected and type(others[0]) is Tensor and getattr(type(self), name) is method:
+        if (
+            reflected
+            and type(self) is not Tensor
+            and type(others[0]) is Tensor
+            and getattr(type(self), name) is method
+        ):
             # Python asks the subclass first; the plain operand on the left comes to the same handler.
             return NotImplemented
         try:
@@ -119,7 +136,10 @@ def _special(name: str, raw: FunctionType, known: str) -> Any:
             if others:
                 return NotImplemented
             raise
-        return raw(self, *others) if result is UNHANDLED else result
+        if result is not UNHANDLED:
+            return result
+        _check_self(name, self)
+        return raw(self, *others)
 
     return method
 
