@@ -248,6 +248,8 @@ def conv_padding(
         raise RuntimeError(f"Invalid padding string: '{padding}'")
     if any([s != 1 for s in stride]):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
+    if weight.ndim != len(dilation) + 2:
+        raise RuntimeError(f"Expected a {len(dilation) + 2}-dimensional weight, but got {list(weight.shape)}")
     totals = [d * (k - 1) for k, d in zip(weight.shape[2:], dilation, strict=True)]
     both = tuple([total // 2 for total in totals])
     if any([total % 2 for total in totals]):

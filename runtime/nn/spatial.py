@@ -266,11 +266,12 @@ def avg_pool3d(
 def _sizes(input: Tensor, output_size: int | Sequence[int | None] | None, dims: int) -> list[int]:
     """One size for each of the last dims; None keeps the input's."""
     given = list(output_size) if isinstance(output_size, Sequence) else [output_size] * dims
-    if len(given) != dims:
+    if isinstance(output_size, Sequence) and input.ndim <= len(given):
         raise ValueError(
-            f"Input dimension should be at least {len(given) + 1}, and output_size have {dims} sizes"
+            f"Input dimension should be at least {len(given) + 1} for that many sizes, but got {input.ndim}"
         )
-    return [n if wanted is None else wanted for n, wanted in zip(input.shape[-dims:], given, strict=True)]
+    last = list(input.shape)[input.ndim - len(given) :]
+    return [n if wanted is None else wanted for n, wanted in zip(last, given, strict=False)]
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:

@@ -18,8 +18,8 @@ import tengen
 class Side:
     """One of the libraries with the values of a sample: what is asked of it gives tensors, or raises."""
 
-    def __init__(self, library: Any, case: Case, translate: Callable[[Any], Any]) -> None:
-        self.library, self.case, self.translate = library, case, translate
+    def __init__(self, library: Any, case: Case, translate: Callable[[Any], Any], narrow: Any = None) -> None:
+        self.library, self.case, self.translate, self.narrow = library, case, translate, narrow
         sample = case.sample
         self.op = translate(case.op.op)
         self.process = translate(sample.output_process_fn_grad)
@@ -43,7 +43,8 @@ class Side:
         """Random numbers like each of the tensors, the same for both libraries."""
         arrays = [np.ascontiguousarray(cotangent(t, start + i)) for i, t in enumerate(tensors)]
         pairs = zip(arrays, tensors, strict=True)
-        return [self.library.from_numpy(a).reshape(a.shape).to(t.dtype) for a, t in pairs]
+        made = [(self.library.from_numpy(a).reshape(a.shape), t.dtype) for a, t in pairs]
+        return [(m if self.narrow is None else m.to(self.narrow)).to(dtype) for m, dtype in made]
 
     # -- results ------------------------------------------------------------------------------
 
@@ -58,15 +59,15 @@ class Side:
         assert result is value, "the result is another tensor than the one that was written"
         return value
 
-    def put(self, result: Any, empty: bool) -> list[Any]:
+    def put(self, result: Any, empty: bool) -> Any:
         """What is written to ``out=``, of torch's result's shapes or without elements."""
         like = [result] if isinstance(result, torch.Tensor) else list(result)
         blank = [torch.empty([0] if empty else t.shape, dtype=t.dtype) for t in like]
-        outs = [self.translate(t) for t in blank]
-        given = outs[0] if isinstance(result, torch.Tensor) else tuple(outs)
+        outs = tuple(self.translate(t) for t in blank)
+        given = outs[0] if isinstance(result, torch.Tensor) else outs
         returned = self.op(*self.arguments, **self.keywords, out=given)
         assert list(map(id, self.tensors(returned))) == list(map(id, outs)), "out is not what is returned"
-        return outs
+        return given
 
     # -- derivatives --------------------------------------------------------------------------
 
@@ -107,7 +108,7 @@ class Side:
         return self.gradients(kept, [*inputs, *seeds], weights)
 
     def tangents(self) -> list[Any]:
-        """The tangents of the results, with random tangents of the inputs; zeros where there are none."""
+        """The tangents of the results, in these' dtypes, with random tangents of the inputs."""
         ad = self.library.autograd.forward_ad
         inputs = self.inputs()
         with ad.dual_level():
@@ -116,7 +117,8 @@ class Side:
             outputs = self.outputs({id(t): d for t, d in zip(inputs, duals, strict=True)})
             unpacked = [ad.unpack_dual(t) for t in outputs]
             zeros = self.library.zeros_like
-            return [(zeros(u.primal) if u.tangent is None else u.tangent).detach() for u in unpacked]
+            found = [zeros(u.primal) if u.tangent is None else u.tangent for u in unpacked]
+            return [t.detach().to(u.primal.dtype) for t, u in zip(found, unpacked, strict=True)]
 
 
 def placed(value: Any, others: dict[int, Any]) -> Any:

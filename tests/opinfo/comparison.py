@@ -122,7 +122,7 @@ def is_nearer(question: Question, found: Any, expected: Any) -> bool:
             return {k: widened(v) for k, v in value.items()}
         return WIDER.get(value, value) if isinstance(value, torch.dtype) else value
 
-    exact = outcome(question.ask, Side(torch, question.case, widened))
+    exact = outcome(question.ask, Side(torch, question.case, widened, narrow=kind))
     return not failed(exact) and not unlike(question.case, found, narrowed(exact, expected))
 
 
@@ -267,7 +267,7 @@ def out(op: Any) -> Iterator[Question]:
         result = outcome(sides(case)[1].result)
         if isinstance(result, (torch.Tensor, tuple, list)):
             for empty, what in ((False, "out"), (True, "empty out")):
-                yield Question(case, lambda side, r=result, e=empty: side.put(r, e), what)
+                yield Question(case, lambda side, r=result, e=empty: side.put(r, e), what, is_result=True)
 
 
 def variants(op: Any) -> Iterator[Question]:

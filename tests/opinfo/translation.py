@@ -167,8 +167,8 @@ class Translator:
             array = plain.as_strided((memory.nbytes() // plain.element_size(),), (1,), 0).numpy().copy()
             if value.dtype is torch.bfloat16:
                 array = array.view(ml_dtypes.bfloat16)
-            self._bases[key] = tengen.from_numpy(array)
-        return self._bases[key]
+            self._bases[key] = tengen.from_numpy(array), memory  # which is kept, or another got its address
+        return self._bases[key][0]
 
 
 class Namespace:

@@ -61,6 +61,8 @@ def conv_geometry(
     Raises RuntimeError for whatever does not fit.
     """
     dims = weight.ndim - 2
+    if dims < 1:
+        raise RuntimeError(f"weight should have at least three dimensions, but got {list(weight.shape)}")
     geometry = Geometry(
         expand(stride, dims, "stride"),
         expand(padding, dims, "padding"),

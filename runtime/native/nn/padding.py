@@ -67,7 +67,8 @@ def mirror_shape(self: Array, padding: Shape, reflect: bool) -> Shape:
         )
     pairs = pad_pairs(padding, self.ndim)
     if reflect:
-        for dim, (n, (before, after)) in enumerate(zip(self.shape, pairs, strict=True)):
+        for dim in range(self.ndim - dims, self.ndim):
+            n, (before, after) = self.shape[dim], pairs[dim]
             if before >= n or after >= n:
                 raise RuntimeError(
                     "Padding size should be less than the corresponding input dimension, but got: "

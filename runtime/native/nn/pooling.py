@@ -371,8 +371,9 @@ def adaptive_out(self: Array, dims: int, output_size: tuple[int | None, ...]) ->
             f"adaptive pooling: Expected {dims + 1}D or {dims + 2}D tensor with non-zero spatial sizes, "
             f"but got {list(self.shape)}"
         )
-    sizes = tuple(output_size) if len(output_size) == dims else tuple(output_size) * dims
-    out = tuple([n if o is None else o for o, n in zip(sizes, self.shape[-dims:], strict=True)])
+    if len(output_size) != dims:
+        raise RuntimeError(f"output_size must be {dims} numbers, but got {list(output_size)}")
+    out = tuple([n if o is None else o for o, n in zip(output_size, self.shape[-dims:], strict=True)])
     if min(out) < 0:
         raise RuntimeError("elements of output_size must be greater than or equal to 0")
     return out
