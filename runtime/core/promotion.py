@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from tengen.generated.promotion import ORDER, TABLE
 
-from .scalar_type import bool_, dtype, get_default_dtype, int64, named, of_python_type
+from .scalar_type import bool_, dtype, get_default_dtype, int64, meant, named, of_python_type
 from .tensor_base import TensorBase
 
 _table: Final[dict[tuple[dtype, dtype], dtype]] = {
@@ -25,24 +25,18 @@ _table: Final[dict[tuple[dtype, dtype], dtype]] = {
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest scalar type that both types can be cast to.
 
-    TypeError unless both are scalar types.
+    TypeError unless both are scalar types, or classes of Python numbers, which mean one.
     """
-    try:
-        return _table[type1, type2]
-    except (KeyError, TypeError):
-        _check_dtype("promote_types", "type1", 1, type1)
-        _check_dtype("promote_types", "type2", 2, type2)
-        raise
+    return _table[meant("promote_types", "type1", 1, type1), meant("promote_types", "type2", 2, type2)]
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether an in-place operator may put a result of type ``from_`` into a tensor of type ``to``.
 
-    Not from complex to real, from floating to integral, nor from anything else to bool.
+    Not from complex to real, from floating to integral, nor from anything else to bool. TypeError unless
+    both are scalar types, or classes of Python numbers, which mean one.
     """
-    _check_dtype("can_cast", "from_", 1, from_)
-    _check_dtype("can_cast", "to", 2, to)
-    return _rank(from_) <= _rank(to)
+    return _rank(meant("can_cast", "from_", 1, from_)) <= _rank(meant("can_cast", "to", 2, to))
 
 
 _RANKS: Final = {"bool": 0, "integral": 1, "floating": 2, "reduced": 2, "complex": 3}
@@ -52,26 +46,23 @@ def _rank(d: dtype) -> int:
     return _RANKS[d.category]
 
 
-def _check_dtype(function: str, name: str, position: int, value: object) -> None:
-    if not isinstance(value, dtype):
-        raise TypeError(
-            f"{function}(): argument '{name}' (position {position}) must be tengen.dtype, "
-            f"not {type(value).__name__}"
-        )
+def result_type(
+    tensor: Any = None, other: Any = None, *, scalar: Any = None, scalar1: Any = None, scalar2: Any = None
+) -> dtype:
+    """The scalar type of arithmetic on two operands: tensors or Python numbers.
 
-
-def result_type(tensor1: Any, tensor2: Any) -> dtype:
-    """The scalar type of arithmetic on the two operands: tensors or Python numbers.
-
-    TypeError for anything else.
+    The names of the arguments are those of PyTorch's four overloads: ``tensor, other``, ``scalar, tensor``
+    and ``scalar1, scalar2``. TypeError unless there are two, each a tensor or a number.
     """
-    for position, value in enumerate((tensor1, tensor2), 1):
-        if not isinstance(value, (TensorBase, int, float, complex)) and not _is_numpy_number(value):
-            raise TypeError(
-                f"result_type(): argument 'tensor{position}' (position {position}) must be Tensor or Number, "
-                f"not {type(value).__name__}"
-            )
-    return combined((tensor1, tensor2))
+    given = [value for value in (scalar1, scalar2, scalar, tensor, other) if value is not None]
+    if len(given) != 2 or not all([_is_operand(value) for value in given]):
+        got = ", ".join([value.__class__.__name__ for value in given])
+        raise TypeError(f"result_type(): two operands must be given, each a Tensor or Number, not ({got})")
+    return combined(given)
+
+
+def _is_operand(value: object) -> bool:
+    return isinstance(value, (TensorBase, int, float, complex)) or _is_numpy_number(value)
 
 
 def _is_numpy_number(value: object) -> bool:

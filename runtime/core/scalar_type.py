@@ -72,6 +72,21 @@ def of_python_type(cls: type) -> dtype:
     return default.dtype if issubclass(cls, float) else default_complex()
 
 
+def meant(function: str, name: str, position: int, value: Any) -> dtype:
+    """The scalar type that an argument of a function means: one, or a class of Python numbers.
+
+    TypeError for anything else, which names the argument.
+    """
+    if isinstance(value, dtype):
+        return value
+    if isinstance(value, type) and value in (bool, int, float, complex):
+        return dtype.of_python(value)
+    raise TypeError(
+        f"{function}(): argument '{name}' (position {position}) must be tengen.dtype, "
+        f"not {value.__class__.__name__}"
+    )
+
+
 _by_array_dtype: dict[np.dtype[Any], dtype] = {}
 
 
@@ -93,17 +108,37 @@ def add_array_dtype(array_dtype: Any, scalar_type: dtype) -> None:
     _by_array_dtype[array_dtype] = scalar_type
 
 
-class finfo:
+class _Limits:
+    """The limits of the numbers of a scalar type: constant, and equal if they are of the same type."""
+
+    __slots__ = ("dtype",)
+
+    dtype: str
+    __hash__ = None  # type: ignore[assignment]
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if hasattr(self, name):
+            kind = self.__class__.__name__
+            raise AttributeError(f"attribute {name!r} of 'tengen.{kind}' objects is not writable")
+        super().__setattr__(name, value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Limits) and self.__class__ is other.__class__ and self.dtype == other.dtype
+
+
+class finfo(_Limits):
     """The limits of a floating-point type; of a complex type, those of its parts.
 
     Attributes as in NumPy: ``bits, eps, max, min, tiny, smallest_normal, resolution``, and
-    ``dtype``, the type's name. TypeError for an integral type.
+    ``dtype``, the type's name. Without an argument they are those of the default type. TypeError for an
+    integral type, and for what is no type.
     """
 
-    __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+    __module__ = "tengen"
+    __slots__ = ("bits", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
-    def __init__(self, type: dtype | None = None) -> None:
-        type = get_default_dtype() if type is None else type
+    def __init__(self, type: Any = default) -> None:
+        type = default.dtype if type is default else meant("finfo", "type", 1, type)
         if not (type.is_floating_point or type.is_complex):
             raise TypeError(
                 "tengen.finfo() requires a floating point input type. "
@@ -132,15 +167,17 @@ def _ml_finfo(type: dtype) -> Any:
     return ml_dtypes.finfo(type.array_dtype)  # type: ignore[no-untyped-call]
 
 
-class iinfo:
+class iinfo(_Limits):
     """The limits of an integral type: ``bits, max, min``, and ``dtype``, the type's name.
 
-    TypeError for any other type, and for bool.
+    TypeError for any other type, for bool, and for what is no type.
     """
 
-    __slots__ = ("bits", "dtype", "max", "min")
+    __module__ = "tengen"
+    __slots__ = ("bits", "max", "min")
 
-    def __init__(self, type: dtype) -> None:
+    def __init__(self, type: Any) -> None:
+        type = meant("iinfo", "type", 1, type)
         if type.category != "integral":
             if type is bool_:
                 raise TypeError("tengen.bool is not supported by tengen.iinfo")

@@ -9,6 +9,9 @@ import numpy as np
 
 _PYTHON: dict[type, str] = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
+#: What the names of scalar types begin with, in short.
+_LETTERS: dict[str, str] = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
+
 
 class dtype:
     """A scalar type: ``tengen.float32`` and its like.
@@ -73,6 +76,14 @@ class dtype:
             found = np.dtype(getattr(importlib.import_module(module), attribute) if module else attribute)
             self._array_dtype = found
         return found
+
+    @property
+    def abbr(self) -> str:
+        """The name in short: ``f32``, ``bf16``, ``u8``, ``b8`` for bool."""
+        if self.category == "bool":
+            return "b8"
+        kind, bits = next((k, self.name.removeprefix(k)) for k in _LETTERS if self.name.startswith(k))
+        return _LETTERS[kind] + bits.replace("_", "")
 
     @property
     def opmath(self) -> dtype:

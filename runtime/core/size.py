@@ -47,7 +47,7 @@ class Size(tuple[int, ...]):
 
     def __radd__(self, other: object, /) -> Size:
         if not isinstance(other, tuple):
-            raise TypeError(f"can only concatenate tengen.Size (not {type(other).__name__}) to tuple")
+            return NotImplemented
         return Size((*other, *self))
 
     def __mul__(self, count: SupportsIndex, /) -> Size:

@@ -30,6 +30,11 @@ class Tag(Enum):
     reduction = 18
     view_copy = 19
 
+    def __int__(self) -> int:
+        return self.value
+
+    __index__ = __int__
+
     def __repr__(self) -> str:
         return f"<Tag.{self.name}: {self.value}>"
 

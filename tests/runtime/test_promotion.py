@@ -194,8 +194,10 @@ def test_kinds_of_operators():
 def test_errors():
     with pytest.raises(TypeError, match=r"argument 'type2' \(position 2\) must be tengen.dtype, not int"):
         tengen.promote_types(tengen.int8, 1)
-    with pytest.raises(TypeError, match="must be Tensor or Number, not str"):
+    with pytest.raises(TypeError, match=r"each a Tensor or Number, not \(str, int\)"):
         tengen.result_type("a", 1)
+    with pytest.raises(TypeError, match=r"two operands must be given"):
+        tengen.result_type(tengen.ones(2), None)
     with pytest.raises(TypeError, match="argument 'from_'"):
         tengen.can_cast("int8", tengen.int8)
 

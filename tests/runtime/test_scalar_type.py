@@ -25,6 +25,7 @@ NAMES = [
     "complex64",
     "complex128",
 ]
+FLOAT_LIMITS = ["bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny"]
 
 
 @pytest.fixture
@@ -139,3 +140,76 @@ def test_as_torch(name):
         assert repr(tengen.finfo(ours)) == repr(torch.finfo(theirs))
     elif name != "bool":
         assert repr(tengen.iinfo(ours)) == repr(torch.iinfo(theirs))
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("expression", [
+    "dtype.abbr",
+    "dtype.itemsize",
+    "dtype.is_floating_point",
+    "dtype.is_complex",
+    "dtype.is_signed",
+    "dtype.to_real()",
+    *[f"lib.finfo(dtype).{name}" for name in FLOAT_LIMITS],
+    *[f"lib.iinfo(dtype).{name}" for name in ["bits", "dtype", "max", "min"]],
+    "lib.finfo(dtype)",
+    "lib.iinfo(dtype)",
+    "lib.finfo(type=dtype) == lib.finfo(dtype)",
+    "lib.finfo(dtype) == lib.finfo(lib.float32)",
+    "lib.iinfo(dtype) == lib.iinfo(dtype)",
+    "lib.iinfo(dtype) == lib.iinfo(lib.uint8)",
+    "hash(lib.finfo(dtype))",
+    "hash(lib.iinfo(dtype))",
+    "setattr(lib.finfo(dtype), 'bits', 3)",
+    "setattr(lib.iinfo(dtype), 'max', 3)",
+    "setattr(lib.iinfo(dtype), 'other', 3)",
+    "[lib.promote_types(dtype, other) for other in python]",
+    "[lib.promote_types(other, dtype) for other in python]",
+    "[lib.can_cast(dtype, other) for other in python]",
+    "[lib.can_cast(other, dtype) for other in python]",
+])  # fmt: skip
+def test_every_dtype_as_in_torch(expression):
+    """The same value, or an error of the same class."""
+    torch = pytest.importorskip("torch")
+    for name in NAMES:
+        ours, theirs = (outcome(expression, lib, name) for lib in (tengen, torch))
+        assert ours == theirs, name
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("expression", [
+    "lib.finfo()",
+    "lib.iinfo()",
+    "lib.finfo(None)",
+    "lib.finfo(3)",
+    "lib.iinfo('int8')",
+    *[f"lib.{info}({cls})" for info in ("finfo", "iinfo") for cls in ("bool", "int", "float", "complex")],
+    "lib.result_type(tensor=lib.ones(2), other=1)",
+    "lib.result_type(scalar=3, tensor=lib.ones(2))",
+    "lib.result_type(scalar1=3, scalar2=2.5)",
+    "lib.result_type(1)",
+    "lib.result_type(1, None)",
+    "lib.result_type(1, 2, 3)",
+    "lib.result_type([1], 2)",
+    "lib.promote_types(lib.int8, 'int8')",
+    "lib.can_cast(3, lib.int8)",
+    "sorted(lib.Tag.__members__)",
+    "{name: int(tag) for name, tag in lib.Tag.__members__.items()}",
+    "['a', 'b'][lib.Tag.core]",
+    "lib.Tag(0), lib.Tag.core.name, lib.Tag.core.value, lib.Tag.core == 0",
+    "repr(lib.Tag.core), str(lib.Tag.core)",
+])  # fmt: skip
+def test_functions_of_dtypes_as_in_torch(expression):
+    torch = pytest.importorskip("torch")
+    ours, theirs = (outcome(expression, lib, "int8") for lib in (tengen, torch))
+    assert ours == theirs
+
+
+def outcome(expression, lib, name):
+    """What an expression gives with a library, as text, or the class of its error."""
+    python = (bool, int, float, complex)
+    try:
+        found = eval(expression, {"lib": lib, "dtype": getattr(lib, name), "python": python})
+    except Exception as error:
+        return type(error)
+    return repr(found).replace("torch.", "tengen.").replace("_C.", "")

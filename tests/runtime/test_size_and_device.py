@@ -72,3 +72,44 @@ def test_constants():
     assert repr(tengen.contiguous_format) == "tengen.contiguous_format"
     assert isinstance(tengen.strided, tengen.layout)
     assert isinstance(tengen.preserve_format, tengen.memory_format)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("expression", [
+    *[
+        f"{first} + {second}"
+        for a in ("()", "(3,)", "('a',)", "(1.5,)", "[3]", "3", "Size([3])", "(lib.tensor(3),)")
+        for first, second in ((a, "Size([1, 2])"), ("Size([1, 2])", a))
+    ],
+    *[
+        f"{first} * {second}"
+        for a in ("2", "0", "-1", "True", "1.5", "'a'", "(2,)")
+        for first, second in ((a, "Size([1, 2])"), ("Size([1, 2])", a))
+    ],
+    *[f"Size([1, 2, 3])[{index}]" for index in ("0", "-1", "5", "'a'", "1:", "::-1", "::2", "5:", "True")],
+    *[f"Size({sizes}).numel()" for sizes in ("[]", "()", "[2, 0]", "[2, 3]")],
+    *[
+        f"Size({sizes})"
+        for sizes in (
+            "", "3", "None", "[1.5]", "['a']", "'12'", "[True, 2]", "[-1]", "range(3)", "iter([1])", "{1: 2}",
+            "lib.tensor([1, 2])", "[lib.tensor(2)]", "[lib.tensor(2.5)]", "[1], [2]", "a=[1]", "b'ab'",
+        )
+    ],
+    "pickle.loads(pickle.dumps(Size([1, 2])))",
+    "copy.copy(Size([1, 2])), copy.deepcopy(Size([1, 2]))",
+    "hash(Size([1, 2])) == hash((1, 2)), Size([1, 2]) == (1, 2), (1, 2) == Size([1, 2])",
+    "Size([1, 2]) == [1, 2], Size([1, 2]) < (1, 3), {Size([1, 2]): 1}[1, 2]",
+    "Size([1, 2]).index(2), Size([1, 2]).count(2), 2 in Size([1, 2])",
+    "sum([Size([1]), Size([2])], ())",
+])  # fmt: skip
+def test_sizes_as_in_torch(expression):
+    """The same value, of the same class, or an error of the same class."""
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib in (tengen, torch):
+        try:
+            value = eval(expression, {"lib": lib, "Size": lib.Size, "pickle": pickle, "copy": copy})
+        except Exception as error:
+            value = type(error)
+        found.append(repr(value).replace("torch.", "tengen."))
+    assert found[0] == found[1]
