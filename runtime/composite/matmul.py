@@ -209,6 +209,21 @@ def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
     return F.stack(columns, 1)
 
 
+def vander(x: Tensor, N: int | None, increasing: bool) -> Tensor:
+    """The powers of each element of a vector as a row, of integers as int64."""
+    if x.ndim != 1:
+        raise RuntimeError(f"vander: x must be a one-dimensional tensor, but got {x.ndim} dimensions")
+    count = x.shape[0] if N is None else N
+    if count < 0:
+        raise RuntimeError(f"vander: N must be non-negative, but got {count}")
+    if x.dtype.category in ("bool", "integral"):
+        x = x.long()
+    powers = x.new_ones((x.shape[0], min(count, 1)))
+    if count > 1:
+        powers = F.cat([powers, x.unsqueeze(1).expand((-1, count - 1)).cumprod(1)], 1)
+    return powers if increasing else powers.flip((1,))
+
+
 def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     """The product of ``n`` copies of a square matrix, of its inverse when ``n`` is negative."""
     shape = self.shape
