@@ -221,12 +221,14 @@ def linalg_lu_factor(A: Tensor, pivot: bool = True) -> tuple[Tensor, Tensor]:
 
 
 def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:
-    """The powers ``0 .. N - 1`` of each element, in a new last dimension."""
+    """The powers ``0 .. N - 1`` of each element, in a new last dimension; a number counts as 1-d."""
     if x.dtype in (bool_, float16, bfloat16):
         raise RuntimeError(
             f"linalg.vander supports floating point, complex, and integer tensors, but got {x.dtype}"
         )
-    size = N if N is not None else (x.shape[-1] if x.ndim else 1)
+    if x.ndim == 0:
+        x = x.unsqueeze(0)
+    size = x.shape[-1] if N is None else N
     if size <= 1:
         raise RuntimeError("linalg.vander: N must be greater than 1.")
     wide = x.unsqueeze(-1).expand((*x.shape, size - 1))

@@ -329,12 +329,14 @@ def vector_norm_backward(
     safe = F.where(at_zero, 1, result)
     if order == 2:
         return self * F.where(at_zero, 0, grad / safe)
-    sizes = self.abs()
+    # Powers of what is at most 1 for a positive order: those of the elements themselves overflow.
+    sizes = self.abs() / safe
+    grad = F.where(at_zero, 0, grad)
     if order > 2:
-        return self * sizes.pow(order - 2) * F.where(at_zero, 0, grad / safe.pow(order - 1))
+        return self * sizes.pow(order - 2) * (grad / safe)
     # Here |x| ** (p - 1) or its derivative is infinite at 0.
     powers = F.where(sizes == 0, 0, F.where(sizes == 0, 1, sizes).pow(order - 1))
-    return self.sgn() * powers * (grad * F.where(at_zero, 0, safe.pow(1 - order)))
+    return self.sgn() * powers * grad
 
 
 def vector_norm_jvp(

@@ -141,7 +141,10 @@ def std_mean_backward(
 def logsumexp_weights(self: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """exp(x - logsumexp(x)), the softmax; 0 where all are -inf."""
     result = restored(result, dim, keepdim, self.ndim)
-    return (self - result.masked_fill(result == -inf, 0)).exp()
+    result = result.masked_fill(result == -inf, 0)
+    if self.is_complex():  # an angle of many turns would be rounded by a difference
+        return (self - result.real).exp() * (-1j * result.imag).exp()
+    return (self - result).exp()
 
 
 def logsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:

@@ -10,6 +10,7 @@ import typing as _typing
 
 import tengen.generated.nn_functions as _generated
 from tengen.generated.functions import adaptive_avg_pool1d as adaptive_avg_pool1d
+from tengen.generated.functions import avg_pool1d as avg_pool1d
 from tengen.generated.functions import bilinear as bilinear
 from tengen.generated.functions import celu_ as celu_
 from tengen.generated.functions import channel_shuffle as channel_shuffle
@@ -33,6 +34,8 @@ from tengen.generated.functions import selu_ as selu_
 from tengen.generated.functions import sigmoid as sigmoid
 from tengen.generated.functions import tanh as tanh
 from tengen.generated.functions import threshold_ as threshold_
+from tengen.generated.nn_functions import avg_pool2d as avg_pool2d
+from tengen.generated.nn_functions import avg_pool3d as avg_pool3d
 from tengen.generated.nn_functions import elu_ as elu_
 from tengen.generated.nn_functions import gelu as gelu
 from tengen.generated.nn_functions import hardtanh_ as hardtanh_
@@ -105,9 +108,6 @@ from .normalization import normalize as normalize
 from .normalization import rms_norm as rms_norm
 from .spatial import adaptive_avg_pool2d as adaptive_avg_pool2d
 from .spatial import adaptive_avg_pool3d as adaptive_avg_pool3d
-from .spatial import avg_pool1d as avg_pool1d
-from .spatial import avg_pool2d as avg_pool2d
-from .spatial import avg_pool3d as avg_pool3d
 from .spatial import interpolate as interpolate
 from .spatial import max_pool1d as max_pool1d
 from .spatial import max_pool1d_with_indices as max_pool1d_with_indices

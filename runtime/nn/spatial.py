@@ -208,59 +208,7 @@ def max_pool3d_with_indices(
     return F.max_pool3d_with_indices(input, kernel_size, _strides(stride), padding, dilation, ceil_mode)
 
 
-# ------------------------------------------------------------------------------- average
-
-
-def avg_pool1d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Tensor:
-    """The means of windows of the last dim.
-
-    ``input`` has the shape (N, C, L) or (C, L); the result has an element for each window, and the same
-    dtype.
-    """
-    return F.avg_pool1d(input, kernel_size, _strides(stride), padding, ceil_mode, count_include_pad)
-
-
-def avg_pool2d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    """The means of windows of the last two dims.
-
-    ``input`` has the shape (N, C, H, W) or (C, H, W); the result has an element for each window, and the
-    same dtype.
-    """
-    args = (_strides(stride), padding, ceil_mode, count_include_pad, divisor_override)
-    return F.avg_pool2d(input, kernel_size, *args)
-
-
-def avg_pool3d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    """The means of windows of the last three dims.
-
-    ``input`` has the shape (N, C, D, H, W) or (C, D, H, W); the result has an element for each window,
-    and the same dtype.
-    """
-    args = (_strides(stride), padding, ceil_mode, count_include_pad, divisor_override)
-    return F.avg_pool3d(input, kernel_size, *args)
+# ------------------------------------------------------------------------------ adaptive
 
 
 def _sizes(input: Tensor, output_size: int | Sequence[int | None] | None, dims: int) -> list[int]:

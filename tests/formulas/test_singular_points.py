@@ -105,3 +105,16 @@ def test_tangents_of_inverses_from_badly_scaled_factors(upper: bool, dtype: str,
     # Each product and each inverse multiplies the error by the condition of what it is of.
     allowed = 64 * np.linalg.cond(lower) ** 4 * np.finfo(float).eps
     np.testing.assert_allclose(found * rows * rows.T, expected, 0, allowed * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("order", [-3, 0.5, 1.5, 3, 6])
+def test_norms_whose_powers_overflow(order: float) -> None:
+    """In half precision the powers of 144 are infinite; the gradient is that of float64, rounded."""
+    numbers = [9.0, 8.0, -7.0, 2.0]
+    half, exact = (tengen.tensor(numbers, dtype=d, requires_grad=True) for d in (tengen.half, tengen.double))
+    for x in (half, exact):
+        tengen.linalg.vector_norm(x * 16, order).backward()
+    assert exact.grad is not None and half.grad is not None
+    # Four roundings of the ratio, whose power has |order - 1| times its error.
+    allowed = 2.0**-11 * (4 * abs(order - 1) + 6)
+    assert tengen.allclose(half.grad.double(), exact.grad, rtol=allowed, atol=2.0**-24 * 64)

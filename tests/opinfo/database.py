@@ -92,6 +92,7 @@ class Expected(NamedTuple):
 
     aspects: frozenset[str]
     dtypes: frozenset[str]
+    sometimes: bool
     reason: str
 
 
@@ -100,13 +101,14 @@ def expected() -> dict[str, list[Expected]]:
     """The expected differences by OpInfos; no dtypes stand for all."""
     found: dict[str, list[Expected]] = {}
     for entry in yaml.safe_load(EXPECTED.read_text(encoding="utf-8")) or ():
-        one = Expected(frozenset(entry["aspects"]), frozenset(entry.get("dtypes", ())), entry["reason"])
+        aspects, kinds = frozenset(entry["aspects"]), frozenset(entry.get("dtypes", ()))
+        one = Expected(aspects, kinds, entry.get("sometimes", False), entry["reason"])
         for name in entry["operators"]:
             found.setdefault(name, []).append(one)
     return found
 
 
-def is_expected(op: Any, aspect: str, dtype: str) -> bool:
-    """Whether a difference is listed in expected.yaml."""
-    found = expected().get(title(op), ())
-    return any(aspect in e.aspects and (not e.dtypes or dtype in e.dtypes) for e in found)
+def expectation(op: Any, aspect: str, dtype: str) -> Expected | None:
+    """What expected.yaml says of an aspect."""
+    found = (e for e in expected().get(title(op), ()) if aspect in e.aspects)
+    return next((e for e in found if not e.dtypes or dtype in e.dtypes), None)

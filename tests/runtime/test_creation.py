@@ -349,3 +349,36 @@ def test_nested_data_as_torch():
     for _ in range(3000):
         planned, dtype = plan(rng, rng.choice([0, 1, 1, 2, 2, 3])), rng.choice(dtypes)
         assert outcome(tengen, planned, dtype) == outcome(torch, planned, dtype), (planned, dtype)
+
+
+FACTORIES = {
+    "arange": (3,),
+    "empty": (3,),
+    "eye": (3,),
+    "full": ((3,), 2.0),
+    "linspace": (0, 1, 3),
+    "logspace": (0, 1, 3),
+    "normal": (0.0, 1.0, (3,)),
+    "ones": (3,),
+    "rand": (3,),
+    "randint": (0, 4, (3,)),
+    "randn": (3,),
+    "randperm": (3,),
+    "zeros": (3,),
+}
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_options_beside_out(name: str) -> None:
+    """What is said of the tensor to be made must be so of ``out``."""
+    make, arguments = getattr(tengen, name), FACTORIES[name]
+    out = tengen.empty(0, dtype=tengen.float64)
+    options = {"dtype": tengen.float64, "device": "cpu", "layout": tengen.strided, "pin_memory": False}
+    assert make(*arguments, **options, out=out) is out
+    assert out.numel() >= 3
+    for wrong in ({"dtype": tengen.float32}, {"device": "meta"}):
+        with pytest.raises(RuntimeError, match=rf"^{name}: {next(iter(wrong))} .* does not match"):
+            make(*arguments, **wrong, out=out)
+    with pytest.raises(TypeError):
+        make(*arguments, dtype="float64", out=out)
+    assert make(*arguments, out=tengen.empty(0, dtype=tengen.float64), requires_grad=True).requires_grad
