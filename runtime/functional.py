@@ -153,3 +153,23 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
     if indexing is None:
         return tuple(operator("meshgrid")(_loose("meshgrid", tensors)))
     return tuple(operator("meshgrid.indexing")(_loose("meshgrid", tensors), indexing))
+
+
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:
+    """The LU factorization in one matrix, and its row exchanges, counted from 1.
+
+    With ``get_infos`` there is a third tensor: for each matrix 0, or the position of its first zero pivot. ``out``
+    is a tuple of as many tensors. Raises RuntimeError without ``pivot``, which LAPACK does not offer, TypeError where
+    ``out`` is no tuple of that length.
+    """
+    results: tuple[Tensor, ...] = operator("_lu_with_info")(A, pivot, not get_infos)
+    if not get_infos:
+        results = tuple(results)[:2]
+    if out is None:
+        return results
+    if not isinstance(out, (tuple, list)) or len(out) != len(results):
+        given = len(out) if isinstance(out, (tuple, list)) else type(out).__name__
+        raise TypeError(f"lu(): expected tuple of {len(results)} elements as out but got {given}")
+    for target, result in zip(out, results, strict=True):
+        target.resize_(result.shape).copy_(result)
+    return tuple(out)

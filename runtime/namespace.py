@@ -44,6 +44,7 @@ from .functional import cartesian_prod as cartesian_prod
 from .functional import cdist as cdist
 from .functional import chain_matmul as chain_matmul
 from .functional import einsum as einsum
+from .functional import lu as lu
 from .functional import meshgrid as meshgrid
 from .functional import tensordot as tensordot
 from .native.parallel import get_num_threads as get_num_threads

@@ -90,6 +90,22 @@ def lu_solve_batched(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint:
     return F.linalg_lu_solve(matrix, rows, given, left=left, adjoint=adjoint)
 
 
+def ldl_solve_batched(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
+    """``linalg_ldl_solve``."""
+    matrix, given = _same_batch(LD, B)
+    rows = pivots.view((len(pivots), *[1] * (matrix.ndim - 1 - pivots.ndim), *pivots.shape[1:]))
+    return F.linalg_ldl_solve(matrix, rows, given, hermitian=hermitian)
+
+
+def lu_unpack_batched(
+    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool
+) -> tuple[Tensor, ...]:
+    """``lu_unpack``; what is not asked for is empty."""
+    parts = F.lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots)
+    asked = (unpack_pivots, unpack_data, unpack_data)
+    return tuple(p if a else p.new_empty((len(LU_data), 0)) for p, a in zip(parts, asked, strict=True))
+
+
 def pinv_batched(self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool) -> Tensor:
     """``linalg_pinv``: a tolerance for each matrix."""
 

@@ -408,3 +408,18 @@ def _unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor, int]:
     plain = identity.expand(batch)
     P = F.linalg_lu_solve(plain, exchanges, plain).transpose(-2, -1)
     return P, lower, LU[..., :k, :].triu(), k
+
+
+def lu_unpack_backward(grads: Gradients, shape: Sequence[int]) -> Tensor | None:
+    """The gradient of ``L`` and ``U`` in one matrix, from those of its triangles."""
+    m, n = shape[-2:]
+    k = min(m, n)
+    _, grad_L, grad_U = grads
+    parts: list[Tensor] = []
+    if grad_L is not None and grad_L.ndim > 1:
+        lower = grad_L.tril(-1)
+        parts.append(lower if n == k else F.constant_pad_nd(lower, [0, n - k]))
+    if grad_U is not None and grad_U.ndim > 1:
+        upper = grad_U.triu()
+        parts.append(upper if m == k else F.constant_pad_nd(upper, [0, 0, 0, m - k]))
+    return sum(parts[1:], parts[0]) if parts else None

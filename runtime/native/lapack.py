@@ -99,3 +99,34 @@ def solve_triangular(A: Array, B: Array, upper: bool, unitriangular: bool) -> Ar
     for i in _indices(result):
         result[i] = trsm(1, A[i], result[i], lower=not upper, diag=unitriangular)
     return result
+
+
+def householder(A: Array) -> tuple[Array, Array]:
+    """``geqrf`` of each matrix: R with the vectors of the reflectors below it, and their factors."""
+    batch, k = A.shape[:-2], min(A.shape[-2:])
+    result = np.array(A, order="C")
+    tau = np.empty((*batch, k), A.dtype)
+    if not tau.size:
+        return result, tau
+    geqrf = _lapack("geqrf", A.dtype)
+    size = int(_lapack("geqrf_lwork", A.dtype)(*A.shape[-2:])[0].real)
+    for i in _indices(result):
+        result[i], tau[i], _, _ = geqrf(result[i], lwork=size)
+    return result, tau
+
+
+def factor_symmetric(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
+    """``sytrf``, or ``hetrf``, of each matrix's lower half: LD in one matrix, pivots and info (int32)."""
+    batch, n = A.shape[:-2], A.shape[-1]
+    result = np.array(A, order="C")
+    pivots = np.empty((*batch, n), np.int32)
+    info = np.zeros(batch, np.int32)
+    if not result.size:
+        return result, pivots, info
+    name = "hetrf" if hermitian and A.dtype.kind == "c" else "sytrf"
+    function = _lapack(name, A.dtype)
+    size = int(_lapack(f"{name}_lwork", A.dtype)(n, lower=1)[0].real)
+    for i in _indices(result):
+        factors, pivots[i], info[i] = function(result[i], lower=1, lwork=size)
+        result[i] = np.tril(factors)
+    return result, pivots, info
