@@ -158,9 +158,9 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:
     """The LU factorization in one matrix, and its row exchanges, counted from 1.
 
-    With ``get_infos`` there is a third tensor: for each matrix 0, or the position of its first zero pivot. ``out``
-    is a tuple of as many tensors. Raises RuntimeError without ``pivot``, which LAPACK does not offer, TypeError where
-    ``out`` is no tuple of that length.
+    With ``get_infos`` there is a third tensor: for each matrix 0, or the position of its first zero pivot.
+    ``out`` is a tuple of as many tensors. Raises RuntimeError without ``pivot``, which LAPACK does not offer,
+    TypeError where ``out`` is no tuple of that length.
     """
     results: tuple[Tensor, ...] = operator("_lu_with_info")(A, pivot, not get_infos)
     if not get_infos:

@@ -68,7 +68,7 @@ def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     others = [d for d in range(self.ndim) if d != kept]
     norm = F.linalg_vector_norm(self, p, others, True, dtype=wide)
     factor = F.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
-    return (self * factor).to(self.dtype).contiguous()
+    return (self * (factor if wide is None else factor.to(self.dtype))).contiguous()
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

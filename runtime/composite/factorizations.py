@@ -1,4 +1,4 @@
-"""Operators of tengen made of others that work with factors of matrices: of LU, of LDL, and Householder's of QR."""
+"""Operators made of others that work with factors of matrices: of LU, of LDL, and Householder's of QR."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tengen.generated import functions as F
 
 from ..core.memory_format import contiguous_format
 from ..native.factorizations import ZERO_BLOCK
-from .linalg import _check, _check_square
+from .linalg import _check
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 # ------------------------------------------------------------------------------------- LU
 
 
-def lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> list[Tensor]:
+def lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
     """The LU factorization in one matrix, its row exchanges, and with ``get_infos`` what LAPACK says."""
     factors, pivots, info = lu_with_info(self, pivot, not get_infos)
-    return [factors, pivots, info] if get_infos else [factors, pivots]
+    return (factors, pivots, info) if get_infos else (factors, pivots)
 
 
 def lu_with_info(
@@ -79,7 +79,8 @@ def _check_reflectors(input: Tensor, tau: Tensor, operator: str) -> None:
 def _compact(input: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
     """``V`` and ``M``, a unit upper triangle, with ``H1 H2 ... = 1 - V M^-1 diag(tau) V^H``.
 
-    ``Hi = 1 - tau_i v_i v_i^H``; ``v_i`` is column i of ``V``, and ``M = 1 + diag(tau) striu(V^H V)``, whatever
+    ``Hi = 1 - tau_i v_i v_i^H``; ``v_i`` is column i of ``V``, and ``M = 1 + diag(tau) striu(V^H V)``,
+    without its diagonal here, whatever
     ``tau`` is. Schreiber and Van Loan, SIAM J. Sci. Stat. Comput. 10 (1989).
     """
     rows, k = input.shape[-2], tau.shape[-1]
@@ -109,10 +110,8 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
     return result.transpose(-2, -1)
 
 
-def ormqr(
-    self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False
-) -> Tensor:
-    """``Q input3``, ``Q^H input3``, ``input3 Q`` or ``input3 Q^H``, for the ``Q`` of ``geqrf``, which is not made."""
+def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+    """``Q input3``, ``Q^H input3``, ``input3 Q`` or ``input3 Q^H``; ``Q`` is not made."""
     input, tau, other = self, input2, input3
     if other.ndim < 2:
         raise RuntimeError("ormqr: input3 must have at least 2 dimensions.")
@@ -127,10 +126,10 @@ def ormqr(
             f"ormqr: input3.shape[{-2 if left else -1}] must be equal to self.shape[-2], but got {size} and "
             f"{input.shape[-2]}"
         )
-    if tau.shape[-1] > size or tau.shape[-1] != min(size, input.shape[-1]):
+    if tau.shape[-1] != min(size, input.shape[-1]):
         raise RuntimeError(
-            f"ormqr: input2.shape[-1] must be equal to {min(size, input.shape[-1])}, the number of reflectors in "
-            f"self, but got {tau.shape[-1]}"
+            f"ormqr: input2.shape[-1] must be equal to {min(size, input.shape[-1])}, the number of "
+            f"reflectors in self, but got {tau.shape[-1]}"
         )
     if other.shape[:-2] != input.shape[:-2]:
         raise RuntimeError(
@@ -152,5 +151,7 @@ def _reflected(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool) -> Tens
         product = F.linalg_solve_triangular(inner.adjoint(), product, upper=False, unitriangular=True)
         product = tau.unsqueeze(-1).conj() * product
     else:
-        product = F.linalg_solve_triangular(inner, tau.unsqueeze(-1) * product, upper=True, unitriangular=True)
+        product = F.linalg_solve_triangular(
+            inner, tau.unsqueeze(-1) * product, upper=True, unitriangular=True
+        )
     return other - vectors.matmul(product)

@@ -55,5 +55,7 @@ def pca_lowrank(
     if niter < 0:
         raise ValueError(f"pca_lowrank: niter(={niter}) must be non-negative integer")
     if not (A.is_floating_point() or A.is_complex()):
-        raise ValueError(f"pca_lowrank: A must be of floating point or complex numbers, but it is of {A.dtype}")
+        raise ValueError(
+            f"pca_lowrank: A must be of floating point or complex numbers, but it is of {A.dtype}"
+        )
     return svd_lowrank(A, count, niter, A.mean((-2,), True) if center else None)

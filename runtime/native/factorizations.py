@@ -1,4 +1,4 @@
-"""Kernels of factorizations as LAPACK packs them: Householder's of QR, LDL of symmetric matrices, and LU's parts."""
+"""Factorizations as LAPACK packs them: Householder's of QR, LDL of symmetric matrices, the parts of LU."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def lu_unpack(LU_data: Array, LU_pivots: Array, unpack_data: bool, unpack_pivots
 def check_lu_unpack(shape: Shape, pivots: Shape, dtype: np.dtype[Any], unpack_pivots: bool) -> None:
     """RuntimeError for less than two dimensions, and for pivots that are not the matrices' own."""
     if len(shape) < 2:
-        raise RuntimeError(f"LU_data: Expected tensor with 2 or more dimensions. Got size: {list(shape)} instead")
+        raise RuntimeError(f"LU_data must have 2 or more dimensions, but its shape is {list(shape)}")
     if not unpack_pivots:
         return
     if dtype != np.int32:
@@ -120,14 +120,12 @@ def _unpacked(LD: Array, pivots: Array) -> tuple[Array, Array, Array]:
     k = 0
     while k < n:
         pivot = int(pivots[k])
-        row = k
-        if pivot < 0:  # a block of two, whose second row was exchanged
-            first.append(k)
-            lower[k + 1, k] = 0
-            row = k + 1
-        other = abs(pivot) - 1
+        row, other = k + (pivot < 0), abs(pivot) - 1
         if not 0 <= other < n or row >= n:
             raise RuntimeError(f"pivots must be those that ldl_factor returns, but one is {pivot}")
+        if pivot < 0:  # a block of two, whose second row was exchanged
+            first.append(k)
+            lower[row, k] = 0
         lower[[row, other], :k] = lower[[other, row], :k]
         order[[row, other]] = order[[other, row]]
         k = row + 1

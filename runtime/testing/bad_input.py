@@ -223,8 +223,9 @@ def _own_error(case: Case, values: list[Any]) -> None:
 
 
 #: Parts of the texts of errors that Python and NumPy raise of a mistake of the kernel's own.
-_LEAKED = ("tuple index", "list index", "axis ", "unpack", "axes don't match", "too many indices for array",
-           "0-d arrays", "cannot reshape array", "NoneType", "operands could not be broadcast")  # fmt: skip
+_LEAKED = ("tuple index", "list index", "axis ", "to unpack", "cannot unpack", "axes don't match", "NoneType",
+           "too many indices for array", "0-d arrays", "cannot reshape array",
+           "operands could not be broadcast")  # fmt: skip
 
 ASPECTS = (
     Aspect("errors", "the declared errors", check_error, bad_cases, no_errors, sampled=False),
