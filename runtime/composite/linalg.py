@@ -236,18 +236,6 @@ def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:
     return F.cat([F.ones_like(powers[..., :1]), powers], -1)
 
 
-def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers of each element of a vector, from ``N - 1`` to 0 or, with ``increasing``, from 0."""
-    if x.ndim != 1:
-        raise RuntimeError(f"vander: x must be a one-dimensional tensor, but it has {x.ndim} dimensions")
-    size = x.shape[0] if N is None else N
-    if size < 0:
-        raise RuntimeError(f"vander: N must be non-negative, but got {size}")
-    powers = x.unsqueeze(-1).expand((x.shape[0], max(size - 1, 0))).cumprod(-1)
-    first = powers.new_ones((x.shape[0], min(size, 1)))
-    return F.cat([first, powers] if increasing else [powers.flip((-1,)), first], -1)
-
-
 # ---------------------------------------------------------------------------------- norms
 
 
