@@ -41,6 +41,7 @@ _SUBMODULES = frozenset(
         "jit",
         "library",
         "linalg",
+        "masked",
         "nn",
         "onnx",
         "ops",

@@ -197,6 +197,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "array_api",
         "fft",
         "linalg",
+        "masked",
         "signal",
         "special",
         "nn",

@@ -1,0 +1,71 @@
+"""Masks that fit their tensors, and what stands in the places that they mask out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core.scalar_type import dtype as DType
+from ..core.scalar_type import iinfo
+from ..native.dims import wrap_dim, wrap_dims
+from ..tensors.tensor import Tensor
+
+
+def fitting(function: str, input: Tensor, mask: Tensor) -> Tensor:
+    """The mask as bools in the shape of ``input``. IndexError where it has more dimensions than that."""
+    if not isinstance(mask, Tensor):
+        raise TypeError(f"masked.{function}(): argument 'mask' must be Tensor, not {type(mask).__name__}")
+    if mask.ndim > input.ndim:
+        raise IndexError(
+            f"masked.{function}: expected a mask that broadcasts to the input, but it has {mask.ndim} "
+            f"dimensions, and the input {input.ndim}"
+        )
+    return mask.to(bool).expand(input.shape)
+
+
+def input_mask(input: Tensor, *args: Any, mask: Tensor, **keywords: Any) -> Tensor:
+    """For a call of a masked function, the mask as bools in the shape of ``input``."""
+    return fitting("_input_mask", input, mask)
+
+
+def filled(
+    function: str, input: Tensor, mask: Tensor | None, value: float | Callable[[str, DType], float]
+) -> Tensor:
+    """``input`` with a value, or with what an identity is of its dtype, in the places that are masked out."""
+    if mask is None:
+        return input
+    number = value(function, input.dtype) if callable(value) else value
+    return input.where(fitting(function, input, mask), number)
+
+
+def lowest(function: str, dtype: DType) -> float:
+    """The identity of the maximum. NotImplementedError for bools."""
+    return -math.inf if dtype.is_floating_point or dtype.is_complex else _limits(function, dtype)[0]
+
+
+def highest(function: str, dtype: DType) -> float:
+    """The identity of the minimum. NotImplementedError for bools and complex numbers."""
+    return math.inf if dtype.is_floating_point else _limits(function, dtype)[1]
+
+
+def _limits(function: str, dtype: DType) -> tuple[int, int]:
+    if dtype.is_complex or dtype.name == "bool":
+        raise NotImplementedError(f"masked.{function}: no identity for {dtype}")
+    info = iinfo(dtype)
+    return info.min, info.max
+
+
+def dimensions(dim: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """The dimensions that are meant, in ascending order: all for None and ``()``; none of a 0-d tensor.
+
+    IndexError where one is out of range, RuntimeError where one is named twice.
+    """
+    if dim is None or dim == () or dim == []:
+        return tuple(range(ndim))
+    return tuple(sorted(wrap_dims([dim] if isinstance(dim, int) else dim, ndim)))
+
+
+def dimension(dim: int, ndim: int) -> int:
+    """The one dimension that is meant, counted from the front. IndexError where it is out of range."""
+    return wrap_dim(dim, ndim)

@@ -1,0 +1,289 @@
+"""Reductions over what a mask leaves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tengen.generated import functions, linalg_functions, scalar_types
+
+from ..core.scalar_type import dtype as DType
+from ..tensors.tensor import Tensor
+from .masks import dimension, dimensions, filled, fitting, highest, lowest
+
+Dims = int | Sequence[int] | None
+
+
+def _total(input: Tensor, dtype: DType | None) -> DType:
+    """The dtype of a sum or product: integers and bools become int64."""
+    if dtype is None and not (input.dtype.is_floating_point or input.dtype.is_complex):
+        return scalar_types.int64
+    return dtype or input.dtype
+
+
+def sum(
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The sums over ``dim``, or over all dimensions, of what ``mask`` leaves; 0 where it leaves nothing.
+
+    ``mask`` is a bool tensor that broadcasts to ``input``. The result has the dtype ``dtype``, by default
+    that of ``input``, of integers int64; with ``keepdim`` the reduced dimensions have size 1.
+    """
+    kept = filled("sum", input, mask, 0)
+    return kept.sum(dimensions(dim, input.ndim), keepdim, dtype=_total(input, dtype))
+
+
+def prod(
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The products over ``dim``, or over all dimensions, of what ``mask`` leaves; 1 where it leaves nothing.
+
+    ``mask`` is a bool tensor that broadcasts to ``input``. The result has the dtype ``dtype``, by default
+    that of ``input``, of integers int64; with ``keepdim`` the reduced dimensions have size 1.
+    """
+    result = filled("prod", input, mask, 1).to(_total(input, dtype))
+    for d in reversed(dimensions(dim, input.ndim)):
+        result = result.prod(d, keepdim)
+    return result
+
+
+def amax(
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The largest over ``dim``, or over all dimensions, of the elements that ``mask`` leaves.
+
+    Where it leaves none this is ``-inf``, or the least integer of the dtype. ``mask`` is a bool tensor that
+    broadcasts to ``input``. The result is converted to ``dtype``; with ``keepdim`` the reduced dimensions
+    have size 1. NotImplementedError for bools with a mask.
+    """
+    kept = filled("amax", input, mask, lowest)
+    return kept.amax(dimensions(dim, input.ndim), keepdim).to(dtype or input.dtype)
+
+
+def amin(
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The least over ``dim``, or over all dimensions, of the elements that ``mask`` leaves.
+
+    Where it leaves none this is ``inf``, or the largest integer of the dtype. ``mask`` is a bool tensor that
+    broadcasts to ``input``. The result is converted to ``dtype``; with ``keepdim`` the reduced dimensions
+    have size 1. NotImplementedError for bools with a mask.
+    """
+    kept = filled("amin", input, mask, highest)
+    return kept.amin(dimensions(dim, input.ndim), keepdim).to(dtype or input.dtype)
+
+
+def argmax(
+    input: Tensor,
+    dim: int | None = None,
+    *,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The indices along ``dim``, or in the flattened tensor, of the largest element that ``mask`` leaves.
+
+    ``mask`` is a bool tensor that broadcasts to ``input``; where it leaves none, the index is of no element
+    in particular. The result has the dtype ``dtype``, by default, as in PyTorch, that of ``input``; with
+    ``keepdim`` the reduced dimension has size 1. NotImplementedError for bools with a mask.
+    """
+    kept = filled("argmax", input, mask, lowest)
+    return kept.argmax(dim, keepdim).to(dtype or input.dtype)
+
+
+def argmin(
+    input: Tensor,
+    dim: int | None = None,
+    *,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The indices along ``dim``, or in the flattened tensor, of the least element that ``mask`` leaves.
+
+    ``mask`` is a bool tensor that broadcasts to ``input``; where it leaves none, the index is of no element
+    in particular. The result has the dtype ``dtype``, by default, as in PyTorch, that of ``input``; with
+    ``keepdim`` the reduced dimension has size 1. NotImplementedError for bools with a mask.
+    """
+    kept = filled("argmin", input, mask, highest)
+    return kept.argmin(dim, keepdim).to(dtype or input.dtype)
+
+
+def mean(
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The means over ``dim``, or over all dimensions, of what ``mask`` leaves; NaN where it leaves nothing.
+
+    ``mask`` is a bool tensor that broadcasts to ``input``. The result has the dtype ``dtype``, by default
+    that of ``input``; ValueError where that is neither floating nor complex. With ``keepdim`` the reduced
+    dimensions have size 1.
+    """
+    wanted = dtype or input.dtype
+    if not (wanted.is_floating_point or wanted.is_complex):
+        what = "the dtype of 'input'" if dtype is None else "'dtype'"
+        raise ValueError(f"masked.mean(): {what} must be floating or complex, but got {wanted}")
+    total = sum(input, dim, keepdim=keepdim, dtype=wanted, mask=mask)
+    return total / _count("mean", input, dim, keepdim, mask)
+
+
+def _count(function: str, input: Tensor, dim: Dims, keepdim: bool, mask: Tensor | None) -> int | Tensor:
+    """How many elements there are for each result."""
+    dims = dimensions(dim, input.ndim)
+    if mask is None:
+        return math.prod(input.shape[d] for d in dims)
+    return fitting(function, input, mask).sum(dims, keepdim)
+
+
+def median(
+    input: Tensor,
+    dim: int = -1,
+    *,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The medians along ``dim`` of what ``mask`` leaves, the lower of two; NaN where it leaves nothing.
+
+    NaN counts as masked out. ``mask`` is a bool tensor that broadcasts to ``input``. The result has the dtype
+    of ``input``, and of integers ``dtype`` if it is given; ValueError where for one of these no element is
+    left. With ``keepdim`` the reduced dimension has size 1.
+    """
+    floating = input.dtype.is_floating_point
+    values = input if floating else input.to(scalar_types.float32)
+    kept = filled("median", values, mask, math.nan)
+    result = kept.nanmedian(dimension(dim, input.ndim), keepdim)[0]
+    if floating:
+        return result
+    if bool(result.isnan().any()):
+        raise ValueError(f"masked.median: a row has no element left, and there is no NaN in {input.dtype}")
+    return result.to(dtype or input.dtype)
+
+
+def logsumexp(
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The logarithms of the sums of exponentials over ``dim``, or all dimensions, of what ``mask`` leaves.
+
+    Where it leaves nothing this is ``-inf``. ``mask`` is a bool tensor that broadcasts to ``input``. The
+    result is converted to ``dtype``, by default that of ``input``; with ``keepdim`` the reduced dimensions
+    have size 1.
+    """
+    kept = filled("logsumexp", input, mask, lowest)
+    return kept.logsumexp(dimensions(dim, input.ndim), keepdim).to(dtype or input.dtype)
+
+
+def norm(
+    input: Tensor,
+    ord: float | None = 2.0,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The vector norms over ``dim``, or over all dimensions, of the elements that ``mask`` leaves.
+
+    ``ord`` is the order, as of ``linalg.vector_norm``. Where no element is left the norm is 0, with the order
+    ``-inf`` it is ``inf``. ``mask`` is a bool tensor that broadcasts to ``input``. It is computed in
+    ``dtype``, by default that of ``input``; with ``keepdim`` the reduced dimensions have size 1.
+    """
+    order = 2.0 if ord is None else ord
+    kept = filled("norm", input, mask, math.inf if order == -math.inf else 0)
+    dims = dimensions(dim, input.ndim)
+    return linalg_functions.vector_norm(kept, order, dims, keepdim, dtype=dtype or input.dtype)
+
+
+def var(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The variances over ``dim``, or over all dimensions, of what ``mask`` leaves.
+
+    They are NaN where nothing is left. The sums of squares are divided by the number of elements less
+    ``correction`` (1 by default; ``unbiased=False`` stands for 0; ValueError where both are given). ``mask``
+    is a bool tensor that broadcasts to ``input``. The result has the dtype ``dtype``, by default that of
+    ``input``, of integers float32; with ``keepdim`` the reduced dimensions have size 1.
+    """
+    if unbiased is not None and correction is not None:
+        raise ValueError("masked.var(): expected one of 'unbiased' and 'correction', but got both")
+    less = correction if correction is not None else 0.0 if unbiased is False else 1.0
+    wanted = dtype or (scalar_types.float32 if _total(input, None) is scalar_types.int64 else input.dtype)
+    computed = wanted if wanted.is_floating_point or wanted.is_complex else scalar_types.float32
+    means = sum(input, dim, keepdim=True, dtype=wanted, mask=mask) / _count("var", input, dim, True, mask)
+    centred = input - means
+    squares = sum(centred * centred.conj(), dim, keepdim=keepdim, dtype=computed, mask=mask)
+    count = _count("var", input, dim, keepdim, mask)
+    if isinstance(count, Tensor):
+        return (squares / (count.to(scalar_types.float64) - less).clamp(min=0)).to(wanted)
+    return (squares / max(count - less, 0)).to(wanted)
+
+
+def std(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The square roots of what ``masked.var`` gives, with its arguments, dtypes and errors."""
+    variances = var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask)
+    return functions.sqrt(variances)
+
+
+def output_mask(
+    op: Callable[..., Tensor],
+    input: Tensor,
+    *args: Any,
+    dim: Dims = None,
+    keepdim: bool = False,
+    mask: Tensor,
+    **rest: Any,
+) -> Tensor:
+    """For a call of a masked function, which of its results come from an element that ``mask`` leaves."""
+    kept = fitting(op.__name__, input, mask)
+    if op.__module__ != __name__:
+        return kept
+    args = args[1:] if op is norm else args
+    for d in reversed(dimensions(args[0] if args else dim, input.ndim)):
+        kept = kept.any(d, keepdim)
+    return kept

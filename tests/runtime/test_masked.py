@@ -1,0 +1,177 @@
+"""``tengen.masked``: what is masked out has no part in results nor gradients."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tengen
+from tengen import masked
+
+RNG = np.random.default_rng(0)
+VALUES = RNG.uniform(0.5, 2, (3, 4))
+MASK = np.array([[True, False, True, True], [False, False, True, False], [True, True, False, True]])
+
+#: The same of the elements that are left of one row, by NumPy.
+ROWS: dict[str, Callable[[Any], Any]] = {
+    "sum": np.sum,
+    "prod": np.prod,
+    "amax": np.max,
+    "amin": np.min,
+    "mean": np.mean,
+    "median": lambda row: np.sort(row)[(len(row) - 1) // 2],
+    "norm": np.linalg.norm,
+    "logsumexp": lambda row: np.log(np.sum(np.exp(row))),
+}
+#: Of the functions that keep the shape, and what they give where elements are masked out.
+SHAPED: dict[str, tuple[Callable[[Any], Any], float]] = {
+    "softmax": (lambda row: np.exp(row) / np.exp(row).sum(), 0.0),
+    "softmin": (lambda row: np.exp(-row) / np.exp(-row).sum(), 0.0),
+    "log_softmax": (lambda row: row - np.log(np.exp(row).sum()), -math.inf),
+}
+#: What reductions give where nothing is left.
+IDENTITIES = {
+    "sum": 0.0,
+    "prod": 1.0,
+    "amax": -math.inf,
+    "amin": math.inf,
+    "logsumexp": -math.inf,
+    "norm": 0.0,
+    "mean": math.nan,
+    "median": math.nan,
+    "var": math.nan,
+    "std": math.nan,
+}
+
+
+def tensors(requires_grad: bool = False) -> tuple[tengen.Tensor, tengen.Tensor]:
+    return tengen.tensor(VALUES, requires_grad=requires_grad), tengen.tensor(MASK)
+
+
+def close(found: tengen.Tensor, expected: Any) -> None:
+    # a few operations on at most 12 numbers near 1: within 100 roundings of float64
+    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=100 * 2.0**-53, atol=100 * 2.0**-53)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_reductions_see_what_is_left(name: str) -> None:
+    x, mask = tensors()
+    expected = [ROWS[name](row[left]) for row, left in zip(VALUES, MASK, strict=True)]
+    keywords = {"dim": 1, "mask": mask}
+    close(getattr(masked, name)(x, **keywords), expected)
+    close(getattr(masked, name)(x, keepdim=True, **keywords), np.reshape(expected, (3, 1)))
+
+
+@pytest.mark.parametrize(("correction", "ddof"), [(None, 1), (0, 0), (2, 2)])
+def test_variances_divide_by_what_is_left(correction: int | None, ddof: int) -> None:
+    x, mask = tensors()
+    found = masked.var(x, mask=mask, correction=correction)
+    close(found, np.var(VALUES[MASK], ddof=ddof))
+    close(masked.std(x, mask=mask, correction=correction), np.std(VALUES[MASK], ddof=ddof))
+    close(masked.var(x, 0, correction=correction), np.var(VALUES, 0, ddof=ddof))
+
+
+@pytest.mark.parametrize("name", SHAPED)
+def test_softmaxes_see_what_is_left(name: str) -> None:
+    x, mask = tensors()
+    function, otherwise = SHAPED[name]
+    expected = np.full_like(VALUES, otherwise)
+    for row, left, values in zip(expected, MASK, VALUES, strict=True):
+        row[left] = function(values[left])
+    close(getattr(masked, name)(x, 1, mask=mask), expected)
+
+
+def test_scans_pass_over_what_is_masked_out() -> None:
+    x, mask = tensors()
+    close(masked.cumsum(x, 1, mask=mask), np.where(MASK, VALUES, 0).cumsum(1))
+    close(masked.cumprod(x, 1, mask=mask), np.where(MASK, VALUES, 1).cumprod(1))
+
+
+def test_normalize_and_logaddexp() -> None:
+    x, mask = tensors()
+    kept = np.where(MASK, VALUES, 0)
+    close(masked.normalize(x, 2.0, 1, mask=mask), kept / np.linalg.norm(kept, axis=1, keepdims=True))
+    both = masked.logaddexp(x, x + 1, input_mask=mask, other_mask=~mask)
+    close(both, np.where(MASK, VALUES, VALUES + 1))
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_indices_of_what_is_left(name: str) -> None:
+    x, mask = tensors()
+    filled = np.where(MASK, VALUES, -np.inf if name == "argmax" else np.inf)
+    found = getattr(masked, name)(x, 1, mask=mask, dtype=tengen.int64)
+    assert found.tolist() == getattr(filled, name)(axis=1).tolist()
+    assert getattr(masked, name)(x, 1, mask=mask).dtype is x.dtype
+
+
+@pytest.mark.parametrize("name", IDENTITIES)
+def test_where_nothing_is_left_there_is_the_identity(name: str) -> None:
+    x, nothing = tengen.tensor(VALUES), tengen.zeros(4, dtype=tengen.bool)  # which broadcasts
+    found = getattr(masked, name)(x, dim=1, mask=nothing)
+    np.testing.assert_array_equal(found.numpy(), np.full(3, IDENTITIES[name]))
+
+
+def test_integers() -> None:
+    x = tengen.tensor([[1, 2], [3, 4]], dtype=tengen.int8)
+    mask = tengen.tensor([[True, False], [False, False]])
+    assert masked.amax(x, 1, mask=mask).tolist() == [1, -128]
+    assert masked.amin(x, 1, mask=mask).tolist() == [1, 127]
+    assert masked.sum(x, mask=mask).dtype is tengen.int64
+    assert masked.norm(x.double(), -math.inf, 1, mask=mask).tolist() == [1, math.inf]
+    with pytest.raises(ValueError, match=r"masked.median: .*int8"):
+        masked.median(x, 1, mask=mask)
+    with pytest.raises(ValueError, match=r"masked.mean\(\): .*floating or complex.*int8"):
+        masked.mean(x, mask=mask)
+
+
+@pytest.mark.parametrize("name", [*ROWS, *SHAPED, "var", "cumsum", "cumprod", "normalize"])
+def test_no_gradient_where_masked_out(name: str) -> None:
+    x, mask = tensors(requires_grad=True)
+    positional = (2.0, 1) if name == "normalize" else (2.0,) if name == "norm" else (1,)
+    result = getattr(masked, name)(x, *positional, mask=mask)
+    tengen.where(result.isfinite(), result, 0).sum().backward()
+    assert x.grad is not None
+    assert (x.grad.numpy()[~MASK] == 0).all()
+    if name not in ("softmax", "softmin"):  # whose rows have the sum 1
+        assert x.grad.numpy()[MASK].any()
+
+
+def test_masks_that_do_not_fit() -> None:
+    x, _ = tensors()
+    with pytest.raises(IndexError, match=r"masked.sum: expected a mask that broadcasts"):
+        masked.sum(x, mask=tengen.ones(1, 3, 4, dtype=tengen.bool))
+    with pytest.raises(RuntimeError, match=r"\[3, 4\]"):
+        masked.sum(x, mask=tengen.ones(3, dtype=tengen.bool))
+    with pytest.raises(TypeError, match="argument 'mask' must be Tensor"):
+        masked.sum(x, mask=True)
+    with pytest.raises(RuntimeError, match="multiple times"):
+        masked.sum(x, (0, 0))
+    with pytest.raises(ValueError, match="got both"):
+        masked.var(x, 0, True, correction=1)
+    with pytest.raises(NotImplementedError, match=r"masked.amax: no identity"):
+        masked.amax(x > 0, mask=x > 0)
+
+
+def test_it_is_loaded_when_it_is_used() -> None:
+    code = "import sys, tengen; assert 'tengen.masked' not in sys.modules; tengen.masked.sum"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.oracle
+def test_signatures_are_those_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    names = [name for name, value in vars(masked).items() if inspect.isfunction(value) and name[0] != "_"]
+    assert len(names) == 19
+    for name in names:
+        ours = inspect.signature(getattr(masked, name)).parameters.values()
+        theirs = inspect.signature(getattr(torch.masked._ops, name)).parameters.values()
+        assert [(p.name, p.kind, p.default) for p in ours] == [(p.name, p.kind, p.default) for p in theirs], (
+            name
+        )
