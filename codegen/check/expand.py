@@ -1,4 +1,4 @@
-"""Parse: what each of the three mechanisms declares, as the same kind of declaration.
+"""Check: what each of the three mechanisms declares, as the same kind of declaration.
 
 A native entry declares one operator.  A cwrap block declares one whose kernel is a function of
 a library.  An nn entry declares up to three operators and the derivatives that join them.

@@ -1,4 +1,4 @@
-"""What an edit touches: the operators whose declarations, or functions, are not what they were in a revision.
+"""What an edit affects: the operators whose declarations, or functions, are not what they were in a revision.
 
 Entries are compared key by key as they stand in the files, and functions as syntax trees: comments, order and
 layout touch nothing.

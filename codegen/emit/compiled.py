@@ -1,4 +1,4 @@
-"""Write: nothing that Python would not compile.
+"""Emit: nothing that Python would not compile.
 
 What is generated is made of texts that others wrote. Whatever the checks before have missed ends here, and
 the error names the declaration that the text came from.

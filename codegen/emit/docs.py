@@ -1,4 +1,4 @@
-"""Specialise: the reference of operators, for people."""
+"""Emit: the reference of operators, for people."""
 
 from __future__ import annotations
 

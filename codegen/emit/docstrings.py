@@ -1,4 +1,4 @@
-"""Render: the docstrings of functions and methods.
+"""Emit: the docstrings of functions and methods.
 
 The signatures stand first, a line for each overload, as in PyTorch's; ``inspect.signature`` is read from
 them. Then comes what is declared: what it does, and what it says of shapes, dtypes and errors.

@@ -1,4 +1,4 @@
-"""Render: every generated file of a set of declarations, in memory."""
+"""Emit: every generated file of a set of declarations, in memory."""
 
 from __future__ import annotations
 

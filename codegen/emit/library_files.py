@@ -1,4 +1,4 @@
-"""Render: the files of a library: what its operators, kernels and derivatives add to tengen's."""
+"""Emit: the files of a library: what its operators, kernels and derivatives add to tengen's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Render: templates to texts."""
+"""Emit: templates to texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Specialise: the signatures that type checkers and editors see.
+"""Emit: the signatures that type checkers and editors see.
 
 Each overload of a function or method has its own. A list of sizes or of tensors may also be given
 loose, one int may stand for a list of fixed length, Python numbers for tensors where Python's

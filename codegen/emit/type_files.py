@@ -1,4 +1,4 @@
-"""Render: the files of a backend: its Types, those that record, and its Nodes over arrays."""
+"""Emit: the files of a backend: its Types, those that record, and its Nodes over arrays."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def _names(node: ClassNode) -> Iterable[str]:
 def _classes(
     node: ClassNode, above: Sequence[str], plain: Collection[str] | None = None
 ) -> Iterable[TypeClass]:
-    """The class statements of a tree, mothers first; ``above`` is what the first derives from.
+    """The class statements of a tree, superclasses first; ``above`` is what the first derives from.
 
     ``plain`` has the names of the plain classes, which those that record derive from.
     """

@@ -1,4 +1,4 @@
-"""Write: what changed, and nothing else; and tell what would change.
+"""Emit: what changed, and nothing else; and tell what would change.
 
 All files are rendered before the first is written. Each is written beside its place and moved
 there, so that a reader never sees half of one.

@@ -1,4 +1,4 @@
-"""The model: methods of Type classes. Equal methods of sister classes are hoisted.
+"""The model: methods of Type classes. Equal methods of sibling classes are hoisted.
 
 There is a class for each kind of method, with what that kind has; ``templates/types.py.jinja`` has a macro
 for each. Results and records know the statements that generated code has for them, so that templates decide
@@ -210,7 +210,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class AbsentMethod:
-    """What stands where a class does not have a method that its mother has."""
+    """What stands where a class does not have a method that its superclass has."""
 
     name: str
 

@@ -1,7 +1,7 @@
 """Specialise: the methods that are the same for every backend.
 
 Composites call other operators; in-place and out variants run their functional operator and
-write its result. They live in TypeDefault, the mother of all Types.
+write its result. They live in TypeDefault, the superclass of all Types.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hoist: methods that most sisters share move up to their mother.
+"""Specialise: methods that most subclasses share move up to their superclass.
 
 The classes of a backend form a tree: CPUFloatType and CPUDoubleType below CPUFloatingType,
 below CPUType. A method stays as low as it must and goes as high as it can.
@@ -64,7 +64,7 @@ def tree(root: str, branches: Mapping[str, Mapping[str, dict[str, Method]]]) -> 
 
 
 def prune(node: ClassNode, needed: Collection[str] = ()) -> bool:
-    """Take away the classes that add nothing to their mothers; returns whether ``node`` adds something.
+    """Take away the classes that add nothing to their superclasses; returns whether ``node`` adds something.
 
     A class adds something if it has a method, if one below it does, or if it is among those ``needed``.
     """

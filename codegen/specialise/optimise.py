@@ -1,4 +1,4 @@
-"""Optimise: expressions over arrays, with the same values.
+"""Specialise: expressions over arrays, with the same values.
 
 ``eliminate_common_subexpressions`` gives names to what would be
 computed more than once. ``allocate_scratch`` makes the body of a function that asks for no memory: it gets

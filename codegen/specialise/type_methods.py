@@ -1,7 +1,7 @@
 """Specialise: the text of each operator's method for each backend and scalar type.
 
 The texts depend on a scalar type only through its category and through whether the operator
-has it at all, so that is what they are made by; ``hoist`` then finds the sisters that agree.
+has it at all, so that is what they are made by; ``hoist`` then finds the siblings that agree.
 """
 
 from __future__ import annotations
