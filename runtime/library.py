@@ -107,7 +107,7 @@ class LoadedLibrary:
         default = f"{self.generated}.type_default"  # of a backend that it does not know nothing else
         modules = self.manifest.TYPES.get(kind.backend.name, (default, default))
         there = vars(import_module(modules[kind.recording]))
-        # A class that would add nothing to its superclass is not generated. Other libraries' stand in between.
+        # A class that would add nothing is not generated. Other libraries' stand in between.
         own = [c.__name__ for c in type(kind).__mro__ if c.__module__ == type(kind).__module__]
         found = next((there[name] for name in (*own, "TypeDefault") if name in there), None)
         return found if isinstance(found, type) else None
