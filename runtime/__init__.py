@@ -60,8 +60,19 @@ _SUBMODULES = frozenset(
 #: Modules that have their name here only.
 _ELSEWHERE = {"return_types": "tengen.generated.return_types"}
 
-#: Functions of submodules that have a name here too.
-_LAZY = {"Tag": "library", "vmap": "func"}
+#: What is in a module that is imported when it is used.
+_LAZY = {
+    "Tag": "library",
+    "are_deterministic_algorithms_enabled": "settings",
+    "get_deterministic_debug_mode": "settings",
+    "get_float32_matmul_precision": "settings",
+    "is_deterministic_algorithms_warn_only_enabled": "settings",
+    "set_deterministic_debug_mode": "settings",
+    "set_float32_matmul_precision": "settings",
+    "set_flush_denormal": "settings",
+    "use_deterministic_algorithms": "settings",
+    "vmap": "func",
+}
 
 
 def __dir__() -> list[str]:

@@ -18,7 +18,10 @@ from .autograd import is_grad_enabled as is_grad_enabled
 from .autograd import is_inference_mode_enabled as is_inference_mode_enabled
 from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
+from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from .core.device import device as device
+from .core.device import get_default_device as get_default_device
+from .core.device import set_default_device as set_default_device
 from .core.function_dispatch import make_overridable as _make_overridable
 from .core.function_dispatch import register_names as _register_names
 from .core.memory_format import channels_last as channels_last
@@ -68,6 +71,7 @@ from .tensors.interop import to_dlpack as to_dlpack
 from .tensors.printing import get_printoptions as get_printoptions
 from .tensors.printing import printoptions as printoptions
 from .tensors.printing import set_printoptions as set_printoptions
+from .tensors.queries import detach_ as detach_
 from .tensors.queries import is_complex as is_complex
 from .tensors.queries import is_floating_point as is_floating_point
 from .tensors.queries import is_inference as is_inference
@@ -96,8 +100,19 @@ if _typing.TYPE_CHECKING:
     from . import utils as utils
     from .custom_operators.tags import Tag as Tag
     from .func.vmap import vmap as vmap
+    from .settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+    from .settings import get_deterministic_debug_mode as get_deterministic_debug_mode
+    from .settings import get_float32_matmul_precision as get_float32_matmul_precision
+    from .settings import (
+        is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+    )
+    from .settings import set_deterministic_debug_mode as set_deterministic_debug_mode
+    from .settings import set_float32_matmul_precision as set_float32_matmul_precision
+    from .settings import set_flush_denormal as set_flush_denormal
+    from .settings import use_deterministic_algorithms as use_deterministic_algorithms
 
 newaxis = None
+legacy_contiguous_format = contiguous_format
 
 _make_overridable(globals(), "result_type")
 

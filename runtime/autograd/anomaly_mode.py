@@ -76,6 +76,12 @@ class set_detect_anomaly(_Restoring):  # the user's spelling
         pass
 
 
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly mode on or off. TypeError for what is no bool."""
+    check_bool("set_anomaly_enabled", "enabled", enabled)
+    _switch(enabled, check_bool("set_anomaly_enabled", "check_nan", check_nan))
+
+
 class detect_anomaly(_Restoring):  # the user's spelling
     """Inside, operators remember where they were called, and a backward pass that fails says so.
 

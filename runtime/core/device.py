@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from types import TracebackType
 from typing import Any
 
 from tengen.generated.backends import BACKENDS
+
+from .thread_state import propagated
 
 #: The kinds of devices, in the order of their declaration, and the backend of each. Libraries add theirs.
 DEVICES = {row["device"]: name for name, row in BACKENDS.items()}
@@ -14,7 +18,8 @@ class device:
     """A device: ``tengen.device("cpu")``, ``tengen.device("cpu", 0)``, ``tengen.device("cpu:0")``.
 
     RuntimeError when no backend has such devices, or when the string cannot be understood; TypeError for what
-    is neither a string nor a device.
+    is neither a string nor a device. With ``with`` it is where tensors are made inside when no device
+    is named, in this thread.
     """
 
     __module__ = "tengen"
@@ -63,6 +68,17 @@ class device:
     def __hash__(self) -> int:
         return hash((self.type, self.index))
 
+    def __enter__(self) -> device:
+        _default.before = (*_default.before, _default.device)
+        _default.device = self
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        *rest, _default.device = _default.before
+        _default.before = tuple(rest)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (device, (self.type,) if self.index is None else (self.type, self.index))
 
@@ -71,12 +87,35 @@ def _class_name(value: object) -> str:
     return value.__class__.__name__
 
 
+#: Where tensors are made when no device is named, unless a program says otherwise.
+default_device = device(next(iter(DEVICES)))
+
+
+class _Default(threading.local):
+    """Where this thread makes tensors when no device is named, and, within ``with``, what that was before."""
+
+    device = default_device
+    before: tuple[device, ...] = ()
+
+
+_default = propagated(_Default())
+
+
 def as_device(value: device | str | None) -> device:
     """The device that an argument ``device=`` means; None is the default device."""
     if value is None:
-        return default_device
+        return _default.device
     return value if isinstance(value, device) else device(value)
 
 
-#: Where tensors are made when no device is named.
-default_device = device(next(iter(DEVICES)))
+def get_default_device() -> device:
+    """Where tensors are made in this thread when no device is named."""
+    return _default.device
+
+
+def set_default_device(device: device | str | None) -> None:
+    """Make tensors there, in this thread, when no device is named; None is the first device again.
+
+    Raises what ``tengen.device`` raises.
+    """
+    _default.device = default_device if device is None else as_device(device)

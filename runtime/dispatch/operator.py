@@ -17,7 +17,7 @@ from ..autograd.grad_mode import grad_mode
 from ..autograd.inference_mode import check_saved, mixes
 from ..autograd.inference_mode import use as inference
 from ..autograd.linear_maps import Cast
-from ..core.device import as_device, default_device
+from ..core.device import as_device
 from ..core.error_notes import note_operator
 from ..core.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch_bound, state
 from ..core.interception import AliasKind, Interceptor, active, layers, notify_alias
@@ -222,7 +222,7 @@ class Operator:
     def _common_type(self, tensors: Sequence[Tensor]) -> Type:
         """The Type of the first tensor; the others must live on its device."""
         if not tensors:
-            return type_of(get_default_dtype(), default_device)
+            return type_of(get_default_dtype(), as_device(None))
         kind: Type = tensors[0]._type
         for t in tensors[1:]:
             other = t._type

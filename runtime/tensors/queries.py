@@ -1,4 +1,4 @@
-"""Questions about tensors, as functions."""
+"""Methods of tensors that no operator is, as functions."""
 
 from __future__ import annotations
 
@@ -34,6 +34,14 @@ def is_complex(input: Tensor) -> bool:
 def is_inference(input: Tensor) -> bool:
     """Whether the tensor was made in inference mode."""
     return _tensor("is_inference", input).is_inference()
+
+
+def detach_(input: Tensor) -> Tensor:
+    """``input`` itself, of the same shape and dtype, without history from now on.
+
+    RuntimeError for a view; TypeError for what is no tensor.
+    """
+    return _tensor("detach_", input).detach_()
 
 
 def is_nonzero(input: Tensor) -> bool:

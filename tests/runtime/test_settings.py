@@ -1,0 +1,121 @@
+"""Settings of a program: the default device, determinism, precision; also beside torch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import tengen
+
+
+@pytest.fixture(autouse=True)
+def unchanged() -> Iterator[None]:
+    yield
+    tengen.set_default_device(None)
+    tengen.use_deterministic_algorithms(False)
+    tengen.set_float32_matmul_precision("highest")
+
+
+MAKERS: dict[str, Callable[[Any], Any]] = {
+    "ones": lambda m: m.ones(2),
+    "empty": lambda m: m.empty(2),
+    "arange": lambda m: m.arange(3),
+    "rand": lambda m: m.rand(1),
+    "linspace": lambda m: m.linspace(0, 1, 3),
+    "eye": lambda m: m.eye(2),
+    "full": lambda m: m.full((2,), 1.0),
+    "tensor": lambda m: m.tensor([1.0]),
+    "as_tensor": lambda m: m.as_tensor([1.0]),
+    "randperm": lambda m: m.randperm(3),
+    "empty_strided": lambda m: m.empty_strided((2,), (1,)),
+    "scalar_tensor": lambda m: m.scalar_tensor(1.0),
+    "tril_indices": lambda m: m.tril_indices(2, 2),
+    "zeros_like": lambda m: m.zeros_like(m.ones(1, device="cpu")),
+    "new_ones": lambda m: m.ones(1, device="cpu").new_ones(2),
+    "named": lambda m: m.ones(1, device="cpu"),
+}
+
+
+def devices(m: Any, name: str) -> list[str]:
+    m.set_default_device("meta")
+    found = [MAKERS[name](m).device.type]
+    with m.device("cpu"):
+        found += [MAKERS[name](m).device.type, m.get_default_device().type]
+    found.append(m.get_default_device().type)
+    m.set_default_device(None)
+    return [*found, MAKERS[name](m).device.type, m.get_default_device().type]
+
+
+def test_default_device() -> None:
+    assert devices(tengen, "ones") == ["meta", "cpu", "cpu", "meta", "cpu", "cpu"]
+    assert devices(tengen, "named")[0] == "cpu"
+
+
+def test_default_device_is_of_a_thread() -> None:
+    tengen.set_default_device("meta")
+    found: list[str] = []
+    thread = threading.Thread(target=lambda: found.append(tengen.ones(1).device.type))
+    thread.start()
+    thread.join()
+    assert found == ["cpu"]
+
+
+def test_devices_nest_and_end_with_an_error() -> None:
+    meta, cpu = tengen.device("meta"), tengen.device("cpu")
+    with meta, meta:
+        with pytest.raises(ValueError), cpu:
+            raise ValueError
+        assert tengen.ones(1).device == meta
+    assert tengen.ones(1).device == cpu
+    with pytest.raises(RuntimeError):
+        tengen.set_default_device("nowhere")
+    assert tengen.get_default_device() == cpu
+
+
+def settings(m: Any) -> list[Any]:
+    m.use_deterministic_algorithms(True, warn_only=True)
+    found = [m.get_deterministic_debug_mode(), m.is_deterministic_algorithms_warn_only_enabled()]
+    m.use_deterministic_algorithms(True)
+    found += [m.get_deterministic_debug_mode(), m.are_deterministic_algorithms_enabled()]
+    for mode in (1, "error", "default"):
+        m.set_deterministic_debug_mode(mode)
+        found += [m.get_deterministic_debug_mode(), m.is_deterministic_algorithms_warn_only_enabled()]
+    m.set_float32_matmul_precision("medium")
+    with pytest.warns(UserWarning, match="has no effect"):
+        m.set_float32_matmul_precision("low")
+    found.append(m.get_float32_matmul_precision())
+    m.set_float32_matmul_precision("highest")
+    for wrong in (
+        lambda: m.use_deterministic_algorithms(1),
+        lambda: m.set_deterministic_debug_mode(3),
+        lambda: m.set_deterministic_debug_mode("some"),
+        lambda: m.set_deterministic_debug_mode(1.0),
+        lambda: m.set_flush_denormal(1),
+    ):
+        with pytest.raises((TypeError, RuntimeError)) as error:
+            wrong()
+        found.append(error.type)
+    return found
+
+
+def test_settings_are_kept() -> None:
+    assert settings(tengen)[:4] == [1, True, 2, True]
+    assert tengen.set_flush_denormal(True) is False
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", MAKERS)
+def test_default_device_as_in_torch(name: str) -> None:
+    import torch
+
+    assert devices(tengen, name) == devices(torch, name)
+
+
+@pytest.mark.oracle
+def test_settings_as_in_torch() -> None:
+    import torch
+
+    assert settings(tengen) == settings(torch)
