@@ -69,14 +69,14 @@ class device:
         return hash((self.type, self.index))
 
     def __enter__(self) -> device:
-        _default.before = (*_default.before, _default.device)
-        _default.device = self
+        _default.before = (*_default.before, _default.chosen)
+        _default.chosen = self
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        *rest, _default.device = _default.before
+        *rest, _default.chosen = _default.before
         _default.before = tuple(rest)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -94,7 +94,7 @@ default_device = device(next(iter(DEVICES)))
 class _Default(threading.local):
     """Where this thread makes tensors when no device is named, and, within ``with``, what that was before."""
 
-    device = default_device
+    chosen = default_device
     before: tuple[device, ...] = ()
 
 
@@ -104,13 +104,13 @@ _default = propagated(_Default())
 def as_device(value: device | str | None) -> device:
     """The device that an argument ``device=`` means; None is the default device."""
     if value is None:
-        return _default.device
+        return _default.chosen
     return value if isinstance(value, device) else device(value)
 
 
 def get_default_device() -> device:
     """Where tensors are made in this thread when no device is named."""
-    return _default.device
+    return _default.chosen
 
 
 def set_default_device(device: device | str | None) -> None:
@@ -118,4 +118,4 @@ def set_default_device(device: device | str | None) -> None:
 
     Raises what ``tengen.device`` raises.
     """
-    _default.device = default_device if device is None else as_device(device)
+    _default.chosen = default_device if device is None else as_device(device)

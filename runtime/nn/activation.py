@@ -178,7 +178,8 @@ def gumbel_softmax(
 ) -> Tensor:
     """A sample of the Gumbel-softmax distribution of temperature ``tau``.
 
-    With ``hard`` it is one-hot, and its gradient that of the soft sample.
+    It has the shape and dtype of ``logits``. With ``hard`` it is one-hot, and its gradient that of the soft
+    sample.
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=program_stacklevel())
@@ -223,7 +224,10 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """``alpha_dropout`` of whole channels (dim 1). Raises ValueError unless p is in [0, 1]."""
+    """``alpha_dropout`` of whole channels (dim 1), in the shape and dtype of ``input``.
+
+    Raises ValueError unless p is in [0, 1].
+    """
     _check_probability(p)
     return (F.feature_alpha_dropout_ if inplace else F.feature_alpha_dropout)(input, p, training)
 
