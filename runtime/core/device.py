@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from types import TracebackType
 from typing import Any
 
 from tengen.generated.backends import BACKENDS
@@ -73,9 +72,7 @@ class device:
         _default.chosen = self
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         *rest, _default.chosen = _default.before
         _default.before = tuple(rest)
 

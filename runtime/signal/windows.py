@@ -71,7 +71,7 @@ def exponential(
     """``exp(-|n - center| / tau)``; a ``center`` other than the middle is for windows that are not symmetric.
 
     Raises ValueError where ``tau`` is not positive, and for the ``center`` of a symmetric window.
-    Shape ``(M,)``.
+    Its shape is ``(M,)``.
     """
     options = _options("exponential", M, dtype, layout, device, requires_grad)
     if tau <= 0:
@@ -94,7 +94,7 @@ def cosine(
     device: Device | str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Half a period of a sine: ``sin(pi (n + 1/2) / M)``. Shape ``(M,)``."""
+    """Half a period of a sine: ``sin(pi (n + 1/2) / M)``. Its shape is ``(M,)``."""
     options = _options("cosine", M, dtype, layout, device, requires_grad)
     if M == 0:
         return F.empty((0,), **options)
@@ -114,7 +114,7 @@ def gaussian(
 ) -> Tensor:
     """``exp(-n^2 / (2 std^2))``, ``n`` counted from the middle. ValueError where ``std`` is not positive.
 
-    Shape ``(M,)``.
+    Its shape is ``(M,)``.
     """
     options = _options("gaussian", M, dtype, layout, device, requires_grad)
     if std <= 0:
@@ -137,7 +137,7 @@ def kaiser(
 ) -> Tensor:
     """A Bessel function of an ellipse, the narrower the greater ``beta``. ValueError for a negative one.
 
-    Shape ``(M,)``.
+    Its shape is ``(M,)``.
     """
     options = _options("kaiser", M, dtype, layout, device, requires_grad)
     if beta < 0:
@@ -158,7 +158,7 @@ def bartlett(
     device: Device | str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A triangle from 0 to 1 and back. Shape ``(M,)``."""
+    """A triangle from 0 to 1 and back. Its shape is ``(M,)``."""
     options = _options("bartlett", M, dtype, layout, device, requires_grad)
     if M <= 1:
         return F.ones((M,), **options)
@@ -178,7 +178,7 @@ def general_cosine(
     """The sum of ``(-1)^i a[i] cos(2 pi i n / (M - 1))``.
 
     Raises TypeError where ``a`` is no list, ValueError where it is empty.
-    Shape ``(M,)``.
+    Its shape is ``(M,)``.
     """
     return _cosines("general_cosine", M, a, sym, dtype, layout, device, requires_grad)
 
@@ -215,7 +215,7 @@ def general_hamming(
     device: Device | str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``alpha`` less ``1 - alpha`` times a cosine. Shape ``(M,)``."""
+    """``alpha`` less ``1 - alpha`` times a cosine. Its shape is ``(M,)``."""
     return _cosines("general_hamming", M, (alpha, 1 - alpha), sym, dtype, layout, device, requires_grad)
 
 
@@ -228,7 +228,7 @@ def hamming(
     device: Device | str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """0.54 less 0.46 times a cosine. Shape ``(M,)``."""
+    """0.54 less 0.46 times a cosine. Its shape is ``(M,)``."""
     return _cosines("hamming", M, (0.54, 0.46), sym, dtype, layout, device, requires_grad)
 
 
@@ -241,7 +241,7 @@ def hann(
     device: Device | str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A period of a cosine, from 0 to 1 and back. Shape ``(M,)``."""
+    """A period of a cosine, from 0 to 1 and back. Its shape is ``(M,)``."""
     return _cosines("hann", M, (0.5, 0.5), sym, dtype, layout, device, requires_grad)
 
 
@@ -254,7 +254,7 @@ def blackman(
     device: Device | str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Two cosines, whose side lobes are low. Shape ``(M,)``."""
+    """Two cosines, whose side lobes are low. Its shape is ``(M,)``."""
     return _cosines("blackman", M, (0.42, 0.5, 0.08), sym, dtype, layout, device, requires_grad)
 
 
@@ -267,6 +267,6 @@ def nuttall(
     device: Device | str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Three cosines, with the weights that Nuttall found for the least side lobes. Shape ``(M,)``."""
+    """Three cosines, with the weights that Nuttall found for the least side lobes. Its shape is ``(M,)``."""
     weights = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
     return _cosines("nuttall", M, weights, sym, dtype, layout, device, requires_grad)
