@@ -92,7 +92,7 @@ class OperatorChecker:
             promoted=promoted,
             zero_dim=zero_dim,
             numbers=numbers,
-            dtypes={} if composite else self.dtypes(fields.get("dtypes")),
+            dtypes={} if composite else self.dtypes(fields.get("dtypes"), declared.schema.is_view),
             refuse=self.refuse(fields.get("refuse")),
             refuse_args=self.refuse_args(declared),
             same_dtype=self.same_dtype(declared),
@@ -411,8 +411,8 @@ class OperatorChecker:
             return ()
         return parse_layouts(located, declared.schema, self.report)
 
-    def dtypes(self, located: Located | None) -> dict[str, frozenset[str]]:
-        """By backend, the names of the scalar types (``Float``)."""
+    def dtypes(self, located: Located | None, view: bool = False) -> dict[str, frozenset[str]]:
+        """By backend, the names of the scalar types (``Float``); a view has all where nothing is said."""
         backends = self.sources.tables.backends
         by_backend: dict[str, Located | None] = {}
         if located is not None and isinstance(located.value, dict):
@@ -422,19 +422,21 @@ class OperatorChecker:
                         by_backend[word] = value
         else:
             by_backend = {name: located for name in backends}
+        if located is None and view:
+            return {name: frozenset(backends[name].scalar_types) for name in by_backend}
         return {
             name: self.scalar_types(value, backends[name].scalar_types) for name, value in by_backend.items()
         }
 
     def scalar_types(self, located: Located | None, available: tuple[str, ...]) -> frozenset[str]:
         """The scalar types that ``floating, reduced, -float16`` means."""
+        table = self.sources.tables.scalar_types
         if located is None:
-            return frozenset(available)
+            return frozenset(name for name in available if not table[name].is_limited)
         text = located.value if isinstance(located.value, str) else None
         if (text, available) in self.understood:
             return self.understood[text, available]
         before = len(self.report.diagnostics)
-        table = self.sources.tables.scalar_types
         known = ("all", *CATEGORIES, *(t.dtype for t in table.values()))
         chosen: set[str] = set()
         for word, place in words(located, self.report):
@@ -443,7 +445,9 @@ class OperatorChecker:
                 name, place.shifted(len(word) - len(name)), known, "dtype or category", self.report
             ):
                 continue
-            matching = {t.name for t in table.values() if name in ("all", t.category, t.dtype)}
+            matching = {t.name for t in table.values() if name in (t.category, t.dtype)}
+            if name == "all":
+                matching = {t.name for t in table.values() if not t.is_limited}
             chosen = chosen - matching if word.startswith("-") else chosen | matching
         result = frozenset(chosen & set(available))
         if text is not None and len(self.report.diagnostics) == before:

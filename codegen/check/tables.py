@@ -31,6 +31,7 @@ _SCALAR_TYPE_KEYS = {
         Key("array", ("str",), "the array dtype"),
         Key("opmath", ("str",), "the scalar type that it is computed in"),
         Key("real", ("str",), "the scalar type of its absolute value"),
+        Key("signed", ("bool",), "whether it has negative numbers"),
         Key("promotes_to", ("str", "list"), "its immediate superiors in the promotion lattice"),
     )
 }
@@ -289,6 +290,7 @@ def _scalar_types(directory: Path, report: Report) -> dict[str, ScalarType]:
             opmath=fields["opmath"].value if "opmath" in fields else name,
             real=fields["real"].value if "real" in fields else name,
             promotes_to=tuple(word for word, _ in superiors),
+            signed=fields["signed"].value if "signed" in fields else True,
         )
     return result
 

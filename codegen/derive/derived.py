@@ -100,8 +100,7 @@ def _variants(operators: Collection[Operator]) -> Iterable[Variant]:
 def _kind(operator: Operator) -> str:
     if _composite(operator):
         return "composite"
-    first = operator.schema.returns[0] if operator.schema.returns else None
-    return "view" if first is not None and first.alias is not None and not first.alias.write else "functional"
+    return "view" if operator.schema.is_view else "functional"
 
 
 def _composite(operator: Operator) -> bool:

@@ -10,7 +10,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from ..model.names import CATEGORIES
+from ..model.names import CATEGORIES, LIMITED
 from ..model.operators import Operator, ScalarType
 from ..specialise.bindings import Group, exported_name
 from .stubs import StubWriter
@@ -33,7 +33,7 @@ class DocstringWriter:
     def __init__(self, stubs: StubWriter, scalar_types: Iterable[ScalarType]) -> None:
         self.stubs = stubs
         self.categories: dict[str, frozenset[str]] = {}
-        for category in CATEGORIES:
+        for category in [c for c in CATEGORIES if c not in LIMITED]:
             self.categories[category] = frozenset(s.name for s in scalar_types if s.category == category)
 
     def function(self, group: Group) -> str:

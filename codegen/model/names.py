@@ -26,4 +26,10 @@ CATEGORIES = {
     "floating": "Floating",
     "reduced": "ReducedFloating",
     "complex": "Complex",
+    "unsigned": "Unsigned",
+    "float8": "Float8",
 }
+
+#: The categories that few operators take, as in PyTorch: ``all`` does not mean them, and they have no
+#: place in the promotion lattice.
+LIMITED = frozenset({"unsigned", "float8"})

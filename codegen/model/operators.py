@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.expressions import Call, Expr, names_in
+from .names import LIMITED
 from .schema import (
     OperatorName,
     Schema,
@@ -235,6 +236,12 @@ class ScalarType:
     opmath: str  # the ScalarType computed in: "Float" for Half
     real: str  # the ScalarType of abs(): "Float" for ComplexFloat
     promotes_to: tuple[str, ...]  # its immediate superiors in the promotion lattice
+    signed: bool = True  # whether it has negative numbers
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether only those operators take it that name it or its category."""
+        return self.category in LIMITED
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,6 +191,12 @@ class Schema:
     parenthesised: bool = False  # whether the returns were written in parentheses
 
     @property
+    def is_view(self) -> bool:
+        """Whether the results share memory with an argument, and nothing is written."""
+        first = self.returns[0].alias if self.returns else None
+        return first is not None and not first.write
+
+    @property
     def arguments(self) -> tuple[Argument, ...]:
         """All arguments save the out ones, in order."""
         return self.positional + self.kwarg_only

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +27,7 @@ def scalar_type_rows(scalars: Sequence[ScalarType]) -> list[dict[str, str]]:
     for s in scalars:
         over = complexes.get(s.opmath) if s.category in ("floating", "reduced") else None
         parts = [f'"{s.dtype}"', f'"{s.name}"', f'"{s.category}"', str(_itemsize(s))]
-        parts += ["is_signed=False"] if s.dtype.startswith("uint") or s.category == "bool" else []
+        parts += ["is_signed=False"] if not s.signed else []
         parts += [f'array="{s.array}"'] if s.array != s.dtype else []
         parts += [f'opmath="{dtypes[s.opmath]}"'] if s.opmath != s.name else []
         parts += [f'real="{dtypes[s.real]}"'] if s.real != s.name else []
@@ -36,12 +37,16 @@ def scalar_type_rows(scalars: Sequence[ScalarType]) -> list[dict[str, str]]:
 
 
 def _itemsize(scalar: ScalarType) -> int:
-    digits = "".join(c for c in scalar.dtype if c.isdigit())
-    return int(digits) // 8 if digits else 1
+    bits = re.search(r"[0-9]+", scalar.dtype)
+    return int(bits.group()) // 8 if bits else 1
 
 
 def promotion_table(scalars: Sequence[ScalarType]) -> dict[tuple[str, str], str]:
-    """The least common superior of every pair in the promotion lattice, by dtype name."""
+    """The least common superior of every pair in the promotion lattice, by dtype name.
+
+    A type of a limited category is not in the lattice: with another one it promotes to that, if it says so,
+    or else to nothing, which is "".
+    """
     by_name = {s.name: s for s in scalars}
     above: dict[str, frozenset[str]] = {}
     for s in scalars:
@@ -53,10 +58,20 @@ def promotion_table(scalars: Sequence[ScalarType]) -> dict[tuple[str, str], str]
     table = {}
     for a in scalars:
         for b in scalars:
+            if a.is_limited or b.is_limited:
+                table[a.dtype, b.dtype] = _limited(a, b)
+                continue
             common = above[a.name] & above[b.name]
             least = next(c for c in common if common <= above[c])
             table[a.dtype, b.dtype] = by_name[least].dtype
     return table
+
+
+def _limited(a: ScalarType, b: ScalarType) -> str:
+    """What two types promote to of which one is in no lattice."""
+    if a is b or b.name in a.promotes_to:
+        return b.dtype
+    return a.dtype if a.name in b.promotes_to else ""
 
 
 def structures(variants: Iterable[Variant]) -> dict[str, str]:

@@ -59,7 +59,12 @@ FLAT = "floating"
 COLD = "cold"
 _RESULT_TYPES = {"same": "T", "bool": "T.bool_type", "real": "T.real_type", "int64": "T.int64_type"}
 # Kinds of promotion that take a category of scalar types to others, which may have the operator.
-_PROMOTING = {("int_to_float", "bool"), ("int_to_float", "integral"), ("bool_to_long", "bool")}
+_PROMOTING = {
+    ("int_to_float", "bool"),
+    ("int_to_float", "integral"),
+    ("int_to_float", "unsigned"),
+    ("bool_to_long", "bool"),
+}
 
 
 def alias(module: str) -> str:

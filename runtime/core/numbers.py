@@ -15,12 +15,15 @@ FITTING: Final[dict[str, frozenset[type]]] = {
     "floating": frozenset({bool, int, float}),
     "reduced": frozenset({bool, int, float}),
     "complex": NUMBERS,
+    "unsigned": frozenset({bool, int}),
+    "float8": frozenset({bool, int, float}),
 }
 #: Of which classes such a type keeps numbers: exact ones, so that equal numbers are one array.
 _KEPT: Final[dict[str, frozenset[type]]] = {
     "integral": frozenset({int}),
     "floating": frozenset({int, float}),
     "complex": frozenset({int, float}),
+    "unsigned": frozenset({int}),
 }
 
 

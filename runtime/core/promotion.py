@@ -15,11 +15,28 @@ from tengen.generated.promotion import ORDER, TABLE
 from .scalar_type import bool_, dtype, get_default_dtype, int64, meant, named, of_python_type
 from .tensor_base import TensorBase
 
-_table: Final[dict[tuple[dtype, dtype], dtype]] = {
-    (named(first), named(second)): named(TABLE[first][column])
-    for first in ORDER
-    for column, second in enumerate(ORDER)
-}
+
+class _Table(dict[tuple[dtype, dtype], dtype]):
+    """What two scalar types promote to; RuntimeError for those that do not promote."""
+
+    def __missing__(self, pair: tuple[dtype, dtype]) -> dtype:
+        first, second = pair
+        limited = first if first.category in _LIMITED else second
+        raise RuntimeError(
+            f"Promotion for {_LIMITED[limited.category]} is not supported, "
+            f"attempted to promote {first.type_name} and {second.type_name}"
+        )
+
+
+_LIMITED: Final = {"unsigned": "uint16, uint32, uint64 types", "float8": "Float8 Types"}
+_table: Final = _Table(
+    {
+        (named(first), named(second)): named(both)
+        for first, row in TABLE.items()
+        for second, both in zip(ORDER, row, strict=True)
+        if both
+    }
+)
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
@@ -39,7 +56,15 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     return _rank(meant("can_cast", "from_", 1, from_)) <= _rank(meant("can_cast", "to", 2, to))
 
 
-_RANKS: Final = {"bool": 0, "integral": 1, "floating": 2, "reduced": 2, "complex": 3}
+_RANKS: Final = {
+    "bool": 0,
+    "integral": 1,
+    "floating": 2,
+    "reduced": 2,
+    "complex": 3,
+    "unsigned": 1,
+    "float8": 2,
+}
 
 
 def _rank(d: dtype) -> int:
@@ -100,7 +125,7 @@ def _overriding(higher: dtype | None, lower: dtype | None) -> dtype | None:
         return higher
     if higher.is_floating_point:  # and the lower one is complex: its parts keep the precision
         return higher.to_complex()
-    return _table[higher, lower]
+    return lower if lower.is_complex else _table[higher, lower]
 
 
 def common_dtype(operands: Iterable[Any], kind: str) -> dtype:
@@ -111,7 +136,7 @@ def common_dtype(operands: Iterable[Any], kind: str) -> dtype:
     here.
     """
     common = combined(operands)
-    if kind == "int_to_float" and common.category in ("bool", "integral"):
+    if kind == "int_to_float" and common.category in ("bool", "integral", "unsigned"):
         return get_default_dtype()
     if kind == "bool_to_long" and common is bool_:
         return int64

@@ -178,7 +178,7 @@ class iinfo(_Limits):
 
     def __init__(self, type: Any) -> None:
         type = meant("iinfo", "type", 1, type)
-        if type.category != "integral":
+        if type.category not in ("integral", "unsigned"):
             if type is bool_:
                 raise TypeError("tengen.bool is not supported by tengen.iinfo")
             raise TypeError(

@@ -57,7 +57,7 @@ class dtype:
         self.type_name = type_name
         self.category = category
         self.itemsize = itemsize
-        self.is_floating_point = category in ("floating", "reduced")
+        self.is_floating_point = category in ("floating", "reduced", "float8")
         self.is_complex = category == "complex"
         self.is_signed = is_signed
         self._array_name = array or name
@@ -112,7 +112,7 @@ class dtype:
         Python's.
         """
         category = self.category
-        if category == "integral":
+        if category in ("integral", "unsigned"):
             bits = 8 * self.itemsize
             wrapped = int(value) & ((1 << bits) - 1)
             return wrapped - (1 << bits) if self.is_signed and wrapped >> (bits - 1) else wrapped

@@ -283,7 +283,7 @@ class Operator:
 
     def _number(self, value: Any, common: dtype) -> Any:
         """A Python number as an operand of the type ``common``."""
-        if self.numbers_become is None or common.category != "integral":
+        if self.numbers_become is None or common.category not in ("integral", "unsigned"):
             return wrapped_number(common, value)
         return value if self.numbers_become == "given" else as_number(value, common.array_dtype)
 
@@ -342,7 +342,7 @@ def cast_alias(tensor: Tensor, kind: Type) -> Tensor:
 def wrapped_number(common: dtype, value: Any) -> Any:
     """A Python number as an operand of the type ``common``; integers wrap as C's do."""
     match common.category:
-        case "integral":
+        case "integral" | "unsigned":
             bits = 8 * common.itemsize
             low = -(1 << (bits - 1)) if common.is_signed else 0
             return (int(value) - low) % (1 << bits) + low

@@ -28,7 +28,8 @@ _new = object.__new__
 
 def _weak(scalar_type: dtype) -> frozenset[type]:
     """The classes of Python numbers that stay in a type; a narrow integer must wrap an int first."""
-    narrow = scalar_type.category == "integral" and scalar_type.itemsize < 8
+    category = scalar_type.category
+    narrow = (category == "integral" and scalar_type.itemsize < 8) or category == "unsigned"
     return FITTING["bool" if narrow else scalar_type.category]
 
 

@@ -22,6 +22,7 @@ from ..core.scalar_type import (
     get_default_dtype,
     int64,
     of_python_type,
+    uint64,
 )
 from ..core.tensor_base import TensorBase
 from ..native.cpu import cast
@@ -37,7 +38,10 @@ _WORKING: Final = {
     "reduced": np.dtype(np.float64),
     "floating": np.dtype(np.float64),
     "complex": np.dtype(np.complex128),
+    "unsigned": np.dtype(np.int64),
+    "float8": np.dtype(np.float64),
 }
+_INTEGERS: Final = ("integral", "unsigned")
 _MAX_DIMS: Final = 128
 _MAX_FAST_DEPTH: Final = 32  # deeper lists, endless ones among them, go the careful way
 
@@ -53,11 +57,11 @@ def array_of(data: Any, wanted: dtype | None) -> tuple[Array, dtype]:
         target = _inferred_of(kinds) if wanted is None else wanted
         if kinds <= FITTING[target.category]:
             try:
-                array = np.array(data, _WORKING[target.category])
+                array = np.array(data, _working(target))
             except (ValueError, OverflowError, TypeError):
                 pass  # ragged, or too large: the careful way says what is wrong
             else:
-                if target.category != "integral" or _in_range(array, target):
+                if target.category not in _INTEGERS or _in_range(array, target):
                     return _narrowed(array, target), target
     return _carefully(data, wanted)
 
@@ -94,10 +98,15 @@ def _inferred_of(kinds: set[type]) -> dtype:
 
 def _in_range(array: Array, target: dtype) -> bool:
     """Whether all of an int64 array fits; negative numbers wrap into unsigned types, as in PyTorch."""
-    if target is int64 or not array.size:
+    if target is int64 or target is uint64 or not array.size:
         return True
     lowest, highest = _limits(target)
     return bool(array.min() >= lowest and array.max() <= highest)
+
+
+def _working(target: dtype) -> np.dtype[Any]:
+    """The NumPy dtype through which numbers become of the wanted type."""
+    return target.array_dtype if target is uint64 else _WORKING[target.category]
 
 
 def _limits(target: dtype) -> tuple[int, int]:
@@ -126,7 +135,7 @@ def _carefully(data: Any, wanted: dtype | None) -> tuple[Array, dtype]:
         return np.empty(sizes, target.array_dtype), target  # PyTorch looks no further either
     flat: list[Any] = []
     _collect(data, sizes, 0, _leaf_of(target), flat)
-    array = np.array(flat, _WORKING[target.category]).reshape(sizes)
+    array = np.array(flat, _working(target)).reshape(sizes)
     return _narrowed(array, target), target
 
 
@@ -193,7 +202,7 @@ def _collect(data: Any, sizes: tuple[int, ...], depth: int, leaf: Any, flat: lis
 
 def _leaf_of(target: dtype) -> Callable[[Any], Any]:
     """What makes a Python number for the scalar type of one element, or raises."""
-    if target.category == "integral":
+    if target.category in _INTEGERS:
         return partial(_integer, target)
     if target.category == "bool":
         return _boolean
@@ -202,6 +211,12 @@ def _leaf_of(target: dtype) -> Callable[[Any], Any]:
 
 def _integer(target: dtype, value: Any) -> int:
     lowest, highest = _limits(target)
+    if target is uint64:  # takes integers only, and these do not wrap
+        number = index(value)
+        if not 0 <= number < 2**64:
+            what = "can't convert negative int to unsigned" if number < 0 else "int too big to convert"
+            raise OverflowError(f"new(): {what}: {number} for {target}")
+        return number
     if isinstance(value, float):
         # unlike a negative integer, a negative float does not wrap
         if not (lowest if target.is_signed else 0) <= value <= highest:

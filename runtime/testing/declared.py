@@ -25,7 +25,7 @@ from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.model.annotations import default_value
 from tengen.codegen.model.derived import NodeSpec, Variant
 from tengen.codegen.model.diagnostics import DeclarationErrors
-from tengen.codegen.model.operators import Declarations, Derivative, Operator, Sample
+from tengen.codegen.model.operators import Declarations, Derivative, Operator, Sample, ScalarType
 from tengen.codegen.model.schema import Argument
 from tengen.codegen.model.source import Located
 from tengen.codegen.parse.formula import result_names
@@ -184,9 +184,20 @@ def main_backend() -> str:
 
 
 def dtypes_of(operator: Operator) -> list[dtype]:
-    """The scalar types that an operator computes in; none for a composite."""
+    """The scalar types, of those that ``all`` means, that an operator computes in; none for a composite."""
     listed = operator.dtypes.get(main_backend())
-    return [named(s.dtype) for s in declarations().scalar_types if listed is not None and s.name in listed]
+    return [named(s.dtype) for s in scalar_types() if listed is not None and s.name in listed]
+
+
+def limited_dtypes_of(operator: Operator) -> list[dtype]:
+    """The scalar types that ``all`` does not mean and an operator computes in."""
+    listed = operator.dtypes.get(main_backend(), frozenset())
+    return [named(s.dtype) for s in declarations().scalar_types if s.is_limited and s.name in listed]
+
+
+def scalar_types() -> list[ScalarType]:
+    """The scalar types that ``all`` means. The others are of no use to most operators."""
+    return [s for s in declarations().scalar_types if not s.is_limited]
 
 
 def complex_dtypes(call: Call) -> list[dtype]:

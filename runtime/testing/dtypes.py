@@ -169,7 +169,7 @@ def unclaimed(name: str) -> Iterator[Case]:
     call = next((c for c in calls(name) if isinstance(first_tensor(c), Random)), None)
     if call is None or any(isinstance(v, Buffer) for v in call.values):
         return  # of a buffer the forward operator refuses it
-    for scalar in declared.declarations().scalar_types:
+    for scalar in declared.scalar_types():
         kind = tengen.core.scalar_type.named(scalar.dtype)
         if computed_in(call, call.tensors(kind), kind) not in has:
             yield Case(call, kind)

@@ -75,14 +75,14 @@ def _bounds(dtype: Any, low: float | None, high: float | None) -> tuple[float, f
 
 
 def _integral(dtype: Any) -> bool:
-    return dtype.category in ("bool", "integral")
+    return dtype.category in ("bool", "integral", "unsigned")
 
 
 def _limits(dtype: Any) -> tuple[float, float]:
     """The smallest and the largest number of a dtype."""
     if dtype.category == "bool":
         return 0, 1
-    if dtype.category == "integral":
+    if dtype.category in ("integral", "unsigned"):
         return tengen.iinfo(dtype).min, tengen.iinfo(dtype).max
     return tengen.finfo(dtype).min, tengen.finfo(dtype).max
 

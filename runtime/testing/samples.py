@@ -43,7 +43,7 @@ class Random:
         rng = np.random.default_rng(self.seed)
         if kind.category == "bool":
             return rng.integers(0, 2, self.shape).astype(bool)
-        if kind.category == "integral":
+        if kind.category in ("integral", "unsigned"):
             return self._integers(kind, rng)
         real = self._real(rng)
         if kind.is_complex:

@@ -93,7 +93,7 @@ NO_AUTOGRAD = ABSENT.replace(
 NO_TYPES = ABSENT.replace(
     "NAMES",
     repr([
-        "complex32", "uint16", "uint32", "uint64", "float8_e4m3fn", "DoubleTensor", "Tensor.new",
+        "complex32", "float8_e4m3fn", "DoubleTensor", "Tensor.new",
         "set_default_tensor_type", "Tensor.storage",
     ]),
 )  # fmt: skip

@@ -436,7 +436,7 @@ def alike(program: Program) -> None:
 
 def _scalar_type(kind: str) -> str:
     """The name that declarations have for a dtype."""
-    return next(s.name for s in declared.declarations().scalar_types if s.dtype == kind)
+    return next(s.name for s in declared.scalar_types() if s.dtype == kind)
 
 
 CHECKS: dict[str, Callable[[Program], None]] = {

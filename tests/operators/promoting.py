@@ -10,7 +10,7 @@ from tengen.testing import declared
 from tengen.testing.declared import calls, kind_of, operators, variants
 from tengen.testing.samples import Random
 
-DTYPES = [named(s.dtype) for s in declared.declarations().scalar_types]
+DTYPES = [named(s.dtype) for s in declared.scalar_types()]
 PROMOTING = {n: o for n, o in operators().items() if o.promote is not None and "pointwise" in o.tags}
 NUMBERS = (True, 3, 2.5, 1 + 2j)
 

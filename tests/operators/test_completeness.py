@@ -187,4 +187,4 @@ def test_every_argument_is_varied() -> None:
 def test_every_dtype_is_used() -> None:
     """Each scalar type is claimed by some operator: a misspelt category would claim none."""
     claimed = {kind for o in OWN.values() for kind in declared.dtypes_of(o)}
-    assert len(claimed) == len(declared.declarations().scalar_types)
+    assert len(claimed) == len(declared.scalar_types())

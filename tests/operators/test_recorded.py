@@ -9,10 +9,10 @@ import recorded
 from recorded import INPLACE, TENGEN, UNKNOWN
 
 from tengen.codegen.model.annotations import default_value
-from tengen.testing.declared import declarations, declared_operators, made_beside, operators
+from tengen.testing.declared import declared_operators, made_beside, operators, scalar_types
 
 RECORDED = recorded.recorded()
-SCALARS = [s.name for s in declarations().scalar_types]
+SCALARS = [s.name for s in scalar_types()]
 
 
 def known(table: str, names: Mapping[str, object]) -> list[str]:

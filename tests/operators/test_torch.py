@@ -31,7 +31,7 @@ DECLARED = declared_operators()
 SAME = {n: o for n, o in DECLARED.items() if side.same_schema(o)}
 OPERATORS = [n for n in operators() if n in SAME]
 WITH_ERRORS = [n for n in SAME if bad_calls(SAME[n])]
-SCALARS = {named(s.dtype): s.name for s in declared.declarations().scalar_types}
+SCALARS = {named(s.dtype): s.name for s in declared.scalar_types()}
 
 
 def test_same_schemas() -> None:

@@ -19,11 +19,7 @@ torch = pytest.importorskip("torch")
 side = pytest.importorskip("torch_side")
 pytestmark = pytest.mark.oracle
 
-INEXACT = {
-    named(s.dtype): s.name
-    for s in declared.declarations().scalar_types
-    if s.category not in ("bool", "integral")
-}
+INEXACT = {named(s.dtype): s.name for s in declared.scalar_types() if s.category not in ("bool", "integral")}
 OPERATORS = {
     n: o
     for n, o in operators().items()

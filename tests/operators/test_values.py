@@ -35,8 +35,8 @@ def test_every_claimed_dtype_computes(name: str) -> None:
 #: By reduced dtype, the one that it is computed in.
 WIDER = {
     named(s.dtype): named(wide.dtype)
-    for s in declared.declarations().scalar_types
-    for wide in declared.declarations().scalar_types
+    for s in declared.scalar_types()
+    for wide in declared.scalar_types()
     if s.category == "reduced" and s.opmath == wide.name
 }
 
@@ -100,7 +100,5 @@ def test_inputs_are_left_alone(name: str) -> None:
 
 def test_tolerances_are_of_dtypes() -> None:
     """Every dtype that rounds has a tolerance."""
-    inexact = {
-        s.dtype for s in declared.declarations().scalar_types if s.category not in ("bool", "integral")
-    }
+    inexact = {s.dtype for s in declared.scalar_types() if s.category not in ("bool", "integral")}
     assert set(TOLERANCE) == inexact

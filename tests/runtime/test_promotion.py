@@ -191,6 +191,34 @@ def test_kinds_of_operators():
     assert common_dtype([bools], "always_bool") is tengen.bool
 
 
+@pytest.mark.oracle
+def test_limited_dtypes_as_in_torch():
+    """What they promote to with every dtype, with which they do not, and what they cast to."""
+    torch = pytest.importorskip("torch")
+    every = {d.name: d for d in tengen.dtype.registry.values()}
+    limited = [n for n, d in every.items() if d.category in ("unsigned", "float8")]
+    assert limited
+
+    def outcome(lib, code, a, b):
+        try:
+            found = eval(code, {"lib": lib, "a": getattr(lib, a), "b": getattr(lib, b)})
+        except Exception as error:
+            return type(error), str(error).partition(", attempted")[0]
+        return str(found).replace("torch.", "tengen.")
+
+    for code in (
+        "lib.promote_types(a, b)",
+        "lib.promote_types(b, a)",
+        "lib.can_cast(a, b)",
+        "lib.can_cast(b, a)",
+        "lib.result_type(lib.ones(2, dtype=a), lib.ones((), dtype=b))",
+        "lib.result_type(lib.ones((), dtype=a), lib.ones(2, dtype=b))",
+        "[lib.result_type(lib.ones(2, dtype=a), number) for number in (True, 1, 2.5)]",
+    ):
+        for a, b in itertools.product(limited, every):
+            assert outcome(tengen, code, a, b) == outcome(torch, code, a, b), (code, a, b)
+
+
 def test_errors():
     with pytest.raises(TypeError, match=r"argument 'type2' \(position 2\) must be tengen.dtype, not int"):
         tengen.promote_types(tengen.int8, 1)

@@ -1,0 +1,81 @@
+"""Dtypes that few operators take: they take, give and refuse what PyTorch's do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tengen
+from tengen.core.scalar_type import dtype, named
+from tengen.testing import declared
+from tengen.testing.declared import calls, operators, run
+
+torch = pytest.importorskip("torch")
+side = pytest.importorskip("torch_side")
+pytestmark = pytest.mark.oracle
+
+LIMITED = [named(s.dtype) for s in declared.declarations().scalar_types if s.is_limited]
+#: The operators that compare with PyTorch's: those that give memory as it was, or random numbers, cannot.
+OPERATORS = {
+    n: o
+    for n, o in operators().items()
+    if side.same_schema(o) and declared.deterministic(o) and declared.has_values(o)
+}
+CLAIMED = [(n, d) for n, o in OPERATORS.items() for d in declared.limited_dtypes_of(o)]
+REFUSED = [
+    n
+    for n, o in OPERATORS.items()
+    if not declared.composite(o) and not {*LIMITED} <= {*declared.limited_dtypes_of(o)}
+]
+
+
+def tensors(call: Any, kind: dtype, library: Any, make: Any) -> list[Any]:
+    """The arguments of a call whose random tensors are of a limited dtype, by way of a usual one."""
+    usual = tengen.float32 if kind.is_floating_point else tengen.int64
+    wanted = getattr(library, kind.name)
+
+    def made(array: Any) -> Any:
+        tensor = make(array)
+        return tensor.abs().to(wanted) if str(tensor.dtype).endswith(usual.name) else tensor
+
+    return [kind if value is usual else value for value in call.tensors(usual, make=made)]
+
+
+def outcomes(name: str, kind: dtype) -> list[tuple[Any, Any, Any]]:
+    """Of each sample for such numbers the call, what it gives here, and what PyTorch gives."""
+    usual = tengen.float32 if kind.is_floating_point else tengen.int64
+    found = []
+    for call in [c for c in calls(name) if c.takes(usual)]:
+        ours = side.outcome(run, name, tensors(call, kind, tengen, tengen.from_numpy))
+        theirs = side.outcome(side.run, OPERATORS[name], tensors(call, kind, torch, side.from_array))
+        found.append((call, ours, theirs))
+    return found
+
+
+@pytest.mark.parametrize(("name", "kind"), CLAIMED, ids=str)
+def test_claimed(name: str, kind: dtype) -> None:
+    """The same values, of the same dtype and strides."""
+    for call, ours, theirs in outcomes(name, kind):
+        assert side.failed(ours) == side.failed(theirs), f"{call}: {ours!r}, but torch: {theirs!r}"
+        if side.failed(ours):
+            continue
+        for t, e in zip(declared.flat(ours), side.flat(theirs), strict=True):
+            assert side.same_dtype(t, e), f"{call}: {t.dtype} is not {e.dtype}"
+            assert t.shape == tuple(e.shape), call
+            assert t.stride() == e.stride() or "layout" in OPERATORS[name].differs, call
+            pairs = t.double().flatten().tolist(), e.double().flatten().tolist()
+            assert pairs[0] == pytest.approx(pairs[1], rel=1e-5, abs=1e-6, nan_ok=True), call
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    """What PyTorch computes for no sample is an error, which names the operator or why dtypes do not meet."""
+    for kind in LIMITED:
+        if kind in declared.limited_dtypes_of(OPERATORS[name]):
+            continue
+        for call, ours, theirs in outcomes(name, kind):
+            if side.failed(ours):
+                assert isinstance(ours, (NotImplementedError, RuntimeError, TypeError)), f"{call}: {ours!r}"
+            else:
+                assert not side.failed(theirs), f"{call} in {kind} gives {ours}, but torch: {theirs}"
