@@ -1,10 +1,13 @@
-"""Integrals by trapezoids."""
+"""Integrals by trapezoids, and gradients by differences."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from ..native.dims import wrap_dim
+from tengen.generated import functions as F
+
+from ..native.dims import wrap_dim, wrap_dims
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -88,3 +91,102 @@ def cumulative_trapezoid_dx(y: Tensor, dx: Number, dim: int) -> Tensor:
     _check_numbers("cumulative_trapezoid", y)
     half = _distance("cumulative_trapezoid", dx) / 2.0
     return (_sums(y, d) * half).cumsum(d)
+
+
+# -------------------------------------------------------------------------------- gradients
+
+
+def gradient(
+    self: Tensor,
+    spacing: Any,
+    dim: Sequence[int] | int | None,
+    edge_order: int,
+) -> tuple[Tensor, ...]:
+    """The derivatives along ``dim``, in rows. The spacing is one distance, or a list of them or of points."""
+    one = spacing is None or isinstance(spacing, (bool, int, float, complex))
+    dims = _gradient_dims(self, dim, None if one else len(spacing), edge_order)
+    each = [1 if spacing is None else spacing] * len(dims) if one else spacing
+    found = []
+    for d, between in zip(dims, each, strict=True):
+        given = isinstance(between, (bool, int, float, complex))
+        found.append((_by_distance if given else _by_points)(self, between, d, edge_order))
+    return tuple(found)
+
+
+def _gradient_dims(
+    self: Tensor, dim: Sequence[int] | int | None, given: int | None, edge: int
+) -> Sequence[int]:
+    """Along which dimensions there are gradients; ``given`` is how many spacings there are, None one for all.
+
+    Raises RuntimeError where these are not as many, a dimension occurs twice, or has too few points.
+    """
+    if self.dtype.name == "uint8":
+        raise RuntimeError("torch.gradient does not support uint8 input.")
+    if edge not in (1, 2):
+        raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2, but got {edge}.")
+    wanted = range(self.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = wrap_dims(wanted, self.ndim)
+    if given not in (None, len(dims)):
+        raise RuntimeError(
+            "torch.gradient expected spacing to be unspecified, a scalar or a list of as many as there are "
+            f"dimensions, {len(dims)}, but got a list of length {given}"
+        )
+    for d in dims:
+        if self.shape[d] < edge + 1:
+            raise RuntimeError(
+                "torch.gradient expected each dimension size to be at least edge_order+1, "
+                f"but dimension {d} has size {self.shape[d]}"
+            )
+    return dims
+
+
+def _part(self: Tensor, d: int, start: int | None, stop: int | None) -> Tensor:
+    return self[(slice(None),) * d + (slice(start, stop),)]
+
+
+def _by_distance(self: Tensor, h: Number, d: int, edge: int) -> Tensor:
+    """The derivative along ``d`` of samples at the distance ``h``."""
+    inner = (_part(self, d, 2, None) - _part(self, d, 0, -2)) / h / 2
+    first, second = _part(self, d, 0, 1), _part(self, d, 1, 2)
+    last, before = _part(self, d, -1, None), _part(self, d, -2, -1)
+    if edge == 1:
+        start, end = second - first, last - before
+    else:
+        start = first * -1.5 + second * 2 - _part(self, d, 2, 3) * 0.5
+        end = _part(self, d, -3, -2) * 0.5 - before * 2 + last * 1.5
+    return F.cat([start / h, inner, end / h], d).contiguous()
+
+
+def _by_points(self: Tensor, x: Tensor, d: int, edge: int) -> Tensor:
+    """The derivative along ``d`` of samples at the points ``x``: of the parabola through each three."""
+    if x.ndim != 1:
+        raise RuntimeError(
+            "torch.gradient expected each element of spacing to have one dimension, "
+            f"but got an element with {x.ndim} dimensions!"
+        )
+    if x.device != self.device:
+        raise RuntimeError(
+            "torch.gradient expected each tensor to be on the same device, "
+            f"but got devices {self.device} and {x.device}."
+        )
+    h = x.diff()
+    left, right = h[:-1], h[1:]
+    shape = (-1, *[1] * (self.ndim - 1 - d))
+    a = (-right / (left * (left + right))).reshape(shape)
+    b = ((right - left) / (left * right)).reshape(shape)
+    c = (left / (right * (left + right))).reshape(shape)
+    inner = a * _part(self, d, 0, -2) + b * _part(self, d, 1, -1) + c * _part(self, d, 2, None)
+    first, second = _part(self, d, 0, 1), _part(self, d, 1, 2)
+    last, before = _part(self, d, -1, None), _part(self, d, -2, -1)
+    if edge == 1:
+        return F.cat([(second - first) / h[0], inner, (last - before) / h[-1]], d).contiguous()
+    start = _at_the_edge(first, second, _part(self, d, 2, 3), h[0], h[1])
+    end = _at_the_edge(last, before, _part(self, d, -3, -2), -h[-1], -h[-2])
+    return F.cat([start, inner, end], d).contiguous()
+
+
+def _at_the_edge(first: Tensor, second: Tensor, third: Tensor, h: Tensor, k: Tensor) -> Tensor:
+    """The derivative at the first of three points, which are ``h`` and ``k`` apart."""
+    return (
+        first * (-(2.0 * h + k) / (h * (h + k))) + second * ((h + k) / (h * k)) - third * (h / (k * (h + k)))
+    )
