@@ -59,7 +59,7 @@ class TensorConversion(TensorBase):
         return complex(self._number("Python complex"))
 
     def __index__(self) -> int:
-        if self._array.size != 1 or self._type.scalar_type.category not in ("bool", "integral"):
+        if self._array.size != 1 or self._type.scalar_type.category not in ("bool", "integral", "unsigned"):
             raise TypeError("only integer tensors of a single element can be converted to an index")
         if active:
             notify_conversion(self, "Python index")

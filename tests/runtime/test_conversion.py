@@ -206,3 +206,8 @@ def test_dlpack_with_torch(name):
     assert theirs[0].item() == 0
     back = torch.from_dlpack(ours[1:])
     assert back.dtype is theirs.dtype and back.data_ptr() == theirs[1:].data_ptr()
+
+
+@pytest.mark.parametrize("name", ["uint8", "uint16", "uint32", "uint64", "int8", "int64", "bool"])
+def test_integers_of_every_dtype_are_indices(name):
+    assert "abc"[tengen.tensor(1, dtype=getattr(tengen, name))] == "b"
