@@ -199,6 +199,19 @@ def convolution_gradients(grads: Grads, input: Tensor, weight: Tensor) -> Grads:
     return grad_input, unfold_first(grads[1], count), unfold_first(grads[2], count)
 
 
+def fractional_max_pool_each(
+    self: Tensor, kernel_size: Sequence[int], output_size: Sequence[int], random_samples: Tensor, dims: int
+) -> tuple[Tensor, Tensor]:
+    """``fractional_max_pool2d`` or ``3d``: the examples are folded into the batch."""
+    batch = self.shape[1] if self.ndim == dims + 3 else 1
+    flat = self.reshape((len(self) * batch, *self.shape[-dims - 1 :]))
+    samples = random_samples[:, :batch].reshape((len(flat), *random_samples.shape[2:]))
+    pool = F.fractional_max_pool2d if dims == 2 else F.fractional_max_pool3d
+    best, where = pool(flat, kernel_size, output_size, samples)
+    shape = (*self.shape[:-dims], *best.shape[-dims:])
+    return best.reshape(shape), where.reshape(shape)
+
+
 def batch_norm_results(results: Sequence[Tensor], count: int) -> tuple[Tensor | None, ...]:
     """The results for folded channels, unfolded."""
     return unfold_channels(results[0], count), *[unfold_first(r, count) for r in results[1:]]

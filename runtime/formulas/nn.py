@@ -324,6 +324,14 @@ def max_pool_gather(self: Tensor, indices: Tensor, dims: int) -> Tensor:
     return flat.gather(-1, chosen).reshape(indices.shape)
 
 
+def max_pool_scatter(grad: Tensor, shape: Sequence[int], indices: Tensor, dims: int) -> Tensor:
+    """The gradient of max pooling: each element is added where ``indices`` say."""
+    count = math.prod(shape[-dims:])
+    outer = (*shape[:-dims], math.prod(indices.shape[-dims:]))
+    zeros = grad.new_zeros((*shape[:-dims], count))
+    return zeros.scatter_add(-1, indices.reshape(outer), grad.reshape(outer)).reshape(tuple(shape))
+
+
 # ------------------------------------------------------------------- dropout, embedding
 
 

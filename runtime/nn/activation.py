@@ -176,7 +176,7 @@ def rrelu(
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
-    """A sample of the Gumbel-softmax distribution of temperature ``tau``.
+    """A sample, of the shape of ``logits``, of the Gumbel-softmax distribution of temperature ``tau``.
 
     It has the shape and dtype of ``logits``. With ``hard`` it is one-hot, and its gradient that of the soft
     sample.

@@ -10,13 +10,16 @@ import numpy as np
 from ..dims import wrap_dim
 from ..distance import cdist_shape
 from ..nn.activation import glu_halves
+from ..nn.columns import col2im_shape, im2col_shape
 from ..nn.conv import conv_geometry, transposed_size
 from ..nn.ctc import ctc_shape
 from ..nn.embedding_bag import GREATEST, bag_count
 from ..nn.loss import check_nll, check_nll2d
+from ..nn.max_windows import fractional_shape
 from ..nn.normalization import batch_shapes, group_shapes, layer_shapes
 from ..nn.padding import mirror_shape, pad_pairs, padded_shape
 from ..nn.pooling import adaptive_out, avg_pool_window, pool_window
+from ..nn.resize import resized_shape
 from .array import MetaArray, broadcast_shapes
 from .common import meta_like
 
@@ -168,6 +171,45 @@ def meta_avg_pool(
 def meta_adaptive_pool(self: MetaArray, dims: int, output_size: Shape) -> MetaArray:
     """The last dims have the size asked for."""
     return MetaArray((*self.shape[:-dims], *adaptive_out(self, dims, output_size)), self.dtype)
+
+
+def meta_adaptive_max_pool(self: MetaArray, output_size: Shape) -> tuple[MetaArray, MetaArray]:
+    """The maxima and their indices."""
+    shape = meta_adaptive_pool(self, len(output_size), output_size).shape
+    return MetaArray(shape, self.dtype), MetaArray(shape, np.dtype(np.int64))
+
+
+def meta_fractional_max_pool(
+    self: MetaArray, kernel_size: Shape, output_size: Shape, random_samples: MetaArray
+) -> tuple[MetaArray, MetaArray]:
+    """The maxima and their indices."""
+    shape = fractional_shape(self, kernel_size, output_size, random_samples)
+    return MetaArray(shape, self.dtype), MetaArray(shape, np.dtype(np.int64))
+
+
+def meta_resized(self: MetaArray, sizes: Shape) -> MetaArray:
+    """The last dims have the sizes asked for."""
+    return MetaArray(resized_shape(self, sizes), self.dtype)
+
+
+def meta_im2col(
+    self: MetaArray, kernel_size: Shape, dilation: Shape, padding: Shape, stride: Shape
+) -> MetaArray:
+    """A column for each window."""
+    return MetaArray(im2col_shape(self, kernel_size, dilation, padding, stride), self.dtype)
+
+
+def meta_col2im(
+    self: MetaArray,
+    output_size: Shape,
+    kernel_size: Shape,
+    dilation: Shape,
+    padding: Shape,
+    stride: Shape,
+) -> MetaArray:
+    """The image."""
+    shape = col2im_shape(self, output_size, kernel_size, dilation, padding, stride)
+    return MetaArray(shape, self.dtype)
 
 
 def meta_constant_pad(self: MetaArray, pad: Shape) -> MetaArray:

@@ -1,0 +1,135 @@
+"""Independent computations of pools, windows and resizing, one element or window after the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+Array = Any
+Shape = Sequence[int]
+
+
+def adaptive_max(x: Array, size: Shape | int, dims: int) -> tuple[Array, Array]:
+    """Each window looked at by itself."""
+    out = (size,) * dims if isinstance(size, int) else tuple(size) * (dims if len(size) == 1 else 1)
+    bounds = [
+        [(i * n // new, -(-(i + 1) * n // new)) for i in range(new)]
+        for n, new in zip(x.shape[-dims:], out, strict=True)
+    ]
+    return greatest_within(x, bounds, dims)
+
+
+def greatest_within(x: Array, bounds: Any, dims: int) -> tuple[Array, Array]:
+    """The greatest element of each window between bounds, and its place in the flattened image."""
+    sizes = x.shape[-dims:]
+    places = np.arange(math.prod(sizes)).reshape(sizes)
+    shape = (*x.shape[:-dims], *[len(b) for b in bounds])
+    best, where = np.zeros(shape, x.dtype), np.zeros(shape, np.int64)
+    for index in np.ndindex(shape):
+        window = tuple(slice(*b[i]) for b, i in zip(bounds, index[-dims:], strict=True))
+        values = x[index[:-dims]][window]
+        best[index] = values.max()
+        where[index] = places[window].flat[values.argmax()]
+    return best, where
+
+
+def fractional_max(
+    x: Array, kernel: Shape | int, size: Shape | int, samples: Array, dims: int
+) -> tuple[Array, Array]:
+    kernels = (kernel,) * dims if isinstance(kernel, int) else tuple(kernel) * (dims // len(kernel))
+    sizes = (size,) * dims if isinstance(size, int) else tuple(size) * (dims // len(size))
+    results = []
+    planes = x.reshape(-1, *x.shape[-dims:])
+    for plane, sample in zip(planes, samples.reshape(-1, dims), strict=True):
+        order = sample[::-1] if dims == 2 else sample
+        bounds = []
+        for n, k, new, s in zip(plane.shape, kernels, sizes, order, strict=True):
+            step = (n - k) / (new - 1) if new > 1 else 0
+            starts = [int((i + s) * step) - int(s * step) for i in range(new - 1)] + [n - k]
+            bounds.append([(a, a + k) for a in starts])
+        results.append(greatest_within(plane, bounds, dims))
+    shape = (*x.shape[:-dims], *sizes)
+    best, where = (np.array(part).reshape(shape) for part in zip(*results, strict=True))
+    return best.astype(x.dtype), where
+
+
+def pairs(*given: Shape | int) -> list[tuple[int, int]]:
+    return [(g, g) if isinstance(g, int) else (g[0], g[-1]) for g in given]
+
+
+def columns(x: Array, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Array:
+    """One window after the other."""
+    (kh, kw), (dh, dw), (ph, pw), (sh, sw) = pairs(kernel, dilation, padding, stride)
+    wide = np.pad(x, [(0, 0)] * (x.ndim - 2) + [(ph, ph), (pw, pw)])
+    tall, broad = dh * (kh - 1) + 1, dw * (kw - 1) + 1
+    found = [
+        wide[..., i : i + tall : dh, j : j + broad : dw].reshape(*x.shape[:-3], -1)
+        for i in range(0, wide.shape[-2] - tall + 1, sh)
+        for j in range(0, wide.shape[-1] - broad + 1, sw)
+    ]
+    return np.stack(found, -1)
+
+
+def columns_back(x: Array, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Array:
+    """As the transpose of ``columns``: where the number of each element of an image stands in these."""
+    (height, width), ((kh, kw),) = pairs(size)[0], pairs(kernel)
+    channels = x.shape[-2] // (kh * kw)
+    count = channels * height * width
+    numbers = np.arange(1, count + 1).reshape(channels, height, width)
+    places = columns(numbers, kernel, dilation, padding, stride)
+    flat = x.reshape(-1, *x.shape[-2:])
+    out = np.zeros((len(flat), count + 1), x.dtype)
+    for row, values in zip(out, flat, strict=True):
+        for place, value in zip(places.flat, values.flat, strict=True):
+            row[place] += value
+    return out[:, 1:].reshape(*x.shape[:-2], channels, height, width)
+
+
+def resized(x: Array, mode: str, size: Shape, align: bool, scales: Any) -> Array:
+    """Every new element along one dimension as a sum over all old ones."""
+    out = x
+    for d, new in enumerate(size):
+        axis = x.ndim - len(size) + d
+        n = x.shape[axis]
+        scale = scales[d] if scales and not (mode == "nearest-image" and new in (n, 2 * n)) else 0
+        step = (1 / scale if scale else n / new) if not align else (n - 1) / max(new - 1, 1)
+        matrix = np.array([new_element(mode, i, n, step, align) for i in range(new)])
+        out = np.moveaxis(np.tensordot(matrix, np.moveaxis(out, axis, 0), 1), 0, axis)
+    return out.astype(x.dtype)
+
+
+def new_element(mode: str, i: int, n: int, step: float, align: bool) -> Array:
+    """The weights of the ``n`` old elements in new element ``i``."""
+    row = np.zeros(n)
+    middle = i * step if align else (i + 0.5) * step - 0.5
+    if mode.startswith("nearest"):
+        row[min(int((i + (0.5 if mode == "nearest-exact" else 0)) * step), n - 1)] = 1
+        return row
+    kind, _, smooth = mode.partition("-")
+    reach, filters = (
+        {"linear": 1, "cubic": 2, "lanczos": 3}[kind],
+        {
+            "linear": lambda t: max(1 - abs(t), 0),
+            "cubic": lambda t: keys(abs(t), -0.5 if smooth else -0.75),
+            "lanczos": lambda t: np.sinc(t) * np.sinc(t / 3) if abs(t) < 3 else 0,
+        },
+    )
+    if smooth:
+        wide, center = max(step, 1), (i + 0.5) * step
+        used = range(max(int(center - reach * wide + 0.5), 0), min(int(center + reach * wide + 0.5), n))
+        for j in used:
+            row[j] = filters[kind]((j + 0.5 - center) / wide)
+        return row / row.sum()
+    middle = max(middle, 0) if kind == "linear" else middle
+    for j in range(math.floor(middle) - reach + 1, math.floor(middle) + reach + 1):
+        row[min(max(j, 0), n - 1)] += filters[kind](middle - j)
+    return row
+
+
+def keys(t: float, a: float) -> float:
+    if t <= 1:
+        return (a + 2) * t**3 - (a + 3) * t**2 + 1
+    return a * t**3 - 5 * a * t**2 + 8 * a * t - 4 * a if t < 2 else 0
