@@ -44,6 +44,9 @@ def upsampled(
     left = self.ndim - len(output_size)
     given = cast(self, float32)
     if scales is not None and all(scales):
+        scaled_to = [int(n * scale) for n, scale in zip(self.shape[left:], scales, strict=True)]
+        if scaled_to != list(output_size):
+            raise Unsupported(f"interpolation to {list(output_size)} by scales that give {scaled_to}")
         factors = constant([1.0] * left + [float(scale) for scale in scales], float32)
         made: Ref = onnx.Resize(given, None, factors, **attributes)
         return made
