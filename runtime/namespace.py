@@ -72,11 +72,15 @@ from .tensors.printing import get_printoptions as get_printoptions
 from .tensors.printing import printoptions as printoptions
 from .tensors.printing import set_printoptions as set_printoptions
 from .tensors.queries import detach_ as detach_
+from .tensors.queries import get_device as get_device
 from .tensors.queries import is_complex as is_complex
+from .tensors.queries import is_conj as is_conj
 from .tensors.queries import is_floating_point as is_floating_point
 from .tensors.queries import is_inference as is_inference
+from .tensors.queries import is_neg as is_neg
 from .tensors.queries import is_nonzero as is_nonzero
 from .tensors.queries import is_same_size as is_same_size
+from .tensors.queries import is_signed as is_signed
 from .tensors.queries import is_storage as is_storage
 from .tensors.queries import is_tensor as is_tensor
 from .tensors.queries import numel as numel

@@ -31,6 +31,26 @@ def is_complex(input: Tensor) -> bool:
     return _tensor("is_complex", input).is_complex()
 
 
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers. TypeError for what is no tensor."""
+    return _tensor("is_signed", input).is_signed()
+
+
+def is_conj(input: Tensor) -> bool:
+    """Whether the tensor is a conjugate that is not computed yet. TypeError for what is no tensor."""
+    return _tensor("is_conj", input).is_conj()
+
+
+def is_neg(input: Tensor) -> bool:
+    """Whether the tensor is a negative that is not computed yet. TypeError for what is no tensor."""
+    return _tensor("is_neg", input).is_neg()
+
+
+def get_device(input: Tensor) -> int:
+    """The index of the tensor's device, -1 for the CPU. TypeError for what is no tensor."""
+    return _tensor("get_device", input).get_device()
+
+
 def is_inference(input: Tensor) -> bool:
     """Whether the tensor was made in inference mode."""
     return _tensor("is_inference", input).is_inference()

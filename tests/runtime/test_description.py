@@ -130,3 +130,18 @@ def test_subclasses():
     made = tengen.Tensor._make_subclass(Special, x, True)
     assert made.is_leaf and made.requires_grad and repr(made) == "Special([1., 2.], requires_grad=True)"
     assert type(Special([1, 2])) is Special
+
+
+def test_questions_that_are_functions_too() -> None:
+    for dtype, signed in (
+        (tengen.uint8, False),
+        (tengen.bool, False),
+        (tengen.int8, True),
+        (tengen.float32, True),
+    ):
+        assert tengen.is_signed(tengen.zeros(2, dtype=dtype)) is signed
+    x = tengen.zeros(2)
+    assert (tengen.is_conj(x), tengen.is_neg(x), tengen.get_device(x)) == (False, False, -1)
+    for name in ("is_signed", "is_conj", "is_neg", "get_device"):
+        with pytest.raises(TypeError, match=f"{name}.*argument 'input'.*must be Tensor, not int"):
+            getattr(tengen, name)(1)
