@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..model.diagnostics import Report, suggestion
+from ..model.names import COMPOSITES
 from ..model.operators import Operator
 from ..model.schema import OperatorName
 from ..model.source import Entry, Located
@@ -13,7 +14,7 @@ from ..parse.formula import as_text
 from ..parse.schema import SchemaError, parse_name
 from ..read.fields import check_keys, known_word, require_keys, words
 from ..read.keys import KERNEL_KEYS
-from .kernels import COMPOSITES, Sources
+from .kernels import Sources
 from .operators import OperatorChecker
 
 

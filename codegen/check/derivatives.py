@@ -10,6 +10,7 @@ from ..ir.expressions import Attribute, Call, Constant, Elements, Expr, Name, Su
 from ..model.autogen import inplace_variant
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.metadata import METADATA
+from ..model.names import COMPOSITES
 from ..model.operators import Derivative, Formula, Operator
 from ..model.schema import OperatorName, Schema
 from ..model.source import Entry, Located, Place
@@ -27,7 +28,7 @@ from ..parse.schema import SchemaError, parse_name
 from ..read.fields import check_keys, known_word, length_of_scalar, words
 from ..read.keys import DERIVATIVE_KEYS
 from .expand import parse_located_schema
-from .kernels import COMPOSITES, Sources
+from .kernels import Sources
 from .names import Problem, TensorVocabulary, check_names
 
 NON_DIFFERENTIABLE = "non_differentiable"

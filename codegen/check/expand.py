@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ..model.diagnostics import Report, suggestion
+from ..model.names import IMPLICIT
 from ..model.operators import ELEMENTWISE
 from ..model.schema import Argument, BaseType, ListType, OperatorName, Return, Schema
 from ..model.source import Entry, Located, Place
@@ -21,7 +22,6 @@ from ..read.functions import FunctionIndex
 from ..read.keys import KEYS
 from .tables import Tables
 
-COMPOSITE = "CompositeImplicitAutograd"
 _TENSOR = BaseType("Tensor")
 
 
@@ -315,7 +315,7 @@ class _Nn:
             f"{a.name}={a.name}" for a in self.schema.kwarg_only
         ]
         call = f"{self.base}{suffix}({', '.join(given)}){after}"
-        return Located({COMPOSITE: self.text(call)}, self.cname.place, self.cname.key)
+        return Located({IMPLICIT: self.text(call)}, self.cname.place, self.cname.key)
 
     def forward_derivative(self) -> Entry:
         """The derivative entry of the recorded operator."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..ir.expressions import Attribute, Call, Elements, Name
 from ..model.diagnostics import Report, one_of, suggestion
+from ..model.names import COMPOSITES
 from ..model.operators import Formula, Kernel
 from ..model.schema import Argument, ListType, Schema
 from ..model.source import Located
@@ -25,7 +26,6 @@ from .names import (
 )
 from .tables import Primitives, Tables
 
-COMPOSITES = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
 # What a pointwise expression may ask of an array itself.
 _POINTWISE_ATTRIBUTES = frozenset({"dtype", "real", "imag", "astype", "conj", "conjugate"})
 

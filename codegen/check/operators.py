@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ..model.diagnostics import Report
-from ..model.names import BINARY_OPERATORS, CATEGORIES
-from ..model.operators import Kernel, Operator, ResultLayout
+from ..model.names import BINARY_OPERATORS, CATEGORIES, COMPOSITES
+from ..model.operators import RESULT_OF_PROMOTION, Kernel, Operator, ResultLayout
 from ..model.schema import OperatorName, Schema
 from ..model.source import Located, Place
 from ..read.fields import kind_of, known_word, words
@@ -15,7 +15,7 @@ from ..read.keys import KEYS
 from .batching import BatchingChecker
 from .expand import Declared
 from .expected import expected_values
-from .kernels import COMPOSITES, KernelChecker, Sources
+from .kernels import KernelChecker, Sources
 from .layouts import parse_layouts
 from .rules import SymbolicChecker
 from .samples import SampleChecker
@@ -29,7 +29,6 @@ PROMOTE_KEYS = ("kind", "args", "zero_dim", "numbers")
 #: What an integral dtype makes of numbers, where it does not wrap them.
 NUMBERS = ("given", "fitting")
 RESULTS = ("same", "bool", "real", "int64", "dynamic")
-_RESULT_OF = {"always_bool": "bool", "complex_to_float": "real"}
 PYTHON_MODULES = ("fft", "linalg", "nested", "nn", "sparse", "special")
 # The keys that have a meaning here; the others are PyTorch's, kept in Operator.accepted.
 _UNDERSTOOD = frozenset(key.name for table in KEYS.values() for key in table.values() if key.meaning)
@@ -380,7 +379,7 @@ class OperatorChecker:
         if located is not None:
             known_word(str(located.value), located.place, RESULTS, "kind of result", self.report)
             return str(located.value)
-        return _RESULT_OF.get(promote or "", "same") if "pointwise" in tags else "dynamic"
+        return RESULT_OF_PROMOTION.get(promote or "", "same") if "pointwise" in tags else "dynamic"
 
     def out(self, declared: Declared) -> str:
         located = declared.fields.get("out")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..ir.expressions import Call, Name, walk
 from ..model.diagnostics import Report
-from ..model.names import CATEGORIES
+from ..model.names import CATEGORIES, OPERANDS
 from ..model.operators import Backend, Formula, Primitive, Rule, ScalarType
 from ..model.source import Located, Place
 from ..parse.formula import parse_formula, place_of
@@ -81,7 +81,6 @@ _POINTWISE_KEYS = {
         Key("onnx", ("str",), "the same in ONNX, in x, y and z"),
     )
 }
-_OPERANDS = ("x", "y", "z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +194,7 @@ def _primitive(name: str, row: Located, symbolics: FunctionIndex, report: Report
 def _onnx(located: Located | None, count: int, symbolics: FunctionIndex, report: Report) -> Rule | None:
     """The ONNX form of a primitive."""
     formula = None if located is None else parse_formula(located, report, "ONNX form")
-    return None if formula is None else onnx_form(formula, _OPERANDS[:count], symbolics, report)
+    return None if formula is None else onnx_form(formula, OPERANDS[:count], symbolics, report)
 
 
 #: The operators of Python's that a primitive may be written by.
@@ -213,7 +212,7 @@ def _check_operands(formula: Formula | None, count: int, report: Report) -> None
     """A derivative may name the operands that there are, and the result."""
     if formula is None:
         return
-    known = (*_OPERANDS[:count], "result")
+    known = (*OPERANDS[:count], "result")
     called = {id(n.function) for n in walk(formula.tree) if isinstance(n, Call)}
     for node in walk(formula.tree):
         if isinstance(node, Name) and id(node) not in called:

@@ -183,12 +183,12 @@ class Explainer:
         if written is not None:
             yield row("derivative", self._place(written.place.file, written.place.line))
             yield from self._formulas(written, "as written")
-        elif "CompositeImplicitAutograd" in operator.kernels:
+        elif operator.is_composite:
             yield row("derivative", "that of the operators it is made of")
         try:
             derived = derivative_of(operator, self.language)
         except Underivable as reason:
-            if written is None and "CompositeImplicitAutograd" not in operator.kernels:
+            if written is None and not operator.is_composite:
                 yield row("derivative", f"none: no entry, and none can be derived: {reason}")
         else:
             chosen = "as derived" + ("" if written is None else ", and not used")
@@ -204,7 +204,7 @@ class Explainer:
             place = rule.formula.source.place
             how = "derived" if rule.derived else self._place(place.file, place.line)
             yield row("ONNX", f"{rule.formula.text}    {how}")
-        elif "CompositeImplicitAutograd" in operator.kernels:
+        elif operator.is_composite:
             yield row("ONNX", "that of the operators it is made of")
         else:
             reason = f", and none can be derived: {operator.no_symbolic}" if operator.no_symbolic else ""

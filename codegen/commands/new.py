@@ -14,13 +14,13 @@ from pathlib import Path
 
 import yaml
 
-from tengen.codegen.check.kernels import COMPOSITES
 from tengen.codegen.commands.format import in_order
 from tengen.codegen.commands.workspace import Workspace, add_workspace
 from tengen.codegen.emit.write import replace
 from tengen.codegen.ir.expressions import Attribute, Call, Expr, Name, Operation, walk
 from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.model.diagnostics import DeclarationErrors, Diagnostic
+from tengen.codegen.model.names import COMPOSITES
 from tengen.codegen.model.operators import Declarations, Operator
 from tengen.codegen.model.schema import Schema
 from tengen.codegen.model.source import Place

@@ -15,6 +15,7 @@ from ..ir.writer import write
 from ..model.autogen import functional_half, functional_of, inplace_variant, out_variant
 from ..model.derived import Gradient, JvpSpec, NodeSpec, Saved, Variant
 from ..model.metadata import METADATA
+from ..model.names import IMPLICIT
 from ..model.operators import Declarations, Derivative, Formula, Operator
 from ..model.schema import OperatorName, Schema
 from ..parse.formula import result_numbers, saved
@@ -83,9 +84,9 @@ def _variants(operators: Collection[Operator]) -> Iterable[Variant]:
     for operator in operators:
         if operator.schema.name.inplace or _writes_self(operator.schema):
             name = functional_of(operator.name)
-            if str(name) not in declared and not _composite(operator):
+            if str(name) not in declared and not operator.is_composite:
                 yield Variant(functional_half(operator, name), "functional", exposed=False)
-            yield Variant(operator, "composite" if _composite(operator) else "inplace", name)
+            yield Variant(operator, "composite" if operator.is_composite else "inplace", name)
             continue
         yield Variant(operator, _kind(operator))
         for name in operator.autogen:
@@ -98,13 +99,9 @@ def _variants(operators: Collection[Operator]) -> Iterable[Variant]:
 
 
 def _kind(operator: Operator) -> str:
-    if _composite(operator):
+    if operator.is_composite:
         return "composite"
     return "view" if operator.schema.is_view else "functional"
-
-
-def _composite(operator: Operator) -> bool:
-    return "CompositeImplicitAutograd" in operator.kernels
 
 
 def _writes_self(schema: Schema) -> bool:
@@ -114,7 +111,7 @@ def _writes_self(schema: Schema) -> bool:
 
 def _inplace_alias(operator: Operator, name: OperatorName, in_place: Collection[str]) -> Variant | None:
     """``greater_``, where ``greater`` is ``self.gt(other)``: ``self.gt_(other)``; None for others."""
-    kernel = operator.kernels.get("CompositeImplicitAutograd")
+    kernel = operator.kernels.get(IMPLICIT)
     match None if kernel is None or kernel.function is not None else kernel.formula.tree:
         case Call(Attribute(Name(first), method), arguments, keywords) if (
             first == operator.schema.arguments[0].name and f"{method}_" in in_place
@@ -125,7 +122,7 @@ def _inplace_alias(operator: Operator, name: OperatorName, in_place: Collection[
             written = replace(kernel, formula=formula)
         case _:
             return None
-    made = replace(inplace_variant(operator, name).operator, kernels={"CompositeImplicitAutograd": written})
+    made = replace(inplace_variant(operator, name).operator, kernels={IMPLICIT: written})
     return Variant(made, "composite", operator.name)
 
 

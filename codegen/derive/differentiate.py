@@ -13,13 +13,11 @@ from dataclasses import dataclass
 
 from ..ir.expressions import Call, Expr, Name, walk
 from ..ir.writer import write
+from ..model.names import EXPLICIT, OPERANDS
 from ..model.operators import Declarations, Derivative, Formula, Kernel, Operator, Primitive, Shared
 from ..model.source import Located
 from .graph import Graph, Known, Node, Underivable, postorder
 
-_OPERANDS = ("x", "y", "z")
-_EXPLICIT = "CompositeExplicitAutograd"
-_IMPLICIT = "CompositeImplicitAutograd"
 #: Tags of operators whose results do not depend on their inputs in a differentiable way.
 _POINTWISE = "pointwise"
 
@@ -42,7 +40,7 @@ def differentiate(declared: Declarations) -> tuple[Derivative, ...]:
 
 def needs_derivative(operator: Operator) -> bool:
     """Whether its results are numbers that a gradient may flow from."""
-    if _IMPLICIT in operator.kernels or operator.result in ("bool", "int64"):
+    if operator.is_composite or operator.result in ("bool", "int64"):
         return False
     if operator.promote in ("always_bool", "bool_to_long") or operator.factory is not None:
         return False
@@ -53,7 +51,7 @@ def kernel_of(operator: Operator) -> Kernel:
     """The expression of an operator. Raises Underivable when it has none."""
     if len(operator.schema.returns) != 1 or not operator.schema.returns[0].type.is_tensor:
         raise Underivable("it has several results")
-    if _POINTWISE not in operator.tags and _EXPLICIT not in operator.kernels:
+    if _POINTWISE not in operator.tags and EXPLICIT not in operator.kernels:
         raise Underivable("it is not pointwise")
     for kernel in operator.kernels.values():
         if kernel.function is None:
@@ -88,7 +86,7 @@ class Language:
         """An empty graph for the kernel of an operator; only composites are made of operators."""
         listed = operator.dtypes.values()  # a composite lists none: it takes what its parts take
         complex_ = not listed or any("Complex" in t for types in listed for t in types)
-        composite = _EXPLICIT in operator.kernels
+        composite = EXPLICIT in operator.kernels
         return Graph(self.primitives, self.numbers, self.operators if composite else {}, not complex_)
 
 
@@ -184,7 +182,7 @@ class Plan:
             raise Underivable(f"no derivative is declared for the primitive {primitive.name}")
         if primitive.real and not graph.real:
             raise Underivable(f"{primitive.name} has no derivative for complex numbers")
-        names = {**dict(zip(_OPERANDS, node.parts, strict=False)), "result": node}
+        names = {**dict(zip(OPERANDS, node.parts, strict=False)), "result": node}
         for part, formula in zip(node.parts, primitive.derivative, strict=True):
             if formula is not None and part in leading:
                 yield part, graph.read(formula.tree, names)

@@ -13,19 +13,25 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..ir.expressions import Attribute, Call, Conditional, Constant, Expr, Name, Operation, names_in
+from ..ir.expressions import (
+    ELEMENTWISE_COMPARISONS,
+    Attribute,
+    Call,
+    Conditional,
+    Constant,
+    Expr,
+    Name,
+    Operation,
+    names_in,
+)
 from ..ir.writer import write
 from ..model.operators import Formula, Primitive
 from .ufuncs import Ufuncs
 
-_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+_COMPARE: tuple[Callable[[Any, Any], bool], ...] = (
+    operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge,
+)  # fmt: skip
+_COMPARISONS = dict(zip(ELEMENTWISE_COMPARISONS, _COMPARE, strict=True))
 _CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
 
 

@@ -31,6 +31,7 @@ from ..ir.expressions import (
     walk,
 )
 from ..ir.writer import write
+from ..model.names import OPERANDS
 from ..model.operators import Formula, Kernel, Operator, Primitive, Rule
 from ..model.schema import OperatorName, Schema
 from ..read.functions import ABSOLUTE, Function, FunctionIndex
@@ -184,7 +185,7 @@ class _Writer:
             self.calls[function] = form.function
             return Call(Name(function), values)
         self.steps += sum(map(_rounds, walk(form.formula.tree)))
-        return replaced(form.formula.tree, dict(zip("xyz", values, strict=False)))
+        return replaced(form.formula.tree, dict(zip(OPERANDS, values, strict=False)))
 
     def function(self, name: str, operands: Sequence[Expr], keywords: Sequence[Keyword]) -> Expr:
         """A function of kernels, by its namesake of symbolics."""

@@ -9,9 +9,17 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..check.kernels import COMPOSITES
-from ..check.operators import NUMBERS, OUTS, PROMOTE_KINDS, PYTHON_MODULES, RESULTS, SPECIAL_METHODS, VARIANTS
-from ..model.names import CATEGORIES
+from ..check.operators import (
+    NUMBERS,
+    OUTS,
+    PROMOTE_KEYS,
+    PROMOTE_KINDS,
+    PYTHON_MODULES,
+    RESULTS,
+    SPECIAL_METHODS,
+    VARIANTS,
+)
+from ..model.names import CATEGORIES, COMPOSITES
 from ..model.operators import Declarations
 from ..model.source import OutputFile
 from ..read.keys import DERIVATIVE_KEYS, KEYS, Key
@@ -117,7 +125,7 @@ def _special(declared: Declarations) -> dict[str, dict[str, Any]]:
     kernel = _TYPES["scalar"]
     kinds = {"enum": list(PROMOTE_KINDS)}
     names = {"anyOf": [_TYPES["str"], {"type": "array", "items": _TYPES["str"]}]}
-    parts = {"kind": kinds, "args": names, "zero_dim": names, "numbers": {"enum": list(NUMBERS)}}
+    parts = dict(zip(PROMOTE_KEYS, (kinds, names, names, {"enum": list(NUMBERS)}), strict=True))
     promote = {"type": "object", "properties": parts, "additionalProperties": False}
     return {
         "variants": _words(VARIANTS),

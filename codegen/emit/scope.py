@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ..derive.derived import Derived
 from ..model.derived import JvpSpec, NodeSpec, Variant
+from ..model.names import EXPLICIT
 from ..model.operators import Backend, Declarations
 from ..specialise.bindings import Group
 from .page import lazy_module
@@ -140,6 +141,4 @@ class Scope:
 
 def _records_plain_method(variant: Variant) -> bool:
     """Whether what a variant's plain method gives is recorded; TypeDefault's composites record themselves."""
-    return variant.kind in ("functional", "view") and (
-        "CompositeExplicitAutograd" not in variant.operator.kernels
-    )
+    return variant.kind in ("functional", "view") and (EXPLICIT not in variant.operator.kernels)

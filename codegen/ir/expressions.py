@@ -329,7 +329,9 @@ class Foreign(Expr):
 #: Python's operators by their symbols; "-x" and its like have one operand.
 BINARY = ("+", "-", "*", "/", "**", "%", "//", "@", "&", "|", "^", "<<", ">>")
 UNARY = ("-x", "+x", "~x", "not x")
-COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in", "is", "is not")
+#: Those that arrays have too, which compare each element.
+ELEMENTWISE_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+COMPARISONS = (*ELEMENTWISE_COMPARISONS, "in", "not in", "is", "is not")
 
 
 def dotted(text: str) -> Expr:

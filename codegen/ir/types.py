@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from ..ir.expressions import ELEMENTWISE_COMPARISONS
 from .expressions import (
     COMPARISONS,
     Assigned,
@@ -253,7 +254,7 @@ def _joined(a: ValueType, b: ValueType) -> ValueType:
 def of_operation(symbol: str, operands: Sequence[ValueType]) -> ValueType:
     """The type that an operator of Python's gives."""
     if symbol in COMPARISONS:
-        array = symbol in _ELEMENTWISE_COMPARISONS and any([o.may_be_array for o in operands])
+        array = symbol in ELEMENTWISE_COMPARISONS and any([o.may_be_array for o in operands])
         return MASK if array else BOOL
     if symbol == "not x":
         return BOOL
@@ -268,7 +269,6 @@ def of_operation(symbol: str, operands: Sequence[ValueType]) -> ValueType:
     return UNKNOWN
 
 
-_ELEMENTWISE_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 #: The operators of arrays of a dtype, and of numbers which that holds, that give an array of the dtype where
 #: kernels use them: quotients of integers are computed in a floating-point Type.
 _CLOSED = ("+", "-", "*", "/", "-x")

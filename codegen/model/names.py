@@ -33,3 +33,14 @@ CATEGORIES = {
 #: The categories that few operators take, as in PyTorch: ``all`` does not mean them, and they have no
 #: place in the promotion lattice.
 LIMITED = frozenset({"unsigned", "float8"})
+
+#: Dispatch keys of no backend: of a kernel that is made of operators, and of one that all backends share.
+IMPLICIT = "CompositeImplicitAutograd"
+EXPLICIT = "CompositeExplicitAutograd"
+COMPOSITES = (IMPLICIT, EXPLICIT)
+
+#: How primitives.yaml names the operands of a primitive.
+OPERANDS = ("x", "y", "z")
+
+#: The tag of what Python numbers alone may be given to: ``add(2, 3)``.
+NUMBERS_AS_TENSORS = "numbers_as_tensors"

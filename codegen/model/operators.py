@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.expressions import Call, Expr, names_in
-from .names import LIMITED
+from .names import IMPLICIT, LIMITED
 from .schema import (
     OperatorName,
     Schema,
@@ -179,6 +179,11 @@ class Operator:
         return self.schema.name
 
     @property
+    def is_composite(self) -> bool:
+        """Whether it is made of operators, and has no dtypes or derivative of its own."""
+        return IMPLICIT in self.kernels
+
+    @property
     def is_elementwise(self) -> bool:
         """Whether its kernel may be called on parts of its operands."""
         return not ELEMENTWISE.isdisjoint(self.tags)
@@ -188,14 +193,15 @@ class Operator:
         """How a result's Type follows: "same", "bool", "real", "int64" or "dynamic"."""
         if self.result != "dynamic" or "pointwise" not in self.tags:
             return self.result
-        return _RESULT_OF_PROMOTION.get(self.promote or "", "same" if self.promote else "dynamic")
+        return RESULT_OF_PROMOTION.get(self.promote or "", "same" if self.promote else "dynamic")
 
 
 #: The tags that say that each element of the results comes from the elements at the same place.
 ELEMENTWISE = frozenset({"pointwise", "elementwise"})
 
 
-_RESULT_OF_PROMOTION = {"always_bool": "bool", "complex_to_float": "real"}
+#: What the results of pointwise operators are, by how their operands are promoted; of others the same.
+RESULT_OF_PROMOTION = {"always_bool": "bool", "complex_to_float": "real"}
 
 
 @dataclass(frozen=True, slots=True)

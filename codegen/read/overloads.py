@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ..model.diagnostics import Report
+from ..model.names import NUMBERS_AS_TENSORS
 from ..model.source import Entry, Located, Place
 
 KEY = "scalar_overloads"
@@ -23,8 +24,6 @@ _OF_VARIANTS = frozenset({"out", "overlap"})
 _OF_INPLACE = "inplace_variants"
 #: The keys that say something by argument.
 _BY_ARGUMENT = ("domain", "overlap")
-#: The tag of operators whose tensors may all be numbers, which these need not be.
-_NUMBERS = "numbers_as_tensors"
 
 
 def with_overloads(entry: Entry, report: Report) -> Iterator[Entry]:
@@ -111,7 +110,7 @@ class _Overload:
         found = dict(fields)
         tags = found.get("tags")
         if tags is not None and isinstance(tags.value, tuple):
-            kept = tuple(tag for tag in tags.value if tag.value != _NUMBERS)
+            kept = tuple(tag for tag in tags.value if tag.value != NUMBERS_AS_TENSORS)
             found["tags"] = replace(tags, value=kept)
         for key in _BY_ARGUMENT:
             value = found[key].value if key in found else None

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..model.diagnostics import Report
+from ..model.names import IMPLICIT
 from ..model.source import Entry, Located
 
 KEY = "view_copy"
@@ -65,7 +66,7 @@ def _fields(entry: Entry, head: Located, first: Located, variants: list[Located]
     made = {
         "func": Located(schema, place, place, ((0, place),)),
         "tags": Located((*_tags(entry), Located(KEY, place)), place),
-        "dispatch": Located({"CompositeImplicitAutograd": kernel}, place),
+        "dispatch": Located({IMPLICIT: kernel}, place),
         "out": Located("exact", place),
         "doc": Located(f"A copy of what ``{view.partition('.')[0]}`` shows.", place),
     }

@@ -577,10 +577,6 @@ def _parameters(
     return [*positional, "*", *keywords] if keywords else positional
 
 
-#: The tag of what Python numbers alone may be given to: ``add(2, 3)``.
-ALONE = "numbers_as_tensors"
-
-
 def takes_numbers(operator: Operator) -> bool:
     """Whether a Python number may stand for a tensor: in ``x + 1``, but not in ``x @ 1``."""
     return bool(operator.operators) and "pointwise" in operator.tags

@@ -17,6 +17,7 @@ from ..model.annotations import default, parameter_name, return_annotation
 from ..model.derived import Saved, Variant
 from ..model.metadata import SLOTS
 from ..model.methods import CallMethod
+from ..model.names import EXPLICIT, IMPLICIT
 from ..model.operators import Kernel, Operator
 from ..model.schema import Argument
 from ..read.functions import ABSOLUTE, module_path
@@ -44,7 +45,7 @@ class VariantWriter:
                 yield self._out(variant)
             case "composite":
                 yield self._implicit(variant)
-            case "functional" | "view" if "CompositeExplicitAutograd" in variant.operator.kernels:
+            case "functional" | "view" if EXPLICIT in variant.operator.kernels:
                 yield self._explicit(variant)
 
     def _method(self, variant: Variant, call: str, extra: str = "") -> CallMethod:
@@ -65,7 +66,7 @@ class VariantWriter:
         rest = ", ".join(names[1:]) + ("," if len(names) == 2 else "")
         node = self.derived.nodes.get(str(base.name))
         # What a composite is made of may save anything.
-        saves_self = "CompositeImplicitAutograd" in base.kernels or (
+        saves_self = base.is_composite or (
             node is not None and any(s.source == names[0] and s.what == "tensor" for s in node.saved)
         )
         functional = f'operator("{base.name}").proceed'
@@ -126,14 +127,14 @@ class VariantWriter:
     def _implicit(self, variant: Variant) -> CallMethod:
         """A composite whose derivative is that of its parts."""
         operator = variant.operator
-        call = self._call(operator, operator.kernels["CompositeImplicitAutograd"])
+        call = self._call(operator, operator.kernels[IMPLICIT])
         structure = self.structures.get(str(operator.name))
         return self._method(variant, call if structure is None else f"{structure}({call})")
 
     def _explicit(self, variant: Variant) -> CallMethod:
         """A composite that has a derivative of its own, and is recorded as one Node."""
         operator = variant.operator
-        call = self._call(operator, operator.kernels["CompositeExplicitAutograd"])
+        call = self._call(operator, operator.kernels[EXPLICIT])
         method = self._method(variant, call)
         if str(operator.name) in self.derived.missing:
             inputs = edges(a for a in operator.schema.arguments if a.is_tensor_like)

@@ -10,11 +10,21 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ..ir.expressions import Attribute, Call, Constant, Expr, Name, Operation, Subscript, mapped
+from ..ir.expressions import (
+    ELEMENTWISE_COMPARISONS,
+    Attribute,
+    Call,
+    Constant,
+    Expr,
+    Name,
+    Operation,
+    Subscript,
+    mapped,
+)
 from ..ir.types import Dtype, Types
 
 _ARITHMETIC = ("+", "-", "*", "/")
-_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+_TAKE_ARRAYS = (*_ARITHMETIC, *ELEMENTWISE_COMPARISONS)
 
 
 def with_kept_numbers(expr: Expr, types: Types, table: Expr, functions: Collection[str] = ()) -> Expr:
@@ -36,7 +46,7 @@ class _Keeping:
         """The expression with the numbers in all its parts kept."""
         made = mapped(expr, self.kept)
         match expr:
-            case Operation(symbol, (left, right)) if symbol in _ARITHMETIC or symbol in _COMPARISONS:
+            case Operation(symbol, (left, right)) if symbol in _TAKE_ARRAYS:
                 return made.with_parts(self.pair(left, right, made.parts))
             case Call(Attribute(Name("xp"), name) as function, (left, right)) if name in self.functions:
                 return made.with_parts((function, *self.pair(left, right, made.parts[1:]), *made.parts[3:]))

@@ -9,9 +9,10 @@ from typing import Any
 
 from ..model.annotations import default, default_value, parameter_name
 from ..model.derived import Variant
+from ..model.names import EXPLICIT, NUMBERS_AS_TENSORS
 from ..model.operators import Operator, ScalarType
 from ..model.schema import Argument
-from .bindings import ALONE, takes_numbers
+from .bindings import takes_numbers
 
 
 def variable(name: str) -> str:
@@ -140,13 +141,18 @@ def operator_row(variant: Variant) -> str:
         factory,
         options,
         variant.kind == "out",
-        variant.kind != "inplace" and ("alone" if ALONE in operator.tags else takes_numbers(operator)),
+        variant.kind != "inplace" and _takes_numbers(operator),
         _refused(operator, index),
         variant.kind,
         str(variant.base) if variant.base is not None else None,
-        variant.kind in ("composite", "inplace", "out") or "CompositeExplicitAutograd" in operator.kernels,
+        variant.kind in ("composite", "inplace", "out") or EXPLICIT in operator.kernels,
     )
     return repr(columns)
+
+
+def _takes_numbers(operator: Operator) -> str | bool:
+    """Whether Python numbers may stand for tensors, or "alone": for all of them."""
+    return "alone" if NUMBERS_AS_TENSORS in operator.tags else takes_numbers(operator)
 
 
 def _refused(operator: Operator, index: Mapping[str, int]) -> dict[str, Any] | None:

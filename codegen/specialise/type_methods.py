@@ -52,7 +52,6 @@ from .layouts import relaid
 from .optimise import Named
 from .recording import record_of, refused
 
-COMPOSITES = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
 #: The scalar types whose recording methods are written flat; the others call the plain method.
 FLAT = "floating"
 #: The operators with this tag are written generically.

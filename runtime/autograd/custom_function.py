@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from ..core.storage import storage_of
@@ -50,34 +51,26 @@ def wrap_outputs(
 
 def _fixed(node: PyNode) -> set[int]:
     """The ids of what was marked as not differentiable."""
-    if not node.ctx.non_differentiable:
-        return set()
-    for index, tensor in enumerate(node.ctx.non_differentiable):
-        if not isinstance(tensor, TensorBase):
-            raise RuntimeError(
-                f"mark_non_differentiable only accepts variable arguments, but argument {index} is of type "
-                + type(tensor).__name__
-            )
-    return {id(t) for t in node.ctx.non_differentiable}
+    return _marked(node.ctx.non_differentiable, "mark_non_differentiable only accepts variable arguments")
 
 
 def _dirty(node: PyNode, outputs: tuple[Any, ...]) -> set[int]:
     """The ids of the inputs that were marked as dirty."""
-    if not node.ctx.dirty_tensors:
-        return set()
-    for index, tensor in enumerate(node.ctx.dirty_tensors):
-        if not isinstance(tensor, TensorBase):
-            raise RuntimeError(
-                f"mark_dirty can only accept variables, but argument {index} is of type "
-                + type(tensor).__name__
-            )
-    dirty = {id(t) for t in node.ctx.dirty_tensors}
+    dirty = _marked(node.ctx.dirty_tensors, "mark_dirty can only accept variables")
     if not dirty <= {id(out) for out in outputs}:
         raise RuntimeError(
             "Some elements marked as dirty during the forward method were not returned as output. The inputs "
             "that are modified inplace must all be outputs of the Function."
         )
     return dirty
+
+
+def _marked(marked: Sequence[Any] | None, rule: str) -> set[int]:
+    """The ids of what was marked; RuntimeError with ``rule`` where that is no tensor."""
+    for index, tensor in enumerate(marked or ()):
+        if not isinstance(tensor, TensorBase):
+            raise RuntimeError(f"{rule}, but argument {index} is of type {type(tensor).__name__}")
+    return {id(t) for t in marked or ()}
 
 
 def _result(out: Any, edge: Edge | None, inputs: dict[int, Any], written: bool, count: int) -> Any:

@@ -59,10 +59,22 @@ class Overridden(Exception):
     """No error: an argument that overrides functions was met while arguments were converted."""
 
 
-class at_level:
+class _Level:
+    """A context of this thread, behind which the level is what it was before."""
+
+    __slots__ = ("before",)
+    before: int
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        state.level = self.before
+
+
+class at_level(_Level):
     """``with at_level(level):`` disables that much in this thread; levels only rise when they nest."""
 
-    __slots__ = ("before", "level")
+    __slots__ = ("level",)
 
     def __init__(self, level: int) -> None:
         self.level = level
@@ -71,26 +83,16 @@ class at_level:
         self.before = state.level
         state.level = max(self.before, self.level)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        state.level = self.before
 
-
-class users_level:
+class users_level(_Level):
     """``with users_level():`` the engine calls what a user wrote: overrides are as outside of it."""
 
-    __slots__ = ("before",)
+    __slots__ = ()
 
     def __enter__(self) -> None:
         self.before = state.level
         if state.outside is not None:
             state.level = state.outside
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        state.level = self.before
 
 
 def enter_engine() -> tuple[int, int | None]:

@@ -32,7 +32,8 @@ _CONTROL_FLOW = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't "
     "support that yet."
 )
-_BACKWARD = (
+#: Of ``backward()``, for the levels of all transforms.
+BACKWARD_INSIDE = (
     "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
     "functorch.vjp instead or call backward() outside of functorch transforms."
 )
@@ -160,7 +161,7 @@ class BatchedTensor(Tensor):
 
     def backward(self, *args: Any, **keywords: Any) -> NoReturn:
         """RuntimeError: a function that is transformed is differentiated by transforms."""
-        raise RuntimeError(_BACKWARD)
+        raise RuntimeError(BACKWARD_INSIDE)
 
     def detach(self) -> Tensor:
         """The same slices without history."""

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.operands import map_tensors
 from ..core.tensor_base import TensorBase
+from ..formulas.batching import pad_to_logical_rank
 from ..random import Generator, default_generator
 from .batched import ensure_batch_dim, is_batched_at, move_batch_dim_to_front, wrap
 from .batching_loop import loop_and_stack
-from .batching_rules import Rule, pad_to_logical_rank
+from .batching_rules import Rule
 from .batching_writes import unbatched_target_error
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.operands import map_tensors, tensors_in
+from ..formulas.batching import pad_to_logical_rank
 from ..native.dims import wrap_dim
 from ..native.layout import broadcast_shapes
 from ..tensors.tensor import Tensor
@@ -100,13 +101,6 @@ def wrap_results(result: Any, level: VmapLevel) -> Any:
         made = [wrap_results(r, level) for r in result]
         return made if result.__class__ is list else result.__class__(made)
     raise RuntimeError(f"vmap: an operator that returns {type(result).__name__} cannot be batched")
-
-
-def pad_to_logical_rank(value: Any, ndim: int) -> Any:
-    """A value with dimensions of size 1 behind the batch dimension, for a logical rank of ``ndim``."""
-    shape = value._array.shape
-    missing = ndim + 1 - len(shape)
-    return value if missing <= 0 else value.view((shape[0], *[1] * missing, *shape[1:]))
 
 
 # -- pointwise ---------------------------------------------------------------------------

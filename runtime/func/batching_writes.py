@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.input_metadata import broadcasts_to
 from ..autograd.variable_type_utils import check_cast
+from ..formulas.batching import pad_to_logical_rank
 from ..tensors.tensor import Tensor
 from .batched import is_batched_at, move_batch_dim_to_front
-from .batching_rules import Rule, pad_to_logical_rank, rule_of
+from .batching_rules import Rule, rule_of
 
 if TYPE_CHECKING:
     from ..dispatch.operator import Operator

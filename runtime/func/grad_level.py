@@ -27,14 +27,9 @@ from ..autograd.view import differentiable
 from ..core.interception import AliasKind, active, notify_alias
 from ..core.storage import storage_of
 from ..core.tensor_base import TensorBase
-from .batched import wrap
+from .batched import BACKWARD_INSIDE, wrap
 from .level import vmap_levels
 from .stripping import unwrap_levels, wrap_levels
-
-_BACKWARD_INSIDE = (
-    "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
-    "functorch.vjp instead or call backward() outside of functorch transforms."
-)
 
 
 class Run:
@@ -61,7 +56,7 @@ class LevelInput(AccumulateGrad):
 
     def apply(self, grad: Any) -> tuple[Any, ...]:
         if self.run.live:
-            raise RuntimeError(_BACKWARD_INSIDE)
+            raise RuntimeError(BACKWARD_INSIDE)
         return (grad,)
 
     apply_graph = apply

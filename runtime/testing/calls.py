@@ -38,7 +38,7 @@ def of_function(function: str) -> list[str]:
 def unjudged(name: str) -> bool:
     """Whether an operator has a kernel of its own, and no reference that says whether it is right."""
     operator = declared.declared_operators()[name]
-    if declared.composite(operator) or declared.aliases(operator):
+    if operator.is_composite or declared.aliases(operator):
         return False
     return bool(no_reference(operator)) and declared.made_beside(operator) != name.removesuffix("_forward")
 
@@ -46,7 +46,7 @@ def unjudged(name: str) -> bool:
 def cause(failure: Failure) -> Failure:
     """The failure of an operator that was called on the way, if there is one; else the failure itself."""
     operators = declared.operators()
-    made_of = failure.operator in operators and declared.composite(operators[failure.operator])
+    made_of = failure.operator in operators and operators[failure.operator].is_composite
     derivative = made_of or "second" in failure.aspect or "of gradient" in failure.aspect
     for name in failure.through:
         if name != failure.operator and name in operators:

@@ -202,7 +202,7 @@ def scalar_types() -> list[ScalarType]:
 
 def complex_dtypes(call: Call) -> list[dtype]:
     """The complex scalar types that a call is for; of a composite, COMPLEX, if it computes in that."""
-    if not composite(call.operator):
+    if not call.operator.is_composite:
         return [d for d in dtypes_of(call.operator) if d.is_complex and call.takes(d)]
     try:
         run(str(call.operator.name), call.tensors(COMPLEX))
@@ -215,11 +215,6 @@ def working_dtypes(call: Call) -> list[dtype]:
     """float64 and complex128 where the sample is for them, else what there is."""
     has = [d for d in dtypes_of(call.operator) or [REAL, *(call.only or ())] if call.takes(d)]
     return [d for d in (REAL, COMPLEX) if d in has] or [d for d in has if d.category != "reduced"][-1:]
-
-
-def composite(operator: Operator) -> bool:
-    """Whether the operator is made of others, and has no dtypes or derivative of its own."""
-    return "CompositeImplicitAutograd" in operator.kernels
 
 
 def writes(operator: Operator) -> bool:

@@ -33,7 +33,7 @@ def recorded(name: str) -> bool:
         return False
     if name in nodes():
         return bool(declared.implemented(nodes()[name]))
-    return declared.composite(operator)
+    return operator.is_composite
 
 
 def seed(call: Call) -> int:

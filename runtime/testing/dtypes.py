@@ -243,7 +243,7 @@ def no_integers(operator: Operator) -> str:
         return untyped(operator) or "its results are random"
     if "integer_division" in operator.tags:
         return "it divides integers without remainder"
-    if declared.aliases(operator) or declared.composite(operator):
+    if declared.aliases(operator) or operator.is_composite:
         return "it computes nothing itself"
     return ""
 

@@ -239,7 +239,7 @@ def both(case: Case, place: int) -> tuple[Any, Any]:
 
 def not_elementwise(operator: Operator) -> str:
     """Why the elements of gradients and tangents are not compared one by one."""
-    if not operator.tags & {"pointwise", "elementwise"} or declared.composite(operator):
+    if not operator.tags & {"pointwise", "elementwise"} or operator.is_composite:
         return "it has no derivative of its own, element by element"
     return "it has several results" if len(operator.schema.returns) > 1 else follows(operator)
 

@@ -11,7 +11,6 @@ import tengen
 from tengen.codegen.model.operators import Operator
 
 from ..autograd.gradcheck import GradcheckError
-from . import declared
 from .aspects import Aspect, Case
 from .closeness import close
 from .diagnosis import called_by, reverse_errors, worst
@@ -37,7 +36,7 @@ def excused(case: Case, error: Exception) -> bool:
     """Whether a composite is made of an operator whose derivative is declared as missing."""
     text = str(error)
     missing = "derivative for " in text and "not implemented" in text
-    return declared.composite(case.operator) and isinstance(error, RuntimeError) and missing
+    return case.operator.is_composite and isinstance(error, RuntimeError) and missing
 
 
 def variables(case: Case) -> list[str]:

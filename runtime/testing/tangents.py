@@ -15,7 +15,6 @@ import tengen
 
 from ..autograd.forward.forward_grad import ForwardLevel
 from ..dispatch.operator import operator as find_operator
-from . import declared
 from .aspects import Aspect, Case
 from .closeness import close
 from .declared import run, variants
@@ -60,7 +59,7 @@ def check(
 def has_no_derivative(case: Case, error: Exception) -> bool:
     """Whether an operator is made of one that has no derivative."""
     kinds = isinstance(error, (RuntimeError, NotImplementedError))
-    return kinds and declared.composite(case.operator) and str(error).startswith(WITHOUT)
+    return kinds and case.operator.is_composite and str(error).startswith(WITHOUT)
 
 
 def constant(function: Function, inputs: Sequence[Any]) -> bool:

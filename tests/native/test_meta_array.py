@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tengen.native.layout import contiguous_strides, is_contiguous, is_dense, preserved_strides, view_strides
-from tengen.native.meta import backend, broadcast, meta_elementwise, meta_reduced
+from tengen.native.meta import backend, meta_broadcast, meta_elementwise, meta_reduced
 from tengen.native.meta import namespace as xp
 from tengen.native.meta.array import MetaArray, broadcast_shapes
 
@@ -87,7 +87,7 @@ def test_namespace() -> None:
 
 def test_elementwise() -> None:
     a, b = MetaArray((3, 1), F4), MetaArray((4,), F4)
-    assert meta_elementwise(a, b).shape == (3, 4) == broadcast(a, b)
+    assert meta_elementwise(a, b).shape == (3, 4) == meta_broadcast(a, b)
     assert meta_elementwise(a, 2, None, dtype=F8).dtype == F8
     c = MetaArray((3, 2), F4).T
     assert meta_elementwise(c, c).element_strides == (1, 2)

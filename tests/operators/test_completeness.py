@@ -13,7 +13,7 @@ from tengen.testing.differentiable import inexact, recorded
 from tengen.testing.samples import Random
 
 OPERATORS = declared_operators()
-OWN = {n: o for n, o in OPERATORS.items() if not declared.composite(o)}
+OWN = {n: o for n, o in OPERATORS.items() if not o.is_composite}
 DERIVED = declared.derived()
 
 #: The operators that tengen promises, by subject, under the names that users call them by.

@@ -26,7 +26,7 @@ CLAIMED = [(n, d) for n, o in OPERATORS.items() for d in declared.limited_dtypes
 REFUSED = [
     n
     for n, o in OPERATORS.items()
-    if not declared.composite(o) and not {*LIMITED} <= {*declared.limited_dtypes_of(o)}
+    if not o.is_composite and not {*LIMITED} <= {*declared.limited_dtypes_of(o)}
 ]
 
 

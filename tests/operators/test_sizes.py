@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def along_a_dim(name: str) -> bool:
     """Whether an operator goes along dims by a kernel: a reduction, or one that has an argument for them."""
     operator = declared.operators()[name]
-    if declared.composite(operator) and "reduction" not in operator.tags:
+    if operator.is_composite and "reduction" not in operator.tags:
         return False
     named = {a.name for a in operator.schema.arguments}
     of_batching = operator.batching.dims if operator.batching is not None else ()

@@ -7,14 +7,7 @@ and the other modules the ``meta_*`` kernels of operators that are no pointwise 
 
 from __future__ import annotations
 
-from .array import MetaArray, broadcast_shapes, meta_elementwise
+from .array import MetaArray, meta_elementwise
+from .common import meta_broadcast, meta_like, meta_reduced, meta_shape
 
-__all__ = ["MetaArray", "broadcast", "meta_elementwise", "meta_like", "meta_reduced", "meta_shape"]
-
-
-def broadcast(*arrays: MetaArray) -> tuple[int, ...]:
-    """The shape that the arrays broadcast to."""
-    return broadcast_shapes(*[a.shape for a in arrays])
-
-
-from .common import meta_like, meta_reduced, meta_shape  # noqa: E402
+__all__ = ["MetaArray", "meta_broadcast", "meta_elementwise", "meta_like", "meta_reduced", "meta_shape"]
