@@ -26,3 +26,7 @@ from .reductions import prod as prod
 from .reductions import std as std
 from .reductions import sum as sum
 from .reductions import var as var
+
+
+def __dir__() -> list[str]:
+    return sorted(name for name, value in globals().items() if callable(value) and not name.startswith("_"))

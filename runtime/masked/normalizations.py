@@ -41,13 +41,13 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """The logarithms of ``masked.softmax``, with its arguments; ``-inf`` where it is masked out."""
+    """The logarithms of ``masked.softmax``, with its arguments and its shape; ``-inf`` where masked out."""
     kept = filled("log_softmax", input, mask, lowest)
     return functions.log_softmax(kept, dimension(dim, input.ndim), dtype=dtype or input.dtype)
 
 
 def softmin(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """``masked.softmax`` of the negative of ``input``, with its arguments."""
+    """``masked.softmax`` of the negative of ``input``, with its arguments and its shape."""
     kept = filled("softmin", input, mask, highest)
     return functions.softmax(-kept, dimension(dim, input.ndim), dtype=dtype or input.dtype)
 

@@ -46,7 +46,7 @@ any(map(has, NAMES))
 NOT_THERE = ABSENT.replace(
     "NAMES",
     repr([
-        "nn.Module", "optim.SparseAdam", "fft", "compile", "jit.script", "fx", "distributed", "amp",
+        "nn.Module", "optim.SparseAdam", "compile", "jit.script", "fx", "distributed", "amp",
         "utils.data", "sparse_coo_tensor", "quantize_per_tensor", "Tensor.rename",
     ]),
 )  # fmt: skip

@@ -34,6 +34,7 @@ PLACES = (
     "jit",
     "library",
     "linalg",
+    "masked",
     "nn",
     "nn.functional",
     "nn.parallel",
