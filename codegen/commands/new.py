@@ -19,7 +19,7 @@ from tengen.codegen.commands.workspace import Workspace, add_workspace
 from tengen.codegen.emit.write import replace
 from tengen.codegen.ir.expressions import Attribute, Call, Expr, Name, Operation, walk
 from tengen.codegen.ir.reader import read_expression
-from tengen.codegen.model.diagnostics import DeclarationErrors, Diagnostic
+from tengen.codegen.model.diagnostics import DeclarationErrors, Diagnostic, suggestion
 from tengen.codegen.model.names import COMPOSITES
 from tengen.codegen.model.operators import Declarations, Operator
 from tengen.codegen.model.schema import Schema
@@ -121,9 +121,10 @@ def is_pointwise(kernel: str, declared: Declarations) -> bool:
 
 
 def _of_namespace(function: Expr, declared: Declarations) -> bool:
+    """Whether it is a pointwise primitive, or a misspelt one, which the check names."""
     match function:
         case Attribute(Name("xp"), name):
-            return name in declared.primitives
+            return name in declared.primitives or bool(suggestion(name, declared.primitives))
     return False
 
 

@@ -148,6 +148,8 @@ _TITLES = {
     "reduction": "Reductions",
     "scan": "Scans",
     "shape": "Shapes and copies",
+    "special": "Special functions of our own",
+    "special-library": "Special functions of SciPy",
     "sorting": "Sorting and searching",
     "ternary": "Choosing and combining",
     "unary": "Functions of each element",
@@ -162,6 +164,8 @@ def _subject(file: str, entries: list[FunctionEntry]) -> Subject:
     slug = {"Declarations": "library", "nn": "nn-pairs", "spatial": "nn-spatial"}.get(stem, stem)
     if Path(file).name == "native_functions.nn.yaml":
         slug = "nn"
+    if file.endswith(".cwrap") and stem != "Declarations":
+        slug = f"{stem}-library"
     ordered = tuple(sorted(entries, key=lambda e: (not e.public, e.title.lower())))
     return Subject(slug, _TITLES.get(slug, slug.replace("_", " ").capitalize()), _intro(file), file, ordered)
 
