@@ -12,7 +12,7 @@ from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.ir.writer import write
 from tengen.codegen.pipeline import load
-from tengen.codegen.specialise.inplace import InplaceWriter
+from tengen.codegen.specialise.inplace import written_into_self
 from tengen.core import interception
 
 
@@ -63,9 +63,8 @@ def test_keywords_mean_the_same_on_both_paths() -> None:
 
 
 def written(text: str) -> str | None:
-    writer = InplaceWriter.__new__(InplaceWriter)
-    writer.ufuncs = Ufuncs(load(declarations_dir(), runtime_dir()).primitives)
-    found = writer._written(read_expression(text))
+    ufuncs = Ufuncs(load(declarations_dir(), runtime_dir()).primitives)
+    found = written_into_self(read_expression(text), ufuncs)
     return None if found is None else write(found)
 
 

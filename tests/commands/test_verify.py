@@ -167,12 +167,12 @@ MUTATIONS = [
     ),
     Mutation(
         "a view that is not called one",
-        "- func: unfold(",
-        "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
-        "(Tensor self, int dimension, int size, int step) -> Tensor",
+        "- func: _unsafe_view(",
+        "tags: shares_silently",
+        "tags: core",
         "Tensor\n",
-        "unfold gives a view, and does not declare it",
-        "unfold",
+        "_unsafe_view gives a view, and does not declare it",
+        "_unsafe_view",
     ),
     Mutation(
         "an error",
@@ -306,7 +306,7 @@ def test_a_process_that_ends_is_a_failure(scratch: Scratch, tengen: Command) -> 
     """An operator that takes the process with it is one that is wrong; the others are verified."""
     path = scratch.root / "runtime" / "native" / "scans.py"
     text = path.read_text(encoding="utf-8")
-    head = "    return _accumulated(np.add, self, dim, dtype)\n"
+    head = "    return _accumulate(np.add, self, dim, dtype)\n"
     assert text.count(head) == 1
     path.write_text(text.replace(head, "    import os; os._exit(7)\n"), encoding="utf-8")
     done = tengen("verify", "cumsum", "cumprod", "-j", "1")

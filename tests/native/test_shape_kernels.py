@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tengen.core.memory_format import channels_last, contiguous_format
 from tengen.native import shape
 from tengen.native.meta import shape as meta
 from tengen.native.meta.array import MetaArray
@@ -72,12 +73,12 @@ def test_copies_are_copies() -> None:
 def test_layout_of_copies() -> None:
     a = np.zeros((2, 3, 4)).transpose(2, 0, 1)
     assert shape.to_copy(a).strides == a.strides
-    assert shape.to_copy(a, None, "tengen.contiguous_format").flags.c_contiguous
+    assert shape.to_copy(a, None, contiguous_format).flags.c_contiguous
     assert shape.to_copy(a, np.dtype(np.float32)).strides == (4, 48, 16)
     expanded = np.lib.stride_tricks.as_strided(np.zeros(3), (2, 3), (0, 8))
     assert shape.to_copy(expanded).strides == (24, 8)
     with pytest.raises(RuntimeError, match="channels_last"):
-        shape.to_copy(a, None, "tengen.channels_last")
+        shape.to_copy(a, None, channels_last)
 
 
 def test_adjoints() -> None:

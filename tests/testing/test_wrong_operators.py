@@ -126,7 +126,7 @@ def test_tangents_are_like_results(change: Function, monkeypatch: pytest.MonkeyP
     """What makes them so is looked at as well."""
     check = aspects()["tangent"].verify
     check("exp")
-    monkeypatch.setattr(forward_operators, "_fitted", lambda tangent, out: change(tangent))
-    monkeypatch.setattr(forward_operators, "laid_out", lambda tangent, *_, **__: tangent)
+    monkeypatch.setattr(forward_operators, "_broadcast_and_cast", lambda tangent, out: change(tangent))
+    monkeypatch.setattr(forward_operators, "match_layout", lambda tangent, *_, **__: tangent)
     with pytest.raises(Failure, match="a tangent is not like its result"):
         check("exp")

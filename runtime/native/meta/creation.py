@@ -26,7 +26,7 @@ window_shape = windows.window_shape
 def meta_empty(size: Sequence[int], dtype: np.dtype[Any], memory_format: Any = None) -> MetaArray:
     """A new array in a memory format. Raises RuntimeError for a negative dimension."""
     shape = creation.check_size(size)
-    return MetaArray(shape, dtype, strides_in(memory_format, shape))
+    return MetaArray(shape, dtype, None if memory_format is None else strides_in(memory_format, shape))
 
 
 def meta_empty_strided(size: Sequence[int], stride: Sequence[int], dtype: np.dtype[Any]) -> MetaArray:

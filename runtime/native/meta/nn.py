@@ -187,7 +187,7 @@ def meta_fractional_max_pool(
     return MetaArray(shape, self.dtype), MetaArray(shape, np.dtype(np.int64))
 
 
-def meta_resized(self: MetaArray, sizes: Shape) -> MetaArray:
+def meta_upsample(self: MetaArray, sizes: Shape) -> MetaArray:
     """The last dims have the sizes asked for."""
     return MetaArray(resized_shape(self, sizes), self.dtype)
 
