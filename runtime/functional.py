@@ -124,8 +124,11 @@ def cdist(
     """The p-norm distances between the rows of (..., P, M) and those of (..., R, M): (..., P, R).
 
     All modes compute the same, from the differences. Raises ValueError for other modes, RuntimeError
-    for a negative p and for shapes and dtypes that do not fit.
+    for a negative p and for shapes and dtypes that do not fit, TypeError for what is no tensor.
     """
+    for name, value in (("x1", x1), ("x2", x2)):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"cdist(): argument '{name}' must be Tensor, not {type(value).__name__}")
     if compute_mode not in _DISTANCE_MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     result: Tensor = operator("cdist")(x1, x2, p, _DISTANCE_MODES[compute_mode])

@@ -43,6 +43,7 @@ CATEGORIES = {
     "floating": ("float32", "float64"),
     "reduced": ("float16", "bfloat16"),
     "complex": ("complex64", "complex128"),
+    "unsigned": (),  # uint16 and greater have tests of their own: tests/operators/test_limited_dtypes.py
 }
 KERNELS = {
     name: value
