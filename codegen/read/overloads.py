@@ -13,6 +13,7 @@ from dataclasses import replace
 from ..model.diagnostics import Report
 from ..model.names import NUMBERS_AS_TENSORS
 from ..model.source import Entry, Located, Place
+from .fields import words
 
 KEY = "scalar_overloads"
 #: The key of an overload that names the arguments.
@@ -68,9 +69,8 @@ class _Overload:
     def inplace(self, fields: Mapping[str, Located]) -> bool:
         """Whether an in-place operator is derived from the overload."""
         located = fields.get("autogen")
-        value = "" if located is None else located.value
-        texts = [str(each.value) for each in value] if isinstance(value, tuple) else str(value).split(",")
-        return f"{self.function}_" in [text.strip().partition(".")[0] for text in texts]
+        names = [] if located is None else [name for name, _ in words(located, Report())]
+        return f"{self.function}_" in [name.partition(".")[0] for name in names]
 
     @property
     def function(self) -> str:

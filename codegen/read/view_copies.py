@@ -13,6 +13,7 @@ from dataclasses import replace
 from ..model.diagnostics import Report
 from ..model.names import IMPLICIT
 from ..model.source import Entry, Located
+from .fields import words
 
 KEY = "view_copy"
 #: What is the same of the copy as of the view.
@@ -29,7 +30,7 @@ def with_view_copy(entry: Entry, report: Report) -> Iterator[Entry]:
     located, head = entry.fields.get(KEY), entry.fields.get("func")
     if located is None or head is None or not isinstance(head.value, str):
         return
-    first, *variants = _words(located)
+    first, *variants = _located(located)
     if not _ALIAS.search(head.value):
         name = head.value.partition("(")[0]
         report.error(located.place, f"{name} is no view", expected="an entry whose result is a Tensor(a)")
@@ -43,13 +44,9 @@ def with_view_copy(entry: Entry, report: Report) -> Iterator[Entry]:
     yield Entry(entry.mechanism, first.place, _fields(entry, head, first, variants))
 
 
-def _words(located: Located) -> list[Located]:
-    """The names that the key lists, with their places."""
-    if isinstance(located.value, tuple):
-        return list(located.value)
-    text = str(located.value)
-    found = [(m.group(), located.at(m.start())) for m in re.finditer(r"[^\s,]+", text)]
-    return [Located(word, place) for word, place in found] or [located]
+def _located(given: Located) -> list[Located]:
+    """The words of a value; what is wrong with them is reported where they are checked."""
+    return [Located(word, place) for word, place in words(given, Report())] or [given]
 
 
 def _name(schema: str) -> str:
@@ -83,7 +80,7 @@ def _samples(entry: Entry, samples: Located) -> Located:
     dtypes = entry.fields.get("dtypes")
     if dtypes is None or not isinstance(samples.value, tuple):
         return samples
-    kinds = ", ".join(str(word.value) for word in _words(dtypes))
+    kinds = ", ".join(word for word, _ in words(dtypes, Report()))
     calls = [s if " for " in s.value else replace(s, value=f"{s.value} for {kinds}") for s in samples.value]
     return replace(samples, value=tuple(calls))
 
@@ -91,7 +88,7 @@ def _samples(entry: Entry, samples: Located) -> Located:
 def _tags(entry: Entry) -> list[Located]:
     """The tags of the view that are the copy's, too."""
     given = entry.fields.get("tags")
-    return [tag for tag in _words(given) if tag.value not in _OF_VIEW] if given is not None else []
+    return [tag for tag in _located(given) if tag.value not in _OF_VIEW] if given is not None else []
 
 
 def _call(entry: Entry, schema: str) -> str:

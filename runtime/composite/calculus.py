@@ -38,6 +38,11 @@ def _nothing(y: Tensor, dim: int) -> Tensor:
     return y.new_zeros((*y.shape[:dim], *y.shape[dim + 1 :]))
 
 
+def _part(self: Tensor, d: int, start: int | None, stop: int | None) -> Tensor:
+    """A slice along ``d``."""
+    return self[(slice(None),) * d + (slice(start, stop),)]
+
+
 def _distances(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
     """From each point to the next, along ``dim``. RuntimeError where a vector has not one for each sample."""
     if x.ndim == 1:
@@ -49,13 +54,12 @@ def _distances(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
         x = x.view((-1, *[1] * (y.ndim - 1 - dim)))
     if x.ndim < y.ndim:
         x = x.view((*[1] * (y.ndim - x.ndim), *x.shape))
-    return x[(slice(None),) * dim + (slice(1, None),)] - x[(slice(None),) * dim + (slice(-1),)]
+    return _part(x, dim, 1, None) - _part(x, dim, None, -1)
 
 
 def _sums(y: Tensor, dim: int) -> Tensor:
     """Each sample and the next one."""
-    before = (slice(None),) * dim
-    return y[(*before, slice(-1))] + y[(*before, slice(1, None))]
+    return _part(y, dim, None, -1) + _part(y, dim, 1, None)
 
 
 def trapezoid(y: Tensor, x: Tensor, dim: int) -> Tensor:
@@ -138,10 +142,6 @@ def _gradient_dims(
                 f"but dimension {d} has size {self.shape[d]}"
             )
     return dims
-
-
-def _part(self: Tensor, d: int, start: int | None, stop: int | None) -> Tensor:
-    return self[(slice(None),) * d + (slice(start, stop),)]
 
 
 def _by_distance(self: Tensor, h: Number, d: int, edge: int) -> Tensor:

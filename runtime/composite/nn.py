@@ -12,7 +12,7 @@ from ..autograd.grad_mode import no_grad
 from ..core.memory_format import channels_last, contiguous_format
 from ..core.promotion import result_type
 from ..core.scalar_type import bfloat16, bool_, finfo, float16, float32, int64
-from ..native.layout import stands_channels_last, suggest_memory_format
+from .shape import memory_format_of
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -346,7 +346,7 @@ def channel_shuffle(self: Tensor, groups: int) -> Tensor:
         )
     parts = self.reshape(batch, groups, channels // groups, *spatial)
     out = F._unsafe_view(parts.transpose(1, 2).clone(memory_format=contiguous_format), self.shape)
-    innermost = self.ndim == 4 and stands_channels_last(self.shape, self.stride())
+    innermost = memory_format_of(self) is channels_last
     return out.contiguous(memory_format=channels_last) if innermost else out
 
 
@@ -374,10 +374,7 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
 
 def _in_format_of(self: Tensor, result: Tensor) -> Tensor:
     """The result in the memory format of ``self``."""
-    array = self._array
-    return result.contiguous(
-        memory_format=suggest_memory_format(array.shape, self._type.backend.lib.strides(array))
-    )
+    return result.contiguous(memory_format=memory_format_of(self))
 
 
 # ------------------------------------------------------------------------ normalisation

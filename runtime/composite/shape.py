@@ -137,8 +137,13 @@ def _stands_in(self: Tensor, memory_format: Any) -> bool:
     """Whether nothing is left to do for this memory format."""
     if memory_format is None or memory_format is preserve_format:
         return True
+    return memory_format is memory_format_of(self)
+
+
+def memory_format_of(self: Tensor) -> Any:
+    """The memory format in which ``self`` stands: contiguous_format unless its channels are innermost."""
     array = self._array
-    return memory_format is suggest_memory_format(array.shape, self._type.backend.lib.strides(array))
+    return suggest_memory_format(array.shape, self._type.backend.lib.strides(array))
 
 
 def _moved(self: Tensor, dtype: Any, device: Any) -> Tensor:
@@ -574,6 +579,5 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """The size of another tensor; with preserve_format also the order of its dimensions in memory."""
     if memory_format is preserve_format:
-        array = the_template._array
-        memory_format = suggest_memory_format(array.shape, the_template._type.backend.lib.strides(array))
+        memory_format = memory_format_of(the_template)
     return resize_(self, the_template.shape, memory_format)

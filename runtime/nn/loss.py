@@ -14,6 +14,7 @@ from typing import Any
 from tengen.generated import functions as F
 
 from ..autograd.grad_mode import no_grad
+from ..composite.losses import apply_reduction
 from ..core.user_stack import program_stacklevel
 from ..tensors.tensor import Tensor
 
@@ -51,13 +52,21 @@ def _weighted(loss: Tensor, weight: Tensor, reduction: int) -> Tensor:
     loss = loss * weight
     if reduction == 1:
         return loss.sum() / weight.sum()
-    return _reduced(loss, reduction)
+    return apply_reduction(loss, reduction)
 
 
-def _reduced(loss: Tensor, reduction: int) -> Tensor:
-    if reduction == 1:
-        return loss.mean()
-    return loss.sum() if reduction == 2 else loss
+def _elementwise(
+    loss: Callable[..., Tensor],
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    *rest: float,
+) -> Tensor:
+    """A loss of elements; weights of them come before its reduction."""
+    if weight is not None:
+        return _weighted(loss(input, target, 0, *rest), weight, reduction)
+    return loss(input, target, reduction, *rest)
 
 
 def mse_loss(
@@ -70,10 +79,7 @@ def mse_loss(
 ) -> Tensor:
     """``(input - target)^2``; warns when the sizes differ."""
     _warn_of_broadcast(input, target)
-    number = _reduction(reduction, size_average, reduce)
-    if weight is not None:
-        return _weighted(F.mse_loss(input, target, 0), weight, number)
-    return F.mse_loss(input, target, number)
+    return _elementwise(F.mse_loss, input, target, weight, _reduction(reduction, size_average, reduce))
 
 
 def l1_loss(
@@ -86,10 +92,7 @@ def l1_loss(
 ) -> Tensor:
     """``|input - target|``; warns when the sizes differ."""
     _warn_of_broadcast(input, target)
-    number = _reduction(reduction, size_average, reduce)
-    if weight is not None:
-        return _weighted(F.l1_loss(input, target, 0), weight, number)
-    return F.l1_loss(input, target, number)
+    return _elementwise(F.l1_loss, input, target, weight, _reduction(reduction, size_average, reduce))
 
 
 def smooth_l1_loss(
@@ -120,10 +123,7 @@ def huber_loss(
     ``reduction`` "mean" and "sum" give a tensor without dimensions, "none" one of the broadcast shape.
     """
     _warn_of_broadcast(input, target)
-    number = _reduction(reduction)
-    if weight is not None:
-        return _weighted(F.huber_loss(input, target, 0, delta), weight, number)
-    return F.huber_loss(input, target, number, delta)
+    return _elementwise(F.huber_loss, input, target, weight, _reduction(reduction), delta)
 
 
 def kl_div(
@@ -339,7 +339,7 @@ def multilabel_soft_margin_loss(
     if weight is not None:
         loss = loss * weight
     loss = loss.sum(-1) / input.shape[-1]
-    return _reduced(loss, number)
+    return apply_reduction(loss, number)
 
 
 def _check_margin(margin: float) -> None:
@@ -398,7 +398,7 @@ def triplet_margin_with_distance_loss(
     if swap:
         far = F.minimum(far, distance(positive, negative))
     loss = (margin + near - far).clamp(min=0)
-    return _reduced(loss, number)
+    return apply_reduction(loss, number)
 
 
 def _other_sizes(input: Tensor, var: Tensor) -> list[int]:
@@ -437,7 +437,7 @@ def gaussian_nll_loss(
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
-    return _reduced(loss, number)
+    return apply_reduction(loss, number)
 
 
 def poisson_nll_loss(

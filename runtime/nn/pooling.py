@@ -112,8 +112,8 @@ def fractional_max_pool2d(
     _random_samples: Tensor | None = None,
 ) -> Pooled:
     """The maxima of windows of the last 2 dims that begin at random places; ValueError without a size."""
-    given = (input, kernel_size, output_size, output_ratio, _random_samples)
-    both = _fractional(F.fractional_max_pool2d, 2, *given)
+    given = (input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+    both = fractional_max_pool2d_with_indices(*given)
     return both if return_indices else both[0]
 
 
@@ -142,8 +142,8 @@ def fractional_max_pool3d(
     _random_samples: Tensor | None = None,
 ) -> Pooled:
     """The maxima of windows of the last 3 dims that begin at random places; ValueError without a size."""
-    given = (input, kernel_size, output_size, output_ratio, _random_samples)
-    both = _fractional(F.fractional_max_pool3d, 3, *given)
+    given = (input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+    both = fractional_max_pool3d_with_indices(*given)
     return both if return_indices else both[0]
 
 

@@ -57,6 +57,11 @@ def _points(M: int, start: float, step: float, options: dict[str, Any]) -> Tenso
     return F.linspace(start, start + (M - 1) * step, M, **options)
 
 
+def _period(M: int, sym: bool) -> int:
+    """The steps from the first number to the last one or, of a periodic window, to the next one's first."""
+    return M if not sym and M > 1 else M - 1
+
+
 def exponential(
     M: int,
     *,
@@ -81,7 +86,7 @@ def exponential(
     if M == 0:
         return F.empty((0,), **options)
     if center is None:
-        center = (M if not sym and M > 1 else M - 1) / 2
+        center = _period(M, sym) / 2
     return (-_points(M, -center / tau, 1 / tau, options).abs()).exp()
 
 
@@ -98,7 +103,7 @@ def cosine(
     options = _options("cosine", M, dtype, layout, device, requires_grad)
     if M == 0:
         return F.empty((0,), **options)
-    step = math.pi / (M + 1 if not sym and M > 1 else M)
+    step = math.pi / (_period(M, sym) + 1)
     return _points(M, step / 2, step, options).sin()
 
 
@@ -121,7 +126,7 @@ def gaussian(
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     if M == 0:
         return F.empty((0,), **options)
-    middle, step = (M if not sym and M > 1 else M - 1) / 2, 1 / (std * math.sqrt(2))
+    middle, step = _period(M, sym) / 2, 1 / (std * math.sqrt(2))
     return (-_points(M, -middle * step, step, options).square()).exp()
 
 
@@ -144,7 +149,7 @@ def kaiser(
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     if M <= 1:
         return F.ones((M,), **options)
-    step = 2 / (M if not sym else M - 1)
+    step = 2 / _period(M, sym)
     ends = _points(M, -1, step, options)
     return (beta * (1 - ends.square()).clamp(min=0).sqrt()).i0() / F.full((), beta, dtype=ends.dtype).i0()
 
@@ -162,7 +167,7 @@ def bartlett(
     options = _options("bartlett", M, dtype, layout, device, requires_grad)
     if M <= 1:
         return F.ones((M,), **options)
-    return 1 - _points(M, -1, 2 / (M if not sym else M - 1), options).abs()
+    return 1 - _points(M, -1, 2 / _period(M, sym), options).abs()
 
 
 def general_cosine(
@@ -201,7 +206,7 @@ def _cosines(
     weights = list(a)
     if not weights:
         raise ValueError("Coefficients cannot be empty")
-    angles = _points(M, 0, 2 * math.pi / (M if not sym else M - 1), options)
+    angles = _points(M, 0, 2 * math.pi / _period(M, sym), options)
     return F.stack([(-1) ** i * w * (i * angles).cos() for i, w in enumerate(weights)]).sum(0)
 
 

@@ -3,43 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .common import Array, Shape
+from .conv import Geometry, tap_slices
 
 
 class Columns(NamedTuple):
     """How windows lie in an image."""
 
     kernel: Shape
-    dilation: Shape
-    padding: Shape
-    stride: Shape
+    geometry: Geometry
     padded: Shape  # the image's size with its padding
     out: Shape  # how many windows there are
 
     def taps(self) -> Iterator[tuple[int, tuple[slice, ...]]]:
         """For each place of the kernel its number, and what it sees of the padded image."""
-        for number, place in enumerate(product(*[range(k) for k in self.kernel])):
-            starts = [p * d for p, d in zip(place, self.dilation, strict=True)]
-            yield (
-                number,
-                tuple(
-                    [
-                        slice(a, a + (n - 1) * s + 1, s)
-                        for a, n, s in zip(starts, self.out, self.stride, strict=True)
-                    ]
-                ),
-            )
+        for number, (_, seen) in enumerate(tap_slices(self.kernel, self.out, self.geometry)):
+            yield number, seen
 
     @property
     def inner(self) -> tuple[slice, ...]:
         """The image in the padded one."""
-        return tuple([slice(p, n - p) for p, n in zip(self.padding, self.padded, strict=True)])
+        return tuple([slice(p, n - p) for p, n in zip(self.geometry.padding, self.padded, strict=True)])
 
 
 def columns_of(
@@ -58,20 +47,16 @@ def columns_of(
     ):
         if len(given) != 2 or min(given) < least:
             raise RuntimeError(f"{name} should be two numbers of at least {least}, but got {list(given)}")
+    kernel, geometry = tuple(kernel_size), Geometry(tuple(stride), tuple(padding), tuple(dilation), 1)
     padded = tuple([n + 2 * p for n, p in zip(size, padding, strict=True)])
-    out = tuple(
-        [
-            (n - d * (k - 1) - 1) // s + 1
-            for n, d, k, s in zip(padded, dilation, kernel_size, stride, strict=True)
-        ]
-    )
+    out = geometry.out(tuple(size), kernel)
     if min(out) < 1:
         raise RuntimeError(
             f"Given an image of size {list(size)}, kernel_size={list(kernel_size)}, "
             f"dilation={list(dilation)}, padding={list(padding)}, stride={list(stride)}, calculated shape of "
             f"the array of sliding blocks as {list(out)}, but its components must be at least one."
         )
-    return Columns(tuple(kernel_size), tuple(dilation), tuple(padding), tuple(stride), padded, out)
+    return Columns(kernel, geometry, padded, out)
 
 
 def im2col_shape(self: Any, *geometry: Sequence[int]) -> Shape:

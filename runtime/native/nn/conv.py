@@ -162,7 +162,7 @@ def _blocks(batch: int, each: int) -> Iterator[slice]:
         yield slice(start, min(start + size, batch))
 
 
-def _tap_slices(kernel: Shape, out: Shape, geometry: Geometry) -> Iterator[tuple[Shape, tuple[slice, ...]]]:
+def tap_slices(kernel: Shape, out: Shape, geometry: Geometry) -> Iterator[tuple[Shape, tuple[slice, ...]]]:
     """Each kernel tap, and which elements of the padded input it sees."""
     for tap in product(*[range(k) for k in kernel]):
         yield (
@@ -248,7 +248,7 @@ def _correlate_input_by_taps(grad: Array, weight: Array, spatial: Shape, geometr
         for block in _blocks(batch, groups * rows * places):
             columns = batched_product(matrix, flat[block]).reshape(-1, channels, *kernel, *out)
             target = result[block]
-            for tap, seen in _tap_slices(kernel, out, geometry):
+            for tap, seen in tap_slices(kernel, out, geometry):
                 view = target[(..., *seen)]
                 view += columns[(slice(None), slice(None), *tap)]
     if any(geometry.padding):
