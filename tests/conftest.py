@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -13,6 +14,12 @@ if (HERE := str(Path(__file__).resolve().parent)) not in sys.path:
     sys.path.insert(0, HERE)
 
 from scratch import Scratch, copy_project
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test that is marked ``oracle`` runs only where torch is installed."""
+    if item.get_closest_marker("oracle") is not None and importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed")
 
 
 @pytest.hookimpl(wrapper=True)
