@@ -1,0 +1,95 @@
+"""The claims of the section "What is not there"."""
+
+from __future__ import annotations
+
+from differences.claim import Claim
+
+ABSENT = """
+def has(name, where=m):
+    for part in name.split("."):
+        if not hasattr(where, part):
+            return False
+        where = getattr(where, part)
+    return True
+any(map(has, NAMES))
+"""
+NOT_THERE = ABSENT.replace(
+    "NAMES",
+    repr([
+        "nn.Module", "optim.SparseAdam", "compile", "jit.script", "fx", "distributed", "amp",
+        "utils.data", "sparse_coo_tensor", "quantize_per_tensor", "Tensor.rename",
+    ]),
+)  # fmt: skip
+NO_AUTOGRAD = ABSENT.replace(
+    "NAMES",
+    repr([
+        "autograd.function.NestedIOFunction", "autograd.profiler.emit_nvtx", "func.functional_call",
+        "func.rearrange",
+    ]),
+)  # fmt: skip
+NO_TYPES = ABSENT.replace(
+    "NAMES",
+    repr([
+        "complex32", "float8_e4m3fn", "DoubleTensor", "Tensor.new",
+        "set_default_tensor_type", "Tensor.storage",
+    ]),
+)  # fmt: skip
+OVERRIDES = """
+import importlib
+overrides = importlib.import_module(m.__name__ + ".overrides")
+seen = []
+def handler(cls, func, types, args=(), kwargs=None):
+    seen.append((func.__name__, args, kwargs))
+    return func
+PROTOCOL = f"__{m.__name__}_function__"
+Foreign = type("Foreign", (), {PROTOCOL: classmethod(handler)})
+Mode = type("Mode", (getattr(overrides, m.__name__.capitalize() + "FunctionMode"),), {PROTOCOL: handler})
+x = m.ones(2).as_subclass(type(m.Tensor)("Special", (m.Tensor,), {PROTOCOL: classmethod(handler)}))
+"""
+CLAIMS = [
+    Claim("Not there", NOT_THERE, False, True),
+    Claim("Parts of autograd", NO_AUTOGRAD, False, True),
+    Claim("Devices", "m.device('cuda').type", RuntimeError, "cuda"),
+    Claim("Scalar types", NO_TYPES, False, True),
+    Claim(
+        "Scalar types",
+        "str((m.ones(2, dtype=m.float16) * 1j).dtype).partition('.')[2]",
+        "complex64",
+        "complex32",
+    ),
+    Claim(
+        "Typed classes",
+        "type(m.ones(2)).__name__ + str(len(m.ones(2).untyped_storage()))",
+        "Tensor8",
+        "Tensor8",
+    ),
+    Claim(
+        "Function overrides",
+        OVERRIDES + "[(x == x).__name__, (x ** 2).__name__]",
+        ["eq", "pow"],
+        ["__eq__", "pow"],
+    ),
+    Claim("Function overrides", OVERRIDES + "(x ** 2) is m.Tensor.pow", True, False),
+    Claim("Function overrides", OVERRIDES + "m.exp(Foreign())\nseen[0][2]", {}, None),
+    Claim(
+        "Function overrides",
+        OVERRIDES + "m.nn.functional.relu(Foreign())\nseen[0][2]",
+        {},
+        {"inplace": False},
+    ),
+    Claim("Function overrides", OVERRIDES + "m.sum(Foreign(), dim=0)\nseen[0][2]", {}, {"dim": 0}),
+    Claim("Function overrides", OVERRIDES + "y = m.ones(2)\nwith Mode():\n    y.ndim\nlen(seen)", 0, 1),
+    Claim("Function overrides", OVERRIDES + "m.exp(Foreign).__name__", TypeError, "exp"),
+    Claim("Function overrides", "hasattr(m.Tensor, '__torch_dispatch__')", False, True),
+    Claim(
+        "Memory formats",
+        "m.stack([m.ones(2, 3, 4, 5).to(memory_format=m.channels_last)] * 2).stride()",
+        (120, 60, 20, 5, 1),
+        (120, 60, 1, 15, 3),
+    ),
+    Claim("Lazy conjugation", "m.tensor([1j]).conj().is_conj()", False, True),
+    Claim(
+        "Lazy conjugation", "x = m.tensor([1 + 1j])\ny = x.conj()\nx.mul_(2)\ny.tolist()", [1 - 1j], [2 - 2j]
+    ),
+    Claim("Lazy conjugation", "bool(m.tensor([1j]).conj().__dlpack__())", True, BufferError),
+]

@@ -1,0 +1,97 @@
+"""The claims of the section "Numbers"."""
+
+from __future__ import annotations
+
+import math
+
+from differences.claim import Claim
+
+#: What the function is at 5, to 12 digits.
+BESSEL = """
+x = m.tensor([5.01], dtype=m.float64)
+abs(m.special.bessel_j0(x).item() + 0.174315432057) < 1e-11
+"""
+#: The slope of the incomplete gamma function of parameter 2 at 0.
+FORWARD = """
+m.func.jvp(lambda x: m.igamma(m.full_like(x, 2.0), x), (m.zeros(1),), (m.ones(1),))[1].item()
+"""
+HALF = """
+rng = np.random.default_rng(0)
+a, b = ((rng.random((64, 64)) * 0.8 + 0.1).astype(np.float16) for _ in range(2))
+def differs(f):
+    half, double = (f(m.from_numpy(a.astype(d)), m.from_numpy(b.astype(d))) for d in (np.float16, np.float64))
+    return (half != double.to(m.float16)).any().item()
+F = m.nn.functional
+"""
+CLAIMS = [
+    Claim("Rounding", "m.allclose(m.exp(m.ones(1)), m.tensor([2.7182817]))", True, True),
+    Claim("Half precision", HALF + "differs(m.xlogy)", False, True),
+    Claim("Half precision", HALF + "differs(lambda a, b: F.mse_loss(a, b, reduction='none'))", False, True),
+    Claim("Half precision", HALF + "differs(lambda a, b: a.logsumexp(1))", False, True),
+    Claim("Half precision", HALF + "differs(lambda a, b: a.logit())", False, True),
+    Claim("Half precision", HALF + "differs(lambda a, b: m.add(a, b, alpha=0.3))", False, True),
+    Claim("Special functions", BESSEL, True, False),
+    Claim(
+        "Special functions", "m.special.bessel_j0(m.ones(1, requires_grad=True)).requires_grad", True, False
+    ),
+    Claim(
+        "Special functions",
+        "m.special.chebyshev_polynomial_t(m.tensor([9.0]), 99).isinf().item()",
+        True,
+        False,
+    ),
+    Claim("Special functions", FORWARD, 0.0, NotImplementedError),
+    Claim("Numbers beyond a dtype", "(m.ones(1) * 2**70).item() == 2.0**70", True, OverflowError),
+    Claim("Numbers beyond a dtype", "m.ones(1).clamp(min=1e39).item()", math.inf, RuntimeError),
+    Claim("Numbers beyond a dtype", "m.where(m.ones(1) > 0, 1e39, m.ones(1)).item()", math.inf, RuntimeError),
+    Claim(
+        "Numbers beyond a dtype",
+        "m.nn.functional.leaky_relu(-m.ones(1), 1e39).item()",
+        -math.inf,
+        RuntimeError,
+    ),
+    Claim("Numbers beyond a dtype", "(m.tensor([1]) + 2**63).item()", OverflowError, 1 - 2**63),
+    Claim(
+        "Numbers beyond a dtype", "m.add(m.tensor([1]), m.tensor([2]), alpha=True).item()", 3, RuntimeError
+    ),
+    Claim("Numbers beyond a dtype", "m.add(m.ones(1), m.ones(1), alpha=2 + 0j).item()", 3.0, RuntimeError),
+    Claim("Numbers beyond a dtype", "m.zeros(2**63).shape", RuntimeError, TypeError),
+    Claim("Numbers beyond a dtype", "m.ones(2).reshape(2**63).shape", RuntimeError, TypeError),
+    Claim(
+        "Numbers beyond a dtype",
+        "m.ones(2).index_fill(0, m.tensor([0]), 2 + 0j).tolist()",
+        [2.0, 1.0],
+        RuntimeError,
+    ),
+    Claim("Numbers beyond a dtype", "m.ones(4).norm(2 + 0j).item()", 2.0, RuntimeError),
+    *(
+        Claim(
+            "Dtypes of parameters",
+            f"x, w = m.zeros(2, 3), m.ones(3, dtype=m.float64)\nm.nn.functional.{call}.dtype is x.dtype",
+            True,
+            RuntimeError,
+        )
+        for call in (
+            "layer_norm(x, (3,), w)",
+            "group_norm(x, 1, w)",
+            "batch_norm(x, m.zeros(3), m.ones(3), w)",
+            "instance_norm(x[None], weight=w[:2])",
+        )
+    ),
+    Claim(
+        "Dtypes of parameters",
+        "target = m.ones(2, dtype=m.int64)\n"
+        "m.nn.functional.binary_cross_entropy_with_logits(m.zeros(2), target).dtype is m.float32",
+        True,
+        RuntimeError,
+    ),
+    Claim(
+        "Dtypes of parameters",
+        "x = m.ones(1, 2, 2)\nmask = m.ones(2, 2, dtype=m.int64)\n"
+        "m.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask).dtype is x.dtype",
+        True,
+        RuntimeError,
+    ),
+    Claim("Random numbers", "m.manual_seed(0)\nm.randperm(5).tolist()", [2, 4, 3, 0, 1], [4, 0, 1, 3, 2]),
+    Claim("Random numbers", "len(m.get_rng_state())", 45, 5056),
+]

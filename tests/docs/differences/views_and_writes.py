@@ -1,0 +1,170 @@
+"""The claims of the section "Views and writing in place"."""
+
+from __future__ import annotations
+
+from differences.claim import Claim
+
+RESIZED = """
+import warnings
+out = m.ones(2)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    m.{call}
+any("was resized" in str(w.message) for w in caught)
+"""
+EXPANDED_FLOATS = "x = m.ones(2)\nout = m.zeros(1).expand(5)\n"
+EXPANDED = "x = m.arange(2)\nout = m.zeros(1, dtype=m.int64).expand(5)\n"
+NO_GRAD_VIEW = """
+x = m.ones(2, requires_grad=True).clone()
+with m.no_grad():
+    view = x[0]
+"""
+UNBOUND = """
+x = m.ones(2, requires_grad=True).clone()
+a, b = x.unbind()
+x.mul_(2)
+"""
+CLAIMS = [
+    Claim("Views of no_grad", NO_GRAD_VIEW + "view.requires_grad", False, True),
+    Claim("Views whose base was written", UNBOUND + "(a * 2).item()", 4.0, RuntimeError),
+    Claim("Views whose base was written", UNBOUND + "(a * 2).backward()", RuntimeError, RuntimeError),
+    Claim("Views whose base was written", UNBOUND + "a.grad_fn", RuntimeError, RuntimeError),
+    Claim("Views whose base was written", NO_GRAD_VIEW + "x.mul_(2)\n(view * 2).item()", 4.0, RuntimeError),
+    Claim(
+        "Views whose base was written", NO_GRAD_VIEW + "x.mul_(2)\nview.grad_fn", RuntimeError, RuntimeError
+    ),
+    Claim("Expanded memory", "m.zeros(1).expand(3).copy_(m.ones(1)).tolist()", RuntimeError, RuntimeError),
+    Claim("Expanded memory", "m.zeros(1).expand(3).zero_().tolist()", [0.0] * 3, [0.0] * 3),
+    Claim("Expanded memory", "x = m.zeros(1).expand(3)\nx[0:2] = 4\nx.tolist()", RuntimeError, RuntimeError),
+    Claim("Expanded memory", "m.zeros(1).expand(3).fill_(2).tolist()", [2.0] * 3, [2.0] * 3),
+    Claim("Expanded memory", "m.ones(1).expand(2, 2).tril_().tolist()", RuntimeError, [[0.0] * 2] * 2),
+    *(
+        Claim("Expanded memory", f"out = m.zeros(1{dtype}).expand(2)\nm.{call}.tolist()", RuntimeError, there)
+        for call, dtype, there in (
+            ("amax(m.ones(2, 2), 1, out=out)", "", [1.0, 1.0]),
+            ("argmax(m.ones(2, 2), 1, out=out)", ", dtype=m.int64", [0, 0]),
+            ("all(m.ones(2, 2), 1, out=out)", ", dtype=m.bool", [True, True]),
+            ("histc(m.ones(2), 2, 0, 0.5, out=out)", "", [0.0, 0.0]),
+            (
+                "bmm(m.ones(1, 2, 1), m.ones(1, 1, 2), out=out.expand(1, 2, 2))",
+                "",
+                [[[1.0, 1.0], [1.0, 1.0]]],
+            ),
+        )
+    ),
+    Claim("Empty tensors", "(m.ones(0, 3).t() + 1).stride()", (1, 1), (1, 3)),
+    Claim("Empty tensors", "m.ones(3, 2)[3:].storage_offset()", 0, 6),
+    Claim("Overlapping writes", "x = m.arange(4.0)\nx[1:].add_(x[:-1])", RuntimeError, RuntimeError),
+    Claim(
+        "Overlapping writes",
+        "x = m.ones(3, 2)\nx[:2].addmm_(x[1:], m.ones(2, 2)).tolist()",
+        RuntimeError,
+        [[3.0, 3.0], [3.0, 3.0]],
+    ),
+    *(
+        Claim(
+            "Gradients and `out=`",
+            f"x = m.ones(2, 2, requires_grad=True)\nm.{call}.shape == (2, 2)",
+            RuntimeError,
+            True,
+        )
+        for call in (
+            "diag(m.ones(2, requires_grad=True), out=m.empty(0))",
+            "softmax(x, 0, out=m.empty(0))",
+            "inner(x, x, out=m.empty(0))",
+            "tensordot(x, x, 1, out=m.empty(0))",
+            "floor_divide(x, x, out=m.empty(0))",
+            "heaviside(x, x, out=m.empty(0))",
+            "conj_physical(x, out=m.empty(0))",
+        )
+    ),
+    Claim(
+        "Gradients and `out=`",
+        "m.argsort(m.ones(2, requires_grad=True), stable=True, out=m.empty(0, dtype=m.int64)).tolist()",
+        [0, 1],
+        RuntimeError,
+    ),
+    *(
+        Claim("Which functions take `out=`", f"x = m.ones(2, 2)\nm.{call} is not None", True, TypeError)
+        for call in (
+            "count_nonzero(x, out=m.empty(0, dtype=m.int64))",
+            "var_mean(x, dim=0, out=(m.empty(0), m.empty(0)))",
+            "std_mean(x, dim=0, out=(m.empty(0), m.empty(0)))",
+            "flip(x, (0,), out=m.empty(0))",
+            "roll(x, 1, out=m.empty(0))",
+            "rot90(x, out=m.empty(0))",
+            "trace(x, out=m.empty(0))",
+            "relu(x, out=m.empty(0))",
+            "masked_fill(x, x > 0, 1.0, out=m.empty(0))",
+            "diag_embed(x, out=m.empty(0))",
+            "select_scatter(x, x[0], 0, 0, out=m.empty(0))",
+            "diagonal_scatter(x, x[0], out=m.empty(0))",
+            "masked_scatter(x, x > 0, x, out=m.empty(0))",
+            "bincount(x[0].long(), out=m.empty(0, dtype=m.int64))",
+            "index_put(x, (m.tensor([0]),), x[0], out=m.empty(0))",
+            "put(x, m.tensor([0]), x[0, :1], out=m.empty(0))",
+            "index_fill(x, 0, m.tensor([0]), 1.0, out=m.empty(0))",
+            "avg_pool1d(x, 1, out=m.empty(0))",
+            "adaptive_avg_pool1d(x, 1, out=m.empty(0))",
+            "constant_pad_nd(x, (1, 1), out=m.empty(0))",
+            "binary_cross_entropy_with_logits(x, x, out=m.empty(0))",
+            "pixel_shuffle(m.ones(4, 1, 1), 2, out=m.empty(0))",
+            "pixel_unshuffle(x[None], 2, out=m.empty(0))",
+        )
+    ),
+    *(
+        Claim("Outputs that are resized", RESIZED.format(call=call), True, False)
+        for call in (
+            "zeros(3, out=out)",
+            "ones(3, out=out)",
+            "full((3,), 1.0, out=out)",
+            "empty(3, out=out)",
+            "eye(3, out=out)",
+            "linspace(0, 1, 3, out=out)",
+            "logspace(0, 1, 3, out=out)",
+            "rand(3, out=out)",
+            "randn(3, out=out)",
+            "randint(5, (3,), out=out)",
+            "randperm(3, out=out)",
+            "normal(0.0, 1.0, (3,), out=out)",
+            "bernoulli(m.ones(3), out=out)",
+        )
+    ),
+    *(
+        Claim("Outputs that are resized", f"{EXPANDED}m.{call}.tolist()", [0, 1], RuntimeError)
+        for call in (
+            "take(x, x, out=out)",
+            "masked_select(x, x >= 0, out=out)",
+            "bitwise_and(x, x, out=out)",
+            "index_select(x, 0, x, out=out)",
+            "diff(x, prepend=x[:1], out=out)",
+        )
+    ),
+    *(
+        Claim("Outputs that are resized", f"{EXPANDED_FLOATS}m.{call}.dim()", x, RuntimeError)
+        for call, x in (
+            ("addr(m.ones(2, 2), x, x, out=out)", 2),
+            ("clamp(x, 0, out=out)", 1),
+            ("exp(x, out=out)", 1),
+        )
+    ),
+    *(
+        Claim(
+            "Dtypes of outputs",
+            f"m.{name}([m.ones(2)], out=m.empty(0, dtype=m.int64))",
+            RuntimeError,
+            TypeError,
+        )
+        for name in ("cat", "stack", "concat", "hstack", "vstack", "dstack", "column_stack", "row_stack")
+    ),
+    *(
+        Claim(
+            "Dtypes of outputs", f"m.bernoulli(m.ones(2), out=m.empty(2, dtype=m.{d})).tolist()", here, there
+        )
+        for d, here, there in (
+            ("int64", RuntimeError, [1, 1]),
+            ("bool", RuntimeError, [True, True]),
+            ("complex64", [1 + 0j, 1 + 0j], NotImplementedError),
+        )
+    ),
+]
