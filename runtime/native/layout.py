@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 from ..core.memory_format import (
     channels_last,
@@ -118,7 +119,18 @@ def preserved_strides(shape: Shape, *inputs: Shape) -> Shape:
     """
     if len(inputs) == 1 and is_dense(shape, inputs[0]):
         return inputs[0]
-    order = list(range(len(shape) - 1, -1, -1))  # innermost first
+    result = [1] * len(shape)
+    step = 1
+    for d in memory_order(shape, *inputs):
+        result[d] = step
+        if shape[d] > 1:
+            step *= shape[d]
+    return tuple(result)
+
+
+def memory_order(shape: Shape, *inputs: Shape) -> list[int]:
+    """The dimensions in their order in memory, innermost first; the arguments are ``preserved_strides``'."""
+    order = list(range(len(shape) - 1, -1, -1))
     for i in range(1, len(order)):
         at = i
         for other in range(i - 1, -1, -1):
@@ -128,13 +140,12 @@ def preserved_strides(shape: Shape, *inputs: Shape) -> Shape:
                 at = other
             elif verdict < 0:
                 break
-    result = [1] * len(shape)
-    step = 1
-    for d in order:
-        result[d] = step
-        if shape[d] > 1:
-            step *= shape[d]
-    return tuple(result)
+    return order
+
+
+def is_told_by_strides(shape: Shape, strides: Shape, order: Sequence[int]) -> bool:
+    """Whether strides admit no other order of the dimensions than this one, innermost first."""
+    return all([_comes_after(shape, (strides,), d, e) < 0 for d, e in pairwise(order)])
 
 
 def operand_strides(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> Shape:

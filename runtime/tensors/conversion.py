@@ -160,6 +160,16 @@ class TensorConversion(TensorBase):
 
         return reduce_tensor(self)
 
+    def __setstate__(self, state: Any) -> None:
+        """Take over what old pickles have of a tensor; RuntimeError for one that was computed.
+
+        ``state`` is (storage, offset, size, stride); (data, ..., hooks, requires_grad, ...), of five; or
+        (requires_grad, ..., hooks). Hooks are not pickled.
+        """
+        from .pickling import set_tensor_state
+
+        set_tensor_state(self, state)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """A copy with memory of its own. RuntimeError for what was computed from a leaf."""
         from .pickling import deepcopy_tensor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..core.storage import UntypedStorage
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from ..dispatch.legacy_type_dispatch import type_of
+from ..dispatch.operator import operator
 from ..native.cpu import cast, owned
 from ..native.cpu import copy as copy_array
 from .sequences import array_of, checked_array_dtype
@@ -203,39 +205,76 @@ def _is_buffer(value: Any) -> bool:
 
 def legacy_tensor(args: tuple[Any, ...], where: Device | str | None) -> Tensor:
     """``Tensor(*args)``: sizes make an uninitialised tensor, data one of the default dtype."""
-    if as_device(where) != as_device(None):
-        raise RuntimeError(
-            f"legacy constructor expects device type: {as_device(None)} "
-            f"but device type: {as_device(where)} was passed"
-        )
-    from .pickling import rebuild_tensor
-
-    target = default.dtype
+    _check_legacy_device(as_device(None), where)
     if len(args) == 1 and isinstance(args[0], TensorBase):
         found: Any = args[0]
         alias: Tensor = found.detach()
         return alias
+    return _legacy("Tensor", args, default.dtype, as_device(None))
+
+
+def legacy_new(
+    self: Tensor, args: tuple[Any, ...], where: Device | str | None, keywords: dict[str, Any]
+) -> Tensor:
+    """``Tensor.new``: as ``Tensor(*args)``, of the dtype and on the device of ``self``."""
+    if where is not None:
+        _check_legacy_device(self.device, where)
+    if keywords:
+        (word, value), *more = keywords.items()
+        if args or more or word not in ("size", "data", "other", "storage"):
+            raise TypeError(
+                f"new() takes sizes, data, a tensor or a storage, but got {', '.join(keywords)} too"
+            )
+        args = tuple(value) if word == "size" else (value,)
+    if len(args) == 1 and isinstance(args[0], TensorBase):
+        other: Any = args[0]
+        if other.dtype is not self.dtype or other.device != self.device:
+            raise TypeError(
+                f"new(): expected a tensor of {self.dtype} on {self.device}, but got one of {other.dtype} on "
+                f"{other.device}"
+            )
+        alias: Tensor = operator("alias")(other)
+        return alias
+    return _legacy("new", args, self.dtype, self.device)
+
+
+def _check_legacy_device(expected: Device, where: Device | str | None) -> None:
+    if as_device(where) != expected:
+        raise RuntimeError(
+            f"legacy constructor expects device type: {expected} "
+            f"but device type: {as_device(where)} was passed"
+        )
+
+
+def _legacy(function: str, args: tuple[Any, ...], target: DType, place: Device) -> Tensor:
+    """An uninitialised tensor of sizes, or one that holds data, or all of a storage."""
+    from .pickling import rebuild_tensor
+
     sizes = args[0] if len(args) == 1 and type(args[0]).__name__ == "Size" else args
-    if all(isinstance(size, int) for size in sizes):
-        return _uninitialised(tuple(sizes) if args else (0,), target)
+    if all([isinstance(size, (int, np.integer, TensorBase)) for size in sizes]) and args != (True,):
+        return _uninitialised(tuple(map(index, sizes)) if args else (0,), target, place)
     if len(args) > 1:
         came = ", ".join(type(value).__name__ for value in args)
-        raise TypeError(f"Tensor() takes sizes, or one sequence of data, but got ({came})")
+        raise TypeError(f"{function}() takes sizes, or one sequence of data, but got ({came})")
     if isinstance(args[0], UntypedStorage):
+        if args[0].device != place:
+            raise RuntimeError(
+                f"{function}(): expected a storage on {place}, but got one on {args[0].device}"
+            )
         count = args[0].nbytes() // target.itemsize
         return rebuild_tensor(args[0], target, 0, (count,), (1,), False)
     if isinstance(args[0], str):
         raise TypeError("new(): invalid data type 'str'")
-    if isinstance(args[0], (float, complex)) or not hasattr(args[0], "__len__"):
+    if isinstance(args[0], (float, complex, dict)) or not hasattr(args[0], "__len__"):
         raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
-    return _copied(args[0], target, None)
+    return _copied(args[0], target, place)
 
 
-def _uninitialised(sizes: tuple[int, ...], target: DType) -> Tensor:
+def _uninitialised(sizes: tuple[int, ...], target: DType, place: Device) -> Tensor:
     negative = [size for size in sizes if size < 0]
     if negative:
         raise RuntimeError(f"Trying to create tensor with negative dimension {negative[0]}: {list(sizes)}")
-    kind = type_of(target, as_device(None))
+    kind = type_of(target, place)
     return kind.wrap(kind.backend.lib.empty(sizes, kind.dtype))
 
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, overload
 
 from ..core.device import default_device
 from ..core.device import device as Device
-from ..core.memory_format import contiguous_format, is_channels_last, preserve_format, strided
+from ..core.memory_format import (
+    channels_last,
+    contiguous_format,
+    is_channels_last,
+    preserve_format,
+    strided,
+)
 from ..core.memory_format import layout as Layout
 from ..core.memory_format import memory_format as MemoryFormat
 from ..core.scalar_type import dtype as DType
@@ -14,6 +21,7 @@ from ..core.size import Size, of_shape
 from ..core.storage import UntypedStorage, untyped_storage_of
 from ..core.tensor_base import TensorBase
 from ..native.dims import wrap_dim
+from ..native.layout import is_told_by_strides, memory_order
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -88,6 +96,8 @@ class TensorDescription(TensorBase):
         address: int = self._type.backend.lib.data_ptr(self._array) if self._array.size else 0
         return address
 
+    const_data_ptr = data_ptr
+
     def untyped_storage(self) -> UntypedStorage:
         """The memory that the tensor shares with its views, as bytes."""
         return untyped_storage_of(self)
@@ -105,6 +115,33 @@ class TensorDescription(TensorBase):
         if memory_format is preserve_format:
             raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
         return is_channels_last(memory_format, self._array.shape, lib.strides(self._array))
+
+    def dim_order(self, *, ambiguity_check: bool | list[MemoryFormat] = False) -> tuple[int, ...]:
+        """The dimensions in the order in which they stand in memory, the outermost first.
+
+        Where several orders say the same, as with sizes of 1, one of them is taken. With ``ambiguity_check``
+        that is a RuntimeError; a list of memory formats lets it be where the tensor is in exactly one of
+        these. TypeError for anything else.
+        """
+        formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check
+        if not isinstance(formats, list) or not all([isinstance(f, MemoryFormat) for f in formats]):
+            raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+        shape, strides = tuple(self._array.shape), self.stride()
+        ambiguous = 1 in shape or any([a == b for a, b in pairwise(strides)])
+        if (ambiguity_check is not False and ambiguous) and sum(map(self.is_contiguous, formats)) != 1:
+            raise RuntimeError(
+                "The tensor does not have unique dim order, or cannot map to exact one of the given memory "
+                "formats."
+            )
+        if len(shape) < 2:
+            return tuple(range(len(shape)))
+        last = is_channels_last(channels_last, shape, strides)
+        if self.is_contiguous() is not last:
+            return (0, *range(2, len(shape)), 1) if last else tuple(range(len(shape)))
+        order = memory_order(shape, strides)
+        if ambiguity_check and not is_told_by_strides(shape, strides, order):
+            raise RuntimeError("The tensor does not have unique dim order.")
+        return tuple(reversed(order))
 
     def is_set_to(self, tensor: TensorBase) -> bool:
         """Whether both tensors are the same window of the same memory."""

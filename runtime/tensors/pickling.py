@@ -65,6 +65,19 @@ def rebuild_subclass(cls: type[Tensor], arguments: tuple[Any, ...], attributes: 
     return made
 
 
+def set_tensor_state(tensor: Any, state: Any) -> None:
+    """``Tensor.__setstate__``."""
+    if not tensor.is_leaf:
+        raise RuntimeError("__setstate__ can be only called on leaf Tensors")
+    if len(state) == 4:
+        tensor.set_(*state)
+        return
+    if len(state) == 5:
+        tensor.data = state[0]
+        state = (state[3], state[4], state[2])
+    tensor.requires_grad, _, _ = state
+
+
 def deepcopy_tensor(tensor: Any, memo: dict[int, Any]) -> Any:
     """``Tensor.__deepcopy__``: storages are copied once, gradients and attributes with it."""
     if tensor._edge is not None:

@@ -7,10 +7,11 @@ here are the rest and the assembly.
 from __future__ import annotations
 
 import builtins
+import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from numbers import Number
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from tengen.generated.tensor_methods import TensorMethods
 
@@ -22,6 +23,7 @@ from ..core.scalar_type import dtype as DType
 from ..core.storage import storage_of
 from ..core.tensor_base import define_tensor
 from ..core.user_stack import program_stacklevel
+from ..dispatch.binding_support import MISSING
 from ..dispatch.operator import operator
 from .casts import TensorCasts
 from .conversion import TensorConversion
@@ -85,6 +87,9 @@ class Tensor(
 
     def __dir__(self) -> list[str]:
         return sorted({*dir(type(self)), *self.__dict__})
+
+    #: PyTorch's name for it, from the days of Python 2.
+    __rdiv__ = TensorMethods.__rtruediv__
 
     # -- transposition
 
@@ -191,6 +196,89 @@ class Tensor(
         from .creation import new_tensor
 
         return new_tensor(self, data, dtype, device, requires_grad)
+
+    def new(self, *args: Any, device: Device | str | None = None, **keywords: Any) -> Tensor:
+        """An uninitialised tensor of these sizes, or one of the data, of this tensor's dtype and device.
+
+        ``args`` are sizes, one sequence of data, a storage, or a tensor, of which it is a view. ``size``,
+        ``data``, ``storage`` and ``other`` are the words for these. TypeError for anything else, RuntimeError
+        for another device. ``new_empty`` and ``new_tensor`` say which is meant.
+        """
+        from .creation import legacy_new
+
+        return legacy_new(self, args, device, keywords)
+
+    def module_load(self, other: Tensor, assign: bool = False) -> Tensor:
+        """``other``, detached, if ``assign``, else this tensor, detached, with the elements of ``other``."""
+        return (other if assign else self.copy_(other)).detach()
+
+    # -- other memory, other shapes
+
+    def set_(
+        self, source: Any = MISSING, storage_offset: Any = MISSING, size: Any = MISSING, stride: Any = ()
+    ) -> Self:
+        """Make this tensor a window of other memory, which it shares from then on, and return it.
+
+        ``source`` is a tensor, whose window it takes, a storage, of which it takes all, or nothing, for a
+        tensor without elements. With ``storage_offset`` and ``size`` it is such a window of the memory, of a
+        tensor, which must be contiguous, from its first element on; ``stride`` is that of a contiguous tensor
+        if not given. TypeError for other arguments. RuntimeError for another dtype or device, for a window
+        that the memory does not have, for a leaf that requires gradients, and under ``vmap``. There is no
+        derivative.
+        """
+        from .set_ import set_memory
+
+        set_memory(self, source, storage_offset, size, stride)
+        return self
+
+    def resize(self, *sizes: int) -> Tensor:
+        """Deprecated for ``reshape``: the tensor in other sizes. RuntimeError for more or less elements."""
+        _warn("non-inplace resize is deprecated")
+        return self._resized(sizes)
+
+    def resize_as(self, tensor: Tensor) -> Tensor:
+        """Deprecated for ``reshape``: the tensor in the sizes of another. Errors as for ``resize``."""
+        _warn("non-inplace resize_as is deprecated")
+        return self._resized(tensor.shape)
+
+    def _resized(self, sizes: Any) -> Tensor:
+        if not all([isinstance(n, int) for n in sizes]) or math.prod(sizes) != self.numel():
+            raise RuntimeError(
+                f"requested resize to {'x'.join(map(str, sizes))}, but the given tensor has a size of "
+                f"{'x'.join(map(str, self.shape))} ({self.numel()} elements). autograd's resize can only "
+                "change the shape of a given tensor, while preserving the number of elements."
+            )
+        return self.contiguous().view(tuple(sizes))
+
+    # -- Python functions of elements
+
+    def apply_(self, callable: Callable[[Any], Any], /) -> Self:
+        """Write ``callable(element)`` to each element, one after the other, and return the tensor.
+
+        Elements are Python's numbers. RuntimeError for a tensor that requires gradients; what the function
+        raises is raised, and leaves the elements as they were.
+        """
+        from .python_calls import call_for_each
+
+        call_for_each("apply_", self, {}, callable)
+        return self
+
+    def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Self:
+        """Write ``callable(element, of_other)`` to each element, as ``apply_``.
+
+        ``other`` has the same dtype, else TypeError, and is expanded to this tensor's shape.
+        """
+        from .python_calls import call_for_each
+
+        call_for_each("map_", self, {"other": other}, callable)
+        return self
+
+    def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Self:
+        """Write ``callable(element, of_x, of_y)`` to each element, as ``map_``."""
+        from .python_calls import call_for_each
+
+        call_for_each("map2_", self, {"x": x, "y": y}, callable)
+        return self
 
     def as_subclass(self, cls: builtins.type[Tensor]) -> Tensor:
         """A view of the whole tensor that is an instance of ``cls``, a subclass of Tensor; differentiable.

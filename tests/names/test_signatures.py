@@ -27,7 +27,7 @@ LOOSE = {
     "": """atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod chain_matmul einsum
         empty meshgrid ones rand randn zeros""",
     "Tensor": """broadcast_to expand flip new_empty new_ones new_zeros permute repeat reshape resize_
-        sum_to_size tile to view""",
+        new resize sum_to_size tile to view""",
     "func": "linearize vjp",
     "functional": "block_diag broadcast_tensors cartesian_prod chain_matmul einsum meshgrid",
     "overrides": "handle_tengen_function has_tengen_function_variadic",
@@ -37,7 +37,7 @@ LOOSE = {
 #: What takes any keywords: PyTorch documents these so, save the first, which is not PyTorch's.
 OPEN = {
     "": "printoptions",
-    "Tensor": "to",
+    "Tensor": "new to",
     "overrides": "handle_tengen_function",
     "utils.checkpoint": "checkpoint checkpoint_sequential",
 }

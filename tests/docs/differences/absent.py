@@ -30,8 +30,7 @@ NO_AUTOGRAD = ABSENT.replace(
 NO_TYPES = ABSENT.replace(
     "NAMES",
     repr([
-        "complex32", "float8_e4m3fn", "DoubleTensor", "Tensor.new",
-        "set_default_tensor_type", "Tensor.storage",
+        "complex32", "float8_e4m3fn", "DoubleTensor", "set_default_tensor_type", "Tensor.storage",
     ]),
 )  # fmt: skip
 OVERRIDES = """
@@ -62,6 +61,12 @@ CLAIMS = [
         "type(m.ones(2)).__name__ + str(len(m.ones(2).untyped_storage()))",
         "Tensor8",
         "Tensor8",
+    ),
+    Claim(
+        "Typed classes",
+        "m.ones(2).set_(m.ones(2).untyped_storage(), 0, (9,)).numel()",
+        RuntimeError,
+        9,
     ),
     Claim(
         "Function overrides",

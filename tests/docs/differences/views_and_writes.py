@@ -24,6 +24,14 @@ x = m.ones(2, requires_grad=True).clone()
 a, b = x.unbind()
 x.mul_(2)
 """
+RAISES = """
+x, left = m.ones(2), [2.0]
+try:
+    x.apply_(lambda v: left.pop())
+except IndexError:
+    pass
+x.tolist()
+"""
 CLAIMS = [
     Claim("Views of no_grad", NO_GRAD_VIEW + "view.requires_grad", False, True),
     Claim("Views whose base was written", UNBOUND + "(a * 2).item()", 4.0, RuntimeError),
@@ -61,6 +69,10 @@ CLAIMS = [
         RuntimeError,
         [[3.0, 3.0], [3.0, 3.0]],
     ),
+    Claim("Functions of elements", "m.ones(2).apply_(abs)._version", 1, 0),
+    Claim("Functions of elements", RAISES, [1, 1], [2, 1]),
+    Claim("Other memory", "v = m.ones(4).view(2, 2)\nv.set_(m.ones(3))\nv._is_view()", False, True),
+    Claim("Other memory", "x = m.ones(4)\nv = x.view(2, 2)\nx.set_(m.ones(3))\nv._base.shape", (4,), (3,)),
     *(
         Claim(
             "Gradients and `out=`",

@@ -1,0 +1,137 @@
+"""``Tensor.set_``: a tensor becomes a window of other memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+from ..autograd.edge import gradient_edge
+from ..autograd.forward_mode import newest_tangent
+from ..autograd.grad_mode import grad_mode
+from ..autograd.inference_mode import check_write
+from ..autograd.node import NotImplementedNode
+from ..autograd.variable_type_utils import check_inplace
+from ..autograd.view import differentiable, set_history
+from ..core.interception import AliasKind, active, notify_alias
+from ..core.storage import Storage, UntypedStorage, begin_write, storage_of, untyped_storage_of
+from ..core.tensor_base import TensorBase
+from ..dispatch.binding_support import MISSING
+from ..native.layout import contiguous_strides
+
+Shape = tuple[int, ...]
+
+
+def set_memory(tensor: Any, source: Any, offset: Any, size: Any, stride: Any) -> None:
+    """Make ``tensor`` a window of the memory of ``source``: a tensor, a storage, or MISSING, which is empty.
+
+    Errors are those of ``Tensor.set_``, and leave everything as it was.
+    """
+    array, memory = _window(tensor, source, offset, size, stride)
+    edge = _checked_edge(tensor, source, array.shape)
+    begin_write(tensor)  # who saved the tensor would find another one
+    old = storage_of(tensor)
+    _leave_views(tensor, old)
+    storage = Storage()
+    storage.version, storage.untyped = old.version, memory
+    tensor._storage, tensor._base, tensor._array = storage, None, array
+    if tensor._meta is not None:
+        tensor._meta.fit_accumulator(array.shape, tensor._type)
+    if active and isinstance(source, TensorBase):
+        notify_alias(source, tensor, AliasKind.DETACHED)
+    if edge is not None:
+        set_history(tensor, edge)
+
+
+def _window(
+    tensor: Any, source: Any, offset: Any, size: Any, stride: Any
+) -> tuple[Any, UntypedStorage | None]:
+    """The array that the tensor is to have, and the handle on its memory where there is one already."""
+    kind = tensor._type
+    if source is MISSING:
+        return kind.backend.lib.empty((0,), kind.dtype), None
+    if not isinstance(source, (TensorBase, UntypedStorage)) or (offset is MISSING) is not (size is MISSING):
+        given = ", ".join(type(v).__name__ for v in (source, offset, size) if v is not MISSING)
+        raise TypeError(
+            "set_() takes nothing, a tensor or a storage, or one of these with storage_offset, size and "
+            f"perhaps stride, but got ({given})"
+        )
+    _check_kind(tensor, source)
+    memory = untyped_storage_of(source) if isinstance(source, TensorBase) else source
+    if isinstance(source, TensorBase):
+        if offset is MISSING:
+            return source._array, memory
+        lib = kind.backend.lib
+        if not lib.is_contiguous(source._array):
+            raise RuntimeError("set_: passed in tensor to be used as storage must be contiguous")
+        return _part(kind, memory, lib.storage_offset(source._array) + index(offset), size, stride), memory
+    if offset is MISSING:
+        return memory.typed(kind.dtype), memory
+    return _part(kind, memory, index(offset), size, stride), memory
+
+
+def _check_kind(tensor: Any, source: Any) -> None:
+    """RuntimeError where the source is of another dtype or on another device, or hides its memory."""
+    kind = tensor._type
+    if getattr(source, "_wraps", False) or tensor._wraps:
+        raise RuntimeError("set_ is not supported under vmap: the examples have no memory of their own")
+    if isinstance(source, TensorBase) and source._type.scalar_type is not kind.scalar_type:
+        raise RuntimeError(
+            f"set_: Could not set tensor of type {source._type.scalar_type} to a tensor of type "
+            f"{kind.scalar_type}"
+        )
+    place = source.device if isinstance(source, UntypedStorage) else source._type.backend.device
+    if place != kind.backend.device:
+        raise RuntimeError(
+            f'set_: Attempted to set the storage of a tensor on device "{kind.backend.device}" to a storage '
+            f'on different device "{place}". This is no longer allowed; the devices must match.'
+        )
+
+
+def _part(kind: Any, memory: UntypedStorage, offset: int, size: Sequence[int], stride: Sequence[int]) -> Any:
+    """The window of the memory. RuntimeError where the memory does not reach so far."""
+    shape = tuple(map(index, size))
+    if shape and min(shape) < 0:
+        raise RuntimeError(
+            f"set_: Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
+        )
+    steps = tuple(map(index, stride)) or contiguous_strides(shape)
+    if len(steps) != len(shape):
+        raise RuntimeError(f"set_: unequal size length ({len(shape)}) and stride length ({len(steps)})")
+    return kind.backend.lib.as_strided(memory.typed(kind.dtype), shape, steps, offset)
+
+
+def _checked_edge(tensor: Any, source: Any, shape: Shape) -> Any:
+    """The history after the call: None where it stays, else one that fails when it is used.
+
+    RuntimeError where autograd does not let the tensor be written.
+    """
+    check_write(tensor)
+    sources = [source] if isinstance(source, TensorBase) else []
+    if active and any([newest_tangent(t) is not None for t in (tensor, *sources)]):
+        raise NotImplementedError(
+            "Trying to use forward AD with set_ that does not support it because it has not been implemented "
+            "yet."
+        )
+    if not grad_mode.enabled or not differentiable(tensor._type):
+        return None
+    base = tensor._base
+    if tensor._requires_grad or (base is not None and base._requires_grad):
+        check_inplace(tensor)
+    edges = tuple([gradient_edge(t) if t._requires_grad else None for t in (tensor, *sources)])
+    if not any([edge is not None for edge in edges]):
+        return None
+    return NotImplementedNode("set_", edges, shape, tensor._type), 0
+
+
+def _leave_views(tensor: Any, storage: Storage) -> None:
+    """Give the views of the tensor another base: a handle on the memory that it leaves, with its history."""
+    views: Any = storage.views
+    if tensor._base is not None or not views:
+        return
+    base = tensor._type.wrap(tensor._array)
+    base._storage, base._requires_grad, base._edge = storage, tensor._requires_grad, tensor._edge
+    for ref in tuple(views):
+        view = ref()
+        if view is not None and view._base is tensor:
+            view._base = base
