@@ -312,7 +312,7 @@ class Renderer:
             imports=[
                 *common,
                 "from tengen.core.tensor_base import TensorBase, declare_tensor",
-                "from tengen.dispatch.operator import call, call_operator, make",
+                "from tengen.dispatch.calls import call, call_operator, make",
             ],
             bindings=self._documented(writer.methods(), self.docstrings.method),
             class_name="TensorMethods",
@@ -328,7 +328,8 @@ class Renderer:
             summary="The operators as functions.",
             imports=[
                 *common,
-                "from tengen.dispatch.operator import call, make, one_type",
+                "from tengen.dispatch.binding_support import one_type",
+                "from tengen.dispatch.calls import call, make",
                 "from tengen.tensors.tensor import Tensor",
             ],
             bindings=self._documented(writer.functions(), self.docstrings.function),

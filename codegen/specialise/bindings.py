@@ -2,7 +2,7 @@
 
 A binding tests whether its arguments are what the operator takes as they stand; then it goes
 straight to the Type. Anything else (Python numbers that promote, mixed types, keyword forms,
-``out=``, active interceptors) goes to ``tengen.dispatch.operator.call``.
+``out=``, active interceptors) goes to ``tengen.dispatch.calls.call``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,17 @@
-"""What bindings ask of arguments: whether they were given, by which word, and whether they are ints."""
+"""What bindings ask of arguments: whether they were given, by which word, and of which kind they are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from ..core.tensor_base import declare_tensor
+
+if TYPE_CHECKING:
+    from ..tensors.tensor import Tensor
+    from .type import Type
+else:
+    declare_tensor(globals())
 
 
 class _Missing:
@@ -29,6 +37,18 @@ def ints(value: Any) -> bool:
         if element.__class__ is not int:
             return False
     return True
+
+
+def one_type(tensors: Any) -> Type | None:
+    """The Type that all the tensors of a list or tuple have; None when there is no such."""
+    if tensors.__class__ is not list and tensors.__class__ is not tuple:
+        return None
+    kind: Type | None = None
+    for t in tensors:
+        if t.__class__ is not Tensor or (t._type is not kind and kind is not None):
+            return None
+        kind = t._type
+    return kind
 
 
 def as_given(

@@ -1,8 +1,8 @@
-"""Operator: one overload as the second path sees it.
+"""Operator: one overload as the second path sees it, and the table of them.
 
 The generated bindings take the first path, straight to the Type, when their arguments are
-tensors of one Type. Everything else comes here: Python scalars that promote, tensors of
-different types, keyword forms, several overloads, out variants, active interceptors.
+tensors of one Type. Everything else comes here, by ``calls``, which finds the overload: Python
+scalars that promote, tensors of different types, out variants, active interceptors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from ..autograd.inference_mode import use as inference
 from ..autograd.linear_maps import Cast
 from ..core.device import as_device
 from ..core.error_notes import note_operator
-from ..core.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch_bound, state
 from ..core.interception import AliasKind, Interceptor, active, layers, notify_alias
 from ..core.library_tables import add_row, remove_row
 from ..core.numbers import NUMBERS
@@ -28,17 +27,9 @@ from ..core.scalar_type import default_complex, dtype, get_default_dtype, int64
 from ..core.tensor_base import declare_tensor
 from ..native.creation import as_number
 from .arguments import (
-    UNDECIDED,
-    Mismatch,
     Parameter,
-    Rejected,
-    bind_arguments,
-    bind_positional,
-    converter,
-    describe_call,
     shown,
 )
-from .binding_support import MISSING
 from .legacy_type_dispatch import type_of
 from .type import Type
 
@@ -111,7 +102,7 @@ class Operator:
         #: The numbers that have no say in the dtype.
         numbers = [i for i, p in enumerate(self.parameters) if p.type in ("Scalar", "Scalar?")]
         self.scalars = [i for i in numbers if i not in self.promoted and self.kind in ("functional", "view")]
-        if self.kind == "inplace" and self.base in _table().OPERATORS:  # it takes them as the operator does
+        if self.kind == "inplace" and self.base in table().OPERATORS:  # it takes them as the operator does
             self.scalars = operator(self.base).scalars
         elif self.decomposes:  # its parts say which they take
             self.scalars = []
@@ -182,7 +173,7 @@ class Operator:
     def _make(self, arguments: tuple[Any, ...]) -> Any:
         """Run a factory: its Type comes from dtype and device, or from the values given."""
         at = self.options
-        behind = at + len(_table().TENSOR_OPTIONS)
+        behind = at + len(table().TENSOR_OPTIONS)
         chosen, _, where, _ = arguments[at:behind]  # dtype, layout, device, pin_memory
         if chosen is None:
             chosen = self._inferred(arguments)
@@ -356,10 +347,11 @@ def wrapped_number(common: dtype, value: Any) -> Any:
 # -- the table -------------------------------------------------------------------------
 
 _made: dict[str, Operator] = {}
+_overloads: dict[tuple[str, bool], list[Operator]] = {}
 
 
 @cache
-def _table() -> Any:
+def table() -> Any:
     """The generated rows: imported when an operator is first needed, not with tengen."""
     from tengen.generated import operators
 
@@ -370,13 +362,22 @@ def operator(name: str) -> Operator:
     """The operator with this full name (``"add.Tensor"``); KeyError when there is none."""
     found = _made.get(name)
     if found is None:
-        found = _made[name] = Operator(name, _table().OPERATORS[name])
+        found = _made[name] = Operator(name, table().OPERATORS[name])
+    return found
+
+
+def overloads(function: str, out: bool) -> list[Operator]:
+    """The overloads of a function, in the order they are tried in: those with ``out``, or those without."""
+    found = _overloads.get((function, out))
+    if found is None:
+        found = [o for o in map(operator, table().OVERLOADS[function]) if o.out is out]
+        _overloads[function, out] = found
     return found
 
 
 def add_operator(made: Operator, row: tuple[Any, ...]) -> None:
     """Make an operator known that a program has defined, behind the other overloads of its function."""
-    names = [*(n for n in _table().OVERLOADS.get(made.function, ()) if n != made.name), made.name]
+    names = [*(n for n in table().OVERLOADS.get(made.function, ()) if n != made.name), made.name]
     add_row("operators", "OPERATORS", made.name, row)
     add_row("operators", "OVERLOADS", made.function, tuple(names))
     _made[made.name] = made
@@ -386,7 +387,7 @@ def add_operator(made: Operator, row: tuple[Any, ...]) -> None:
 def remove_operator(name: str) -> None:
     """Forget an operator that ``add_operator`` has added."""
     made = _made.pop(name)
-    names = tuple([n for n in _table().OVERLOADS[made.function] if n != name])
+    names = tuple([n for n in table().OVERLOADS[made.function] if n != name])
     remove_row("operators", "OPERATORS", name)
     if names:
         add_row("operators", "OVERLOADS", made.function, names)
@@ -403,249 +404,5 @@ def _forget_overloads(function: str) -> None:
 def by_method(method: str) -> Operator | None:
     """The operator behind a generated method of a Type (``"add_Tensor"``)."""
     # Only errors ask: a table of these names would be made at each import.
-    name = next((name for name, row in _table().OPERATORS.items() if row[1] == method), None)
+    name = next((name for name, row in table().OPERATORS.items() if row[1] == method), None)
     return operator(name) if name is not None else None
-
-
-def one_type(tensors: Any) -> Type | None:
-    """The Type that all the tensors of a list or tuple have; None when there is no such."""
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return None
-    kind: Type | None = None
-    for t in tensors:
-        if t.__class__ is not Tensor or (t._type is not kind and kind is not None):
-            return None
-        kind = t._type
-    return kind
-
-
-# -- calls from the bindings -------------------------------------------------------------
-
-
-def call(
-    function: str,
-    arguments: tuple[Any, ...],
-    keywords: dict[str, Any],
-    public: Any = None,
-    seen: tuple[Any, ...] | None = None,
-    seen_keywords: dict[str, Any] | None = None,
-) -> Any:
-    """Call the first overload of ``function`` that takes these arguments.
-
-    ``public`` is what the user called, a function or the name of a method, where arguments and modes may
-    take the call over; ``seen`` its arguments, if the method's own differ. Raises TypeError, naming what
-    came and what was expected, when no overload takes them.
-    """
-    if keywords:
-        arguments, keywords = _without_missing(function, arguments, keywords)
-    found = _unless_taken_over(function, arguments, keywords)
-    if found is None:
-        result, found = _taken_over(
-            function, arguments, keywords, public, arguments if seen is None else seen, seen_keywords
-        )
-        if result is not UNHANDLED:
-            return result
-        if found is None:
-            raise _no_overload(function, arguments, keywords)
-    chosen, bound = found
-    return chosen(*bound)
-
-
-def call_operator(function: str, arguments: tuple[Any, ...], public: Any = None) -> Any:
-    """As ``call``, for Python's operators: NotImplemented for operands that are not ours."""
-    found = _unless_taken_over(function, arguments, {})
-    if found is None:
-        try:
-            result, found = _taken_over(function, arguments, {}, public, arguments, None)
-        except TypeError:
-            if len(arguments) == 1:
-                raise
-            return NotImplemented
-        if result is not UNHANDLED:
-            return result
-        if found is None:
-            return NotImplemented
-    chosen, bound = found
-    return chosen(*bound)
-
-
-def make(
-    function: str,
-    arguments: tuple[Any, ...],
-    keywords: dict[str, Any],
-    public: Any,
-    requires_grad: Any,
-) -> Any:
-    """As ``call``, for functions that make tensors: with ``requires_grad`` a leaf."""
-    given = keywords
-    if keywords and keywords.get("out") is not None:
-        keywords = _without_options(function, keywords)
-    if requires_grad is False or requires_grad is None:
-        return call(function, arguments, keywords, public, seen_keywords=given)
-    if requires_grad is not True:
-        name = type(requires_grad).__name__
-        raise TypeError(f"{function}(): argument 'requires_grad' must be bool, not {name}")
-    arguments, keywords = _without_missing(function, arguments, keywords)
-    result = dispatch_bound(public, arguments, {**given, "requires_grad": requires_grad})
-    if result is UNHANDLED:
-        result = call(function, arguments, keywords)
-        result.requires_grad = True
-    return result
-
-
-#: What is said of a tensor that is to be made, with the types that overloads without ``out`` have for it.
-_OPTIONS = {"dtype": "ScalarType?", "layout": "Layout?", "device": "Device?"}
-
-
-def _without_options(function: str, keywords: dict[str, Any]) -> dict[str, Any]:
-    """The keywords less what they say of the tensor to be made. RuntimeError where ``out`` is not so."""
-    out = keywords["out"]
-    for name, type_ in _OPTIONS.items():
-        try:
-            wanted = converter(type_)(keywords.get(name))
-        except Mismatch:
-            return keywords  # the overloads say what is wrong with it
-        if wanted is not None and isinstance(out, Tensor) and getattr(out, name) != wanted:
-            raise RuntimeError(
-                f"{function}: {name} {wanted} does not match {name} of out parameter ({getattr(out, name)})"
-            )
-    return {k: v for k, v in keywords.items() if k not in _OPTIONS and k != "pin_memory"}
-
-
-def _without_missing(
-    function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The call without what a binding says is missing, which keywords give by another word.
-
-    What comes after that becomes keywords, by the names that the overloads then have in common.
-    """
-    count = next((i for i, value in enumerate(arguments) if value is MISSING), None)
-    if count is None:
-        return arguments, keywords
-    parameters = operator(_table().OVERLOADS[function][0]).parameters
-    later = zip(parameters[count:], arguments[count:], strict=False)
-    named = {shown(p): v for p, v in later if v is not MISSING and (p.required or v is not p.default)}
-    return arguments[:count], {**named, **keywords}
-
-
-def _unless_taken_over(
-    function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
-) -> tuple[Operator, list[Any]] | None:
-    """As ``_overload``; None also where a mode or an argument may take the call over.
-
-    Arguments that do are met where arguments are converted: looking for them before would cost every call.
-    """
-    if active and state.modes:
-        return None
-    try:
-        return _overload(function, arguments, keywords)
-    except Overridden:
-        return None
-
-
-def _taken_over(
-    function: str,
-    arguments: tuple[Any, ...],
-    keywords: dict[str, Any],
-    public: Any,
-    seen: tuple[Any, ...],
-    seen_keywords: dict[str, Any] | None,
-) -> tuple[Any, tuple[Operator, list[Any]] | None]:
-    """The result of whoever takes the call over; else UNHANDLED, and the overload to call."""
-    if public is not None:
-        result = dispatch_bound(public, seen, keywords if seen_keywords is None else seen_keywords)
-        if result is not UNHANDLED:
-            return result, None
-    with at_level(NO_ARGUMENTS):
-        return UNHANDLED, _overload(function, arguments, keywords)
-
-
-_overloads: dict[tuple[str, bool], list[Operator]] = {}
-
-
-def _candidates(function: str, keywords: dict[str, Any]) -> list[Operator]:
-    """The overloads that can be meant: those with ``out`` only when one is given."""
-    out = keywords.get("out") is not None
-    found = _overloads.get((function, out))
-    if found is None:
-        found = [o for o in map(operator, _table().OVERLOADS[function]) if o.out is out]
-        _overloads[function, out] = found
-    return found
-
-
-def _overload(
-    function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
-) -> tuple[Operator, list[Any]] | None:
-    """The first overload that takes the arguments, and these converted."""
-    candidates = _candidates(function, keywords)
-    if keywords:
-        keywords = _without_no_out(function, keywords)
-    if not keywords:
-        for chosen in candidates:
-            bound = bind_positional(chosen.parameters, arguments)
-            if bound is UNDECIDED:
-                break
-            if bound is not None:
-                return chosen, bound
-    worded = [(o, plain_keywords(keywords, o.names)) for o in candidates]
-    fitting = [(o, named) for o, named in worded if o.names.issuperset(named)]
-    for chosen, named in fitting:
-        try:
-            return chosen, bind_arguments(chosen.parameters, arguments, named)
-        except Rejected:
-            continue
-    for chosen, named in fitting:  # a number stands for a tensor only where no overload takes it as it is
-        if chosen.numbers:
-            try:
-                bound = bind_arguments(chosen.parameters, arguments, named, numbers=True)
-            except Rejected:
-                continue
-            if chosen.numbers == "alone" or any([isinstance(bound[i], Tensor) for i in chosen.tensors]):
-                return chosen, bound
-    return None
-
-
-def _as_such(parameters: Sequence[Parameter], arguments: tuple[Any, ...]) -> bool:
-    """Whether the arguments given by position are tensors and numbers just where the schema says so."""
-    for parameter, value in zip(parameters, arguments, strict=False):
-        if value.__class__ in NUMBERS:
-            if parameter.type == "Tensor":
-                return False
-        elif parameter.type == "Scalar" and isinstance(value, Tensor):
-            return False
-    return True
-
-
-def plain_keywords(keywords: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
-    """The keywords in PyTorch's words; ``names`` mean what they say.
-
-    A word for what is given already stays as it is, and is then no keyword of the operator.
-    """
-    if not _table().NUMPY_NAMES.keys().isdisjoint(keywords):
-        plain: dict[str, Any] = {}
-        for k, v in keywords.items():
-            name = k if k in names else _table().NUMPY_NAMES.get(k, k)
-            plain[k if name != k and (name in keywords or name in plain) else name] = v
-        keywords = plain
-    return keywords
-
-
-def _without_no_out(function: str, keywords: dict[str, Any]) -> dict[str, Any]:
-    """The keywords less an ``out`` that is None, of a function that takes one."""
-    if keywords.get("out", MISSING) is None and any([operator(n).out for n in _table().OVERLOADS[function]]):
-        return {k: v for k, v in keywords.items() if k != "out"}
-    return keywords
-
-
-def _no_overload(function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> TypeError:
-    """The error of a call that no overload takes, with the reason of each."""
-    rejected: list[tuple[Operator, Rejected]] = []
-    keywords = _without_no_out(function, keywords)
-    for chosen in _candidates(function, keywords):
-        try:
-            bind_arguments(chosen.parameters, arguments, plain_keywords(keywords, chosen.names))
-        except Rejected as reason:
-            rejected.append((chosen, reason))
-    error = describe_call(function, arguments, keywords, rejected)
-    note_operator(error, function)
-    return error

@@ -12,7 +12,8 @@ from ..core import scalar_type as _types
 from ..core.function_dispatch import UNHANDLED, dispatch, state
 from ..core.interception import active
 from ..core.tensor_base import TensorBase
-from ..dispatch.operator import call, operator
+from ..dispatch.calls import call
+from ..dispatch.operator import operator
 
 if TYPE_CHECKING:
     from .tensor import Tensor

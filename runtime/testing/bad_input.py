@@ -11,7 +11,7 @@ from tengen.codegen.model.schema import Argument
 from tengen.generated.operators import OVERLOADS
 
 from ..core.operands import tensors_in
-from ..dispatch.operator import call as call_function
+from ..dispatch.calls import call as call_function
 from . import declared
 from .aspects import Aspect, Case, in_first_dtype, kernel
 from .closeness import close

@@ -69,7 +69,7 @@ def test_it_is_an_operator_as_the_declared_ones(sine: Any) -> None:
     assert found.schema == "spare::sine(Tensor x) -> Tensor"
     assert OVERLOADS["spare::sine"] == ("spare::sine",) and "spare::sine" in OPERATORS
     assert_close(found(X), X.sin())
-    assert_close(tengen.dispatch.operator.call("spare::sine", (X,), {}), X.sin())
+    assert_close(tengen.dispatch.calls.call("spare::sine", (X,), {}), X.sin())
 
 
 def test_a_definition_is_taken_back_when_its_library_is_collected() -> None:

@@ -10,7 +10,8 @@ import pytest
 import tengen
 from tengen.codegen.model.operators import Operator
 from tengen.dispatch.arguments import Mismatch, Rejected, bind_arguments, shown
-from tengen.dispatch.operator import operator, plain_keywords
+from tengen.dispatch.calls import plain_keywords
+from tengen.dispatch.operator import operator
 from tengen.generated.operators import NUMPY_NAMES
 from tengen.testing import declared
 from tengen.testing.declared import declared_operators
