@@ -43,7 +43,7 @@ class BackendFiles:
         self.templates = templates
         self.stem = backend.name.lower()
         self.scalars = [s for s in declared.scalar_types if s.name in backend.scalar_types]
-        reduced = any(s.category == "reduced" for s in self.scalars)
+        reduced = any(s.is_reduced for s in self.scalars)
         given = (derived, backend, native, structures, declared.primitives, reduced)
         self.array_specialiser = Specialiser(*given)
         self.nodes = self._array_nodes()

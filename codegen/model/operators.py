@@ -157,7 +157,7 @@ class Operator:
     overlap: Mapping[str, str] = field(
         default_factory=dict
     )  # argument: what it may share with what is written, "none" or "free"
-    opmath: bool = True  # reduced floating types compute in float32
+    opmath: bool = True  # reduced types compute in float32
     factory: tuple[str, ...] | None = None  # see declarations/README.md
     domain: Mapping[str, str] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()
@@ -237,7 +237,7 @@ class ScalarType:
     name: str  # "Float"
     dtype: str  # "float32", the name users write
     aliases: tuple[str, ...]  # ("float",)
-    category: str  # "bool" | "integral" | "floating" | "reduced" | "complex"
+    category: str  # a key of CATEGORIES: "floating"
     array: str  # numpy's name, or "ml_dtypes:bfloat16"
     opmath: str  # the ScalarType computed in: "Float" for Half
     real: str  # the ScalarType of abs(): "Float" for ComplexFloat
@@ -248,6 +248,11 @@ class ScalarType:
     def is_limited(self) -> bool:
         """Whether only those operators take it that name it or its category."""
         return self.category in LIMITED
+
+    @property
+    def is_reduced(self) -> bool:
+        """Whether it is computed in another type, and rounded."""
+        return self.opmath != self.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,7 @@ class Specialiser:
         flat = self.is_flat(operator)
         if recording and (node is None or not flat or scalar.category != FLAT):
             return None
-        reduced = scalar.category == "reduced" if flat else self._reduced
+        reduced = scalar.is_reduced if flat else self._reduced
         hooked = operator.opmath and variant.kind != "view" and reduced
         key = (variant.name, hooked, recording)
         if key not in self._computed:

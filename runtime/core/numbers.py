@@ -22,16 +22,18 @@ FITTING: Final[dict[str, frozenset[type]]] = {
 _KEPT: Final[dict[str, frozenset[type]]] = {
     "integral": frozenset({int}),
     "floating": frozenset({int, float}),
+    "reduced": frozenset({int, float}),
     "complex": frozenset({int, float}),
     "unsigned": frozenset({int}),
+    "float8": frozenset({int, float}),
 }
 
 
 class Numbers(dict[Any, Any]):
     """Python numbers as 0-d arrays of a dtype, kept: to make one takes as long as to compute with it.
 
-    ``numbers[2]`` is an array, or 2 itself where an array might mean something else: reduced types are
-    computed in another dtype, 0.0 and -0.0 are one key, and NaN is none. Nobody may write to the arrays.
+    ``numbers[2]`` is an array, or 2 itself where an array might mean something else: 0.0 and -0.0 are one
+    key, and NaN is none. Nobody may write to the arrays. Kernels that compute in another dtype do without.
     """
 
     __slots__ = ("classes", "dtype", "full", "zero")

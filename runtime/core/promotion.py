@@ -21,14 +21,15 @@ class _Table(dict[tuple[dtype, dtype], dtype]):
 
     def __missing__(self, pair: tuple[dtype, dtype]) -> dtype:
         first, second = pair
-        limited = first if first.category in _LIMITED else second
+        limited = next(c for c in _LIMITED if c in (first.category, second.category))
         raise RuntimeError(
-            f"Promotion for {_LIMITED[limited.category]} is not supported, "
+            f"Promotion for {_LIMITED[limited]} is not supported, "
             f"attempted to promote {first.type_name} and {second.type_name}"
         )
 
 
-_LIMITED: Final = {"unsigned": "uint16, uint32, uint64 types", "float8": "Float8 Types"}
+#: What errors call them; the first one is to blame.
+_LIMITED: Final = {"float8": "Float8 Types", "unsigned": "uint16, uint32, uint64 types"}
 _table: Final = _Table(
     {
         (named(first), named(second)): named(both)

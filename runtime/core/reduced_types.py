@@ -1,12 +1,45 @@
-"""float16 and bfloat16: they are computed in float32, and rounded."""
+"""Reduced types: float16, bfloat16 and float8 are computed in float32, and rounded."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .scalar_type_base import dtype as ScalarType
+
 _float32 = np.dtype("float32")
+
+Load = Callable[[Any], Any]
+Store = Callable[[Any, Any], Any]
+
+
+def hooks(scalar_type: ScalarType, cast: Store) -> tuple[Load, Store | None, Store | None]:
+    """What a Type does with its arrays, where they are computed in another type, and with results.
+
+    The first gives what a kernel gets for an array. The second makes a result, with the dtype that it must
+    have, one of the Type; the third does so only with one that is of the type computed in. None is for
+    nothing. ``cast`` is that of the Type's backend.
+    """
+    computed = scalar_type.opmath
+    if computed is scalar_type:
+        return _unchanged, None, None
+    if scalar_type.category == "reduced":
+        return upcast, round_to, downcast
+    narrow, wide = scalar_type.array_dtype, computed.array_dtype
+
+    def load(array: Any) -> Any:
+        return cast(array, wide) if array.dtype == narrow else array
+
+    def store_computed(array: Any, dtype: Any) -> Any:
+        return cast(array, dtype) if array.dtype == wide else array
+
+    return load, cast, store_computed
+
+
+def _unchanged(array: Any) -> Any:
+    return array
 
 
 def upcast(array: Any) -> Any:

@@ -45,11 +45,11 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Make ``d`` the default floating-point type. TypeError unless ``d`` is one."""
+    """Make ``d`` the default floating-point type. TypeError unless ``d`` is one; a float8 is none either."""
     if not isinstance(d, dtype):
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
-    if not d.is_floating_point:
-        raise TypeError("only floating-point types are supported as the default type")
+    if not d.is_floating_point or d.category == "float8":
+        raise TypeError(f"only floating-point types are supported as the default type, not {d}")
     default.dtype = d
 
 
@@ -145,7 +145,7 @@ class finfo(_Limits):
                 f"Use tengen.iinfo to handle '{type.name}'"
             )
         real = type.to_real()
-        info: Any = np.finfo(real.array_dtype) if real.array_dtype.kind == "f" else _ml_finfo(real)
+        info: Any = np.finfo(real.array_dtype) if real.array_dtype.isbuiltin == 1 else _ml_finfo(real)
         self.bits = int(info.bits)
         self.eps = float(info.eps)
         self.max = float(info.max)

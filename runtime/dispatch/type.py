@@ -6,12 +6,11 @@ classes derive from this one; ``x.log10()`` ends in ``x._type.log10(x)``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..core.numbers import FITTING, Numbers
-from ..core.reduced_types import downcast, round_to, upcast
+from ..core.reduced_types import Load, Store, hooks
 from ..core.scalar_type import bool_, dtype, from_array_dtype, int64
 from ..core.tensor_base import declare_tensor
 from .legacy_type_dispatch import Backend, get_type
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 else:
     declare_tensor(globals())
 
-Store = Callable[[Any, Any], Any]
-
 _new = object.__new__
 
 
@@ -31,10 +28,6 @@ def _weak(scalar_type: dtype) -> frozenset[type]:
     category = scalar_type.category
     narrow = (category == "integral" and scalar_type.itemsize < 8) or category == "unsigned"
     return FITTING["bool" if narrow else scalar_type.category]
-
-
-def _unchanged(array: Any) -> Any:
-    return array
 
 
 class Type:
@@ -67,13 +60,13 @@ class Type:
         #: The classes of Python scalars that an operation with such a tensor does not promote.
         self.weak = _weak(scalar_type)
         self.numbers = Numbers(backend.lib.full, self.dtype, scalar_type.category)
-        reduced = scalar_type.category == "reduced"
         #: What a kernel gets for an array of this Type.
-        self.load: Callable[[Any], Any] = upcast if reduced else _unchanged
+        self.load: Load
         #: What makes a result, with the dtype that it must have, one of this Type; None for nothing.
-        self.store: Store | None = round_to if reduced else None
+        self.store: Store | None
         #: The same for a result that need not be of this Type, but should be if it is of that computed in.
-        self.store_computed: Store | None = downcast if reduced else None
+        self.store_computed: Store | None
+        self.load, self.store, self.store_computed = hooks(scalar_type, backend.lib.cast)
 
     @property
     def name(self) -> str:

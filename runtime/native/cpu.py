@@ -65,9 +65,27 @@ def sum_to(a: Array, shape: Shape) -> Array:
     return total.reshape(shape)
 
 
+_FLOAT32 = np.dtype(np.float32)
+_ADDED = 2  # NumPy's word for the dtypes of other libraries
+
+
+def is_float8(dtype: np.dtype[Any]) -> bool:
+    """Whether numbers are of eight bits, with a point."""
+    return dtype.isbuiltin == _ADDED and dtype.itemsize == 1
+
+
 def cast(a: Array, dtype: np.dtype[Any]) -> Array:
     if a.dtype == dtype:
         return a
+    if dtype.isbuiltin == _ADDED or a.dtype.isbuiltin == _ADDED:
+        if is_float8(a.dtype):
+            from .float8 import to_float32
+
+            return cast(to_float32(a), dtype)
+        if is_float8(dtype):
+            from .float8 import to_float8
+
+            return to_float8(cast(a, _FLOAT32), dtype)
     if a.dtype.kind == "c" and dtype.kind not in "cb":
         a = a.real
     if a.dtype.kind == "f":

@@ -58,7 +58,13 @@ def as_number(value: Number, dtype: DType) -> Number:
 
 
 def _check_range(value: Real, dtype: DType) -> None:
-    """RuntimeError for a number beyond the greatest of a floating dtype, unless it is infinite."""
+    """RuntimeError for a number beyond the greatest of a floating dtype; infinity is one of most."""
+    if cpu.is_float8(dtype):
+        from .float8 import holds
+
+        if holds(value, dtype):
+            return
+        raise _does_not_fit(dtype)
     if -65504 <= value <= 65504 or value != value or value in (math.inf, -math.inf):
         return  # float16's greatest number; beyond it the dtype decides
     import ml_dtypes
@@ -95,19 +101,28 @@ def full(size: Shape, fill_value: Number, dtype: DType) -> Array:
 
     Raises RuntimeError for a negative dimension, and for a number that the dtype cannot hold.
     """
-    return np.full(check_size(size), as_number(fill_value, dtype), dtype)
+    return _full(check_size(size), fill_value, dtype)
 
 
 def filled(self: Array, value: Number) -> Array:
     """An array like ``self`` with a number everywhere. Raises RuntimeError as ``full``."""
-    return np.full(self.shape, as_number(value, self.dtype), self.dtype)
+    return _full(self.shape, value, self.dtype)
+
+
+def _full(shape: Shape, value: Number, dtype: DType) -> Array:
+    return np.full(shape, held(value, dtype), dtype)
+
+
+def held(value: Number, dtype: DType) -> Number | Array:
+    """``as_number``; of float8 a 0-d array, since NumPy would round otherwise."""
+    number = as_number(value, dtype)
+    return cpu.cast(np.asarray(number), dtype) if cpu.is_float8(dtype) else number
 
 
 def fill_by(self: Array, value: Array) -> Array:
     """An array like ``self`` with the element of a 0-d array everywhere; RuntimeError for another."""
     check_fill(value)
-    found = value.real if value.dtype.kind == "c" and self.dtype.kind != "c" else value
-    return np.full(self.shape, found, self.dtype)
+    return np.full(self.shape, cpu.cast(value, self.dtype), self.dtype)
 
 
 def check_fill(value: Array) -> None:

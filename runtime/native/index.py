@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import INDEX_LARGE, INDEX_UNSIGNED
-from .creation import as_number
+from .creation import held
 from .dims import wrap_dim
 from .reductions import INT64, acc_dtype
 from .scatter_add import add_at, add_slices
@@ -35,7 +35,7 @@ def cast_number(value: Number, dtype: np.dtype[Any]) -> Array:
     Raises RuntimeError when it does not fit. Negative integers wrap around in unsigned types,
     as they do in PyTorch.
     """
-    return np.asarray(as_number(value, dtype), dtype)
+    return np.asarray(held(value, dtype), dtype)
 
 
 def check_integer_index(index: Array, what: str = "index") -> None:

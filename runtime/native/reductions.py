@@ -16,6 +16,7 @@ import numpy as np
 
 from ..core.costs import EXTREMUM_BY_INDEX, ROW_STARTS_CACHED
 from . import sums
+from .cpu import is_float8
 from .dims import wrap_dim, wrap_dims
 
 Array = Any  # an ndarray, or the 0-d result of a ufunc
@@ -66,9 +67,14 @@ def count(self: Array, dim: Dims) -> int:
 
 
 def cast(self: Array, dtype: DType) -> Array:
-    """``self`` as ``dtype``; a complex number loses its imaginary part when that is real."""
+    """``self`` as ``dtype``, to be reduced; a complex number loses its imaginary part when that is real.
+
+    NotImplementedError for float8, in which nothing is reduced.
+    """
     if self.dtype == dtype:
         return self
+    if is_float8(dtype):
+        raise NotImplementedError(f"not computed in {dtype}")
     if self.dtype.kind == "c" and dtype.kind not in "cb":
         self = self.real
     return self.astype(dtype)
@@ -139,8 +145,8 @@ def sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array
 
 def _reduce_as(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool, dtype: DType) -> Array:
     """``reduce_dims`` of values cast to ``dtype``, accumulated with enough precision, as ``dtype``."""
-    if dtype.char in REDUCED and self.dtype != dtype:
-        self = self.astype(dtype)
+    if self.dtype != dtype and (dtype.char in REDUCED or is_float8(dtype)):
+        self = cast(self, dtype)
     result = reduce_dims(ufunc, self, dim, keepdim, acc_dtype(dtype))
     return result if result.dtype == dtype else result.astype(dtype)
 

@@ -24,6 +24,7 @@ from ..core.storage import begin_write
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from ..dispatch.operator import operator as by_name
+from ..native.cpu import cast
 from ..native.index import cast_number
 from .sequences import array_of
 
@@ -496,8 +497,9 @@ def _number(self: Tensor, value: Any) -> Tensor:
     elif value.__class__ not in NUMBERS and not isinstance(value, (int, float, complex)):
         raise TypeError(f"can't assign a {_class_name(value)} to a {self.type()}")
     kind = self._type
-    if kind.scalar_type.category == "reduced" and not isinstance(value, complex):
-        array = np.asarray(value, np.float32).astype(kind.dtype)  # too large a number becomes infinite
+    if kind.scalar_type.opmath is not kind.scalar_type and not isinstance(value, complex):
+        # what is too large a number is not refused: it becomes infinite, where the type has infinity
+        array = cast(np.asarray(value, np.float32), kind.dtype)
     else:
         array = cast_number(value, kind.dtype)
     made: Tensor = kind.wrap(kind.backend.lib.from_numpy(array))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..core.device import as_device, device
-from ..core.scalar_type import bfloat16, get_default_dtype
+from ..core.scalar_type import get_default_dtype, named
 from ..core.tensor_base import TensorBase
 from ..dispatch.legacy_type_dispatch import type_of
 from .creation import from_array
@@ -48,7 +48,17 @@ _ONCE: Final = (
     "so you might have already constructed a tensor from it once."
 )
 _UNSIGNED: Final = 1
-_BFLOAT: Final = 4
+#: DLPack's type codes of the scalar types that ml_dtypes adds to NumPy's. NumPy knows none of them: it sees
+#: unsigned integers.
+_ADDED: Final = {
+    "bfloat16": 4,
+    "float8_e4m3fn": 10,
+    "float8_e4m3fnuz": 11,
+    "float8_e5m2": 12,
+    "float8_e5m2fnuz": 13,
+    "float8_e8m0fnu": 14,
+}
+_NAMES: Final = {code: name for name, code in _ADDED.items()}
 
 
 def dlpack_device(tensor: TensorBase) -> tuple[DLDeviceType, int]:
@@ -79,11 +89,11 @@ def to_capsule(
         raise AssertionError(f"stream should be None on {tensor._type.backend.device.type}.")
     array = tensor._type.backend.lib.to_numpy(tensor._array)
     options = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
-    if tensor._type.scalar_type is not bfloat16:
+    added = _ADDED.get(tensor._type.scalar_type.name)
+    if added is None:
         return array.__dlpack__(**options)
-    # NumPy exports none of the types that ml_dtypes adds: say what they are afterwards.
-    capsule = array.view(np.uint16).__dlpack__(**options)
-    _code(capsule).value = _BFLOAT
+    capsule = array.view(f"u{array.itemsize}").__dlpack__(**options)
+    _code(capsule).value = added
     return capsule
 
 
@@ -118,8 +128,8 @@ def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bo
         if "capsule" in str(error).lower():
             raise RuntimeError(f"{_INVALID}.{_ONCE}") from None
         raise
-    if exporter.is_bfloat16:
-        array = array.view(bfloat16.array_dtype)
+    if exporter.added is not None:
+        array = array.view(named(exporter.added).array_dtype)
     # NumPy takes what comes in a capsule without flags to be read-only; nobody else does
     return from_array(array, None if exporter.has_flags else True)
 
@@ -133,17 +143,17 @@ def _dl_device(where: device) -> tuple[int, int]:
 
 
 class _Exporter:
-    """What NumPy imports from: hands on somebody's capsule, bfloat16 disguised as uint16.
+    """What NumPy imports from: hands on somebody's capsule, bfloat16 and float8 disguised as integers.
 
     ``asked`` is what the importer asks of the exporter: a device, a copy.
     """
 
-    __slots__ = ("asked", "has_flags", "is_bfloat16", "source")
+    __slots__ = ("added", "asked", "has_flags", "source")
 
     def __init__(self, source: Any, asked: dict[str, Any]) -> None:
         self.source = source
         self.asked = asked
-        self.is_bfloat16 = False
+        self.added: str | None = None  # the name of the disguised scalar type
         self.has_flags = False
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -158,8 +168,8 @@ class _Exporter:
         else:
             capsule = self.source
         self.has_flags = _name(capsule) == _VERSIONED
-        if _code(capsule).value == _BFLOAT:
-            self.is_bfloat16 = True
+        self.added = _NAMES.get(_code(capsule).value)
+        if self.added is not None:
             _code(capsule).value = _UNSIGNED
         return capsule
 

@@ -43,7 +43,8 @@ CATEGORIES = {
     "floating": ("float32", "float64"),
     "reduced": ("float16", "bfloat16"),
     "complex": ("complex64", "complex128"),
-    "unsigned": (),  # uint16 and greater have tests of their own: tests/operators/test_limited_dtypes.py
+    "unsigned": (),  # these have tests of their own: tests/operators/test_limited_dtypes.py
+    "float8": (),
 }
 KERNELS = {
     name: value
@@ -76,7 +77,7 @@ def dtypes_of(text: str) -> frozenset[str]:
         name = word.strip()
         members = set(CATEGORIES.get(name.lstrip("-"), (name.lstrip("-"),)))
         chosen = chosen - members if name.startswith("-") else chosen | members
-    return frozenset(chosen)
+    return frozenset(chosen & {*DTYPES})
 
 
 def declared() -> Iterator[Declared]:

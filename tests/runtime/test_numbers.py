@@ -28,9 +28,18 @@ def test_what_stays_a_number(value):
     assert kept[value] is value or (value is True and kept[value] == 1)
 
 
-@pytest.mark.parametrize("dtype", [tg.float16, tg.bfloat16, tg.bool])
-def test_types_that_keep_none(dtype):
-    assert numbers(dtype)[2] == 2 and numbers(dtype)[2].__class__ is int and not numbers(dtype)
+def test_bool_keeps_none():
+    kept = numbers(tg.bool)
+    assert kept[2] == 2 and kept[2].__class__ is int and not kept
+
+
+@pytest.mark.parametrize("dtype", [tg.float16, tg.bfloat16, tg.float32, tg.float8_e4m3fn, tg.float8_e5m2])
+def test_comparisons_round_the_number_to_the_dtype(dtype):
+    """0.1 is no number of any, and yet a tensor of it equals it."""
+    x = tg.tensor([0.1, 2.3, 3], dtype=dtype)
+    assert (x == 0.1).tolist() == [True, False, False]
+    assert (x != 2.3).tolist() == [True, False, True]
+    assert (x == 3).tolist() == [False, False, True]
 
 
 def test_integers_are_exact():

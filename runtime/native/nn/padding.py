@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..creation import as_number
+from ..creation import held
 from ..layout import check_bytes
 from .common import Array, Number, Shape
 
@@ -47,7 +47,7 @@ def constant_pad_nd(self: Array, pad: Shape, value: Number) -> Array:
     """
     pairs = pad_pairs(pad, self.ndim)
     out = np.empty(padded_shape(self.shape, pairs), self.dtype)
-    out[...] = as_number(value, self.dtype)
+    out[...] = held(value, self.dtype)
     source = tuple([slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(self.shape, pairs, strict=True)])
     target = tuple([slice(max(b, 0), n - max(a, 0)) for n, (b, a) in zip(out.shape, pairs, strict=True)])
     out[target] = self[source]

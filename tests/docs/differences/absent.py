@@ -30,9 +30,17 @@ NO_AUTOGRAD = ABSENT.replace(
 NO_TYPES = ABSENT.replace(
     "NAMES",
     repr([
-        "complex32", "float8_e4m3fn", "DoubleTensor", "set_default_tensor_type", "Tensor.storage",
+        "complex32", "DoubleTensor", "set_default_tensor_type", "Tensor.storage",
     ]),
 )  # fmt: skip
+FLOAT8 = """
+x = m.tensor([2.0, 3.0], dtype=m.float8_e4m3fn)
+"""
+FLOAT8_GRADIENT = """
+x = m.tensor([2.0, 3.0], dtype=m.float8_e4m3fn, requires_grad=True)
+m.cat([x, x]).float().sum().backward()
+x.grad.tolist()
+"""
 OVERRIDES = """
 import importlib
 overrides = importlib.import_module(m.__name__ + ".overrides")
@@ -56,6 +64,13 @@ CLAIMS = [
         "complex64",
         "complex32",
     ),
+    Claim("float8", "m.ones(2, dtype=m.float8_e5m2).sum(dtype=m.float32).item()", NotImplementedError, 2.0),
+    Claim("float8", "m.ones(1, 1, dtype=m.float8_e5m2).flip(0).tolist()", NotImplementedError, [[1.0]]),
+    Claim("float8", FLOAT8_GRADIENT, [2.0, 2.0], NotImplementedError),
+    Claim("float8", FLOAT8 + "(x * x[0]).tolist()", [4.0, 6.0], NotImplementedError),
+    Claim("float8", "m.finfo(m.float8_e5m2fnuz).eps", 0.25, 0.125),
+    Claim("float8", "str(m.zeros(1, dtype=m.float8_e8m0fnu))[8:11]", "5.8", "0.]"),
+    Claim("float8", FLOAT8 + "str(x.numpy().dtype)", "float8_e4m3fn", TypeError),
     Claim(
         "Typed classes",
         "type(m.ones(2)).__name__ + str(len(m.ones(2).untyped_storage()))",
