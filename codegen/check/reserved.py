@@ -25,7 +25,7 @@ _GLOBAL = frozenset({
     "TensorBase", "TensorMethods", "Type", "active", "any_requires_grad", "as_given", "as_view", "bind",
     "call", "call_", "call_operator", "call_operator_", "channels_last", "check_overlap", "column_major",
     "contiguous", "differentiable", "explain", "grad_mode", "gradient_edge", "gradient_edges",
-    "graph_is_kept", "ints", "is_callers_only", "lacks", "like", "make", "make_", "materialize",
+    "graph_is_kept", "ints", "is_callers_only", "keeps", "lacks", "like", "make", "make_", "materialize",
     "materialize_array", "modified", "next_sequence_nr", "no_gradients", "not_differentiable",
     "not_implemented", "one_type", "onnx", "operator", "prod", "record_composite", "record_node",
     "record_not_implemented", "return_types", "rules", "run_factory", "run_in_mode", "run_inplace",

@@ -159,7 +159,7 @@ class BackendFiles:
             "from tengen.dispatch.generic_methods import run_factory, run_kernel, run_kernels",
             "from tengen.dispatch.generic_methods import run_list_kernel, run_view, run_views",
             f"from {package}.type_default import TypeDefault",
-            "from tengen.dispatch.absent import Promoted, lacks",
+            "from tengen.dispatch.absent import Promoted, keeps, lacks",
             "",
             *lazy_modules(self.specialiser.modules),
         ]
@@ -242,11 +242,15 @@ def _names(node: ClassNode) -> Iterable[str]:
 
 
 def _classes(
-    node: ClassNode, above: Sequence[str], plain: Collection[str] | None = None
+    node: ClassNode,
+    above: Sequence[str],
+    plain: Collection[str] | None = None,
+    inherited: Iterable[Method] = (),
 ) -> Iterable[TypeClass]:
     """The class statements of a tree, superclasses first; ``above`` is what the first derives from.
 
-    ``plain`` has the names of the plain classes, which those that record derive from.
+    ``plain`` has the names of the plain classes, which those that record derive from; ``inherited`` the
+    methods of the class above in the tree.
     """
     own = node.name.removeprefix("Variable")
     if plain is None:
@@ -256,6 +260,6 @@ def _classes(
         bases = (*above, own) if own in plain else tuple(above)
         doc = "Records what happens to" if node.children else "The recording Type of"
     doc = f"{doc} {own.removesuffix('Type')} tensors."
-    yield type_class(node.name, bases, node.methods.values(), doc)
+    yield type_class(node.name, bases, node.methods.values(), doc, inherited)
     for child in node.children:
-        yield from _classes(child, [node.name], plain)
+        yield from _classes(child, [node.name], plain, node.methods.values())

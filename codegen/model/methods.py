@@ -356,7 +356,8 @@ class TypeClass:
     bases: tuple[str, ...]
     methods: tuple[Method, ...]
     doc: str
-    lacks: tuple[str, ...] = ()  # the names of methods that it has not, though its bases may, in lines
+    decorator: str = "lacks"  # or "keeps", where the class has few of the methods of its base
+    named: tuple[str, ...] = ()  # the names of the methods that it lacks, or keeps, in lines
 
     @property
     def begins_with_rows(self) -> bool:
@@ -364,9 +365,18 @@ class TypeClass:
         return isinstance(next(iter(self.methods), None), PromotedMethod)
 
 
-def type_class(name: str, bases: Sequence[str], methods: Iterable[Method], doc: str) -> TypeClass:
-    """The class with these methods by name: what is one line first."""
+def type_class(
+    name: str, bases: Sequence[str], methods: Iterable[Method], doc: str, inherited: Iterable[Method] = ()
+) -> TypeClass:
+    """The class with these methods by name: what is one line first.
+
+    ``inherited`` are the methods of the base: what the class lacks is told by what it has, if that is less.
+    """
     ordered = sorted(methods, key=lambda m: (not isinstance(m, PromotedMethod), m.name))
-    absent = " ".join(m.name for m in ordered if isinstance(m, AbsentMethod))
+    absent = [m.name for m in ordered if isinstance(m, AbsentMethod)]
     own = tuple(m for m in ordered if not isinstance(m, AbsentMethod))
-    return TypeClass(name, tuple(bases), own, doc, tuple(textwrap.wrap(absent, 100)))
+    there = {m.name for m in inherited if not isinstance(m, AbsentMethod)}
+    kept = sorted(there - {m.name for m in ordered})
+    if there >= {*absent} and len(kept) < len(absent):
+        return TypeClass(name, tuple(bases), own, doc, "keeps", tuple(textwrap.wrap(" ".join(kept), 100)))
+    return TypeClass(name, tuple(bases), own, doc, "lacks", tuple(textwrap.wrap(" ".join(absent), 100)))

@@ -49,6 +49,19 @@ def lacks(methods: str) -> Callable[[C], C]:
     return marked
 
 
+def keeps(methods: str) -> Callable[[C], C]:
+    """The decorator of a Type class that has of its base's methods only those of these names, and its own."""
+
+    def marked(cls: C) -> C:
+        kept = {*methods.split(), *vars(cls)}
+        for name in vars(cls.__base__):
+            if name not in kept and not (name.startswith("__") and name.endswith("__")):
+                setattr(cls, name, Absent(name))
+        return cls
+
+    return marked
+
+
 def unsupported(kind: Type, method: str) -> Exception:
     """The error of an operator that a Type does not have."""
     found = by_method(method)

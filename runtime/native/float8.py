@@ -70,7 +70,8 @@ def to_float8(values: Array, dtype: np.dtype[Any]) -> Array:
     bits = values.view(np.uint32)
     bits = bits if bits.ndim else bits.reshape(1)  # of 0-d arrays there would come numbers
     made = _exponents(bits) if dtype.name == "float8_e8m0fnu" else _rounded(bits, _FORMATS[dtype.name])
-    return (made if values.ndim else made.reshape(())).view(dtype)
+    found: Array = (made if values.ndim else made.reshape(())).view(dtype)
+    return found
 
 
 def _rounded(bits: Array, form: _Format) -> Array:
@@ -99,4 +100,5 @@ def _exponents(bits: Array) -> Array:
     # Of float32's subnormal numbers 2 ** -127, half of the smallest normal one, is itself the smallest power
     # of two; all above it are rounded up, as in PyTorch.
     up = (fraction > half) | ((fraction == half) & (exponent > 0))
-    return np.minimum(exponent + up, np.uint32(0xFF)).astype(np.uint8)
+    found: Array = np.minimum(exponent + up, np.uint32(0xFF)).astype(np.uint8)
+    return found
