@@ -36,7 +36,7 @@ _GLOBAL = frozenset({
 })  # fmt: skip
 #: What is a variable, or a parameter, of generated functions.
 _LOCAL = frozenset({
-    "T", "args", "edges", "error", "given", "i", "keywords", "node", "o", "out", "outs", "r", "r_",
+    "T", "args", "edges", "error", "given", "i", "keywords", "node", "o", "out", "outs",
     "requires_grad", "spare", "storage", "storage_", "t",
 })  # fmt: skip
 #: What derivative formulas are given.
@@ -46,7 +46,7 @@ _SLOT = frozenset({"input_metadata", "sequence_nr"})
 
 RESERVED = _BUILTIN | _GLOBAL | _LOCAL | _FORMULA | _SLOT
 #: Names that generated code counts, and those with which it begins names.
-_COUNTED = re.compile(r"(?:g|grad|grad_part|k|out|part|r|result|s|t)[0-9]+|_.*", re.S)
+_COUNTED = re.compile(r"(?:g|grad|grad_part|k|out|part|result|s|t)[0-9]+|_.*", re.S)
 #: What follows an argument's name in the names of its tangent, of its value and of the version that is saved.
 _PARTS = ("p", "t", "version")
 

@@ -83,10 +83,10 @@ class Result:
                 yield f"{out} = as_view(self, {r}, {type_})"
                 return
             case ResultKind.VIEWS:
-                yield f"{out} = tuple([as_view(self, r_, T, True) for r_ in {r}])"
+                yield f"{out} = tuple([as_view(self, _one, T, True) for _one in {r}])"
                 return
             case ResultKind.LIST:
-                yield f"{out} = tuple([T.of_array(r_).wrap(r_) for r_ in {r}])"
+                yield f"{out} = tuple([T.of_array(_one).wrap(_one) for _one in {r}])"
                 return
         if may_be_scalar:
             yield f"if {r}.__class__ is not _array:"

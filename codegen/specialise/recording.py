@@ -139,7 +139,7 @@ def _saves(operator: Operator, node: NodeSpec, flat: bool) -> Iterable[SaveGroup
         if saved.what == "result":
             one = len(operator.schema.returns) == 1
             array = f"out{'' if one else f's[{saved.index}]'}._array"
-            group.append(Save(saved.slot, f"r{'' if one else saved.index}" if flat else array))
+            group.append(Save(saved.slot, f"_r{'' if one else saved.index}" if flat else array))
             continue
         argument = arguments[saved.source]
         name = parameter_name(argument.name)

@@ -313,7 +313,7 @@ class Specialiser:
             number = "" if len(returns) == 1 else str(i)
             kind = _KINDS[variant.kind == "view", r.type.is_tensor_list]
             of_kind = cast if kind is ResultKind.TENSOR else None
-            found.append(Result(f"r{number}", f"out{number}", type_, kind, of_kind, masked))
+            found.append(Result(f"_r{number}", f"out{number}", type_, kind, of_kind, masked))
         return tuple(found)
 
     def _has_layouts(self, kernel: Kernel, operator: Operator) -> bool:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SURROUNDINGS = Path(__file__).parents[1] / "bad_declarations" / "surroundings"
 GENERATED = Path(__file__).parents[2] / "generated"
 #: Names with numbers, beginnings and ends that generated code makes.
-MADE = ("grad0", "grad12", "result0", "out1", "r0", "g2", "k1", "t0", "s3", "part0", "grad_part1", "_array",
+MADE = ("grad0", "grad12", "result0", "out1", "_r0", "g2", "k1", "t0", "s3", "part0", "grad_part1", "_array",
         "_self", "__class__", "self_t", "self_p", "self_version")  # fmt: skip
 DECLARED = load(gen.declarations_dir(), gen.runtime_dir())
 
@@ -94,7 +94,7 @@ def test_each_is_an_error_at_its_place(tmp_path: Path) -> None:
 OTHERS = sorted(
     {*keyword.kwlist, *(n for n in dir(builtins) if n.islower() and n[0] != "_"), "axis", "keepdims", "dim",
      "keepdim", "condition", "dtype", "device", "generator", "index", "indices", "output", "shape", "size",
-     "storage_offset", "values", "x", "a", "b", "g", "k", "n", "s", "cls",
+     "storage_offset", "values", "x", "a", "b", "g", "k", "n", "r", "r0", "r_", "s", "cls",
      "kernel", "tensors", "grad_output", "self_shape",
      "self_stride", "self_type", "sqrt", "mul", "sum_", "resultant", "np", "math"} - RESERVED
 )  # fmt: skip
