@@ -6,9 +6,12 @@ Each brings its arguments into the form of a declared operator, and calls that.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
+from .core.size import Size
 from .dispatch.operator import operator
+from .native.layout import broadcast_shapes as common_shape
 from .tensors.tensor import Tensor
 
 
@@ -146,6 +149,30 @@ def _call(name: str, tensors: Sequence[Any], out: Tensor | None) -> Tensor:
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The tensors expanded to the shape that all broadcast to."""
     return tuple(operator("broadcast_tensors")(_loose("broadcast_tensors", tensors)))
+
+
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
+    """The shape to which tensors of these shapes broadcast; an int is the shape of a vector.
+
+    Raises RuntimeError for shapes that do not broadcast, ValueError for a negative size, TypeError for what
+    is no shape.
+    """
+    found: list[tuple[int, ...]] = []
+    for given in shapes:
+        shape = tuple(given) if isinstance(given, Sequence) else (given,)
+        try:
+            sizes = tuple([index(n) for n in shape])
+        except TypeError:
+            raise TypeError(
+                f"broadcast_shapes(): a shape must be an int or a sequence of ints, but got {given!r}"
+            ) from None
+        if sizes and min(sizes) < 0:
+            raise ValueError(f"broadcast_shapes(): a size cannot be negative, but got {given!r}")
+        found.append(sizes)
+    try:
+        return Size(common_shape(*found)) if found else Size()
+    except RuntimeError as error:
+        raise RuntimeError(f"broadcast_shapes(): {error}") from None
 
 
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:

@@ -42,6 +42,7 @@ from .core.scalar_type import set_default_dtype as set_default_dtype
 from .core.size import Size as Size
 from .core.storage import UntypedStorage as UntypedStorage
 from .functional import block_diag as block_diag
+from .functional import broadcast_shapes as broadcast_shapes
 from .functional import broadcast_tensors as broadcast_tensors
 from .functional import cartesian_prod as cartesian_prod
 from .functional import cdist as cdist
@@ -59,6 +60,7 @@ from .random import initial_seed as initial_seed
 from .random import manual_seed as manual_seed
 from .random import seed as seed
 from .random import set_rng_state as set_rng_state
+from .random import thread_safe_generator as thread_safe_generator
 from .serialization import load as load
 from .serialization import save as save
 from .tensors.creation import as_tensor as as_tensor
@@ -75,6 +77,7 @@ from .tensors.queries import detach_ as detach_
 from .tensors.queries import get_device as get_device
 from .tensors.queries import is_complex as is_complex
 from .tensors.queries import is_conj as is_conj
+from .tensors.queries import is_distributed as is_distributed
 from .tensors.queries import is_floating_point as is_floating_point
 from .tensors.queries import is_inference as is_inference
 from .tensors.queries import is_neg as is_neg
@@ -107,12 +110,16 @@ if _typing.TYPE_CHECKING:
     from .settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
     from .settings import get_deterministic_debug_mode as get_deterministic_debug_mode
     from .settings import get_float32_matmul_precision as get_float32_matmul_precision
+    from .settings import get_num_interop_threads as get_num_interop_threads
     from .settings import (
         is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
     )
+    from .settings import is_warn_always_enabled as is_warn_always_enabled
     from .settings import set_deterministic_debug_mode as set_deterministic_debug_mode
     from .settings import set_float32_matmul_precision as set_float32_matmul_precision
     from .settings import set_flush_denormal as set_flush_denormal
+    from .settings import set_num_interop_threads as set_num_interop_threads
+    from .settings import set_warn_always as set_warn_always
     from .settings import use_deterministic_algorithms as use_deterministic_algorithms
 
 newaxis = None

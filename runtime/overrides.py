@@ -7,6 +7,7 @@ in a list that is one. What it returns is the result; NotImplemented leaves the 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, wraps
 from types import FunctionType, ModuleType, TracebackType
@@ -31,12 +32,14 @@ from .tensors.overridable import get_default_nowrap_functions as get_default_now
 from .tensors.tensor import Tensor
 
 __all__ = [
+    "BaseTengenFunctionMode",
     "DisableTengenFunction",
     "DisableTengenFunctionSubclass",
     "TengenFunctionMode",
     "get_default_nowrap_functions",
     "get_ignored_functions",
     "get_overridable_functions",
+    "get_testing_overrides",
     "handle_tengen_function",
     "has_tengen_function",
     "has_tengen_function_unary",
@@ -99,6 +102,15 @@ class TengenFunctionMode:
         layer = layers[-1]
         del layers[-1]  # not ``pop``: a call is where an interrupt may come
         layer.__exit__()
+
+
+class BaseTengenFunctionMode(TengenFunctionMode):
+    """A mode that runs each call as it is: a base for modes that change some of them."""
+
+    def __tengen_function__(
+        self, func: Callable[..., Any], types: Sequence[type], args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        return func(*args, **(kwargs or {}))
 
 
 # -- for functions that are written outside ----------------------------------------------------
@@ -210,6 +222,26 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
         home = "tengen.Tensor" if name.startswith("tengen.Tensor.") else name.rpartition(".")[0]
         found[homes[home]].append(function)
     return found
+
+
+def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
+    """For each function that can be overridden one that takes the same arguments, and returns -1.
+
+    They are for tests of whether a class overrides all there is.
+    """
+    return {function: _returning(function) for function in _overridable_by_name()}
+
+
+def _returning(function: Callable[..., Any]) -> Callable[..., int]:
+    """A function of the same signature. TypeError, as from that, for arguments which it does not take."""
+    signature = inspect.signature(function)
+
+    def override(*args: Any, **kwargs: Any) -> int:
+        signature.bind(*args, **kwargs)
+        return -1
+
+    override.__signature__ = signature  # type: ignore[attr-defined]
+    return override
 
 
 @cache

@@ -31,6 +31,7 @@ __all__ = [
     "manual_seed",
     "seed",
     "set_rng_state",
+    "thread_safe_generator",
 ]
 
 
@@ -196,6 +197,14 @@ def get_rng_state() -> Tensor:
 def set_rng_state(new_state: TensorBase) -> None:
     """Put the default generator into a state that ``get_rng_state`` gave."""
     default_generator.set_state(new_state)
+
+
+def thread_safe_generator() -> Generator | None:
+    """The generator of the thread that loads data, for the argument ``generator``: None, the default one.
+
+    No loader of data is here whose threads would have generators of their own.
+    """
+    return None
 
 
 @contextmanager

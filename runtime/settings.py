@@ -1,4 +1,4 @@
-"""What a program may ask of all operators at once, as ``torch`` has it: determinism, precision, denormals.
+"""What a program may ask of all operators at once, as ``torch`` has it: determinism, precision, warnings ...
 
 Results depend on values, dtypes, shapes and layouts alone here, and products are computed in the precision of
 their operands. So these settings are kept, and change no result.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 
 from .core.user_stack import program_stacklevel
+from .native.parallel import default_num_threads
 
 _MODES = ("default", "warn", "error")
 _PRECISIONS = ("highest", "high", "medium")
@@ -20,6 +21,8 @@ class _Settings:
     deterministic = False
     warn_only = False
     precision = "highest"
+    interop_threads = 0
+    warn_always = False
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -92,3 +95,40 @@ def set_flush_denormal(mode: bool) -> bool:
     if not isinstance(mode, bool):
         raise RuntimeError(f"set_flush_denormal(): mode must be a bool, but got {type(mode).__name__}")
     return False
+
+
+def get_num_interop_threads() -> int:
+    """How many operators may run at a time: what ``set_num_interop_threads`` was given, or the cores.
+
+    It changes nothing: one operator runs after the other, and each in ``get_num_threads()`` threads.
+    """
+    return _Settings.interop_threads or default_num_threads()
+
+
+def set_num_interop_threads(count: int) -> None:
+    """Say how many operators may run at a time, once.
+
+    RuntimeError for no int, for one that is not positive, and for a second call.
+    """
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise RuntimeError(f"set_num_interop_threads expects an int, but got {type(count).__name__}")
+    if count <= 0:
+        raise RuntimeError(f"set_num_interop_threads expects a positive integer, but got {count}")
+    if _Settings.interop_threads:
+        raise RuntimeError("cannot set the interop threads: set_num_interop_threads was called before")
+    _Settings.interop_threads = count
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Ask for every warning, also of what was warned of before. RuntimeError for no bool.
+
+    All are given to Python's ``warnings`` each time, whose filters decide which are shown.
+    """
+    if not isinstance(b, bool):
+        raise RuntimeError(f"set_warn_always(): expected a bool, but got {type(b).__name__}")
+    _Settings.warn_always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """What ``set_warn_always`` was given."""
+    return _Settings.warn_always

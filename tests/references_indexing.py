@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -168,3 +169,20 @@ def taken_along(self: Array, indices: Array, dim: int | None) -> Array:
     index = np.broadcast_to(indices, shape)
     shape[dim] = self.shape[dim]
     return gathered(np.broadcast_to(self, shape), dim, index % self.shape[dim])
+
+
+def combined(self: Array, r: int, with_replacement: bool) -> Array:
+    """Rows of ``r`` elements, by counting through all places and keeping those that are in order."""
+    rows = []
+    for places in np.ndindex(*[len(self)] * r):
+        steps = [b - a for a, b in itertools.pairwise(places)]
+        if all(step >= (0 if with_replacement else 1) for step in steps):
+            rows.append([self[place] for place in places])
+    return np.array(rows if r else [], self.dtype).reshape((-1, r) if r else (0,))
+
+
+def first_positions(self: Array, size: int, fill_value: int) -> Array:
+    """The positions of what is not 0, as far as they go into ``size`` rows."""
+    rows = [place for place in np.ndindex(*self.shape) if self[place]]
+    rows = (rows + [(fill_value,) * self.ndim] * size)[:size]
+    return np.array(rows, np.int64).reshape(size, self.ndim)

@@ -142,3 +142,23 @@ def rows_back(grad: Array, indices: Array, rows: int, padding: int, by_frequency
         if row != padding:
             found[row] += grad[place] / (np.sum(indices == row) if by_frequency else 1)
     return found
+
+
+def chunks_joined(tensors: Any, dim: int, num_chunks: int) -> Array:
+    """Filled up with zeros, cut, flattened, and joined."""
+    rows = []
+    for t in tensors:
+        first = dim % t.ndim
+        size = -(-t.shape[first] // num_chunks)
+        padding = [(0, size * num_chunks - n if d == first else 0) for d, n in enumerate(t.shape)]
+        parts = np.split(np.pad(t, padding), num_chunks, first)
+        rows.append(np.stack([p.reshape(*t.shape[:first], -1) for p in parts], first))
+    return np.concatenate(rows, -1)
+
+
+def diagonal_filled(self: Array, fill_value: Any, wrap: bool) -> Array:
+    """NumPy's, which does not write into nothing."""
+    out = self.copy()
+    if out.size:
+        np.fill_diagonal(out, fill_value, wrap)
+    return out

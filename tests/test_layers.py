@@ -174,8 +174,8 @@ def _names(node: ast.Attribute | ast.ImportFrom, function: str) -> bool:
 
 #: The floors of runtime/, the lowest first: packages, and modules that stand elsewhere than their package.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("core", "utils.pytree", "generating", "settings", "version"),
-    ("native",),
+    ("core", "utils.pytree", "generating", "version"),
+    ("native", "settings"),
     ("autograd",),
     ("dispatch",),
     ("tensors", "random", "serialization"),

@@ -280,7 +280,8 @@ class TensorVocabulary(Vocabulary):
         found = self.helpers.find(name)
         if found:
             return [function.arity() for function in found]
-        return self.operators.arities(name) if name in self.operators.functions else None
+        is_operator = name in self.operators.functions and name not in TENSOR_BUILTINS
+        return self.operators.arities(name) if is_operator else None
 
     def unknown(self, name: str) -> Problem:
         problem = super().unknown(name)

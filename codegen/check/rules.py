@@ -13,7 +13,7 @@ from ..model.source import Located
 from ..parse.formula import parse_formula
 from ..read.functions import ABSOLUTE
 from .kernels import Sources
-from .names import TensorVocabulary, check_names
+from .names import TENSOR_BUILTINS, TensorVocabulary, check_names
 from .onnx_language import rule_of
 
 
@@ -49,7 +49,9 @@ class SymbolicChecker:
         check_names(formula, TensorVocabulary("write_back", values, operators, helpers), self.report)
         called = sorted(formula.names() - values)
         calls = {n: _formula(helpers.find(n)[0].qualified) for n in called if helpers.find(n)}
-        calls |= {n: n for n in called if n not in calls and operators.arities(n) is not None}
+        calls |= {
+            n: n for n in called if n not in calls and n not in TENSOR_BUILTINS and operators.arities(n)
+        }
         return Rule(formula, None, calls)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from ..check.names import TENSOR_BUILTINS
 from ..ir.expressions import Attribute, Expr, Name
 from ..ir.types import (
     ARRAY,
@@ -81,7 +82,9 @@ def of_operators(returns: Mapping[str, ValueType], helpers: Collection[str]) -> 
         match function:
             case Name(name) if name in helpers:
                 return RESULT if arrays else UNKNOWN
-            case Name(name) | Attribute(_, name) if name in returns:
+            case Name(name) if name in returns and name not in TENSOR_BUILTINS:
+                return returns[name]
+            case Attribute(_, name) if name in returns:
                 return returns[name]
             case Attribute() if arrays:  # of a method
                 return ARRAY

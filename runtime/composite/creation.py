@@ -170,3 +170,24 @@ def logspace_of_tensors(start: Any, end: Any, steps: int, base: float, dtype: An
     """``logspace`` between 0-d tensors or numbers."""
     first, last = _end(start, "start", "logspace"), _end(end, "end", "logspace")
     return F.logspace(first, last, steps, base, dtype=dtype or _between(first, last), device=device)
+
+
+# -- diagonals ----------------------------------------------------------------------------
+
+
+def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
+    """``fill_value`` on the diagonal; RuntimeError for one dimension, and for more than two that differ."""
+    if self.ndim < 2:
+        raise RuntimeError(f"fill_diagonal_: dimensions must be larger than 1, but got {self.ndim}")
+    if self.ndim > 2 and len(set(self.shape)) > 1:
+        raise RuntimeError(
+            f"fill_diagonal_: all dimensions of input must be of equal length, but got {list(self.shape)}"
+        )
+    height, width = self.shape[:2]
+    starts = range(0, height, width + 1) if wrap and self.ndim == 2 else range(1)
+    for start in starts:
+        diagonal = self[start:] if start else self
+        while diagonal.ndim > 1:
+            diagonal = diagonal.diagonal(0, 0, -1)
+        diagonal.fill_(fill_value)
+    return self

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import tengen.generated.functions as F
@@ -9,6 +12,7 @@ import tengen.generated.functions as F
 from ..core.scalar_type import int64
 from ..native.dims import wrap_dim
 from ..native.layout import broadcast_shapes
+from ..tensors.creation import tensor
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -81,3 +85,27 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
 def _from_front(indices: Tensor, size: int) -> Tensor:
     """Negative indices counted from the front; any index is taken modulo the size, as in torch."""
     return indices.remainder(size) if size else indices
+
+
+def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """The ways to take ``r`` elements of a vector, one in each row. RuntimeError for another shape."""
+    if self.ndim != 1:
+        raise RuntimeError(f"combinations: Expect a 1D vector, but got shape {list(self.shape)}")
+    if r < 0:
+        raise RuntimeError(f"combinations: Expect a non-negative number, but got {r}")
+    if r == 0:
+        return self.new_empty((0,))
+    taken = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    places = tensor(list(taken(range(self.shape[0]), r)), dtype=int64, device=self.device)
+    return F.index(self, [places.view((-1, r))])
+
+
+def unravel_index(indices: Tensor, shape: Sequence[int]) -> tuple[Tensor, ...]:
+    """Flat positions as one tensor for each dimension of ``shape``. TypeError for indices that are none."""
+    if indices.dtype.category not in ("integral", "unsigned"):
+        raise TypeError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if shape and min(shape) < 0:
+        raise ValueError(f"unravel_index: 'shape' cannot have negative values, but got {tuple(shape)}")
+    steps = [prod(shape[d + 1 :]) for d in range(len(shape))]
+    sizes, strides = (tensor(n, dtype=int64, device=indices.device) for n in (list(shape), steps))
+    return indices.unsqueeze(-1).floor_divide(strides).remainder(sizes).unbind(-1)

@@ -97,3 +97,16 @@ def _check_joinable(self: Tensor, other: Tensor, dim: int) -> None:
                 f"the differencing dimension; input.size({d}) = {self.shape[d]}, but got tensor.size({d}) = "
                 f"{other.shape[d]}"
             )
+
+
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norms over all dimensions but ``dim``, or with -1 over all; RuntimeError where there is nothing."""
+    if dim == -1:
+        return norm(v, pow)
+    if not v.ndim:
+        raise IndexError(f"norm_except_dim: dim {dim} of a tensor that has no dimensions")
+    d = wrap_dim(dim, v.ndim)
+    size, others = v.shape[d], (1,) * (v.ndim - 1)
+    if d == v.ndim - 1 and d:
+        return norm(v.reshape((-1, size)), pow, (0,)).view((*others, size))
+    return norm(v.transpose(0, d).reshape((size, -1)), pow, (1,)).view((size, *others)).transpose(0, d)

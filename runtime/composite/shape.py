@@ -16,7 +16,6 @@ from ..core.memory_format import contiguous_format, preserve_format
 from ..core.scalar_type import bool_, int64
 from ..native.dims import wrap_dim, wrap_dims
 from ..native.layout import (
-    broadcast_shapes,
     check_bytes,
     infer_size,
     strides_in,
@@ -287,93 +286,6 @@ def _split_parts(self: Tensor, parts: int | Sequence[int], dim: int, name: str, 
             f"{self.shape[dim]} is not divisible by the split_size {parts}!"
         )
     return tensor_split_sections(self, parts, dim)
-
-
-# --------------------------------------------------------------------------------- joining
-
-
-def atleast_1d(self: Tensor) -> Tensor:
-    """At least one dim."""
-    return self if self._array.ndim else self.reshape((1,))
-
-
-def atleast_2d(self: Tensor) -> Tensor:
-    """At least two dims, added in front."""
-    ndim = self._array.ndim
-    if ndim >= 2:
-        return self
-    return self.unsqueeze(0) if ndim else self.reshape((1, 1))
-
-
-def atleast_3d(self: Tensor) -> Tensor:
-    """At least three dims."""
-    ndim = self._array.ndim
-    if ndim >= 3:
-        return self
-    if ndim == 2:
-        return self.unsqueeze(-1)
-    return self.unsqueeze(0).unsqueeze(-1) if ndim else self.reshape((1, 1, 1))
-
-
-def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """One behind the other along the second dim, or the first of 1-d tensors."""
-    if not tensors:
-        raise RuntimeError("hstack expects a non-empty TensorList")
-    given = [atleast_1d(t) for t in tensors]
-    return F.cat(given, 0 if given[0].ndim == 1 else 1)
-
-
-def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """One behind the other along the first of at least two dims."""
-    if not tensors:
-        raise RuntimeError("vstack expects a non-empty TensorList")
-    return F.cat([atleast_2d(t) for t in tensors], 0)
-
-
-def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """One behind the other along the third of at least three dims."""
-    if not tensors:
-        raise RuntimeError("dstack expects a non-empty TensorList")
-    return F.cat([atleast_3d(t) for t in tensors], 2)
-
-
-def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Columns side by side; 0-d and 1-d tensors are single columns."""
-    if not tensors:
-        raise RuntimeError("column_stack expects a non-empty TensorList")
-    return hstack([t if t.ndim > 1 else t.reshape((t.numel(), 1)) for t in tensors])
-
-
-def broadcast_tensors(tensors: Sequence[Tensor]) -> Tensors:
-    """All expanded to the shape they broadcast to."""
-    if not tensors:
-        return ()
-    shape = broadcast_shapes(*[t._array.shape for t in tensors])
-    return tuple([t if t._array.shape == shape else t.expand(shape) for t in tensors])
-
-
-def meshgrid(tensors: Sequence[Tensor], indexing: str) -> Tensors:
-    """Views in which each of the tensors varies along its own dim."""
-    if not tensors:
-        raise RuntimeError("meshgrid expects a non-empty TensorList")
-    for t in tensors:
-        if t.ndim > 1:
-            raise RuntimeError(f"tengen.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t}")
-        if t.dtype is not tensors[0].dtype:
-            raise RuntimeError("tengen.meshgrid expects all tensors to have the same dtype")
-        if t.device != tensors[0].device:
-            raise RuntimeError("tengen.meshgrid expects all tensors to have the same device")
-    if indexing not in ("ij", "xy"):
-        raise RuntimeError(f'tengen.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    swapped = indexing == "xy" and len(tensors) > 1
-    given = [tensors[1], tensors[0], *tensors[2:]] if swapped else list(tensors)
-    shape = tuple([t.numel() for t in given])
-    grids = []
-    for d, t in enumerate(given):
-        grids.append(t.view((1,) * d + (-1,) + (1,) * (len(given) - d - 1)).expand(shape))
-    if swapped:
-        grids[:2] = grids[1], grids[0]
-    return tuple(grids)
 
 
 # ------------------------------------------------------------------------------- repeating

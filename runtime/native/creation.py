@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..core.user_stack import program_stacklevel
 from . import cpu
 from .layout import check_bytes, extent, strides_in
 
@@ -152,6 +154,32 @@ def empty_strided(size: Shape, stride: Shape, dtype: DType) -> Array:
     return np.lib.stride_tricks.as_strided(memory, size, [s * dtype.itemsize for s in stride])
 
 
+def permuted_strides(size: Shape, physical_layout: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a dense tensor whose dimensions lie in memory in that order, the outermost first.
+
+    Raises RuntimeError for what is no order of the dimensions, and for a negative one.
+    """
+    shape, count = check_size(size), len(size)
+    if len(physical_layout) != count:
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+            f"{count} is not equal to len(physical_layout) = {len(physical_layout)}"
+        )
+    for i, d in enumerate(physical_layout):
+        if not 0 <= d < count:
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {count - 1}, but got {d} at index {i})"
+            )
+    if len(set(physical_layout)) != count:
+        raise RuntimeError(f"Duplicate dim not allowed, but got {list(physical_layout)}")
+    strides = [1] * count
+    step = 1
+    for d in reversed(physical_layout):
+        strides[d] = step
+        step *= max(shape[d], 1)
+    return tuple(strides)
+
+
 def eye_shape(n: int, m: int) -> tuple[int, int]:
     """The shape of ``eye(n, m)``. Raises RuntimeError for a negative number."""
     for name, value in (("n", n), ("m", m)):
@@ -168,18 +196,23 @@ def eye(n: int, m: int, dtype: DType) -> Array:
 # -- ranges -------------------------------------------------------------------------------
 
 
-def arange_shape(start: Real, end: Real, step: Real, dtype: DType) -> tuple[int]:
-    """The shape of ``arange(start, end, step)``; for int64 the numbers are truncated first.
-
-    Raises RuntimeError for a zero step, bounds that are not finite, an end that lies on the wrong
-    side of the start, or more bytes than can be counted; ValueError for a step that is 0 as an int64.
-    """
+def _check_range_of(start: Real, end: Real, step: Real) -> None:
+    """Raises RuntimeError for a zero step, bounds that are not finite, and an end on the wrong side."""
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+
+
+def arange_shape(start: Real, end: Real, step: Real, dtype: DType) -> tuple[int]:
+    """The shape of ``arange(start, end, step)``; for int64 the numbers are truncated first.
+
+    Raises RuntimeError for a zero step, bounds that are not finite, an end that lies on the wrong
+    side of the start, or more bytes than can be counted; ValueError for a step that is 0 as an int64.
+    """
+    _check_range_of(start, end, step)
     if dtype == np.int64:
         start, end, step = int(start), int(end), int(step)
         if step == 0:
@@ -201,6 +234,35 @@ def arange(start: Real, end: Real, step: Real, dtype: DType) -> Array:
         start, step = int(start), int(step)
         if start == 0 and step == 1:
             return np.arange(count).astype(dtype, copy=False)
+    return (start + np.arange(count) * step).astype(dtype)
+
+
+def range_shape(start: Real, end: Real, step: Real, dtype: DType) -> tuple[int]:
+    """The shape of ``range(start, end, step)``; for integers the numbers are truncated first. This one warns.
+
+    Raises what ``arange_shape`` does.
+    """
+    warnings.warn(
+        "tengen.range is deprecated, for it does not do as Python's range: it includes the end. "
+        "Use tengen.arange, whose numbers are those in [start, end).",
+        UserWarning,
+        stacklevel=program_stacklevel(),
+    )
+    _check_range_of(start, end, step)
+    if dtype.kind in "iu":
+        start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise ValueError("step must be nonzero")
+    count = int((end - start) / step + 1)
+    check_bytes((count,), dtype.itemsize)
+    return (count,)
+
+
+def range_(start: Real, end: Real, step: Real, dtype: DType) -> Array:
+    """``start, start + step, ...`` up to and with ``end``. Raises what ``arange_shape`` does."""
+    (count,) = range_shape(start, end, step, dtype)
+    if dtype.kind in "iu":
+        start, step = int(start), int(step)
     return (start + np.arange(count) * step).astype(dtype)
 
 

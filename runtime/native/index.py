@@ -545,18 +545,6 @@ def masked_select_backward(grad: Array, sizes: Shape, mask: Array) -> Array:
     return out
 
 
-def nonzero(self: Array) -> Array:
-    """The positions of the elements that are not 0, one in each row, in order."""
-    if self.ndim == 0:
-        return np.zeros((1 if self else 0, 0), INT64)
-    flat = np.flatnonzero(self)
-    places = np.empty((len(flat), self.ndim), INT64)
-    for d in range(self.ndim - 1, 0, -1):
-        np.divmod(flat, self.shape[d], out=(flat, places[:, d]))
-    places[:, 0] = flat
-    return places
-
-
 # -- flat positions ----------------------------------------------------------------------------------
 
 

@@ -35,7 +35,7 @@ _pool_lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 
 
-def _default_num_threads() -> int:
+def default_num_threads() -> int:
     """The processors that this process may use, or as many as OMP_NUM_THREADS says."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     if asked.isdecimal() and int(asked) > 0:
@@ -45,7 +45,7 @@ def _default_num_threads() -> int:
     return os.cpu_count() or 1
 
 
-_count = _default_num_threads()
+_count = default_num_threads()
 
 
 def get_num_threads() -> int:

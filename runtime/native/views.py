@@ -263,6 +263,11 @@ def as_strided(self: Array, size: Shape, stride: Shape, offset: int | None = Non
     return result
 
 
+def slice_inverse(self: Array, src: Array) -> Array:
+    """The memory under ``self`` as ``src`` has its own. Raises RuntimeError when the view leaves it."""
+    return as_strided(self, src.shape, element_strides(src), storage_offset(src))
+
+
 def diagonal(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """The diagonal of the planes of ``dim1`` and ``dim2``, as the last dimension."""
     a, b = wrap_dim(dim1, self.ndim), wrap_dim(dim2, self.ndim)

@@ -258,6 +258,10 @@ class TensorDescription(TensorBase):
         """Whether negation is pending: never."""
         return False
 
+    def is_distributed(self) -> bool:
+        """Whether the elements are shared out among processes: never."""
+        return False
+
     def resolve_conj(self) -> Tensor:
         """The tensor itself: conjugation is never pending."""
         return self  # type: ignore[return-value]

@@ -46,6 +46,11 @@ def is_neg(input: Tensor) -> bool:
     return _tensor("is_neg", input).is_neg()
 
 
+def is_distributed(input: Tensor) -> bool:
+    """Whether the elements are shared out among processes: never. TypeError for what is no tensor."""
+    return _tensor("is_distributed", input).is_distributed()
+
+
 def get_device(input: Tensor) -> int:
     """The index of the tensor's device, -1 for the CPU. TypeError for what is no tensor."""
     return _tensor("get_device", input).get_device()

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .comparison import assert_allclose as assert_allclose
     from .comparison import assert_close as assert_close
     from .failure import Failure as Failure
     from .making import make_tensor as make_tensor
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 #: Where each name is: the modules that read declarations are imported when they are first used.
 _HOMES = {
     "Failure": "failure",
+    "assert_allclose": "comparison",
     "assert_close": "comparison",
     "check_operator": "operators",
     "make_tensor": "making",
     "operator_tests": "operators",
 }
 
-__all__ = ["Failure", "assert_close", "check_operator", "make_tensor", "operator_tests"]
+__all__ = ["Failure", "assert_allclose", "assert_close", "check_operator", "make_tensor", "operator_tests"]
 
 
 def __dir__() -> list[str]:

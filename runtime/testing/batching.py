@@ -31,6 +31,7 @@ REFUSALS = (
     ".item()",
     "access data pointer",
     "number of classes",
+    "leaves the memory",
 )
 
 EXAMPLES = 3

@@ -1,8 +1,12 @@
-"""``assert_close``: whether tensors, numbers, and containers of them are alike. As in ``torch.testing``."""
+"""``assert_close``: whether tensors, numbers, and containers of them are alike. As in ``torch.testing``.
+
+``assert_allclose`` is what it was before.
+"""
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +14,8 @@ from typing import Any
 import numpy as np
 
 import tengen
+
+from ..core.user_stack import program_stacklevel
 
 Message = str | Callable[[str], str] | None
 
@@ -22,6 +28,8 @@ _TOLERANCES = {
     "float64": (1e-7, 1e-7),
     "complex128": (1e-7, 1e-7),
 }
+#: Those of ``assert_allclose``.
+_WIDE_TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
 _NUMBERS = (bool, int, float, complex)
 
 
@@ -72,6 +80,39 @@ def assert_close(
         allow_subclasses, rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride, msg
     )
     _compare(actual, expected, options, ())
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """Assert what ``assert_close`` does of what is made tensors, whatever their dtypes; deprecated for that.
+
+    Without tolerances these are wider than those of ``assert_close``, and NaN is close to NaN.
+    """
+    warnings.warn(
+        "tengen.testing.assert_allclose() is deprecated. Please use tengen.testing.assert_close() instead.",
+        FutureWarning,
+        stacklevel=program_stacklevel(),
+    )
+    if not isinstance(actual, tengen.Tensor):
+        actual = tengen.tensor(actual)
+    if not isinstance(expected, tengen.Tensor):
+        expected = tengen.tensor(expected, dtype=actual.dtype)
+    if rtol is None and atol is None:
+        rtol, atol = (max(pair) for pair in zip(_allowed(actual), _allowed(expected), strict=True))
+    assert_close(
+        actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None
+    )
+
+
+def _allowed(tensor: Any) -> tuple[float, float]:
+    """The tolerances that ``assert_allclose`` has for a dtype, relative and absolute."""
+    return _WIDE_TOLERANCES.get(tensor.dtype.name, (0.0, 0.0))
 
 
 def _compare(actual: Any, expected: Any, options: Options, path: tuple[Any, ...]) -> None:

@@ -24,12 +24,12 @@ GENERATED = Path(__file__).resolve().parents[2] / "generated"
 
 #: Those that take loose arguments, as PyTorch documents them or, of a method's sizes, its stubs have them.
 LOOSE = {
-    "": """atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod chain_matmul einsum
-        empty meshgrid ones rand randn zeros""",
+    "": """atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod
+        chain_matmul einsum empty meshgrid ones rand randn zeros""",
     "Tensor": """broadcast_to expand flip new_empty new_ones new_zeros permute repeat reshape resize_
         new resize sum_to_size tile to view""",
     "func": "linearize vjp",
-    "functional": "block_diag broadcast_tensors cartesian_prod chain_matmul einsum meshgrid",
+    "functional": "block_diag broadcast_shapes broadcast_tensors cartesian_prod chain_matmul einsum meshgrid",
     "overrides": "handle_tengen_function has_tengen_function_variadic",
     "testing": "make_tensor",
     "utils.checkpoint": "checkpoint",

@@ -174,3 +174,24 @@ def test_arguments_that_are_asked_for() -> None:
     a, b = Seen(), Child()
     assert overloaded([1, a, [b], None, (a,), "x", tengen.ones(1)]) == [b, a]
     assert overloaded([Seen, [[a]]]) == []
+
+
+def test_testing_overrides(lib: Any) -> None:
+    """One for each function that can be overridden, which takes what that takes."""
+    found = lib.of_overrides("get_testing_overrides")()
+    assert found[lib.add](lib.ones(2), 1) == -1 == found[lib.nn.functional.relu](lib.ones(2))
+    assert all(isinstance(inspect.signature(f), inspect.Signature) for f in found.values())
+    with pytest.raises(TypeError):
+        found[lib.Tensor.relu]()
+
+
+def test_testing_overrides_are_of_all_that_can_be_overridden() -> None:
+    listed = {f for functions in overrides.get_overridable_functions().values() for f in functions}
+    made = overrides.get_testing_overrides()
+    assert set(made) == listed
+    assert all(inspect.signature(made[f]) == inspect.signature(f) for f in listed)
+
+
+def test_base_mode_runs_what_it_is_given(lib: Any) -> None:
+    with lib.of_overrides("BaseTengenFunctionMode")():
+        assert lib.add(lib.ones(2), lib.ones(2), alpha=2).tolist() == [3.0, 3.0]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import tengen
+from tengen import settings as kept
 
 
 @pytest.fixture(autouse=True)
@@ -119,3 +120,25 @@ def test_settings_as_in_torch() -> None:
     import torch
 
     assert settings(tengen) == settings(torch)
+
+
+def test_interop_threads_are_set_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept._Settings, "interop_threads", 0)
+    assert tengen.get_num_interop_threads() >= 1
+    for wrong in (0, -1, "2", True, 2.0):
+        with pytest.raises(RuntimeError, match="set_num_interop_threads"):
+            tengen.set_num_interop_threads(wrong)
+    tengen.set_num_interop_threads(3)
+    assert tengen.get_num_interop_threads() == 3
+    with pytest.raises(RuntimeError, match="before"):
+        tengen.set_num_interop_threads(4)
+    assert tengen.get_num_interop_threads() == 3
+
+
+def test_warn_always_is_kept() -> None:
+    assert tengen.is_warn_always_enabled() is False
+    tengen.set_warn_always(True)
+    assert tengen.is_warn_always_enabled() is True
+    with pytest.raises(RuntimeError, match="bool"):
+        tengen.set_warn_always(1)  # type: ignore[arg-type]
+    tengen.set_warn_always(False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 import pickle
+from typing import Any
 
 import pytest
 
@@ -113,3 +114,46 @@ def test_sizes_as_in_torch(expression):
             value = type(error)
         found.append(repr(value).replace("torch.", "tengen."))
     assert found[0] == found[1]
+
+
+SHAPES: list[tuple[Any, ...]] = [
+    (),
+    (3,),
+    ((2,), (3, 1), (1, 1, 1)),
+    ((6, 7), (5, 6, 7), (7,)),
+    (3, (2, 1)),
+    ([1, 2], 1),
+    ((0,), (1,)),
+    ((), 1),
+    ((2,), (3,)),
+    ((0,), (2,)),
+    ((-1,), (2,)),
+    ("a",),
+    (((1,),),),
+]
+
+
+def broadcast(m: Any, shapes: tuple[Any, ...]) -> Any:
+    try:
+        found = m.broadcast_shapes(*shapes)
+    except Exception as error:
+        return type(error).__name__
+    assert isinstance(found, m.Size)
+    return tuple(found)
+
+
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+def test_broadcast_shapes(shapes: tuple[Any, ...]) -> None:
+    found = broadcast(tengen, shapes)
+    if isinstance(found, tuple) and shapes:
+        assert found == tuple(tengen.broadcast_tensors([tengen.ones(s) for s in shapes])[0].shape)
+    else:
+        assert found in ((), "RuntimeError", "ValueError", "TypeError")
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+def test_broadcast_shapes_as_in_torch(shapes: tuple[Any, ...]) -> None:
+    import torch
+
+    assert broadcast(tengen, shapes) == broadcast(torch, shapes)

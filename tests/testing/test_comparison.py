@@ -217,3 +217,42 @@ def test_tensors_that_cannot_be_made(library: str) -> None:
     with pytest.raises(ValueError, match="mutually exclusive"):
         make((2,), dtype=lib.float32, device="cpu", noncontiguous=True, memory_format=lib.channels_last)
     assert make((2,), dtype=lib.float32, device="cpu", requires_grad=True).requires_grad
+
+
+ALLCLOSE: dict[str, Callable[[Any], Any]] = {
+    "equal": lambda m: m.testing.assert_allclose(m.tensor([1.0]), [1.0]),
+    "within": lambda m: m.testing.assert_allclose(m.tensor([1.0]), m.tensor([1.00009])),
+    "beyond": lambda m: m.testing.assert_allclose(m.tensor([1.0]), m.tensor([1.0002])),
+    "of two dtypes": lambda m: m.testing.assert_allclose(m.tensor([1.0]), m.tensor([1.0]).double()),
+    "nan": lambda m: m.testing.assert_allclose(float("nan"), float("nan")),
+    "nan is none": lambda m: m.testing.assert_allclose(float("nan"), float("nan"), equal_nan=False),
+    "integers": lambda m: m.testing.assert_allclose([1, 2], [1, 3]),
+    "half": lambda m: m.testing.assert_allclose(m.tensor([1.0]).half(), m.tensor([1.001]).half()),
+    "given": lambda m: m.testing.assert_allclose(1.0, 1.5, rtol=0.0, atol=0.6),
+    "one given": lambda m: m.testing.assert_allclose(1.0, 1.5, atol=0.6),
+    "shapes": lambda m: m.testing.assert_allclose([1.0], 1.0),
+    "message": lambda m: m.testing.assert_allclose([1.0], [2.0], msg="ours"),
+}
+
+
+@pytest.mark.parametrize("name", ALLCLOSE)
+def test_allclose_is_deprecated(name: str) -> None:
+    with pytest.warns(FutureWarning, match="assert_close"):
+        said_of(lambda: ALLCLOSE[name](tengen))
+
+
+def said_of(call: Callable[[], Any]) -> str:
+    try:
+        call()
+    except Exception as error:
+        return f"{type(error).__name__} {error}" if str(error) == "ours" else type(error).__name__
+    return "close"
+
+
+@pytest.mark.oracle
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("name", ALLCLOSE)
+def test_allclose_as_in_torch(name: str) -> None:
+    import torch
+
+    assert said_of(lambda: ALLCLOSE[name](tengen)) == said_of(lambda: ALLCLOSE[name](torch))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..dims import wrap_dim
 from ..index import (
     check_index_copy,
@@ -19,6 +21,7 @@ from ..index import (
     check_vector,
     index_shape,
 )
+from ..positions import check_static_size
 from ..scatter import check_gather, check_index_add, check_scatter
 from .array import MetaArray, broadcast_shapes
 
@@ -103,3 +106,8 @@ def meta_put(self: MetaArray, index: MetaArray, source: MetaArray) -> MetaArray:
     check_same_dtype(self, source)
     check_put_count(source, index)
     return MetaArray(self.shape, self.dtype)
+
+
+def meta_nonzero_static(self: MetaArray, size: int) -> MetaArray:
+    """int64 positions in ``size`` rows."""
+    return MetaArray((check_static_size(size), self.ndim), np.dtype(np.int64))
