@@ -28,11 +28,13 @@ CATEGORIES = {
     "complex": "Complex",
     "unsigned": "Unsigned",
     "float8": "Float8",
+    "reduced_complex": "ReducedComplex",
 }
 
-#: The categories that few operators take, as in PyTorch: ``all`` does not mean them, and they have no
-#: place in the promotion lattice.
-LIMITED = frozenset({"unsigned", "float8"})
+#: The categories that few operators take, as in PyTorch: ``all`` does not mean them.
+LIMITED = frozenset({"unsigned", "float8", "reduced_complex"})
+#: Those that have no place in the promotion lattice.
+APART = frozenset({"unsigned", "float8"})
 
 #: Dispatch keys of no backend: of a kernel that is made of operators, and of one that all backends share.
 IMPLICIT = "CompositeImplicitAutograd"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.expressions import Call, Expr, names_in
-from .names import IMPLICIT, LIMITED
+from .names import APART, IMPLICIT, LIMITED
 from .schema import (
     OperatorName,
     Schema,
@@ -248,6 +248,11 @@ class ScalarType:
     def is_limited(self) -> bool:
         """Whether only those operators take it that name it or its category."""
         return self.category in LIMITED
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it has no place in the promotion lattice."""
+        return self.category in APART
 
     @property
     def is_reduced(self) -> bool:

@@ -59,7 +59,7 @@ def promotion_table(scalars: Sequence[ScalarType]) -> dict[tuple[str, str], str]
     table = {}
     for a in scalars:
         for b in scalars:
-            if a.is_limited or b.is_limited:
+            if a.is_apart or b.is_apart:
                 table[a.dtype, b.dtype] = _limited(a, b)
                 continue
             common = above[a.name] & above[b.name]

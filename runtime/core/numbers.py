@@ -17,6 +17,7 @@ FITTING: Final[dict[str, frozenset[type]]] = {
     "complex": NUMBERS,
     "unsigned": frozenset({bool, int}),
     "float8": frozenset({bool, int, float}),
+    "reduced_complex": NUMBERS,
 }
 #: Of which classes such a type keeps numbers: exact ones, so that equal numbers are one array.
 _KEPT: Final[dict[str, frozenset[type]]] = {
@@ -26,6 +27,7 @@ _KEPT: Final[dict[str, frozenset[type]]] = {
     "complex": frozenset({int, float}),
     "unsigned": frozenset({int}),
     "float8": frozenset({int, float}),
+    "reduced_complex": frozenset({int, float}),
 }
 
 
@@ -36,21 +38,22 @@ class Numbers(dict[Any, Any]):
     key, and NaN is none. Nobody may write to the arrays. Kernels that compute in another dtype do without.
     """
 
-    __slots__ = ("classes", "dtype", "full", "zero")
+    __slots__ = ("category", "classes", "dtype", "full", "zero")
 
     #: How many are kept; a program that goes through more numbers than that gains nothing here.
     limit = 256
 
     def __init__(self, full: Callable[..., Any], dtype: Any, category: str) -> None:
         super().__init__()
-        self.full, self.dtype = full, dtype
+        self.full, self.dtype, self.category = full, dtype, category
         self.classes: frozenset[Any] = _KEPT.get(category, frozenset())
         #: What is written for a 0 in an expression; among the others it cannot be, for -0.0 is equal to it.
         self.zero: Any = full((), 0, dtype) if self.classes else 0
 
     def __missing__(self, value: Any) -> Any:
         if value.__class__ not in self.classes or value != value:
-            return value
+            rounded = value.__class__ is complex and self.category == "reduced_complex"
+            return self.full((), value, self.dtype) if rounded else value
         if not value:
             return self.zero if copysign(1.0, value) > 0 else value
         try:

@@ -65,6 +65,7 @@ _RANKS: Final = {
     "complex": 3,
     "unsigned": 1,
     "float8": 2,
+    "reduced_complex": 3,
 }
 
 
@@ -125,7 +126,8 @@ def _overriding(higher: dtype | None, lower: dtype | None) -> dtype | None:
     if _rank(lower) <= _rank(higher):
         return higher
     if higher.is_floating_point:  # and the lower one is complex: its parts keep the precision
-        return higher.to_complex()
+        in_lattice = lower.category == "reduced_complex" and higher.category != "float8"
+        return _table[higher, lower] if in_lattice else higher.to_complex()
     return lower if lower.is_complex else _table[higher, lower]
 
 

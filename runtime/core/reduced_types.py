@@ -1,4 +1,4 @@
-"""Reduced types: float16, bfloat16 and float8 are computed in float32, and rounded."""
+"""Reduced types: float16, bfloat16, float8 are computed in float32, complex32 in complex64, and rounded."""
 
 from __future__ import annotations
 
@@ -28,14 +28,20 @@ def hooks(scalar_type: ScalarType, cast: Store) -> tuple[Load, Store | None, Sto
     if scalar_type.category == "reduced":
         return upcast, round_to, downcast
     narrow, wide = scalar_type.array_dtype, computed.array_dtype
+    narrower = {wide: narrow}
+    if scalar_type.is_complex:  # the magnitudes are of such a type, too
+        narrower[computed.to_real().array_dtype] = scalar_type.to_real().array_dtype
 
     def load(array: Any) -> Any:
         return cast(array, wide) if array.dtype == narrow else array
 
-    def store_computed(array: Any, dtype: Any) -> Any:
-        return cast(array, dtype) if array.dtype == wide else array
+    def store(array: Any, dtype: Any) -> Any:
+        return cast(array, narrower.get(array.dtype, dtype))
 
-    return load, cast, store_computed
+    def store_computed(array: Any, dtype: Any) -> Any:
+        return cast(array, narrower.get(array.dtype, array.dtype))
+
+    return load, store, store_computed
 
 
 def _unchanged(array: Any) -> Any:

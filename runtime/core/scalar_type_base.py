@@ -58,7 +58,7 @@ class dtype:
         self.category = category
         self.itemsize = itemsize
         self.is_floating_point = category in ("floating", "reduced", "float8")
-        self.is_complex = category == "complex"
+        self.is_complex = category in ("complex", "reduced_complex")
         self.is_signed = is_signed
         self._array_name = array or name
         self._array_dtype: np.dtype[Any] | None = None
@@ -118,7 +118,7 @@ class dtype:
             return wrapped - (1 << bits) if self.is_signed and wrapped >> (bits - 1) else wrapped
         if category == "bool":
             return bool(value)
-        if category == "complex":
+        if self.is_complex:
             return complex(value)
         return int(value) if isinstance(value, int) else float(value)
 

@@ -148,7 +148,7 @@ class Operator:
             arguments, kind = self._promote(arguments, tensors)
         else:
             kind = self._common_type(tensors)
-        if self.scalars and kind.scalar_type.category != "complex":
+        if self.scalars and not kind.scalar_type.is_complex:
             arguments = self._real_numbers(arguments, kind)
         result = getattr(kind, self.method)(*arguments)
         if inference.ever and grad_mode.enabled and mixes(arguments):
@@ -337,7 +337,7 @@ def wrapped_number(common: dtype, value: Any) -> Any:
             bits = 8 * common.itemsize
             low = -(1 << (bits - 1)) if common.is_signed else 0
             return (int(value) - low) % (1 << bits) + low
-        case "complex":
+        case "complex" | "reduced_complex":
             return complex(value)
         case "bool":
             return bool(value)

@@ -6,14 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from .cpu import is_complex32
 from .strided import element_strides, empty_view
 
 Array = Any
 _COMPLEX = {"f": np.complex64, "d": np.complex128}
+_FLOAT16 = np.dtype(np.float16)
 
 
 def complex_dtype(array: Array) -> np.dtype[Any]:
     """The complex dtype with parts of the dtype of ``array``."""
+    if array.dtype == _FLOAT16:
+        import ml_dtypes
+
+        found: np.dtype[Any] = np.dtype(ml_dtypes.complex32)
+        return found
     return np.dtype(_COMPLEX[array.dtype.char])
 
 
@@ -32,7 +39,7 @@ def polar(abs: Array, angle: Array) -> Array:
 
 def view_as_real(self: Array) -> Array:
     """A view with the two parts in a new last dimension."""
-    real = self.real.dtype
+    real = _FLOAT16 if is_complex32(self.dtype) else self.real.dtype
     if type(self) is np.ndarray and not self.size:
         return empty_view(self, (*self.shape, 2), (*[2 * s for s in element_strides(self)], 1), real)
     return self[..., None].view(real)

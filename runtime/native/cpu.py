@@ -66,12 +66,28 @@ def sum_to(a: Array, shape: Shape) -> Array:
 
 
 _FLOAT32 = np.dtype(np.float32)
+_COMPLEX64 = np.dtype(np.complex64)
 _ADDED = 2  # NumPy's word for the dtypes of other libraries
 
 
 def is_float8(dtype: np.dtype[Any]) -> bool:
     """Whether numbers are of eight bits, with a point."""
     return dtype.isbuiltin == _ADDED and dtype.itemsize == 1
+
+
+def is_complex32(dtype: np.dtype[Any]) -> bool:
+    """Whether numbers are complex, with parts of float16."""
+    return dtype.isbuiltin == _ADDED and dtype.itemsize == 4
+
+
+def is_complex(dtype: np.dtype[Any]) -> bool:
+    """Whether numbers are complex."""
+    return dtype.kind == "c" or is_complex32(dtype)
+
+
+def is_stored(dtype: np.dtype[Any]) -> bool:
+    """Whether NumPy rounds to the dtype otherwise than PyTorch, or not at all."""
+    return is_float8(dtype) or is_complex32(dtype)
 
 
 def cast(a: Array, dtype: np.dtype[Any]) -> Array:
@@ -86,7 +102,11 @@ def cast(a: Array, dtype: np.dtype[Any]) -> Array:
             from .float8 import to_float8
 
             return to_float8(cast(a, _FLOAT32), dtype)
-    if a.dtype.kind == "c" and dtype.kind not in "cb":
+        if is_complex32(a.dtype) and dtype != _COMPLEX64:
+            a = cast(a, _COMPLEX64)
+        if is_complex32(dtype) and a.dtype != _COMPLEX64:
+            a = cast(a, _COMPLEX64)
+    if a.dtype.kind == "c" and dtype.kind not in "cb" and not is_complex32(dtype):
         a = a.real
     if a.dtype.kind == "f":
         if dtype.itemsize == 2 and a.dtype.itemsize == 8 and dtype.kind in "fV":
@@ -239,7 +259,7 @@ def to_numpy(a: Array) -> Array:
 
 
 def isnan_any(a: Array) -> bool:
-    return a.dtype.kind in "fcV" and bool(np.isnan(a).any())
+    return a.dtype.kind in "fcVW" and bool(np.isnan(a).any())
 
 
 def same_layout(a: Array, b: Array) -> bool:

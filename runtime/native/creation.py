@@ -40,7 +40,7 @@ def as_number(value: Number, dtype: DType) -> Number:
     kind = dtype.kind
     if kind == "b":
         return bool(value)
-    if kind == "c":
+    if cpu.is_complex(dtype):
         _check_range(value.real, dtype)
         _check_range(value.imag, dtype)
         return value
@@ -116,9 +116,9 @@ def _full(shape: Shape, value: Number, dtype: DType) -> Array:
 
 
 def held(value: Number, dtype: DType) -> Number | Array:
-    """``as_number``; of float8 a 0-d array, since NumPy would round otherwise."""
+    """``as_number``; of float8 and complex32 a 0-d array, since NumPy would round otherwise."""
     number = as_number(value, dtype)
-    return cpu.cast(np.asarray(number), dtype) if cpu.is_float8(dtype) else number
+    return cpu.cast(np.asarray(number), dtype) if cpu.is_stored(dtype) else number
 
 
 def fill_by(self: Array, value: Array) -> Array:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import INDEX_LARGE, INDEX_UNSIGNED
+from .cpu import is_complex
 from .creation import held
 from .dims import wrap_dim
 from .reductions import INT64, acc_dtype
@@ -412,7 +413,7 @@ def index_fill(self: Array, dim: int, index: Array, value: Array) -> Array:
 
 def check_index_fill(self: Array, value: Array | Number) -> None:
     """Raise RuntimeError for a complex number where ``self`` is not complex, bool neither."""
-    if isinstance(value, complex) and self.dtype.kind != "c":
+    if isinstance(value, complex) and not is_complex(self.dtype):
         raise RuntimeError("Converting complex Scalar to non-complex type is not supported")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .cpu import is_complex
 from .creation import as_number
 
 Array = Any  # an ndarray, a 0-d result of a ufunc, or a Python number
@@ -75,7 +76,7 @@ def angle(self: Array) -> Array:
 
 def conjugate(self: Array) -> Array:
     """The complex conjugate; what is real is copied."""
-    return np.conj(self) if self.dtype.kind == "c" else self.copy()
+    return np.conj(self) if is_complex(self.dtype) else self.copy()
 
 
 def logit(self: Array, eps: float | None) -> Array:

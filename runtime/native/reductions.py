@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.costs import EXTREMUM_BY_INDEX, ROW_STARTS_CACHED
 from . import sums
-from .cpu import is_float8
+from .cpu import is_complex32, is_stored
 from .dims import wrap_dim, wrap_dims
 
 Array = Any  # an ndarray, or the 0-d result of a ufunc
@@ -69,11 +69,11 @@ def count(self: Array, dim: Dims) -> int:
 def cast(self: Array, dtype: DType) -> Array:
     """``self`` as ``dtype``, to be reduced; a complex number loses its imaginary part when that is real.
 
-    NotImplementedError for float8, in which nothing is reduced.
+    NotImplementedError for float8 and complex32, in which nothing is reduced.
     """
     if self.dtype == dtype:
         return self
-    if is_float8(dtype):
+    if is_stored(dtype):
         raise NotImplementedError(f"not computed in {dtype}")
     if self.dtype.kind == "c" and dtype.kind not in "cb":
         self = self.real
@@ -145,7 +145,7 @@ def sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array
 
 def _reduce_as(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool, dtype: DType) -> Array:
     """``reduce_dims`` of values cast to ``dtype``, accumulated with enough precision, as ``dtype``."""
-    if self.dtype != dtype and (dtype.char in REDUCED or is_float8(dtype)):
+    if self.dtype != dtype and (dtype.char in REDUCED or is_stored(dtype)):
         self = cast(self, dtype)
     result = reduce_dims(ufunc, self, dim, keepdim, acc_dtype(dtype))
     return result if result.dtype == dtype else result.astype(dtype)
@@ -439,6 +439,8 @@ def any_dims(self: Array, dim: Dims, keepdim: bool) -> Array:
 
 
 def _reduce_logical(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool) -> Array:
+    if is_complex32(self.dtype):  # whose truth ml_dtypes takes from the integer part
+        self = np.not_equal(self, 0, out=...)
     result = self.astype(bool) if dim == () else reduce_dims(ufunc, self, dim, keepdim)
     return result.astype(UINT8) if self.dtype == UINT8 else result
 

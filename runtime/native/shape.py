@@ -42,7 +42,7 @@ def to_copy(self: Array, dtype: DType | None = None, memory_format: Any = None) 
     The order of the dimensions in memory is kept unless ``memory_format`` says otherwise.
     """
     to = self.dtype if dtype is None else dtype
-    if self.dtype.kind == "c" and to.kind not in "cb":
+    if cpu.is_complex(self.dtype) and not (cpu.is_complex(to) or to.kind == "b"):
         _warn_of_lost_part(self)
     if memory_format is contiguous_format:
         return np.asarray(cpu.cast(self, to), order="C") if to != self.dtype else self.copy("C")
@@ -71,7 +71,7 @@ def copy_value(self: Array, src: Array) -> Array:
             f"output with shape {list(self.shape)} doesn't match the broadcast shape "
             f"{list(broadcast_shapes(self.shape, src.shape))}"
         )
-    if src.dtype.kind == "c" and self.dtype.kind not in "cb":
+    if cpu.is_complex(src.dtype) and not (cpu.is_complex(self.dtype) or self.dtype.kind == "b"):
         _warn_of_lost_part(src)
     return cpu.cast(src, self.dtype)
 

@@ -76,6 +76,10 @@ class TensorCasts(TensorBase):
         """``self`` as float64."""
         return _cast(self, _types.float64, memory_format, "double")
 
+    def chalf(self, memory_format: Any = None) -> Tensor:
+        """``self`` as complex32."""
+        return _cast(self, _types.complex32, memory_format, "chalf")
+
     def cfloat(self, memory_format: Any = None) -> Tensor:
         """``self`` as complex64."""
         return _cast(self, _types.complex64, memory_format, "cfloat")

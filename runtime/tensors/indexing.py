@@ -239,7 +239,7 @@ def _write(self: Tensor, key: tuple[Any, ...], value: Tensor) -> bool:
 
 def _loses_a_part(self: Tensor, value: Tensor) -> bool:
     """Whether complex numbers become real, of which ``copy_`` warns."""
-    return bool(value._array.dtype.kind == "c" and self._array.dtype.kind != "c")
+    return value._type.scalar_type.is_complex and not self._type.scalar_type.is_complex
 
 
 # --------------------------------------------------------------------------- the general way
@@ -497,9 +497,10 @@ def _number(self: Tensor, value: Any) -> Tensor:
     elif value.__class__ not in NUMBERS and not isinstance(value, (int, float, complex)):
         raise TypeError(f"can't assign a {_class_name(value)} to a {self.type()}")
     kind = self._type
-    if kind.scalar_type.opmath is not kind.scalar_type and not isinstance(value, complex):
+    wide = kind.scalar_type.opmath
+    if wide is not kind.scalar_type and not wide.is_complex and not isinstance(value, complex):
         # what is too large a number is not refused: it becomes infinite, where the type has infinity
-        array = cast(np.asarray(value, np.float32), kind.dtype)
+        array = cast(np.asarray(value, wide.array_dtype), kind.dtype)
     else:
         array = cast_number(value, kind.dtype)
     made: Tensor = kind.wrap(kind.backend.lib.from_numpy(array))

@@ -48,10 +48,12 @@ _ONCE: Final = (
     "so you might have already constructed a tensor from it once."
 )
 _UNSIGNED: Final = 1
+_COMPLEX: Final = 5
 #: DLPack's type codes of the scalar types that ml_dtypes adds to NumPy's. NumPy knows none of them: it sees
 #: unsigned integers.
 _ADDED: Final = {
     "bfloat16": 4,
+    "complex32": _COMPLEX,
     "float8_e4m3fn": 10,
     "float8_e4m3fnuz": 11,
     "float8_e5m2": 12,
@@ -168,7 +170,9 @@ class _Exporter:
         else:
             capsule = self.source
         self.has_flags = _name(capsule) == _VERSIONED
-        self.added = _NAMES.get(_code(capsule).value)
+        code = _code(capsule)
+        if code.value != _COMPLEX or _bits(capsule) == 32:
+            self.added = _NAMES.get(code.value)
         if self.added is not None:
             _code(capsule).value = _UNSIGNED
         return capsule
@@ -183,7 +187,13 @@ def _name(capsule: Any) -> bytes | None:
     return name
 
 
-def _code(capsule: Any) -> Any:
+def _bits(capsule: Any) -> int:
+    """How many bits the numbers inside a capsule have."""
+    bits: int = _code(capsule, 1).value
+    return bits
+
+
+def _code(capsule: Any, after: int = 0) -> Any:
     """The type code inside a capsule, as a byte to read and write. ValueError for a used capsule."""
     import ctypes
 
@@ -192,7 +202,7 @@ def _code(capsule: Any) -> Any:
         raise ValueError(f"a capsule {name!r} is none of DLPack's")
     pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
     pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return ctypes.c_uint8.from_address(pointer_of(capsule, name) + _CODE_AT[name])
+    return ctypes.c_uint8.from_address(pointer_of(capsule, name) + _CODE_AT[name] + after)
 
 
 def from_result_array(array: Any) -> Any:

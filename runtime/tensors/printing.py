@@ -19,6 +19,7 @@ from ..core.function_dispatch import NOTHING, at_level
 from ..core.interception import active
 from ..core.scalar_type import bool_, default, default_complex, int64
 from ..core.tensor_base import TensorBase
+from ..native.cpu import cast, is_complex32
 
 Array = np.ndarray[Any, Any]
 
@@ -161,6 +162,8 @@ def _summarised(values: Array) -> Array:
 def _array_str(values: Array, indent: int) -> str:
     if values.size == 0:
         return "[]"
+    if is_complex32(values.dtype):
+        values = cast(values, np.dtype(np.complex64))
     summarise = values.size > options.threshold
     shown = _summarised(values) if summarise else values
     form = _ComplexFormat(shown) if values.dtype.kind == "c" else _Format(shown)

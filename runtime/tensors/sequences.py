@@ -40,6 +40,7 @@ _WORKING: Final = {
     "complex": np.dtype(np.complex128),
     "unsigned": np.dtype(np.int64),
     "float8": np.dtype(np.float64),
+    "reduced_complex": np.dtype(np.complex128),
 }
 _INTEGERS: Final = ("integral", "unsigned")
 _MAX_DIMS: Final = 128
@@ -206,7 +207,7 @@ def _leaf_of(target: dtype) -> Callable[[Any], Any]:
         return partial(_integer, target)
     if target.category == "bool":
         return _boolean
-    return _complex if target.category == "complex" else _float
+    return _complex if target.is_complex else _float
 
 
 def _integer(target: dtype, value: Any) -> int:

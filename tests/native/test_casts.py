@@ -10,6 +10,7 @@ import pytest
 
 from tengen.native import cpu
 from tengen.native.creation import as_number
+from tengen.native.reductions import all_dims, any_dims
 
 SHAPES = [s for n in range(4) for s in itertools.product((1, 2, 3), repeat=n)]
 
@@ -45,3 +46,35 @@ def test_negative_numbers_wrap_in_unsigned_bytes(number: Any) -> None:
     assert as_number(number, np.dtype(np.uint8)) == int(number) % 256
     if number != 255 and abs(number) < 128:
         assert as_number(number, np.dtype(np.int8)) == int(number)
+
+
+def test_complex32_has_parts_of_float16() -> None:
+    """Both parts are rounded as numbers of float32 are; those of complex128 by way of float32."""
+    import ml_dtypes
+
+    complex32 = np.dtype(ml_dtypes.complex32)
+    bits = np.arange(0, 2**32, 2**12 + 1, dtype=np.uint64).astype(np.uint32)
+    parts = np.stack([bits.view(np.float32), bits.view(np.float32)[::-1]], 1)
+    values = parts.reshape(-1).view(np.complex64)
+    with np.errstate(all="ignore"):
+        expected = parts.astype(np.float16)
+        found = cpu.cast(values, complex32)
+        np.testing.assert_array_equal(found.view(np.float16).reshape(-1, 2), expected)
+        double = cpu.cast(values.astype(np.complex128), complex32)
+        np.testing.assert_array_equal(double.view(np.float16).reshape(-1, 2), expected)
+        np.testing.assert_array_equal(
+            cpu.cast(found, np.dtype(np.float32)), expected[:, 0].astype(np.float32)
+        )
+        back = cpu.cast(found, np.dtype(np.complex64)).view(np.float32).reshape(-1, 2)
+        np.testing.assert_array_equal(back, expected.astype(np.float32))
+        np.testing.assert_array_equal(cpu.cast(found, np.dtype(bool)), (expected != 0).any(1))
+    real = cpu.cast(np.array([1, -2, 70000]), complex32)
+    assert real.tolist() == [1, -2, complex(np.inf, 0)]
+
+
+def test_complex32_is_true_where_it_is_not_zero() -> None:
+    import ml_dtypes
+
+    values = np.array([[0, 0.5], [1e-3j, 0]], ml_dtypes.complex32)
+    assert all_dims(values, (0,), False).tolist() == [False, False]
+    assert any_dims(values, (0,), False).tolist() == [True, True]

@@ -45,6 +45,7 @@ CATEGORIES = {
     "complex": ("complex64", "complex128"),
     "unsigned": (),  # these have tests of their own: tests/operators/test_limited_dtypes.py
     "float8": (),
+    "reduced_complex": (),
 }
 KERNELS = {
     name: value

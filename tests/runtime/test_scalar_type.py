@@ -27,6 +27,7 @@ NAMES = [
     "uint16",
     "uint32",
     "uint64",
+    "complex32",
     "float8_e5m2",
     "float8_e4m3fn",
     "float8_e5m2fnuz",

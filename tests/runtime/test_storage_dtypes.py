@@ -12,7 +12,11 @@ import pytest
 
 import tengen
 
-DTYPES = [d.name for d in dict.fromkeys(tengen.dtype.registry.values()) if d.category == "float8"]
+DTYPES = [
+    d.name
+    for d in dict.fromkeys(tengen.dtype.registry.values())
+    if d.category in ("float8", "reduced_complex")
+]
 
 SAVED = "(lambda b: (m.save({'a': x}, b), b.seek(0), m.load(b, weights_only=True))[2]['a'])(io.BytesIO())"
 GRADIENT = (
@@ -158,6 +162,12 @@ EXPRESSIONS = [
 ]
 
 
+#: What complex32 has in PyTorch, and not here, or refuses with another error: docs/differences.md.
+OTHERWISE = {
+    "complex32": ["rand", "randn", "randint", "uniform_", "normal_", "argmax", "sort"],
+}
+
+
 def outcome(library: Any, name: str, expression: str) -> Any:
     """What an expression gives: dtype, shape, strides and numbers of a tensor; or the class of its error."""
 
@@ -182,8 +192,8 @@ def outcome(library: Any, name: str, expression: str) -> Any:
 @pytest.mark.parametrize("name", DTYPES)
 def test_as_in_torch(name: str) -> None:
     torch = pytest.importorskip("torch")
-    assert name
-    for expression in EXPRESSIONS:
+    left_out = tuple(f".{word}(" for word in OTHERWISE.get(name, ()))
+    for expression in [e for e in EXPRESSIONS if not any(word in e for word in left_out)]:
         assert outcome(tengen, name, expression) == outcome(torch, name, expression), expression
 
 
@@ -191,7 +201,7 @@ def test_as_in_torch(name: str) -> None:
 def test_round_trips(name: str) -> None:
     """Every number is the same after a copy, a pickle, DLPack and a view."""
     kind = getattr(tengen, name)
-    codes = tengen.arange(256, dtype=tengen.uint8)
+    codes = tengen.arange(256 * kind.itemsize, dtype=tengen.int64).to(tengen.uint8)
     x = codes.view(kind)
     for other in (
         x.clone(),
@@ -210,10 +220,10 @@ def test_round_trips(name: str) -> None:
 def test_what_is_refused_says_so(name: str) -> None:
     kind = getattr(tengen, name)
     x = tengen.ones(2, dtype=kind)
-    with pytest.raises(NotImplementedError, match=rf'"add" not implemented for \'{kind.type_name}\''):
-        x + x
-    with pytest.raises(RuntimeError, match=rf"Promotion for .*{kind.type_name} and Float"):
-        x + tengen.ones(2)
+    with pytest.raises(NotImplementedError, match=rf'"sin" not implemented for \'{kind.type_name}\''):
+        x.sin()
+    with pytest.raises(RuntimeError, match=rf"Promotion for .*{kind.type_name} and UInt16"):
+        x + tengen.ones(2, dtype=tengen.uint16)
     with pytest.raises(NotImplementedError, match=r"sum.*not computed in"):
         tengen.ones(2).sum(dtype=kind)
     with pytest.raises(RuntimeError, match=r"full.*without overflow"):
