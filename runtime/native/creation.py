@@ -1,4 +1,4 @@
-"""Kernels of the operators that make tensors of nothing but numbers."""
+"""Kernels of the operators that make tensors of nothing but numbers, and what a dtype makes of a number."""
 
 from __future__ import annotations
 
@@ -57,6 +57,30 @@ def as_number(value: Number, dtype: DType) -> Number:
         raise _does_not_fit(dtype)
     number = int(value)
     return number % (limits.max + 1) if kind == "u" else number
+
+
+def cast_number(value: Number, dtype: np.dtype[Any]) -> Array:
+    """``value`` as a 0-d array of ``dtype``, cut off towards zero for integers.
+
+    Raises RuntimeError when it does not fit. Negative integers wrap around in unsigned types,
+    as they do in PyTorch.
+    """
+    return np.asarray(held(value, dtype), dtype)
+
+
+def as_scalar(value: Array | Number, dtype: np.dtype[Any]) -> Array:
+    """A number or 0-d array as ``cast_number``. Raises RuntimeError for an array with dimensions."""
+    if isinstance(value, (bool, int, float, complex)):
+        return cast_number(value, dtype)
+    if value.ndim:
+        raise RuntimeError(
+            f"only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    return (
+        value
+        if value.dtype == dtype
+        else cast_number(value.astype(float).item() if value.dtype.kind == "V" else value.item(), dtype)
+    )
 
 
 def _check_range(value: Real, dtype: DType) -> None:

@@ -1,4 +1,4 @@
-"""Kernels that read and write at given positions: advanced indexing, masks, takes and puts.
+"""Kernels that read and write at given positions: advanced indexing, takes and puts.
 
 Inputs are never changed: what PyTorch calls writing gives a new array here. Indices are int64 or
 int32 arrays, masks bool (uint8 in advanced indexing). Out-of-range indices are IndexErrors.
@@ -12,10 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import INDEX_LARGE, INDEX_UNSIGNED
+from ..core.costs import INDEX_LARGE
 from .cpu import is_complex
-from .creation import held
+from .creation import as_scalar
 from .dims import wrap_dim
+from .index_checks import (
+    all_in_range,
+    check_bounds,
+    check_integer_index,
+    check_long,
+    check_same_dtype,
+    check_single,
+    check_vector,
+    index_range,
+    wrap_index,
+)
+from .masks import masked_select, true_positions, where
 from .reductions import INT64, acc_dtype
 from .scatter_add import add_at, add_slices
 
@@ -23,80 +35,6 @@ Array = Any
 Number = bool | int | float | complex
 Indices = Sequence[Array | None]  # of advanced indexing; None stands for the whole dim
 Shape = tuple[int, ...]
-
-_BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
-
-
-# -- numbers and checks --------------------------------------------------------------------------
-
-
-def cast_number(value: Number, dtype: np.dtype[Any]) -> Array:
-    """``value`` as a 0-d array of ``dtype``, cut off towards zero for integers.
-
-    Raises RuntimeError when it does not fit. Negative integers wrap around in unsigned types,
-    as they do in PyTorch.
-    """
-    return np.asarray(held(value, dtype), dtype)
-
-
-def check_integer_index(index: Array, what: str = "index") -> None:
-    """Raise RuntimeError unless ``index`` is int64 or int32."""
-    if index.dtype.char not in "lqi":
-        raise RuntimeError(f"Expected dtype int32/int64 for {what}, but got {index.dtype}")
-
-
-def check_long(index: Array) -> None:
-    """Raise RuntimeError unless ``index`` is int64."""
-    if index.dtype != INT64:
-        raise RuntimeError(f"Expected a long tensor for index, but got {index.dtype}")
-
-
-def check_mask(mask: Array) -> None:
-    """Raise RuntimeError unless ``mask`` is bool."""
-    if mask.dtype.kind != "b":
-        raise RuntimeError(f"only supports boolean masks, but got mask with dtype {mask.dtype}")
-
-
-def check_same_dtype(self: Array, source: Array, name: str = "source") -> None:
-    """Raise RuntimeError unless both have one dtype."""
-    if self.dtype != source.dtype:
-        raise RuntimeError(
-            f"self and {name} expected to have the same dtype, but got (self) {self.dtype} "
-            f"and ({name}) {source.dtype}"
-        )
-
-
-def index_range(index: Array) -> tuple[int, int]:
-    """The least and the greatest of a non-empty index, faster than ufuncs on small ones."""
-    return index.item(index.argmin()), index.item(index.argmax())
-
-
-def check_bounds(index: Array, size: int, dim: int, error: type[Exception], negative: bool = False) -> None:
-    """Raise ``error`` for an index not in ``range(size)``; ``negative`` ones may count from the end."""
-    if index.size == 0 or (index.size >= INDEX_UNSIGNED and _unsigned_below(index, size)):
-        return
-    low, high = index_range(index)
-    if high >= size or low < (-size if negative else 0):
-        wrong = high if high >= size else low
-        raise error(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
-
-
-def all_in_range(index: Array, size: int) -> bool:
-    """Whether all are in ``range(size)``."""
-    if index.size == 0:
-        return True
-    if index.size >= INDEX_UNSIGNED:
-        return _unsigned_below(index, size)
-    low, high = index_range(index)
-    return low >= 0 and high < size
-
-
-def _unsigned_below(index: Array, size: int) -> bool:
-    """``all_in_range``, at one look: taken as unsigned, negative ones are great."""
-    unsigned = index.view(np.uint64 if index.dtype.itemsize == 8 else np.uint32)
-    greatest: int = unsigned.item(unsigned.argmax())
-    return greatest < size
-
 
 # -- advanced indexing ---------------------------------------------------------------------------
 
@@ -194,9 +132,9 @@ def _index_put_flat(out: Array, indices: Indices, values: Array) -> bool:
         if first.ndim != out.ndim:
             return False
         if values.size == 1:
-            np.copyto(out, _where(first.astype(bool, copy=False), values.reshape(()), out))
+            np.copyto(out, where(first.astype(bool, copy=False), values.reshape(()), out))
         else:
-            out.reshape(-1)[_true_positions(first)] = values
+            out.reshape(-1)[true_positions(first)] = values
         return True
     found = _slice_view(out.shape, indices)
     if found is None or found[0][0] != 1:
@@ -250,7 +188,7 @@ def _slice_view(shape: Shape, indices: Indices) -> tuple[tuple[int, int, int], A
         return None
     places: Array = None
     for i, size in zip(given, shape[first:end], strict=True):
-        i = _wrap_index(i, size)
+        i = wrap_index(i, size)
         if i is None:
             return None
         try:
@@ -260,16 +198,6 @@ def _slice_view(shape: Shape, indices: Indices) -> tuple[tuple[int, int, int], A
     count = math.prod(shape[first:end])
     sizes = (math.prod(shape[:first]), count, math.prod(shape[end:]))
     return sizes, places.reshape(-1), (*shape[:first], *places.shape, *shape[end:])
-
-
-def _wrap_index(index: Array, size: int) -> Array | None:
-    """``index`` with what is negative counted from the front; None where one is out of range."""
-    if index.size == 0 or (index.size >= INDEX_UNSIGNED and _unsigned_below(index, size)):
-        return index
-    low, high = index_range(index)
-    if high >= size or low < -size:
-        return None
-    return np.where(index < 0, index + size, index) if low < 0 else index
 
 
 def _key(shape: Shape, indices: Indices) -> tuple[Any, ...]:
@@ -370,12 +298,6 @@ def index_error(shape: Shape, indices: Indices, error: IndexError) -> IndexError
 # -- along one dimension -------------------------------------------------------------------------
 
 
-def check_vector(index: Array, error: type[Exception] = IndexError) -> None:
-    """Raise ``error`` unless the index is 1-d or 0-d."""
-    if index.ndim > 1:
-        raise error(f"Index is supposed to be a vector, but got dim: {index.ndim}")
-
-
 def index_select(self: Array, dim: int, index: Array) -> Array:
     """The slices of ``self`` along ``dim`` at ``index`` (1-d or 0-d, not negative)."""
     dim = wrap_dim(dim, self.ndim)
@@ -387,12 +309,6 @@ def index_select(self: Array, dim: int, index: Array) -> Array:
         return self.copy()
     check_bounds(index, self.shape[dim], dim, IndexError)
     return self.take(index.reshape(-1), dim, mode="wrap")
-
-
-def check_single(index: Array) -> None:
-    """RuntimeError unless there is one index, as a number that is selected from needs."""
-    if index.size != 1:
-        raise RuntimeError(f"Index to scalar can have only 1 value, got {index.size} value(s)")
 
 
 def index_fill(self: Array, dim: int, index: Array, value: Array) -> Array:
@@ -415,21 +331,6 @@ def check_index_fill(self: Array, value: Array | Number) -> None:
     """Raise RuntimeError for a complex number where ``self`` is not complex, bool neither."""
     if isinstance(value, complex) and not is_complex(self.dtype):
         raise RuntimeError("Converting complex Scalar to non-complex type is not supported")
-
-
-def as_scalar(value: Array | Number, dtype: np.dtype[Any]) -> Array:
-    """A number or 0-d array as ``cast_number``. Raises RuntimeError for an array with dimensions."""
-    if isinstance(value, (bool, int, float, complex)):
-        return cast_number(value, dtype)
-    if value.ndim:
-        raise RuntimeError(
-            f"only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
-        )
-    return (
-        value
-        if value.dtype == dtype
-        else cast_number(value.astype(float).item() if value.dtype.kind == "V" else value.item(), dtype)
-    )
 
 
 def index_copy(self: Array, dim: int, index: Array, source: Array) -> Array:
@@ -468,82 +369,6 @@ def check_index_copy(self: Array, dim: int, index: Array, source: Array) -> int:
             f"Number of indices ({index.size}) should be equal to source.size(dim) ({source.shape[dim]})"
         )
     return dim
-
-
-# -- masks -----------------------------------------------------------------------------------------
-
-
-def masked_fill(self: Array, mask: Array, value: Array | Number) -> Array:
-    """``value`` (a number or 0-d array) where ``mask`` is true, ``self`` elsewhere; broadcast."""
-    check_mask(mask)
-    return _where(mask, as_scalar(value, self.dtype), self)
-
-
-def _where(mask: Array, value: Array, other: Array) -> Array:
-    """``np.where(mask, value, other)`` of one dtype, ``value`` 0-d.
-
-    Of large arrays the bits are chosen: that takes as long for any mask, while a branch for each
-    element takes ten times as long where masks are irregular.
-    """
-    bits = _BITS.get(other.dtype.itemsize)
-    if other.size < INDEX_LARGE or bits is None or mask.shape != other.shape or not other.flags.c_contiguous:
-        return np.where(mask, value, other)
-    ours = other.view(bits)
-    value = np.asarray(value).view(bits)
-    every = np.negative(mask.view(np.int8)).astype(bits)  # 0 or -1: no bits or all
-    result: Array = ours ^ value
-    result &= every
-    result ^= ours
-    return result.view(other.dtype)
-
-
-def _true_positions(mask: Array) -> Array:
-    """The flat positions of what is true."""
-    return mask.reshape(-1).nonzero()[0]
-
-
-def masked_select(self: Array, mask: Array) -> Array:
-    """The elements where ``mask`` is true, 1-d; both are broadcast."""
-    if mask.dtype.kind != "b":
-        raise RuntimeError("expected BoolTensor for mask")
-    if self.shape != mask.shape:
-        self, mask = np.broadcast_arrays(self, mask)
-    if self.size < INDEX_LARGE:
-        return self[mask]
-    return self.reshape(-1).take(_true_positions(mask), mode="wrap")
-
-
-def masked_scatter(self: Array, mask: Array, source: Array) -> Array:
-    """``self`` with the elements of ``source``, in order, where ``mask`` is true; both are broadcast.
-
-    Raises RuntimeError when ``source`` has too few.
-    """
-    check_mask(mask)
-    check_same_dtype(self, source)
-    if self.shape != mask.shape:
-        self, mask = np.broadcast_arrays(self, mask)
-    wanted = int(np.count_nonzero(mask))
-    if source.size < wanted:
-        raise RuntimeError("Number of elements of source < number of ones in mask")
-    out = self.copy()
-    out.reshape(-1)[_true_positions(mask)] = source.reshape(-1)[:wanted]
-    return out
-
-
-def masked_scatter_backward(grad_output: Array, mask: Array, sizes: Shape) -> Array:
-    """The elements of ``grad_output`` where ``mask`` is true, then zeros, in the shape ``sizes``."""
-    out = np.zeros(math.prod(sizes), grad_output.dtype)
-    chosen = masked_select(grad_output, mask)
-    out[: len(chosen)] = chosen
-    return out.reshape(sizes)
-
-
-def masked_select_backward(grad: Array, sizes: Shape, mask: Array) -> Array:
-    """Zeros of ``sizes`` broadcast with the shape of ``mask``, with ``grad``, in order, where it is true."""
-    full = np.broadcast_shapes(sizes, mask.shape)
-    out = np.zeros(full, grad.dtype)
-    out.reshape(-1)[_true_positions(mask if mask.shape == full else np.broadcast_to(mask, full))] = grad
-    return out
 
 
 # -- flat positions ----------------------------------------------------------------------------------
@@ -594,7 +419,7 @@ def check_put_count(source: Array, index: Array) -> None:
 
 def _flat_positions(index: Array, size: int) -> Array:
     """Positions that were checked, unless there are no elements; 1-d, and none negative."""
-    places = _wrap_index(index, size)
+    places = wrap_index(index, size)
     if places is None:
         raise IndexError("tried to put elements into an empty tensor")
     return places.reshape(-1)

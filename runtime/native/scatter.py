@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .creation import as_number
+from .creation import as_number, cast_number
 from .dims import wrap_dim
 from .flat_index import positions, put_along, take_along
-from .index import cast_number, check_bounds, check_integer_index
+from .index_checks import check_bounds, check_integer_index
 from .pointwise import scaled
 from .scatter_add import add_at, add_in_rows, add_slices
 

@@ -25,7 +25,7 @@ from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from ..dispatch.operator import operator as by_name
 from ..native.cpu import cast
-from ..native.index import cast_number
+from ..native.creation import cast_number
 from .sequences import array_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tengen.native import flat_index as places
-from tengen.native import index
+from tengen.native import index, masks
 
 
 @pytest.fixture(params=[1 << 16, 1, 10])
@@ -71,6 +71,7 @@ def test_what_is_kept_is_bounded(monkeypatch: Any) -> None:
 )
 def test_masks(large: int, dtype: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(index, "INDEX_LARGE", large)
+    monkeypatch.setattr(masks, "INDEX_LARGE", large)
     rng = np.random.default_rng(0)
     self, mask = rng.integers(0, 3, (4, 5)).astype(dtype), rng.random((4, 5)) < 0.5
     if dtype.startswith("float"):
@@ -86,27 +87,28 @@ def test_masks(large: int, dtype: str, monkeypatch: Any) -> None:
     back = np.zeros((4, 5), dtype)
     back[mask] = selected
     for x, m in ((self, mask), (np.asfortranarray(self), np.asfortranarray(mask)), (self, mask.copy("F"))):
-        np.testing.assert_array_equal(index.masked_select(x, m), selected)
+        np.testing.assert_array_equal(masks.masked_select(x, m), selected)
         np.testing.assert_array_equal(index.index(x, (m,)), selected)
         np.testing.assert_array_equal(index.index(x, (m.astype(np.uint8),)), selected)
-        found = index.masked_fill(x, m, 1)
+        found = masks.masked_fill(x, m, 1)
         assert found.dtype == x.dtype
         np.testing.assert_array_equal(found, filled)
         np.testing.assert_array_equal(index.index_put(x, (m,), np.asarray(1, dtype), False), filled)
-        np.testing.assert_array_equal(index.masked_scatter(x, m, source), scattered)
+        np.testing.assert_array_equal(masks.masked_scatter(x, m, source), scattered)
         np.testing.assert_array_equal(index.index_put(x, (m,), source[: m.sum()], False), scattered)
-        np.testing.assert_array_equal(index.masked_select_backward(selected, (4, 5), m), back)
+        np.testing.assert_array_equal(masks.masked_select_backward(selected, (4, 5), m), back)
         np.testing.assert_array_equal(index.index_backward(selected, (4, 5), (m,)), back)
 
 
 @pytest.mark.parametrize("large", [1, 1 << 40])
 def test_masks_are_broadcast(large: int, monkeypatch: Any) -> None:
     monkeypatch.setattr(index, "INDEX_LARGE", large)
+    monkeypatch.setattr(masks, "INDEX_LARGE", large)
     self, mask = np.arange(12.0).reshape(3, 4), np.array([True, False, True, True])
     expected = self[:, mask].reshape(-1)
-    np.testing.assert_array_equal(index.masked_select(self, mask), expected)
-    np.testing.assert_array_equal(index.masked_fill(self, mask, 7.0), np.where(mask, 7.0, self))
-    found = index.masked_select_backward(expected, (4,), np.broadcast_to(mask, (3, 4)))
+    np.testing.assert_array_equal(masks.masked_select(self, mask), expected)
+    np.testing.assert_array_equal(masks.masked_fill(self, mask, 7.0), np.where(mask, 7.0, self))
+    found = masks.masked_select_backward(expected, (4,), np.broadcast_to(mask, (3, 4)))
     np.testing.assert_array_equal(found, np.where(mask, self, 0))
 
 
@@ -122,6 +124,7 @@ KEYS: list[Any] = [
 @pytest.mark.parametrize("kind", [np.int64, np.int32])
 def test_advanced_indices(large: int, key: Any, kind: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(index, "INDEX_LARGE", large)
+    monkeypatch.setattr(masks, "INDEX_LARGE", large)
     indices = tuple([
         None if k is None else np.array(k) if k and isinstance(k[0], bool) else np.array(k, kind) for k in key
     ])  # fmt: skip
@@ -166,6 +169,7 @@ def _filled(self: Any, positions: Any) -> Any:
 )
 def test_bad_advanced_indices(large: int, key: Any, message: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(index, "INDEX_LARGE", large)
+    monkeypatch.setattr(masks, "INDEX_LARGE", large)
     indices = tuple([np.array(k) for k in key])
     self = np.zeros((3, 4, 5))
     with pytest.raises(IndexError, match=message):

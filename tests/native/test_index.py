@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from kernel_oracle import DTYPES, compare, random, to_torch
 
+from tengen.native import creation, masks, positions
 from tengen.native import index as kernels
 
 oracle = pytest.mark.oracle
@@ -99,7 +100,7 @@ def test_dtypes(torch: Any, dtype: str) -> None:
             a, places, random(rng, (3,), dtype),
         )  # fmt: skip
     for array in (a, a[0, 0][...], a[:0]):
-        compare(kernels.nonzero, torch.nonzero, np.asarray(array), opmath=False)
+        compare(positions.nonzero, torch.nonzero, np.asarray(array), opmath=False)
 
 
 @oracle
@@ -145,14 +146,14 @@ def test_masks(torch: Any, dtype: str) -> None:
     for m in (mask, mask[0], mask[:, :1], np.array(True), mask.astype(np.uint8), mask[None, None]):
         for value in (1, 1.5, True, 1j, np.array(1.5), np.array([1.0]), 300, -300, -1, np.nan, np.inf):
             compare(
-                lambda x, k, v=value: kernels.masked_fill(x, k, v),
+                lambda x, k, v=value: masks.masked_fill(x, k, v),
                 lambda x, k, v=value: x.masked_fill(k, to_torch(v)),
                 a, m, opmath=False,
             )  # fmt: skip
-        compare(kernels.masked_select, torch.masked_select, a, m, opmath=False)
+        compare(masks.masked_select, torch.masked_select, a, m, opmath=False)
         for count in (0, 3, 60):
             compare(
-                kernels.masked_scatter,
+                masks.masked_scatter,
                 lambda x, k, s: x.masked_scatter(k, s),
                 a, m, random(rng, (count,), dtype), opmath=False,
             )  # fmt: skip
@@ -213,7 +214,7 @@ def test_accumulating_repeated_positions() -> None:
     ],
 )
 def test_fitted(value: Any, dtype: str, expected: Any) -> None:
-    found = kernels.cast_number(value, DTYPES[dtype])
+    found = creation.cast_number(value, DTYPES[dtype])
     assert found == expected and found.dtype == DTYPES[dtype]
 
 
@@ -223,4 +224,4 @@ def test_fitted(value: Any, dtype: str, expected: Any) -> None:
 )
 def test_what_does_not_fit(value: Any, dtype: str) -> None:
     with pytest.raises(RuntimeError, match="without overflow"):
-        kernels.cast_number(value, DTYPES[dtype])
+        creation.cast_number(value, DTYPES[dtype])

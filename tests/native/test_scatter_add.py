@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from kernel_oracle import DTYPES, random
 
-from tengen.native import index, scatter
+from tengen.native import index, index_checks, scatter
 from tengen.native import scatter_add as additions
 from tengen.native.nn import embedding
 
@@ -135,21 +135,21 @@ def test_nothing_is_added_out_of_range(loops: str, wrong: list[int]) -> None:
 
 
 def test_checks_of_many_indices(monkeypatch: Any) -> None:
-    monkeypatch.setattr(index, "INDEX_UNSIGNED", 1)
+    monkeypatch.setattr(index_checks, "INDEX_UNSIGNED", 1)
     for kind in (np.int64, np.int32):
         good = np.array([[0, 3], [1, 2]], kind)
         for array in (good, good.T, good[::-1]):
-            index.check_bounds(array, 4, 0, IndexError)
-            assert index.all_in_range(array, 4)
+            index_checks.check_bounds(array, 4, 0, IndexError)
+            assert index_checks.all_in_range(array, 4)
         for wrong in (4, -1, np.iinfo(kind).min, np.iinfo(kind).max):
             bad = good.copy()
             bad[1, 0] = wrong
             with pytest.raises(
                 IndexError, match=f"index {wrong} is out of bounds for dimension 0 with size 4"
             ):
-                index.check_bounds(bad, 4, 0, IndexError)
-            assert not index.all_in_range(bad, 4)
-        index.check_bounds(good - 4, 4, 0, IndexError, negative=True)
+                index_checks.check_bounds(bad, 4, 0, IndexError)
+            assert not index_checks.all_in_range(bad, 4)
+        index_checks.check_bounds(good - 4, 4, 0, IndexError, negative=True)
 
 
 @pytest.mark.parametrize("padding", [-1, 2, 5])

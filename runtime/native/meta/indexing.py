@@ -8,18 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dim
-from ..index import (
-    check_index_copy,
-    check_index_fill,
-    check_index_put,
+from ..index import check_index_copy, check_index_fill, check_index_put, check_put_count, index_shape
+from ..index_checks import (
     check_integer_index,
     check_long,
     check_mask,
-    check_put_count,
     check_same_dtype,
     check_single,
     check_vector,
-    index_shape,
 )
 from ..positions import check_static_size
 from ..scatter import check_gather, check_index_add, check_scatter

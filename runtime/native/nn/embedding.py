@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..index import all_in_range
+from ..index_checks import all_in_range
 from ..scatter_add import add_slices
 from .common import Array
 

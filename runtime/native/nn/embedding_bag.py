@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..index import all_in_range
+from ..index_checks import all_in_range
 from ..scatter_add import add_slices
 from .common import Array
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import sums
-from ..index import index_range
+from ..index_checks import index_range
 from ..reductions import row_starts
 from .common import MEAN, NONE, SUM, Array, loss_scale, reduce_loss, select
 
