@@ -51,6 +51,7 @@ _SUBMODULES = frozenset(
         "random",
         "serialization",
         "signal",
+        "sparse",
         "special",
         "testing",
         "utils",
@@ -74,6 +75,7 @@ _LAZY = {
     "set_flush_denormal": "settings",
     "set_num_interop_threads": "settings",
     "set_warn_always": "settings",
+    "sparse_coo_tensor": "tensors.sparse_creation",
     "use_deterministic_algorithms": "settings",
     "vmap": "func",
 }

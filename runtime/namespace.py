@@ -30,6 +30,11 @@ from .core.memory_format import contiguous_format as contiguous_format
 from .core.memory_format import layout as layout
 from .core.memory_format import memory_format as memory_format
 from .core.memory_format import preserve_format as preserve_format
+from .core.memory_format import sparse_bsc as sparse_bsc
+from .core.memory_format import sparse_bsr as sparse_bsr
+from .core.memory_format import sparse_coo as sparse_coo
+from .core.memory_format import sparse_csc as sparse_csc
+from .core.memory_format import sparse_csr as sparse_csr
 from .core.memory_format import strided as strided
 from .core.promotion import can_cast as can_cast
 from .core.promotion import promote_types as promote_types
@@ -121,6 +126,7 @@ if _typing.TYPE_CHECKING:
     from .settings import set_num_interop_threads as set_num_interop_threads
     from .settings import set_warn_always as set_warn_always
     from .settings import use_deterministic_algorithms as use_deterministic_algorithms
+    from .tensors.sparse_creation import sparse_coo_tensor as sparse_coo_tensor
 
 newaxis = None
 legacy_contiguous_format = contiguous_format

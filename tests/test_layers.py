@@ -199,6 +199,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "linalg",
         "masked",
         "signal",
+        "sparse",
         "special",
         "nn",
         "optim",

@@ -1,14 +1,15 @@
-"""Check: what ``layout`` says of the results of an operator."""
+"""Check: what ``layout`` says of the results of an operator, and ``layouts`` of its arguments."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from ..model.diagnostics import Report, one_of, suggestion
-from ..model.operators import ResultLayout
+from ..model.operators import Backend, ResultLayout
 from ..model.schema import Schema
 from ..model.source import Located
-from ..read.fields import length_of_scalar
+from ..read.fields import known_word, length_of_scalar, words
 
 #: The layouts that need no argument, and those that are made from that of arguments.
 PLAIN = ("contiguous", "column_major")
@@ -63,3 +64,30 @@ def _layout(located: Located, schema: Schema, report: Report) -> ResultLayout | 
             )
             return None
     return ResultLayout(kind, tuple(names), flag)
+
+
+def parse_mixtures(
+    located: Located | None,
+    schema: Schema,
+    backends: Mapping[str, Backend],
+    kernels: Mapping[str, object],
+    report: Report,
+) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """By backend, the sets of Tensor arguments that may be of its layouts; mistakes are reported."""
+    found: dict[str, tuple[tuple[str, ...], ...]] = {}
+    tensors = [a.name for a in schema.arguments if a.is_tensor_like]
+    sparse = [name for name, backend in backends.items() if not backend.is_strided]
+    for name, value in located.value.items() if located is not None else ():
+        place = value.key or value.place
+        if not known_word(name, place, sparse, "backend with layouts", report):
+            continue
+        if name not in kernels:
+            message = f"{schema.name} has no kernel for {name}"
+            report.error(place, message, length=len(name), expected=f"{name} in dispatch")
+            continue
+        sets = []
+        for one in value.value if isinstance(value.value, tuple) else (value,):
+            chosen = words(one, report)
+            sets.append(tuple(w for w, at in chosen if known_word(w, at, tensors, "Tensor argument", report)))
+        found[name] = tuple(sets)
+    return found

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ..model.diagnostics import Report
-from ..model.names import BINARY_OPERATORS, CATEGORIES, COMPOSITES
+from ..model.names import BINARY_OPERATORS, CATEGORIES, COMPOSITES, OTHER_LAYOUT
 from ..model.operators import RESULT_OF_PROMOTION, Kernel, Operator, ResultLayout
 from ..model.schema import OperatorName, Schema
 from ..model.source import Located, Place
@@ -16,7 +16,7 @@ from .batching import BatchingChecker
 from .expand import Declared
 from .expected import expected_values
 from .kernels import KernelChecker, Sources
-from .layouts import parse_layouts
+from .layouts import parse_layouts, parse_mixtures
 from .rules import SymbolicChecker
 from .samples import SampleChecker
 from .signatures import check_autogen, check_signature
@@ -74,7 +74,7 @@ class OperatorChecker:
         zero_dim, numbers = self.promotion_of_some(declared)
         autogen = self.autogen(declared)
         samples = self.sample_checker
-        if "samples" not in declared.given and not tags & {"pointwise", "generated"}:
+        if "samples" not in declared.given and not tags & {"pointwise", "generated", OTHER_LAYOUT}:
             self.untested(declared, tags)
         return Operator(
             schema=schema,
@@ -99,6 +99,9 @@ class OperatorChecker:
             out=self.out(declared),
             overlap=self.overlap(declared),
             layout=self.layout(declared, composite),
+            layouts=parse_mixtures(
+                fields.get("layouts"), schema, self.sources.tables.backends, kernels, self.report
+            ),
             opmath=fields["opmath"].value if "opmath" in fields else True,
             factory=factory,
             domain=samples.domain(schema, fields.get("domain")),

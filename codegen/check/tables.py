@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..ir.expressions import Call, Name, walk
 from ..model.diagnostics import Report
-from ..model.names import CATEGORIES, OPERANDS
+from ..model.names import CATEGORIES, LAYOUTS, OPERANDS, STRIDED
 from ..model.operators import Backend, Formula, Primitive, Rule, ScalarType
 from ..model.source import Located, Place
 from ..parse.formula import parse_formula, place_of
@@ -43,6 +43,7 @@ _BACKEND_KEYS = {
         Key("library", ("str",), "the module that allocates, casts and copies"),
         Key("namespace", ("str",), "the module that is xp in expressions"),
         Key("kernels", ("str", "list"), "packages of kernel functions; -name leaves one out"),
+        Key("layouts", ("str", "list"), "the layouts of its tensors, where these are not strided"),
         Key("scalar_types", ("str", "list"), "the scalar types it has, or all"),
         Key("capabilities", ("map",), "facts that templates ask for"),
     )
@@ -321,6 +322,10 @@ def _backend(
         types = tuple(w for w, place in chosen if known_word(w, place, scalar_types, "scalar type", report))
     for key in ("device", "library", "namespace"):
         _module(fields[key], key, report)
+    layouts: tuple[str, ...] = (STRIDED,)
+    if "layouts" in fields:
+        chosen = words(fields["layouts"], report)
+        layouts = tuple(w for w, place in chosen if known_word(w, place, LAYOUTS, "layout", report))
     return Backend(
         name=fields["name"].value,
         device=fields["device"].value,
@@ -329,6 +334,7 @@ def _backend(
         kernels=kernels,
         scalar_types=types,
         capabilities=_plain(fields["capabilities"]) if "capabilities" in fields else {},
+        layouts=layouts,
     )
 
 

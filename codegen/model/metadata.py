@@ -30,6 +30,7 @@ class Metadata:
 SLOTS = {
     "shape": "{}._array.shape",
     "type": "{}._type",
+    "layout": "{}.layout",
     "stride": "T.backend.lib.strides({}._array)",
     "storage_offset": "T.backend.lib.storage_offset({}._array)",
 }
@@ -41,6 +42,7 @@ METADATA = {
     "numel": Metadata("shape", "Size(kept).numel()", INT, method=True),
     "dtype": Metadata("type", "kept.scalar_type", DTYPE),
     "device": Metadata("type", "kept.backend.device", PLAIN),
+    "layout": Metadata("layout", "kept", PLAIN),
     "is_complex": Metadata("type", "kept.scalar_type.is_complex", BOOL, method=True),
     "is_floating_point": Metadata("type", "kept.scalar_type.is_floating_point", BOOL, method=True),
     "stride": Metadata("stride", "kept", SIZE, method=True),

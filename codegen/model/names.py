@@ -11,6 +11,13 @@ BINARY_OPERATORS = (
 #: The options of a factory, as a schema lists them behind the other arguments: PyTorch's TensorOptions.
 TENSOR_OPTIONS = ("dtype", "layout", "device", "pin_memory")
 
+#: The layouts of tensors: how their elements are stored.
+STRIDED = "strided"
+LAYOUTS = (STRIDED, "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+
+#: The tag of operators that take or give tensors of other layouts than strided.
+OTHER_LAYOUT = "other_layout"
+
 #: The names that NumPy has for an argument, which are understood beside PyTorch's.
 NUMPY_NAMES: dict[str, tuple[str, ...]] = {
     "dim": ("axis",),

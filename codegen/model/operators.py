@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.expressions import Call, Expr, names_in
-from .names import APART, IMPLICIT, LIMITED
+from .names import APART, IMPLICIT, LIMITED, STRIDED
 from .schema import (
     OperatorName,
     Schema,
@@ -153,6 +153,8 @@ class Operator:
     same_dtype: tuple[str, ...] = ()  # the Tensor arguments that must have one dtype
     result: str = "dynamic"  # "same" | "bool" | "real" | "int64" | "dynamic"
     layout: tuple[ResultLayout | None, ...] = ()  # of each result; () for what follows from the tags
+    #: By backend, the sets of Tensor arguments that may be of its layouts together, the others being strided.
+    layouts: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     out: str = "cast"  # which dtypes out arguments may have: "cast", "exact", "computed" or "truth"
     overlap: Mapping[str, str] = field(
         default_factory=dict
@@ -272,6 +274,12 @@ class Backend:
     scalar_types: tuple[str, ...]
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     library_of: str = ""  # the library that declares it; empty for tengen's own
+    layouts: tuple[str, ...] = (STRIDED,)  # of its tensors
+
+    @property
+    def is_strided(self) -> bool:
+        """Whether its arrays are strided memory, and of the one layout that is so."""
+        return self.layouts == (STRIDED,)
 
     @property
     def has_data(self) -> bool:

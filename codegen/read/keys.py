@@ -29,6 +29,7 @@ _RESULT = Key("result", _STR, "the dtype of the result")
 _OUT = Key("out", _STR, "which dtypes the out arguments may have")
 _OVERLAP = Key("overlap", _MAP, "what Tensor arguments may share with memory that is written")
 _LAYOUT = Key("layout", _WORDS, "the layout of the results, where it is not as the kernel makes it")
+_LAYOUTS = Key("layouts", _MAP, "by backend, which Tensor arguments may be of its layouts together")
 # What an operator is. The order of these tables is that of the keys in formatted declarations.
 _WHAT = (
     Key("variants", _WORDS, "whether it is a function, a method or both"),
@@ -84,6 +85,7 @@ KEYS: dict[str, dict[str, Key]] = {
         _OUT,
         _OVERLAP,
         _LAYOUT,
+        _LAYOUTS,
         *_MORE,
         Key(
             "scalar_overloads",
@@ -103,6 +105,7 @@ KEYS: dict[str, dict[str, Key]] = {
         _OUT,
         _OVERLAP,
         _LAYOUT,
+        _LAYOUTS,
         *_MORE,
     ),
     "nn": _table(
@@ -119,6 +122,7 @@ KEYS: dict[str, dict[str, Key]] = {
         _OUT,
         _OVERLAP,
         _LAYOUT,
+        _LAYOUTS,
         Key("backward_layout", _WORDS, "the layout of the gradients"),
         Key("backward_derivatives", _MAP, "the derivative entry of the backward operator"),
         Key("backward_batching", ("str", "map"), "what vmap does to the backward operator"),

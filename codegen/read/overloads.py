@@ -19,7 +19,9 @@ KEY = "scalar_overloads"
 #: The key of an overload that names the arguments.
 OF = "of"
 #: What an overload does not take from the entry: what is about calls with tensors, and names.
-_OWN = frozenset({"func", KEY, "autogen", "operators", "doc", "samples", "errors", "expected", "differs"})
+_OWN = frozenset(
+    {"func", KEY, "autogen", "operators", "layouts", "doc", "samples", "errors", "expected", "differs"}
+)
 #: What an overload takes from the entry only where it has variants itself.
 _OF_VARIANTS = frozenset({"out", "overlap"})
 _OF_INPLACE = "inplace_variants"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..model.names import OTHER_LAYOUT
 from ..model.operators import Operator
 from ..model.schema import Argument
 
@@ -19,6 +20,8 @@ def value_test(operator: Operator, argument: Argument, text: str, is_receiver: b
         return "True", text
     type_ = str(argument.type)
     must_agree = argument.name in operator.promoted or argument.name in operator.same_dtype
+    # Where layouts may differ, which one takes the call is for the second path to say.
+    must_agree |= bool(operator.layouts) and OTHER_LAYOUT in operator.tags
     match type_:
         case "Tensor":
             agree = f" and {text}._type is t" if must_agree else ""

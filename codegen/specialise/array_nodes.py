@@ -47,8 +47,9 @@ from ..ir.types import (
 from ..ir.writer import write
 from ..model.annotations import default_value, parameter_name
 from ..model.derived import Gradient, NodeSpec
+from ..model.names import OTHER_LAYOUT
 from ..model.nodes import Branch, NodeClass
-from ..model.operators import Operator, Primitive
+from ..model.operators import Formula, Operator, Primitive
 from ..model.schema import Argument, ListType
 from ..parse.formula import gradient_number, metadata_use, result_numbers, saved
 from ..read.functions import ABSOLUTE, module_path
@@ -169,13 +170,18 @@ class ArrayWriter:
             prepare=tuple(self._unpack(spec, gradient)),
             targets=target,
             formula=write(arrays_only or formula),
-            may_be_scalars=arrays_only is None and not several,
+            may_be_scalars=arrays_only is None and not several and self._is_strided(gradient.formula),
             named=tuple(
                 f"{name} = {write(self._with_kept_numbers(spec, value, types))}" for name, value in named
             ),
             small=f"{_GRADIENT}.size < LARGE",
             blocked=tuple(self._blocked(translation, types, target, inline(named, tree), last)),
         )
+
+    def _is_strided(self, formula: Formula) -> bool:
+        """Whether what a formula gives is strided: no operator in it gives tensors of another layout."""
+        called = [o for name in formula.names() for o in self.by_function.get(name, ())]
+        return not any(OTHER_LAYOUT in o.tags for o in called)
 
     def _types(self, spec: NodeSpec, translation: _Translation) -> Types:
         """The types of what is computed of the names of a formula, which are real numbers of one Type.

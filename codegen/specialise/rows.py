@@ -146,6 +146,7 @@ def operator_row(variant: Variant) -> str:
         variant.kind,
         str(variant.base) if variant.base is not None else None,
         variant.kind in ("composite", "inplace", "out") or EXPLICIT in operator.kernels,
+        _mixtures(operator, index),
     )
     return repr(columns)
 
@@ -159,6 +160,14 @@ def _refused(operator: Operator, index: Mapping[str, int]) -> dict[str, Any] | N
     """The texts of errors by category, and where the operands are that must all be so, if some are named."""
     places = tuple(index[n] for n in operator.refuse_args)
     return {**operator.refuse, **({"args": places} if places else {})} or None
+
+
+def _mixtures(operator: Operator, index: Mapping[str, int]) -> dict[str, Any] | None:
+    """By backend, the sets of arguments, by number, that may be of its layouts together."""
+    found = {
+        b: tuple(tuple(index[n] for n in names) for names in sets) for b, sets in operator.layouts.items()
+    }
+    return found or None
 
 
 def _parameter(argument: Argument) -> tuple[Any, ...]:

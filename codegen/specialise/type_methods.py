@@ -20,8 +20,10 @@ from ..ir.expressions import (
     Elements,
     Expr,
     Keyword,
+    Lambda,
     Name,
     Operation,
+    Parameter,
     Starred,
     count_names,
     dotted,
@@ -39,6 +41,7 @@ from ..model.methods import (
     Result,
     ResultKind,
 )
+from ..model.names import OTHER_LAYOUT
 from ..model.operators import Backend, Kernel, Operator, Primitive, ScalarType
 from ..model.schema import Argument, OperatorName, Schema
 from ..read.functions import ABSOLUTE, FunctionIndex, module_path
@@ -56,6 +59,8 @@ from .recording import record_of, refused
 FLAT = "floating"
 #: The operators with this tag are written generically.
 COLD = "cold"
+#: The tag of operators of one tensor that keep zeros, and the capability of calling them on what is stored.
+ZERO_PRESERVING = "zero_preserving"
 _RESULT_TYPES = {"same": "T", "bool": "T.bool_type", "real": "T.real_type", "int64": "T.int64_type"}
 # Kinds of promotion that take a category of scalar types to others, which may have the operator.
 _PROMOTING = {
@@ -131,6 +136,8 @@ class Specialiser:
         own = operator.kernels.get(self.backend.name)
         if own is not None or "pointwise" not in operator.tags:
             return own
+        if ZERO_PRESERVING in self.backend.capabilities and ZERO_PRESERVING in operator.tags:
+            return next(iter(operator.kernels.values()), None)
         if "pointwise" in self.backend.capabilities or self.backend.capabilities.get("expressions"):
             return next(iter(operator.kernels.values()), None)
         return None
@@ -158,7 +165,7 @@ class Specialiser:
         if recording and (node is None or not flat or scalar.category != FLAT):
             return None
         reduced = scalar.is_reduced if flat else self._reduced
-        hooked = operator.opmath and variant.kind != "view" and reduced
+        hooked = operator.opmath and not self.is_view(variant) and reduced and self.is_strided(operator)
         key = (variant.name, hooked, recording)
         if key not in self._computed:
             method = self._computing(variant, hooked, node if recording else None)
@@ -168,6 +175,14 @@ class Specialiser:
     def is_flat(self, operator: Operator) -> bool:
         """Whether floating-point methods are flat; else a generic one serves reduced types too."""
         return self.arrays and COLD not in operator.tags
+
+    def is_view(self, variant: Variant) -> bool:
+        """Whether the results share memory with an argument: only strided memory has parts."""
+        return variant.kind == "view" and self.backend.is_strided
+
+    def is_strided(self, operator: Operator) -> bool:
+        """Whether all that an operator takes and gives here is strided, of one Type or another."""
+        return self.backend.is_strided and OTHER_LAYOUT not in operator.tags
 
     # -- the computation -------------------------------------------------------------------
 
@@ -180,7 +195,7 @@ class Specialiser:
         rewrite = self.arrays and variant.exposed and not hooked
         arrays = self.array_results.rewritten(call) if rewrite else None
         results = self._results(variant, hooked)
-        if variant.kind != "view" and variant.exposed and self._has_layouts(kernel, operator):
+        if not self.is_view(variant) and variant.exposed and self._has_layouts(kernel, operator):
             results = self._relaid(operator, kernel, results)
         if not variant.exposed:
             shape = Attribute(_ARRAY_OF_SELF, "shape")
@@ -197,10 +212,12 @@ class Specialiser:
             tensors="".join(f", {parameter_name(a.name)}" for a in operator.schema.arguments if a.is_tensor),
             record=record,
             refused=() if node is None else refused(node),
-            arguments="" if variant.kind == "view" or operator.factory is not None else _tuple(operator),
+            arguments="" if self.is_view(variant) or operator.factory is not None else _tuple(operator),
             small=small,
             blocked=blocked,
-            may_be_scalars=arrays is None and "array_class" in self.backend.capabilities,
+            may_be_scalars=arrays is None
+            and "array_class" in self.backend.capabilities
+            and self.is_strided(operator),
         )
 
     def computation(self, operator: Operator, kernel: Kernel) -> tuple[list[Named], Expr]:
@@ -213,6 +230,33 @@ class Specialiser:
         if kernel is not operator.kernels.get(self.backend.name) and "pointwise" in self.backend.capabilities:
             return [], self._pointwise(operator)
         arrays = {a.name: _array(a, hooked) for a in arguments}
+        runner = self._on_values(operator, kernel)
+        if runner is not None:
+            stored = [a for a in arguments if a.type.is_tensor]
+            given = [arrays[a.name] for a in stored]
+            arrays |= {a.name: Name(parameter_name(a.name)) for a in stored}
+            _, call = self._kernel_call(operator, kernel, arrays, hooked, named=False)
+            function = Lambda(tuple([Parameter(parameter_name(a.name)) for a in stored]), call)
+            return [], Call(runner, (function, *given))
+        return self._kernel_call(operator, kernel, arrays, hooked)
+
+    def _on_values(self, operator: Operator, kernel: Kernel) -> Expr | None:
+        """What calls the kernel of another backend on the values that an array stores, where that is done."""
+        name = self.backend.capabilities.get(ZERO_PRESERVING)
+        if name is None or kernel is operator.kernels.get(self.backend.name):
+            return None
+        return self._function(self.native.find(str(name), self._modules)[0].qualified)
+
+    def _kernel_call(
+        self,
+        operator: Operator,
+        kernel: Kernel,
+        arrays: Mapping[str, Expr],
+        hooked: bool,
+        named: bool = True,
+    ) -> tuple[list[Named], Expr]:
+        """As ``_call``, of a kernel that is called as it is; ``named``: with names for what it uses twice."""
+        arguments = plain_arguments(operator)
         dtype = Attribute(Name("T"), "dtype")
         if kernel.function is not None:
             given = [arrays[a.name] for a in arguments]
@@ -224,7 +268,7 @@ class Specialiser:
         for a in arguments:
             value = arrays[a.name]
             names[a.name] = value
-            if counts.get(a.name, 0) > 1 and (a.is_tensor_like or a.type.required.is_dtype):
+            if named and counts.get(a.name, 0) > 1 and (a.is_tensor_like or a.type.required.is_dtype):
                 names[a.name] = Name(f"_{a.name}")
                 locals_.append((f"_{a.name}", value))
         if operator.factory is not None:
@@ -305,13 +349,14 @@ class Specialiser:
     def _results(self, variant: Variant, hooked: bool) -> tuple[Result, ...]:
         operator = variant.operator
         returns = operator.schema.returns
-        type_ = _RESULT_TYPES.get(operator.result_kind, "")
+        # Of what kinds of arrays there are several the array tells the Type.
+        type_ = _RESULT_TYPES.get(operator.result_kind, "") if self.backend.is_strided else ""
         masked = any(a.name == "output_mask" for a in operator.schema.arguments)
         cast = _cast(operator) if hooked else None
         found: list[Result] = []
         for i, r in enumerate(returns):
             number = "" if len(returns) == 1 else str(i)
-            kind = _KINDS[variant.kind == "view", r.type.is_tensor_list]
+            kind = _KINDS[self.is_view(variant), r.type.is_tensor_list]
             of_kind = cast if kind is ResultKind.TENSOR else None
             found.append(Result(f"_r{number}", f"out{number}", type_, kind, of_kind, masked))
         return tuple(found)
@@ -320,7 +365,7 @@ class Specialiser:
         """Whether it is known what strides are here, and not all of it is done by what stands for kernels."""
         if "pointwise" in self.backend.capabilities and kernel is not operator.kernels.get(self.backend.name):
             return bool(operator.layout)
-        return self.arrays or not self.backend.has_data
+        return self.backend.is_strided and (self.arrays or not self.backend.has_data)
 
     def _relaid(self, operator: Operator, kernel: Kernel, results: Sequence[Result]) -> tuple[Result, ...]:
         return tuple(

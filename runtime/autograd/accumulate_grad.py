@@ -6,6 +6,7 @@ import threading
 import weakref
 from typing import Any
 
+from ..core.memory_format import NotStrided
 from ..core.promotion import promote_types
 from ..core.storage import begin_write
 from ..native.layout import is_dense
@@ -70,12 +71,17 @@ class AccumulateGrad(Node):
             meta = variable._meta
             total = meta.grad
             if total is None:
-                if not (is_callers_only(grad) and fits(lib, grad, variable._array)):
-                    grad = copy_like(lib, grad, variable._array)
-                meta.grad = self.type.wrap(grad)
+                try:
+                    if not (is_callers_only(grad) and fits(lib, grad, variable._array)):
+                        grad = copy_like(lib, grad, variable._array)
+                    meta.grad = self.type.wrap(grad)
+                except NotStrided:  # the gradient of a strided leaf keeps its layout
+                    add_in_layout(self.type, meta, grad)
             elif total._type is self.type:
                 begin_write(total)
                 lib.add_(total._array, grad)
+            elif total._type.backend is not self.type.backend:
+                add_in_layout(self.type, meta, grad)
             else:  # a gradient of another type, which its owner allowed, or an inference tensor
                 check_write(total)
                 wide = _common_dtype(total, grad)
@@ -108,6 +114,42 @@ class AccumulateGrad(Node):
         if self.extra is not None and self.extra.post_accumulate:
             run_post_accumulate(self.extra.post_accumulate, self.variable)
         return ()
+
+
+class AccumulateInLayout(AccumulateGrad):
+    """The accumulator of a leaf that is not strided: gradients come in any layout."""
+
+    __slots__ = ()
+
+    def apply(self, grad: Any) -> tuple[Any, ...]:
+        """Add an array to the leaf's gradient."""
+        if not self._wanted():
+            return ()
+        with self.lock:
+            add_in_layout(self.type, self.variable._meta, grad)
+        if self.extra is not None and self.extra.post_accumulate:
+            run_post_accumulate(self.extra.post_accumulate, self.variable)
+        return ()
+
+    def name(self) -> str:
+        return AccumulateGrad.__name__
+
+
+def add_in_layout(type: Any, meta: AutogradMeta, grad: Any) -> None:
+    """Add an array to a gradient, both of any layout: strided is what is strided in one of them."""
+    kind, total = type.of_array(grad), meta.grad
+    if total is None:
+        meta.grad = kind.wrap(kind.backend.lib.copy(grad))
+        return
+    own, lib = total._type.backend, total._type.backend.lib
+    check_write(total)
+    if own.rank <= kind.backend.rank:
+        begin_write(total)
+        summed = lib.add_(total._array, lib.cast(grad, total._array.dtype) if own is kind.backend else grad)
+        if summed is not total._array:
+            lib.copyto(total._array, summed)
+    else:
+        meta.grad = kind.wrap(kind.backend.lib.add(grad, total._array))
 
 
 def _common_dtype(total: Any, grad: Any) -> Any:
@@ -147,5 +189,6 @@ def new_accumulator(leaf: Any) -> AccumulateGrad | None:
             return None
         accumulator = meta.live_accumulator()
         if accumulator is None:
-            accumulator = meta.accumulator = AccumulateGrad(leaf, meta)
+            strided = leaf._type.backend.is_strided
+            accumulator = meta.accumulator = (AccumulateGrad if strided else AccumulateInLayout)(leaf, meta)
         return accumulator

@@ -25,7 +25,7 @@ from .grad_mode import grad_mode
 from .graph_task import Capture, GraphTask, current
 from .hooks import NodeExtra, run_hooks, run_post_hooks, run_pre_hooks
 from .input_buffer import Buffers, add_arrays, deliver
-from .input_metadata import as_array, fit_array, fit_tensor
+from .input_metadata import as_array, fit_array, fit_tensor, wrapped
 from .linear_maps import Copy, add_tensors, apply_linear
 from .node import GraphRoot, Node
 from .ownership import is_locals_only
@@ -208,9 +208,7 @@ def _run_hooked(
     kinds = node.type if several else (node.type,)
     incoming = grad if several else (grad,)
     if not graph:
-        incoming = tuple(
-            [None if g is None else k.wrap(as_array(g, k)) for g, k in zip(incoming, kinds, strict=True)]
-        )
+        incoming = tuple([None if g is None else wrapped(g, k) for g, k in zip(incoming, kinds, strict=True)])
     if extra.pre_hooks:
         incoming = run_pre_hooks(extra.pre_hooks, incoming)
     # The list is to hold nothing that the Node could take over when no hook looks at it afterwards.
@@ -277,6 +275,7 @@ def _capture(task: GraphTask, buffers: Buffers, capture: Capture) -> None:
         if value is not None and not task.over_tensors:
             kind = node.type[number] if several else node.type
             value = as_array(value, kind)
+            kind = kind.of_array(value)
             if not is_locals_only(value):
                 value = kind.backend.lib.copy(value)
             value = kind.wrap(value)
@@ -297,7 +296,7 @@ def _run_extra(node: Node, extra: NodeExtra, grad: Any, graph: bool) -> Any:
             continue
         value = values[number]
         if value is not None and not graph:
-            value = kind.wrap(as_array(value, kind))
+            value = wrapped(value, kind)
         if hooks:
             value = run_hooks(hooks, value)
         tensor = None if keeper is None else keeper()

@@ -35,7 +35,7 @@ def fit_array(value: Any, shape: Shape, type: Any, source: Node, index: int) -> 
     if value.shape != shape:
         if not broadcasts_to(shape, value.shape):
             raise _misfit(value.shape, shape, source, index)
-        value = type.backend.lib.sum_to(value, shape)
+        value = type.accepted(value).backend.lib.sum_to(value, shape)
     if value.dtype is not type.dtype:
         type = type.accepted(value)
         value = type.backend.lib.cast(value, type.dtype)
@@ -66,9 +66,16 @@ def broadcasts_to(shape: Shape, target: Shape) -> bool:
 
 def as_array(value: Any, type: Any) -> Any:
     """``value`` as a proper array: a 0-d gradient may be a scalar of the array library."""
-    if value.shape == ():
-        return type.backend.lib.full((), value, type.of_array(value).dtype)
+    if value.shape == () and not hasattr(value.dtype, "layout"):
+        kind = type.of_array(value)
+        return kind.backend.lib.full((), value, kind.dtype)
     return value
+
+
+def wrapped(value: Any, type: Any) -> Any:
+    """A gradient that arrives where one of ``type`` is awaited, as a Tensor, in the layout that it has."""
+    array = as_array(value, type)
+    return type.of_array(array).wrap(array)
 
 
 def _misfit(found: Shape, expected: Shape, source: Node, index: int) -> RuntimeError:

@@ -129,7 +129,8 @@ def _apply(map: LinearMap, tensor: Any) -> Any:
 def add_tensors(a: Any, b: Any) -> Any:
     """The sum of two Tensors of one shape and scalar type, recorded when recording is on."""
     if active or a._type is not b._type:  # one may be an inference tensor
-        return a + b
+        # A layout that takes mixed calls comes second: sums of strided and sparse tensors are strided.
+        return b + a if a._type.backend.rank > b._type.backend.rank else a + b
     kind = a._type
     out = kind.wrap(kind.backend.lib.add(a._array, b._array))
     if (a._requires_grad or b._requires_grad) and grad_mode.enabled:

@@ -90,9 +90,9 @@ class Node:
     def wrap(self, grad: Any) -> Any:
         """The arrays of incoming gradients as Tensors without history."""
         if self.type.__class__ is not tuple:
-            return None if grad is None else self.type.wrap(grad)
+            return None if grad is None else self.type.of_array(grad).wrap(grad)
         pairs = zip(grad, self.type, strict=True)
-        return tuple([None if g is None else kind.wrap(g) for g, kind in pairs])
+        return tuple([None if g is None else kind.of_array(g).wrap(g) for g, kind in pairs])
 
     def name(self) -> str:
         """``MulBackward0`` and the like."""

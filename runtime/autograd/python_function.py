@@ -315,7 +315,7 @@ class PyNode(Node):
             return
         kind = edge[0].type[edge[1]] if edge[0].type.__class__ is tuple else edge[0].type
         what = f"Function {self.name()} returned an invalid gradient at index {index}"
-        if gradient._type.backend is not kind.backend:
+        if gradient._type.backend.device != kind.backend.device:
             raise RuntimeError(
                 f"{what} - expected device {kind.backend.device} but got {gradient._type.backend.device}"
             )

@@ -43,7 +43,7 @@ def implicit_grad(root: Any) -> Any:
 
 def _check_given_grad(index: int, root: Any, given: Any) -> None:
     shape, kind = metadata_of(root)
-    if given._type.backend is not kind.backend:
+    if given._type.backend.device != kind.backend.device:
         raise RuntimeError(
             f"invalid gradient at index {index} - expected device {kind.backend.device} but got "
             f"{given._type.backend.device}"

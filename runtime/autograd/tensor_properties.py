@@ -140,7 +140,7 @@ class AutogradProperties(TensorBase):
         if value is self:
             raise RuntimeError("can't assign Tensor as its own grad")
         here, there = self._type, value._type
-        if here.backend is not there.backend:
+        if here.backend.device != there.backend.device:
             raise RuntimeError(
                 f"attempting to assign a gradient with device type '{there.backend.device}' to a tensor with "
                 f"device type '{here.backend.device}'. Please ensure that the gradient and the tensor are on "

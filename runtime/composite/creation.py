@@ -19,6 +19,7 @@ from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from ..core.device import device as Device
+    from ..core.memory_format import layout as Layout
     from ..core.scalar_type import dtype as DType
     from ..dispatch.type import Type
     from ..tensors.tensor import Tensor
@@ -27,8 +28,11 @@ Number = bool | int | float | complex
 Shape = tuple[int, ...]
 
 
-def _type(self: Tensor, dtype: DType | None, device: Device | None) -> Type:
+def _type(self: Tensor, dtype: DType | None, device: Device | None, layout: Layout | None = None) -> Type:
     """The Type for a tensor like ``self``, save for what was asked."""
+    if layout is not None and layout is not self.layout:
+        scalar_type = self.dtype if dtype is None else dtype
+        return type_of(scalar_type, self.device if device is None else device, None, layout.name)
     own: Type = self._type
     if own.unsettled:
         own = own.recorded(not grad_mode.inference)
@@ -44,13 +48,17 @@ def _like(self: Tensor, kind: Type, memory_format: Any) -> Any:
     keeps = memory_format is None or memory_format is preserve_format
     if memory_format is contiguous_format or (keeps and self.is_contiguous() and array.size):
         return library.empty(array.shape, kind.dtype)
+    if not kind.backend.is_strided:
+        return library.empty_like(array, kind.dtype)
+    if not self._type.backend.is_strided:
+        return library.empty(array.shape, kind.dtype)
     strides = strides_in(memory_format, array.shape, own.strides(array))
     return library.empty_strided(array.shape, strides, kind.dtype)
 
 
-def empty_like(self: Tensor, dtype: Any, device: Any, memory_format: Any) -> Tensor:
-    """Whatever the memory held."""
-    kind = _type(self, dtype, device)
+def empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any) -> Tensor:
+    """Whatever the memory held; nothing is stored in a sparse tensor."""
+    kind = _type(self, dtype, device, layout)
     return kind.wrap(_like(self, kind, memory_format))
 
 
@@ -62,10 +70,15 @@ def full_like(self: Tensor, fill_value: Number, dtype: Any, device: Any, memory_
     return kind.wrap(array)
 
 
-def zeros_like(self: Tensor, dtype: Any, device: Any, memory_format: Any) -> Tensor:
-    """0 everywhere."""
+def zeros_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any) -> Tensor:
+    """0 everywhere; nothing is stored in a sparse tensor."""
     if memory_format is None and self.is_contiguous() and self._array.size:
-        kind = _type(self, dtype, device)
+        kind = _type(self, dtype, device, layout)
+        return kind.wrap(kind.backend.lib.zeros(self._array.shape, kind.dtype))
+    if layout is not None or not self._type.backend.is_strided:
+        kind = _type(self, dtype, device, layout)
+        if not kind.backend.is_strided:
+            return kind.wrap(_like(self, kind, memory_format))
         return kind.wrap(kind.backend.lib.zeros(self._array.shape, kind.dtype))
     return full_like(self, 0, dtype, device, memory_format)
 
@@ -125,19 +138,19 @@ def new_zeros(self: Tensor, size: Shape, dtype: Any, device: Any) -> Tensor:
 
 def rand_like(self: Tensor, dtype: Any, device: Any, memory_format: Any, generator: Any) -> Tensor:
     """Uniform in [0, 1)."""
-    return empty_like(self, dtype, device, memory_format).uniform_(generator=generator)
+    return empty_like(self, dtype, None, device, memory_format).uniform_(generator=generator)
 
 
 def randn_like(self: Tensor, dtype: Any, device: Any, memory_format: Any, generator: Any) -> Tensor:
     """Standard normal."""
-    return empty_like(self, dtype, device, memory_format).normal_(generator=generator)
+    return empty_like(self, dtype, None, device, memory_format).normal_(generator=generator)
 
 
 def randint_like(
     self: Tensor, low: int, high: Any, generator: Any, dtype: Any, device: Any, memory_format: Any
 ) -> Tensor:
     """Integers uniform in [low, high); high may be a 0-d tensor."""
-    return empty_like(self, dtype, device, memory_format).random_(low, int(high), generator=generator)
+    return empty_like(self, dtype, None, device, memory_format).random_(low, int(high), generator=generator)
 
 
 # -- ranges between tensors ---------------------------------------------------------------

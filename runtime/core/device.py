@@ -7,10 +7,12 @@ from typing import Any
 
 from tengen.generated.backends import BACKENDS
 
+from .memory_format import strided
 from .thread_state import propagated
 
-#: The kinds of devices, in the order of their declaration, and the backend of each. Libraries add theirs.
-DEVICES = {row["device"]: name for name, row in BACKENDS.items()}
+#: The kinds of devices, in the order of their declaration, and the backend of each, that of strided tensors.
+#: Libraries add theirs.
+DEVICES = {row["device"]: name for name, row in BACKENDS.items() if strided.name in row["layouts"]}
 
 
 class device:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .error_notes import note_operator
+from .memory_format import NotStrided
 
 #: How NumPy's errors begin for more elements, or dimensions, than an array can have.
 _TOO_LARGE = (
@@ -35,6 +36,8 @@ def explain(error: Exception, operator: str, *tensors: Any) -> Exception:
 def _explained(error: Exception, operator: str, tensors: tuple[Any, ...]) -> Exception:
     text = str(error)
     name = operator.partition(".")[0]
+    if isinstance(error, NotStrided):
+        return NotImplementedError(f"{name}: not implemented for tensors of the layout {text}")
     if text.startswith(f"{name}: "):
         return error
     if type(error) is ValueError and "broadcast" in text:

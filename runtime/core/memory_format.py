@@ -1,6 +1,6 @@
 """How a tensor's elements stand in memory: the constants that arguments are given as.
 
-All our tensors are ``strided``. The channels-last formats are orders of dimensions, which strides tell.
+A backend serves some layouts. The channels-last formats are orders of dimensions, which strides tell.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _constant(name: str) -> Any:
 
 
 class layout(_Constant):
-    """The kind of a tensor's storage: ``tengen.strided``."""
+    """The kind of a tensor's storage: ``tengen.strided``, ``tengen.sparse_coo`` and the like."""
 
     __slots__ = ()
 
@@ -38,6 +38,14 @@ class memory_format(_Constant):
 
 
 strided: Final = layout("strided")
+sparse_coo: Final = layout("sparse_coo")
+sparse_csr: Final = layout("sparse_csr")
+sparse_csc: Final = layout("sparse_csc")
+sparse_bsr: Final = layout("sparse_bsr")
+sparse_bsc: Final = layout("sparse_bsc")
+
+#: The layouts that are not strided.
+SPARSE: Final = (sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
 
 contiguous_format: Final = memory_format("contiguous_format")
 preserve_format: Final = memory_format("preserve_format")
@@ -46,8 +54,13 @@ channels_last_3d: Final = memory_format("channels_last_3d")
 
 #: All of them, by their names.
 CONSTANTS: Final[dict[str, layout | memory_format]] = {
-    c.name: c for c in (strided, contiguous_format, preserve_format, channels_last, channels_last_3d)
+    c.name: c for c in (strided, *SPARSE, contiguous_format, preserve_format, channels_last, channels_last_3d)
 }
+
+
+class NotStrided(IndexError):
+    """An array of another layout than strided was asked for elements, or for a part, as a strided one."""
+
 
 #: The order of the dimensions in memory, innermost first.
 _CHANNELS_LAST: Final = {channels_last: (1, 3, 2, 0), channels_last_3d: (1, 4, 3, 2, 0)}

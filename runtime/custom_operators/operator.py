@@ -81,7 +81,7 @@ class CustomOperator(Operator):
         kind = "mutating" if signature.is_mutable else "view" if signature.is_view else "functional"
         # As generated/operators.py has them: no promotion, no factory, no numbers for tensors, no base.
         unused = (None, 0, False, False, None)
-        row = (str(signature), "", plain, None, (), (), (), None, tensors, *unused, kind, None, False)
+        row = (str(signature), "", plain, None, (), (), (), None, tensors, *unused, kind, None, False, None)
         super().__init__(signature.full_name, row)
         for parameter, given in zip(self.parameters, parameters, strict=True):
             parameter.default = given[3]

@@ -15,6 +15,7 @@ from tengen.generated.backends import BACKENDS
 from ..autograd.grad_mode import grad_mode
 from ..autograd.inference_mode import use as inference
 from ..core.device import DEVICES, device
+from ..core.memory_format import strided
 from ..core.scalar_type import dtype
 
 if TYPE_CHECKING:
@@ -27,10 +28,15 @@ class Backend:
     ``lib`` is a module, or an object, with the functions that :mod:`tengen.dispatch.backend` describes.
     """
 
-    __slots__ = ("device", "has_data", "lib", "name")
+    __slots__ = ("device", "has_data", "layouts", "lib", "name", "rank")
 
-    def __init__(self, name: str, device_type: str, library: str, has_data: bool) -> None:
+    def __init__(
+        self, name: str, device_type: str, library: str, has_data: bool, layouts: tuple[str, ...]
+    ) -> None:
         self.name = name
+        #: The layouts of its tensors. Of a device's backends that with the higher rank takes mixed calls.
+        self.layouts = layouts
+        self.rank = tuple(BACKENDS).index(name)
         #: False where tensors have shapes only, so that no value can be looked at.
         self.has_data = has_data
         self.device = device(device_type)
@@ -39,6 +45,16 @@ class Backend:
         self.lib: Any = import_module(module)
         if name:
             self.lib = getattr(self.lib, name)
+
+    @property
+    def is_strided(self) -> bool:
+        """Whether its tensors are strided memory."""
+        return strided.name in self.layouts
+
+    def array_dtype(self, scalar_type: dtype) -> Any:
+        """The dtype of its arrays of a scalar type; that of another layout says that, too."""
+        found = scalar_type.array_dtype
+        return found if self.is_strided else self.lib.array_dtype(found)
 
     def __repr__(self) -> str:
         return f"<tengen backend {self.name}>"
@@ -60,8 +76,16 @@ def backend(name: str) -> Backend:
         row = BACKENDS.get(name)
         if row is None:
             raise RuntimeError(f"no backend {name!r}; there are {', '.join(sorted(BACKENDS))}")
-        found = _backends[name] = Backend(name, row["device"], row["library"], row["data"])
+        found = _backends[name] = Backend(name, row["device"], row["library"], row["data"], row["layouts"])
     return found
+
+
+def backend_with(where: device, layout: str) -> Backend:
+    """The backend of tensors of a layout on ``where``; NotImplementedError when there is none."""
+    for name, row in BACKENDS.items():
+        if row["device"] == where.type and layout in row["layouts"]:
+            return backend(name)
+    raise NotImplementedError(f"no backend has tensors of the layout {layout} on the device {where}")
 
 
 def backend_of_device(where: device) -> Backend:
@@ -84,10 +108,14 @@ def get_type(backend_name: str, scalar_type: dtype, recording: bool = True) -> T
     return found
 
 
-def type_of(scalar_type: dtype, where: device, recording: bool | None = None) -> Type:
+def type_of(
+    scalar_type: dtype, where: device, recording: bool | None = None, layout: str = strided.name
+) -> Type:
     """The Type of tensors of ``scalar_type`` on ``where``: one that records, save in inference mode."""
     if recording is None:
         recording = not grad_mode.inference
+    if layout != strided.name:
+        return get_type(backend_with(where, layout).name, scalar_type, recording)
     return get_type(backend_of_device(where).name, scalar_type, recording)
 
 

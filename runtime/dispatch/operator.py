@@ -30,7 +30,7 @@ from .arguments import (
     Parameter,
     shown,
 )
-from .legacy_type_dispatch import type_of
+from .legacy_type_dispatch import get_type, type_of
 from .type import Type
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class Operator:
         "factory",
         "function",
         "kind",
+        "layouts",
         "method",
         "name",
         "names",
@@ -97,6 +98,8 @@ class Operator:
             self.base,
             #: Whether running it is calling other operators.
             self.decomposes,
+            #: By backend, the sets of arguments that may be of its layouts together, others strided.
+            self.layouts,
         ) = row
         self.parameters: tuple[Parameter, ...] = tuple(Parameter(p, self.numbers) for p in parameters)
         #: The numbers that have no say in the dtype.
@@ -147,7 +150,7 @@ class Operator:
         if self.promote:
             arguments, kind = self._promote(arguments, tensors)
         else:
-            kind = self._common_type(tensors)
+            kind = self._common_type(tensors, arguments)
         if self.scalars and not kind.scalar_type.is_complex:
             arguments = self._real_numbers(arguments, kind)
         result = getattr(kind, self.method)(*arguments)
@@ -174,10 +177,10 @@ class Operator:
         """Run a factory: its Type comes from dtype and device, or from the values given."""
         at = self.options
         behind = at + len(table().TENSOR_OPTIONS)
-        chosen, _, where, _ = arguments[at:behind]  # dtype, layout, device, pin_memory
+        chosen, layout, where, _ = arguments[at:behind]  # dtype, layout, device, pin_memory
         if chosen is None:
             chosen = self._inferred(arguments)
-        kind = type_of(chosen, as_device(where))
+        kind = type_of(chosen, as_device(where), None, "strided" if layout is None else layout.name)
         rest = arguments[:at] + arguments[behind:]
         return getattr(kind, self.method)(*rest)
 
@@ -210,8 +213,8 @@ class Operator:
                 found.append(value)
         return found
 
-    def _common_type(self, tensors: Sequence[Tensor]) -> Type:
-        """The Type of the first tensor; the others must live on its device."""
+    def _common_type(self, tensors: Sequence[Tensor], arguments: Sequence[Any]) -> Type:
+        """The Type of the first tensor, or that of the layout which decides; all must live on its device."""
         if not tensors:
             return type_of(get_default_dtype(), as_device(None))
         kind: Type = tensors[0]._type
@@ -220,9 +223,33 @@ class Operator:
             if other is kind:
                 continue
             if other.backend is not kind.backend:
-                raise self._devices_differ(tensors)
+                kind = self._joint(kind, other, tensors, arguments)
             if other.recording and not kind.recording:
                 kind = kind.recorded(True)
+        return kind
+
+    def _joint(self, kind: Type, other: Type, tensors: Sequence[Tensor], arguments: Sequence[Any]) -> Type:
+        """The Type of a call with tensors of two backends, which are of two layouts on one device.
+
+        NotImplementedError for layouts that the operator does not take together.
+        """
+        if other.backend.device != kind.backend.device:
+            raise self._devices_differ(tensors)
+        if other.backend.rank > kind.backend.rank:
+            kind = get_type(other.backend.name, kind.scalar_type, kind.recording)
+        if self.decomposes:
+            return kind
+        getattr(kind, self.method)  # which says so where there is no kernel at all
+        places = [i for i in self.tensors if arguments[i] is not None]
+        chosen = tuple([i for i in places if _backends_of(arguments[i]) == {kind.backend}])
+        allowed = (self.layouts or {}).get(kind.backend.name, (tuple(places),))
+        if chosen not in allowed:
+            found = ", ".join([f"{shown(self.parameters[i])} {_layouts_of(arguments[i])}" for i in places])
+            sets = [" and ".join([shown(self.parameters[i]) for i in one]) for one in allowed]
+            raise NotImplementedError(
+                f"{self.function}: got tensors of the layouts {found}; {kind.backend.name} takes "
+                f"{' or '.join(kind.backend.layouts)} as {', or as '.join(sets)} alone"
+            )
         return kind
 
     def _devices_differ(self, tensors: Sequence[Tensor]) -> RuntimeError:
@@ -258,7 +285,7 @@ class Operator:
             elif value is not None:
                 taking_part.append(value)
         common = common_dtype(taking_part, self.promote)
-        kind = self._common_type_ignoring_scalars(tensors).of(common)
+        kind = self._common_type_ignoring_scalars(tensors, arguments).of(common)
         cast = list(arguments)
         for i in self.promoted:
             value = cast[i]
@@ -287,10 +314,21 @@ class Operator:
         if refused and (places is None or len(refused) == len(found)):
             raise RuntimeError(f"{self.function}: {self.refuse[refused[0]]}")
 
-    def _common_type_ignoring_scalars(self, tensors: list[Tensor]) -> Type:
+    def _common_type_ignoring_scalars(self, tensors: list[Tensor], arguments: Sequence[Any]) -> Type:
         """As _common_type, but a 0-d CPU-like tensor may join tensors of another device."""
         sized = [t for t in tensors if t._array.ndim] or tensors
-        return self._common_type(sized)
+        return self._common_type(sized, arguments)
+
+
+def _backends_of(value: Any) -> set[Any]:
+    """The backends of a tensor, or of those in a list."""
+    tensors = value if value.__class__ in (list, tuple) else (value,)
+    return {t._type.backend for t in tensors if isinstance(t, Tensor)}
+
+
+def _layouts_of(value: Any) -> str:
+    tensors = value if value.__class__ in (list, tuple) else (value,)
+    return " and ".join(dict.fromkeys([str(t.layout) for t in tensors if isinstance(t, Tensor)])) or "number"
 
 
 def _category(operand: Any) -> str | None:
@@ -314,6 +352,8 @@ def cast_alias(tensor: Tensor, kind: Type) -> Tensor:
     dtype where it arrives.
     """
     kind = kind.recorded(tensor._type.recording)  # an inference tensor stays one
+    if tensor._type.backend is not kind.backend and tensor._type.backend.device == kind.backend.device:
+        kind = tensor._type.of(kind.scalar_type)  # of another layout, which it keeps
     if tensor._type is kind:
         return tensor
     source = tensor._type.backend

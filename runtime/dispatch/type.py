@@ -9,11 +9,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..core.memory_format import strided
 from ..core.numbers import FITTING, Numbers
 from ..core.reduced_types import Load, Store, hooks
 from ..core.scalar_type import bool_, dtype, from_array_dtype, int64
 from ..core.tensor_base import declare_tensor
-from .legacy_type_dispatch import Backend, get_type
+from .legacy_type_dispatch import Backend, get_type, type_of
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -53,7 +54,7 @@ class Type:
     def __init__(self, backend: Backend, scalar_type: dtype, recording: bool) -> None:
         self.backend = backend
         self.scalar_type = scalar_type
-        self.dtype: Any = scalar_type.array_dtype
+        self.dtype: Any = backend.array_dtype(scalar_type)
         self.recording = recording
         #: Whether it depends on the thread's mode if results are of this Type, or of its twin.
         self.unsettled = not recording
@@ -99,11 +100,16 @@ class Type:
         """The Type for an array of this backend, by its dtype."""
         if array.dtype is self.dtype:
             return self
-        return self.of(from_array_dtype(array.dtype))
+        kind = self.accepted(array)
+        dtype = array.dtype
+        return kind.of(from_array_dtype(dtype.base if hasattr(dtype, "layout") else dtype))
 
     def accepted(self, array: Any) -> Type:
-        """The Type of which a gradient must be where one of this Type is awaited."""
-        return self
+        """The Type of which a gradient must be where one of this Type is awaited: its layout is free."""
+        layout = getattr(array.dtype, "layout", strided.name)
+        if layout in self.backend.layouts:
+            return self
+        return type_of(self.scalar_type, self.backend.device, self.recording, layout)
 
     def recorded(self, recording: bool) -> Type:
         """This Type's twin that records, or does not."""

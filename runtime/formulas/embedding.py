@@ -30,6 +30,7 @@ def embedding_bag_weight_gradient(
     per_sample_weights: Tensor | None,
     scale_grad_by_freq: bool,
     mode: int,
+    sparse: bool,
     padding_idx: int,
 ) -> Tensor:
     """The gradient for the table: each bag's, to the rows in it, or to those that the maxima are from."""
@@ -42,7 +43,8 @@ def embedding_bag_weight_gradient(
         rows = rows * per_sample_weights.unsqueeze(1)
     if mode == AVERAGE:
         rows = rows / _of_bags(sizes.unsqueeze(1), bag).clamp(min=1)
-    return F.embedding_dense_backward(rows, indices, num_weights, padding_idx, scale_grad_by_freq)
+    backward = F.embedding_sparse_backward if sparse else F.embedding_dense_backward
+    return backward(rows, indices, num_weights, padding_idx, scale_grad_by_freq)
 
 
 def embedding_bag_sample_gradient(

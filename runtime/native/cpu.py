@@ -263,4 +263,4 @@ def isnan_any(a: Array) -> bool:
 
 
 def same_layout(a: Array, b: Array) -> bool:
-    return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype
+    return a.dtype == b.dtype and a.shape == b.shape and a.strides == b.strides

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tengen.generated.functions import full_like
+from tengen.generated.functions import _sparse_coo_tensor_unsafe, full_like
 
 from ..tensors.tensor import Tensor
 from .blocks import Array, Kernel, constants
@@ -107,3 +107,15 @@ class Adagrad(Elementwise):
         param, grad, total = as_real(param, decayed(group, param, grad), state["sum"])
         total.addcmul_(grad, grad)
         param.addcdiv_(grad, total.sqrt().add(group["eps"]), value=-rate)
+
+    def _update_sparse(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
+        """Only the rows of which there is a gradient move."""
+        if group["weight_decay"]:
+            raise RuntimeError("Adagrad: weight_decay option is not compatible with sparse gradients")
+        state["step"] += 1
+        rate = number(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        grad = (-grad if group["maximize"] else grad).coalesce()
+        indices, values = grad.indices(), grad.values()
+        state["sum"].add_(_sparse_coo_tensor_unsafe(indices, values.pow(2), grad.shape, True))
+        scale = state["sum"].sparse_mask(grad)._values().sqrt().add(group["eps"])
+        param.add_(_sparse_coo_tensor_unsafe(indices, values / scale, grad.shape, True), alpha=-rate)

@@ -15,6 +15,7 @@ from tengen.generated.functions import view_as_real, zeros, zeros_like
 
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..core.interception import active
+from ..core.memory_format import strided
 from ..tensors.creation import tensor as make_tensor
 from ..tensors.tensor import Tensor
 from .blocks import Array, Kernel, constants
@@ -67,6 +68,14 @@ class Elementwise(Optimizer):
         """The same with operators, of one parameter; ``first`` says that its state is new."""
         raise NotImplementedError
 
+    def _updating(self, grad: Tensor) -> Callable[..., None]:
+        """The update with operators, for the layout of a gradient."""
+        return self._update if grad.layout is strided else self._update_sparse
+
+    def _update_sparse(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
+        """As ``_update``, of a gradient in coordinate format. RuntimeError where there is none."""
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
+
     def _is_new(self, state: State) -> bool:
         """Whether the state of a parameter is still to be made."""
         return not state
@@ -110,7 +119,7 @@ class Elementwise(Optimizer):
             grad = p.grad
             assert grad is not None
             state, first = self._state_of(group, p)
-            self._update(group, p, grad, state, first)
+            self._updating(grad)(group, p, grad, state, first)
 
     def _state_of(self, group: Group, param: Tensor) -> tuple[State, bool]:
         """The state of a parameter, and whether it was made just now."""
@@ -136,7 +145,7 @@ class Elementwise(Optimizer):
             options = {k: v.item() if isinstance(v, Tensor) else v for k, v in group.items()}
             plan.run(self._maker(options), lambda counters: self._advance(options, counters), grads)
         for i in plan.rest:
-            self._update(group, params[i], grads[i], plan.states[i], first[i])
+            self._updating(grads[i])(group, params[i], grads[i], plan.states[i], first[i])
 
     def _plan(
         self, place: int, group: Group, params: list[Tensor], grads: list[Tensor]

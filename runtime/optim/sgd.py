@@ -122,3 +122,5 @@ class SGD(Elementwise):
             param.addcmul_(grad, rate, value=-1)
         else:
             param.add_(grad, alpha=-number(rate))
+
+    _update_sparse = _update

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, overload
 from ..core.device import default_device
 from ..core.device import device as Device
 from ..core.memory_format import (
+    CONSTANTS,
     channels_last,
     contiguous_format,
     is_channels_last,
     preserve_format,
+    sparse_coo,
+    sparse_csr,
     strided,
 )
 from ..core.memory_format import layout as Layout
@@ -164,7 +167,14 @@ class TensorDescription(TensorBase):
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all elements."""
+        """The bytes of all elements. RuntimeError for a sparse tensor."""
+        if self.layout is not strided:
+            raise RuntimeError(
+                "nbytes is not defined for sparse tensors. If you want the size of the constituent "
+                "tensors, add "
+                "the nbytes of the indices and values. If you want the size of the equivalent dense tensor, "
+                "multiply numel() by element_size()"
+            )
         return self.numel() * self.itemsize
 
     def is_shared(self) -> bool:
@@ -192,8 +202,10 @@ class TensorDescription(TensorBase):
 
     @property
     def layout(self) -> Layout:
-        """The kind of the tensor's storage: always ``tengen.strided``."""
-        return strided
+        """How the elements are stored: ``tengen.strided``, ``tengen.sparse_coo`` and the like."""
+        if strided.name in self._type.backend.layouts:
+            return strided
+        return CONSTANTS[self._array.layout]  # type: ignore[return-value]
 
     def is_floating_point(self) -> bool:
         """Whether the elements are floating-point numbers."""
@@ -208,12 +220,13 @@ class TensorDescription(TensorBase):
         return self.dtype.is_signed
 
     def _type_string(self) -> str:
-        """``tengen.FloatTensor``; with the kind of device where it is not the default."""
+        """``tengen.FloatTensor``; with the layout, or the kind of device where it is not the default."""
         kind = self.device.type
         place = "" if kind == default_device.type else f"{kind}."
+        place += "" if self.layout is strided else "sparse."
         return f"tengen.{place}{self.dtype.type_name}Tensor"
 
-    # -- what no tensor of ours is, and programs written for PyTorch ask
+    # -- layouts, and what no tensor of ours is, and programs written for PyTorch ask
 
     @property
     def is_cpu(self) -> bool:
@@ -232,8 +245,42 @@ class TensorDescription(TensorBase):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether only some elements are stored: never."""
-        return False
+        """Whether the elements are stored in coordinate format, with indices."""
+        return self.layout is sparse_coo
+
+    @property
+    def is_sparse_csr(self) -> bool:
+        """Whether the elements are stored in compressed rows."""
+        return self.layout is sparse_csr
+
+    def sparse_dim(self) -> int:
+        """The number of dimensions that are indexed: 0 of a strided tensor."""
+        count: int = 0 if self.layout is strided else self._array.sparse_dim
+        return count
+
+    def dense_dim(self) -> int:
+        """The number of dimensions that values have: all of a strided tensor."""
+        count: int = self._array.ndim if self.layout is strided else self._array.dense_dim
+        return count
+
+    def _nnz(self) -> int:
+        """The number of values that are stored. NotImplementedError for a strided tensor."""
+        if self.layout is strided:
+            raise NotImplementedError("_nnz: a strided tensor has no number of stored values")
+        count: int = self._array.nnz
+        return count
+
+    def is_coalesced(self) -> bool:
+        """Whether each index occurs once, in C's order. RuntimeError for what has no such indices."""
+        if self.layout is not sparse_coo:
+            raise RuntimeError(f"is_coalesced expected sparse coordinate tensor layout but got {self.layout}")
+        flag: bool = self._array.coalesced
+        return flag
+
+    def _coalesced_(self, coalesced: bool) -> Tensor:
+        """Say that it is coalesced, or not; the tensor itself."""
+        self._array.coalesced = coalesced
+        return self  # type: ignore[return-value]
 
     @property
     def is_quantized(self) -> bool:

@@ -18,6 +18,7 @@ from ..autograd.inference_mode import check_write
 from ..autograd.view import as_view
 from ..core.function_dispatch import UNHANDLED, Overridden, dispatch, overrides, state, without_overrides
 from ..core.interception import active
+from ..core.memory_format import NotStrided
 from ..core.numbers import NUMBERS
 from ..core.scalar_type import from_array_dtype
 from ..core.storage import begin_write
@@ -49,7 +50,10 @@ def getitem(self: Tensor, index: Any) -> Tensor:
                 return as_view(self, self._array[index], self._type)  # type: ignore[no-any-return]
             except IndexError:
                 pass  # which is put in PyTorch's words below
-        quick = _quick(self, index)
+        try:
+            quick = _quick(self, index)
+        except NotStrided:  # its operators know what its parts are
+            quick = None
         if quick is not None:
             return quick
     elif state.modes:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import copy
 import copyreg
 import pickle
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..core.device import device
-from ..core.scalar_type import dtype, uint8
+from ..core.scalar_type import dtype, from_array_dtype, uint8
 from ..core.storage import UntypedStorage, untyped_storage_of
 from ..core.tensor_base import TensorBase
 from ..dispatch.legacy_type_dispatch import backend_of_device, type_of
@@ -26,6 +27,8 @@ Shape = tuple[int, ...]
 def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:
     """``Tensor.__reduce_ex__``: also what ``copy.copy`` uses, which so shares the memory."""
     lib, array = tensor._type.backend.lib, tensor._array
+    if not tensor._type.backend.is_strided:
+        return _reduce_stored(tensor)
     arguments = (
         untyped_storage_of(tensor),
         tensor._type.scalar_type,
@@ -52,6 +55,27 @@ def rebuild_tensor(
     kind = type_of(scalar_type, storage.device)
     made = kind.wrap(kind.backend.lib.as_strided(storage.typed(kind.dtype), size, strides, offset))
     made._storage = storage.shared()
+    return made.requires_grad_() if requires_grad else made
+
+
+def _reduce_stored(tensor: TensorBase) -> tuple[Any, ...]:
+    """How a tensor that is not strided is pickled: by the strided tensors of what it stores."""
+    kind, array = tensor._type, tensor._array
+    parts = [_strided(part, kind.backend.device) for part in array.parts().values()]
+    facts = (array.shape, array.coalesced)
+    return rebuild_stored, (array.layout, kind.backend.device, parts, facts, tensor._requires_grad)
+
+
+def _strided(array: Any, where: device) -> Any:
+    return type_of(from_array_dtype(array.dtype), where).wrap(array)
+
+
+def rebuild_stored(
+    layout: str, where: device, parts: Sequence[Tensor], facts: tuple[Any, ...], requires_grad: bool
+) -> Tensor:
+    """A leaf of a layout that is not strided, of what it stores."""
+    kind = type_of(parts[-1].dtype, where, None, layout)
+    made = kind.wrap(kind.backend.lib.of_parts(*[part._array for part in parts], *facts))
     return made.requires_grad_() if requires_grad else made
 
 
@@ -88,7 +112,10 @@ def deepcopy_tensor(tensor: Any, memo: dict[int, Any]) -> Any:
     if id(tensor) in memo:
         return memo[id(tensor)]
     function, arguments = reduce_tensor(tensor)
-    if function is rebuild_tensor:
+    if function is rebuild_stored:
+        layout, where, parts, *facts = arguments
+        made = rebuild_stored(layout, where, copy.deepcopy(parts, memo), *facts)
+    elif function is rebuild_tensor:
         made = rebuild_tensor(copy.deepcopy(arguments[0], memo), *arguments[1:])
     else:
         cls, window, attributes = arguments
@@ -136,5 +163,5 @@ def rebuild_storage(
 
 
 copyreg.pickle(UntypedStorage, reduce_storage)
-for _function in (rebuild_tensor, rebuild_subclass, rebuild_storage):
+for _function in (rebuild_tensor, rebuild_stored, rebuild_subclass, rebuild_storage):
     _function.__module__ = "tengen.serialization"

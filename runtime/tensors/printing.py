@@ -17,6 +17,7 @@ from ..autograd.forward_mode import newest_tangent
 from ..core.device import default_device
 from ..core.function_dispatch import NOTHING, at_level
 from ..core.interception import active
+from ..core.memory_format import strided
 from ..core.scalar_type import bool_, default, default_complex, int64
 from ..core.tensor_base import TensorBase
 from ..native.cpu import cast, is_complex32
@@ -204,9 +205,10 @@ def tensor_str(tensor: Any) -> str:
     """``repr(tensor)``."""
     cls = type(tensor)
     prefix = "tensor(" if cls.__module__.partition(".")[0] == "tengen" else f"{cls.__name__}("
-    contents, suffixes = _contents(tensor, len(prefix))
+    describe = _contents if tensor.layout is strided else _stored
+    contents, suffixes = describe(tensor, len(prefix))
     suffixes += _gradient(tensor) + _tangent(tensor)
-    return _joined(prefix + contents, suffixes, len(prefix))
+    return _joined(prefix + contents, suffixes, len(prefix), tensor.is_sparse)
 
 
 _HTML: Final = (
@@ -222,7 +224,7 @@ def tensor_html(tensor: Any) -> str:
     with at_level(NOTHING):  # a subclass or a mode that overrides attributes is not asked
         kind, shape = tensor._type, tuple(tensor._array.shape)
         facts = [type(tensor).__name__, f"shape {shape}", str(kind.scalar_type), str(kind.backend.device)]
-        contents, _ = _contents(tensor, 0)
+        contents, _ = (_contents if tensor.layout is strided else _stored)(tensor, 0)
         lines = [contents, *_tangent(tensor)]
         return _HTML.format(
             facts=escape(" · ".join(facts + _gradient(tensor))), text=escape("\n".join(lines))
@@ -255,6 +257,20 @@ def _contents(tensor: TensorBase, indent: int) -> tuple[str, list[str]]:
     return _array_str(values, indent), suffixes
 
 
+def _stored(tensor: Any, indent: int) -> tuple[str, list[str]]:
+    """The arrays that a sparse tensor stores, by the methods that give them, and its shape and dtype."""
+    parts = []
+    for name, array in tensor._array.parts().items():
+        text = f"{name}=tensor("
+        size = "" if array.size else f", size={tuple(array.shape)}"
+        parts.append(text + _array_str(array, indent + len(text)) + size + ")")
+    scalar_type = tensor._type.scalar_type
+    facts = [f"size={tuple(tensor._array.shape)}", f"nnz={tensor._nnz()}"]
+    if scalar_type not in (default.dtype, default_complex(), int64, bool_):
+        facts.append(f"dtype={scalar_type}")
+    return (",\n" + " " * indent).join(parts), [*facts, f"layout={tensor.layout}"]
+
+
 def _gradient(tensor: Any) -> list[str]:
     try:
         grad_fn = tensor.grad_fn
@@ -272,12 +288,13 @@ def _tangent(tensor: Any) -> list[str]:
     return [] if tangent is None else [f"tangent={tangent}"]
 
 
-def _joined(text: str, suffixes: Sequence[str], indent: int) -> str:
-    """``text`` with the suffixes, on new lines where the last one is full."""
+def _joined(text: str, suffixes: Sequence[str], indent: int, apart: bool = False) -> str:
+    """``text`` with the suffixes, on new lines where one is full, or with ``apart`` at once."""
     parts = [text]
     length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if length + len(suffix) + 2 > options.linewidth:
+        if apart or length + len(suffix) + 2 > options.linewidth:
+            apart = False
             parts.append(",\n" + " " * indent + suffix)
             length = indent + len(suffix)
         else:

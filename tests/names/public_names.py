@@ -64,6 +64,7 @@ PLACES = (
     "serialization",
     "signal",
     "signal.windows",
+    "sparse",
     "special",
     "testing",
     "utils",

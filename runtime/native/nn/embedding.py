@@ -24,12 +24,10 @@ def embedding(
 ) -> Array:
     """``weight[indices]``: shape (*indices.shape, columns).
 
-    Raises RuntimeError unless weight is 2-d and for sparse gradients, IndexError for an index out of range.
+    Raises RuntimeError unless weight is 2-d, IndexError for an index out of range.
     """
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
-    if sparse:
-        raise NotImplementedError("sparse gradients are not supported")
     _check_indices(indices, weight.shape[0])
     return weight.take(indices, 0, mode="wrap")
 

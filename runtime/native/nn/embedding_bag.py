@@ -75,8 +75,6 @@ def embedding_bag_of(
     and for offsets that are none.
     """
     bags = bag_count(weight, indices, offsets, mode, include_last_offset, per_sample_weights)
-    if sparse:
-        raise NotImplementedError("sparse gradients are not supported")
     if not all_in_range(indices, weight.shape[0]):
         raise RuntimeError(f"indices must be from 0 to {weight.shape[0] - 1}")
     sizes = _sizes(offsets, bags, len(indices))

@@ -17,7 +17,7 @@ NOT_THERE = ABSENT.replace(
     "NAMES",
     repr([
         "nn.Module", "optim.SparseAdam", "compile", "jit.script", "fx", "distributed", "amp",
-        "utils.data", "sparse_coo_tensor", "quantize_per_tensor", "Tensor.rename",
+        "utils.data", "sparse_csr_tensor", "quantize_per_tensor", "Tensor.rename",
     ]),
 )  # fmt: skip
 NO_AUTOGRAD = ABSENT.replace(
@@ -53,7 +53,15 @@ Foreign = type("Foreign", (), {PROTOCOL: classmethod(handler)})
 Mode = type("Mode", (getattr(overrides, m.__name__.capitalize() + "FunctionMode"),), {PROTOCOL: handler})
 x = m.ones(2).as_subclass(type(m.Tensor)("Special", (m.Tensor,), {PROTOCOL: classmethod(handler)}))
 """
+OUT_OF_BOUNDS = "m.sparse_coo_tensor([[2]], [1.0], (2,)).shape[0]"
 CLAIMS = [
+    Claim("Sparse tensors", OUT_OF_BOUNDS, RuntimeError, 2),
+    Claim(
+        "Sparse tensors",
+        "m.sparse_coo_tensor([[0, 1]], [1.0, 2.0])[1:].to_dense().tolist()",
+        [2.0],
+        NotImplementedError,
+    ),
     Claim("Not there", NOT_THERE, False, True),
     Claim("Parts of autograd", NO_AUTOGRAD, False, True),
     Claim("Devices", "m.device('cuda').type", RuntimeError, "cuda"),

@@ -1,0 +1,65 @@
+"""What derivative formulas of sparse tensors call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import tengen.generated.functions as F
+
+from ..core.memory_format import sparse_coo, strided
+from .pointwise import conj_number
+
+if TYPE_CHECKING:
+    from ..tensors.tensor import Tensor
+
+
+def to_dense_backward(grad: Tensor, self: Tensor, masked_grad: bool | None) -> Tensor:
+    """The gradient of a sparse tensor that was made strided: where it stores elements, or everywhere."""
+    if masked_grad is None or masked_grad:
+        return grad.sparse_mask(self.coalesce())
+    return grad.to_sparse(self.sparse_dim())
+
+
+def to_sparse_backward(grad: Tensor, layout: Any) -> Tensor:
+    """The gradient in the layout of what was made sparse."""
+    return grad.to_dense() if layout is strided else grad
+
+
+def sparse_mask_backward(grad: Tensor, mask: Tensor, layout: Any) -> Tensor:
+    """The gradient of what was masked: zero where the mask stores nothing."""
+    masked = grad.sparse_mask(mask)
+    return masked.to_dense() if layout is strided else masked
+
+
+def values_backward(grad: Tensor, self: Tensor) -> Tensor:
+    """A gradient of values as one of the sparse tensor."""
+    return F._sparse_coo_tensor_unsafe(self.indices(), grad, self.shape, True)
+
+
+def sparse_factor_backward(grad: Tensor, self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    """The gradient ``alpha * grad @ other`` of a sparse factor, computed where that stores elements."""
+    self = self.coalesce()
+    rows, columns = self._indices()
+    products = grad.index_select(0, rows) * other.t().index_select(0, columns)
+    values = products.sum(1) if alpha == 1 else products.sum(1) * conj_number(alpha)
+    return F._sparse_coo_tensor_unsafe(self._indices(), values, self.shape, True)
+
+
+def sparse_sum_backward(grad: Tensor, self: Tensor, dim: Sequence[int]) -> Tensor:
+    """The gradient of a sum over dimensions: that of each sum, at the indices of what was added."""
+    self = self.coalesce()
+    summed = [d % self.ndim for d in dim]
+    kept = [d for d in range(self.sparse_dim()) if d not in summed]
+    indices = self._indices()
+    if grad.layout is sparse_coo:
+        places = F.stack([indices[d] for d in kept])
+        nothing = grad._values().new_zeros((self._nnz(), *grad.shape[len(kept) :]))
+        values = grad.sparse_mask(F._sparse_coo_tensor_unsafe(places, nothing, grad.shape, False))._values()
+    else:
+        values = grad.unsqueeze(0)
+    shape = (self._nnz(), *self.shape[self.sparse_dim() :])
+    for d in sorted(summed):
+        if d >= self.sparse_dim():
+            values = values.unsqueeze(1 + d - self.sparse_dim())
+    return F._sparse_coo_tensor_unsafe(indices, values.expand(shape), self.shape, True)

@@ -1,0 +1,180 @@
+"""CooArray: an array of which only some elements are stored, by their indices.
+
+``indices`` is an int64 array (sparse_dim, nnz), ``values`` an array (nnz, *dense sizes). What is stored at
+the same indices adds up, unless the array is ``coalesced``: then there is one value for each, in C's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from ...core.memory_format import NotStrided
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
+
+
+class LayoutDtype:
+    """The dtype of arrays that are not strided: NumPy's, ``base``, and a layout.
+
+    There is one object for each pair, which is the dtype of no strided array: whoever compares dtypes, as the
+    engine does, sees that such an array is of another Type.
+    """
+
+    __slots__ = ("base", "char", "itemsize", "kind", "layout", "name")
+
+    def __init__(self, base: np.dtype[Any], layout: str) -> None:
+        self.base = base
+        self.layout = layout
+        self.char, self.kind, self.name, self.itemsize = base.char, base.kind, base.name, base.itemsize
+
+    def __repr__(self) -> str:
+        return f"<dtype {self.name} of {self.layout} arrays>"
+
+
+_dtypes: Final[dict[tuple[np.dtype[Any], str], LayoutDtype]] = {}
+
+
+def layout_dtype(base: np.dtype[Any], layout: str) -> LayoutDtype:
+    """The dtype of arrays of a layout whose elements are NumPy's ``base``."""
+    found = _dtypes.get((base, layout))
+    if found is None:
+        found = _dtypes.setdefault((base, layout), LayoutDtype(base, layout))
+    return found
+
+
+class StoredArray:
+    """What arrays of the sparse layouts share.
+
+    NumPy's ufuncs find ``__array_ufunc__``; whatever else of NumPy looks for elements is an error.
+    """
+
+    __slots__ = ("dtype", "shape", "values")
+
+    shape: Shape
+    values: Array
+    dtype: LayoutDtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements, stored or not."""
+        return prod(self.shape)
+
+    @property
+    def nnz(self) -> int:
+        """The number of stored values, or blocks of values."""
+        raise NotImplementedError
+
+    @property
+    def flags(self) -> Any:
+        """What arrays of NumPy's say of their strides."""
+        raise NotStrided(self.dtype.layout)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **_: Any) -> Any:
+        """NumPy's sums and products, of which the engine's and those of gradients consist."""
+        from .ufuncs import call_ufunc
+
+        return call_ufunc(self.dtype.layout, ufunc, method, inputs, out)
+
+    def __array__(self, *_: Any, **__: Any) -> Array:
+        raise NotStrided(self.dtype.layout)
+
+    def __getitem__(self, index: Any) -> Any:
+        raise NotStrided(self.dtype.layout)
+
+
+class CooArray(StoredArray):
+    """An array in coordinate format. In-place operators give it other contents (``assign``)."""
+
+    __slots__ = ("coalesced", "indices")
+
+    layout: Final = "sparse_coo"
+
+    indices: Array
+    coalesced: bool
+
+    def __init__(self, indices: Array, values: Array, shape: Sequence[int], coalesced: bool = False) -> None:
+        self.indices = indices
+        self.values = values
+        self.shape = tuple(shape)
+        self.dtype = layout_dtype(values.dtype, self.layout)
+        self.coalesced = coalesced or len(values) < 2  # one index is in order
+
+    @property
+    def sparse_dim(self) -> int:
+        """How many of the dimensions, the first ones, are indexed."""
+        return len(self.indices)
+
+    @property
+    def dense_dim(self) -> int:
+        """How many of the dimensions, the last ones, the values have."""
+        return self.values.ndim - 1
+
+    @property
+    def nnz(self) -> int:
+        """The number of stored values."""
+        return len(self.values)
+
+    @property
+    def sparse_shape(self) -> Shape:
+        """The sizes of the dimensions that are indexed."""
+        return self.shape[: len(self.indices)]
+
+    @property
+    def dense_shape(self) -> Shape:
+        """The sizes of the dimensions that values have."""
+        return self.shape[len(self.indices) :]
+
+    def parts(self) -> dict[str, Array]:
+        """What is stored, by name."""
+        return {"indices": self.indices, "values": self.values}
+
+    def with_values(self, values: Array, coalesced: bool | None = None) -> CooArray:
+        """An array of the same indices."""
+        return CooArray(self.indices, values, self.shape, self.coalesced if coalesced is None else coalesced)
+
+    def astype(self, dtype: Any) -> CooArray:
+        """The array with values of a dtype, NumPy's or one of this layout."""
+        base = dtype.base
+        return self if base == self.values.dtype else self.with_values(self.values.astype(base))
+
+    def assign(self, other: CooArray) -> None:
+        """Take over the contents of another array."""
+        self.indices, self.values, self.shape = other.indices, other.values, other.shape
+        self.coalesced = other.coalesced
+
+
+def empty_coo(shape: Sequence[int], dtype: Any, dense_dim: int = 0) -> CooArray:
+    """An array of zeros: nothing is stored."""
+    sizes = tuple(shape)
+    sparse_dim = len(sizes) - dense_dim
+    values = np.zeros((0, *sizes[sparse_dim:]), dtype.base)
+    return CooArray(np.zeros((sparse_dim, 0), np.int64), values, sizes, True)
+
+
+def flat_indices(indices: Array, shape: Shape) -> Array:
+    """The indices as numbers of elements in C's order."""
+    flat = np.zeros(indices.shape[1], np.int64)
+    for size, row in zip(shape, indices, strict=True):
+        flat = flat * size + row
+    return flat
+
+
+def unflat_indices(flat: Array, shape: Shape) -> Array:
+    """The indices, a row for each dimension, of numbers of elements."""
+    if not shape:
+        return np.zeros((0, len(flat)), np.int64)
+    return (
+        np.stack(np.unravel_index(flat, shape)).astype(np.int64, copy=False)
+        if len(flat)
+        else np.zeros((len(shape), 0), np.int64)
+    )

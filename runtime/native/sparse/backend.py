@@ -1,0 +1,169 @@
+"""What the runtime asks of every backend (``tengen.dispatch.backend``), for arrays in coordinate format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .. import cpu
+from .array import CooArray, LayoutDtype, empty_coo, layout_dtype
+from .conversions import coo_broadcast
+from .pointwise import add_coo
+from .reductions import sum_dims
+
+device_name = cpu.device_name
+dlpack_device = None
+
+Shape = tuple[int, ...]
+
+
+def array_dtype(base: np.dtype[Any]) -> LayoutDtype:
+    """The dtype of arrays in this format whose elements are NumPy's ``base``."""
+    return layout_dtype(base, CooArray.layout)
+
+
+# ------------------------------------------------------------------------------- creation
+
+
+def empty(shape: Shape, dtype: Any) -> CooArray:
+    return empty_coo(shape, dtype)
+
+
+zeros = empty
+
+
+def full(shape: Shape, value: Any, dtype: Any) -> Any:
+    """A number is strided: only such may stand beside tensors in coordinate format."""
+    if shape:
+        raise RuntimeError("full(...) is not implemented for sparse layout")
+    return cpu.full(shape, value, dtype.base)
+
+
+def ones(shape: Shape, dtype: Any) -> Any:
+    return full(shape, 1, dtype)
+
+
+def empty_like(a: Any, dtype: Any) -> CooArray:
+    """Nothing stored, in the sizes of an array, with as many dimensions of values."""
+    return empty_coo(a.shape, dtype, a.dense_dim if isinstance(a, CooArray) else 0)
+
+
+def empty_strided(shape: Shape, strides: Shape, dtype: Any) -> NoReturn:
+    raise RuntimeError("empty_strided: sparse tensors do not have strides")
+
+
+#: Of the arrays that ``parts`` gives, the shape and whether it is coalesced.
+of_parts = CooArray
+
+
+def from_numpy(a: Any) -> Any:
+    return a
+
+
+# ------------------------------------------------------------------- arithmetic of the engine
+
+
+def add(a: Any, b: Any) -> Any:
+    if not isinstance(a, CooArray):
+        a, b = b, a
+    return cpu.add(b, a) if not isinstance(b, CooArray) else add_coo(a, b, 1)
+
+
+def add_(a: Any, b: Any) -> Any:
+    return add(a, b)
+
+
+def sum_to(a: CooArray, shape: Shape) -> Any:
+    lead = len(a.shape) - len(shape)
+    dims = [d for d, n in enumerate(a.shape) if d < lead or (shape[d - lead] == 1 and n != 1)]
+    total = sum_dims(a, dims, True)
+    return total if not lead else sum_dims(total, range(lead), False)
+
+
+def isnan_any(a: Any) -> bool:
+    return cpu.isnan_any(a.values)
+
+
+# ---------------------------------------------------------------------------------- copying
+
+
+def cast(a: Any, dtype: Any) -> Any:
+    if not isinstance(a, CooArray):
+        return cpu.cast(a, dtype.base)
+    return a if a.dtype is dtype else a.with_values(cpu.cast(a.values, dtype.base))
+
+
+def copyto(destination: CooArray, source: Any) -> None:
+    if not isinstance(source, CooArray):
+        raise RuntimeError("copy_() between dense and sparse Tensors is not implemented!")
+    if source.shape != destination.shape:
+        source = coo_broadcast(source, destination.shape)
+    destination.assign(copy(cast(source, destination.dtype)))
+
+
+def copy(a: CooArray) -> CooArray:
+    return CooArray(a.indices.copy(), a.values.copy(), a.shape, a.coalesced)
+
+
+def contiguous(a: CooArray) -> NoReturn:
+    raise RuntimeError("unsupported memory format option Contiguous")
+
+
+def to_numpy(a: CooArray) -> NoReturn:
+    raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+
+
+def item(a: Any) -> Any:
+    return a.values.sum().item()
+
+
+# ----------------------------------------------------------------------------------- memory
+
+
+def _no_storage(what: str) -> NoReturn:
+    raise NotImplementedError(
+        f"Cannot access {what} of a sparse tensor: it has none. See indices and values."
+    )
+
+
+def is_contiguous(a: Any) -> bool:
+    return False
+
+
+def same_layout(a: Any, b: Any) -> bool:
+    return a.shape == b.shape and a.dtype is b.dtype
+
+
+def strides(a: Any) -> Shape:
+    return tuple([0 for _ in a.shape])
+
+
+def storage_offset(a: Any) -> NoReturn:
+    _no_storage("the storage offset")
+
+
+def root(a: Any) -> NoReturn:
+    _no_storage("the storage")
+
+
+def data_ptr(a: Any) -> NoReturn:
+    raise RuntimeError("Cannot access data pointer of a sparse tensor, which has no storage")
+
+
+def may_share_memory(a: Any, b: Any) -> bool:
+    first = a.values if isinstance(a, CooArray) else a
+    return bool(np.may_share_memory(first, b.values if isinstance(b, CooArray) else b))
+
+
+def nbytes(root: Any) -> NoReturn:
+    _no_storage("the storage")
+
+
+def as_strided(a: Any, size: Shape, strides: Sequence[int], offset: int) -> NoReturn:
+    raise NotImplementedError("as_strided is not implemented for sparse tensors")
+
+
+def broadcast_to(a: CooArray, shape: Shape) -> CooArray:
+    return coo_broadcast(a, shape)

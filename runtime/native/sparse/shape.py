@@ -1,0 +1,180 @@
+"""Kernels over arrays in coordinate format that move and choose elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dims import wrap_dim
+from .array import Array, CooArray
+from .conversions import coo_coalesce
+
+
+def coo_permute(self: CooArray, dims: Sequence[int]) -> CooArray:
+    """The dimensions in another order; indexed ones stay before the others."""
+    order = [wrap_dim(d, self.ndim) for d in dims]
+    if len(order) != self.ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+            f"desired ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = "
+            f"{len(order)}"
+        )
+    if len(set(order)) != len(order):
+        raise RuntimeError("permute(sparse_coo): duplicate dims are not allowed")
+    sparse = self.sparse_dim
+    first, rest = order[:sparse], order[sparse:]
+    if any([d >= sparse for d in first]):
+        raise RuntimeError("permute(sparse_coo): swapping sparse and dense dimensions is not supported")
+    values = self.values.transpose(0, *[1 + d - sparse for d in rest]) if rest else self.values
+    shape = [self.shape[d] for d in order]
+    return CooArray(self.indices[first], values, shape, self.coalesced and first == sorted(first))
+
+
+def coo_t(self: CooArray) -> CooArray:
+    """The transpose of a matrix; a vector as it is."""
+    if self.ndim > 2:
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {self.ndim}D"
+        )
+    return coo_permute(self, range(self.ndim)[::-1])
+
+
+def coo_transpose(self: CooArray, dim0: int, dim1: int) -> CooArray:
+    """Two dimensions exchanged."""
+    order = list(range(self.ndim))
+    a, b = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
+    order[a], order[b] = order[b], order[a]
+    return coo_permute(self, order)
+
+
+def coo_unsqueeze(self: CooArray, dim: int) -> CooArray:
+    """A new dimension of size 1: an indexed one up to the number of these, else one of the values."""
+    at = wrap_dim(dim, self.ndim + 1)
+    shape = (*self.shape[:at], 1, *self.shape[at:])
+    if at <= self.sparse_dim:
+        indices = np.insert(self.indices, at, 0, axis=0)
+        return CooArray(indices, self.values, shape)
+    values = np.expand_dims(self.values, 1 + at - self.sparse_dim)
+    return CooArray(self.indices, values, shape, self.coalesced)
+
+
+def coo_cat(tensors: Sequence[CooArray], dim: int) -> CooArray:
+    """The arrays one behind the other along a dimension."""
+    first = tensors[0]
+    at = wrap_dim(dim, first.ndim)
+    for i, one in enumerate(tensors[1:], 1):
+        rest = one.shape[:at] + one.shape[at + 1 :]
+        if one.ndim != first.ndim or rest != first.shape[:at] + first.shape[at + 1 :]:
+            raise RuntimeError(
+                f"cat: all tensors must have the same sizes but for dim {at}: tensor 0 has "
+                f"{list(first.shape)}, "
+                f"and tensor {i} has {list(one.shape)}"
+            )
+        if one.sparse_dim != first.sparse_dim:
+            raise RuntimeError(
+                "cat: all tensors must have the same number of sparse and dense dimensions: tensor 0 has "
+                f"{first.sparse_dim} and {first.dense_dim}, and tensor {i} has {one.sparse_dim} and "
+                f"{one.dense_dim}"
+            )
+    dtype = np.result_type(*[t.values.dtype for t in tensors])
+    shape = list(first.shape)
+    shape[at] = sum([t.shape[at] for t in tensors])
+    offset, indices, values = 0, [], []
+    for one in tensors:
+        own, stored = one.indices, one.values
+        if at < first.sparse_dim:
+            own = own.copy()
+            own[at] += offset
+        else:
+            widths = [(0, 0)] * stored.ndim
+            widths[1 + at - first.sparse_dim] = (offset, shape[at] - offset - one.shape[at])
+            stored = np.pad(stored, widths)
+        offset += one.shape[at]
+        indices.append(own)
+        values.append(stored.astype(dtype, copy=False))
+    return CooArray(np.concatenate(indices, 1), np.concatenate(values), shape)
+
+
+def coo_index_select(self: CooArray, dim: int, index: Array) -> CooArray:
+    """The slices that ``index`` names, in its order. IndexError for one that is not there."""
+    at = wrap_dim(dim, self.ndim)
+    if index.ndim > 1 or index.dtype.kind not in "iu":
+        raise IndexError("index_select(): Index is supposed to be a vector of integers")
+    index, size = np.atleast_1d(index), self.shape[at]
+    if index.size and (index.min() < -size or index.max() >= size):
+        raise IndexError(f"index_select(): index out of range of dimension {at} of size {size}")
+    index = np.where(index < 0, index + size, index)
+    shape = (*self.shape[:at], len(index), *self.shape[at + 1 :])
+    if at >= self.sparse_dim:
+        return CooArray(
+            self.indices, self.values.take(index, 1 + at - self.sparse_dim), shape, self.coalesced
+        )
+    order = np.argsort(self.indices[at], kind="stable")
+    own = self.indices[at][order]
+    start, stop = np.searchsorted(own, index), np.searchsorted(own, index, "right")
+    counts = stop - start
+    new = np.repeat(np.arange(len(index)), counts)
+    behind = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    chosen = order[np.repeat(start, counts) + behind]
+    indices = self.indices[:, chosen]
+    indices[at] = new
+    return CooArray(indices, self.values[chosen], shape)
+
+
+def coo_select(self: CooArray, dim: int, index: int) -> Any:
+    """One slice; strided where no indexed dimension is left."""
+    at = wrap_dim(dim, self.ndim)
+    size = self.shape[at]
+    if not -size <= index < size:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {at}"
+        )
+    index %= size
+    shape = self.shape[:at] + self.shape[at + 1 :]
+    if at >= self.sparse_dim:
+        return CooArray(
+            self.indices, self.values.take(index, 1 + at - self.sparse_dim), shape, self.coalesced
+        )
+    there = self.indices[at] == index
+    if self.sparse_dim == 1:
+        return self.values[there].sum(0, dtype=self.values.dtype)
+    return CooArray(np.delete(self.indices[:, there], at, 0), self.values[there], shape)
+
+
+def coo_slice(self: CooArray, dim: int, start: int | None, end: int | None, step: int) -> CooArray:
+    """``start:end:step`` along a dimension, as Python slices."""
+    at = wrap_dim(dim, self.ndim)
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    chosen = range(*slice(start, end, step).indices(self.shape[at]))
+    shape = (*self.shape[:at], len(chosen), *self.shape[at + 1 :])
+    if at >= self.sparse_dim:
+        values = self.values.take(chosen, 1 + at - self.sparse_dim)
+        return CooArray(self.indices, values, shape, self.coalesced)
+    offset = self.indices[at] - chosen.start
+    there = (offset >= 0) & (self.indices[at] < chosen.stop) & (offset % step == 0)
+    indices = self.indices[:, there]
+    indices[at] = offset[there] // step
+    return CooArray(indices, self.values[there], shape, self.coalesced)
+
+
+def coo_unbind(self: CooArray, dim: int) -> list[Any]:
+    """The slices along a dimension."""
+    return [coo_select(self, dim, i) for i in range(self.shape[wrap_dim(dim, self.ndim)])]
+
+
+def coo_zero(self: CooArray) -> CooArray:
+    """Nothing stored, in the same sizes."""
+    empty = coo_coalesce(self)
+    return CooArray(empty.indices[:, :0], empty.values[:0], self.shape, True)
+
+
+def coo_restore_dims(self: CooArray, dim: Sequence[int] | None, keepdim: bool, ndim: int) -> CooArray:
+    """A reduction's result with the dimensions again that were reduced, of size 1."""
+    if keepdim or not dim:
+        return self
+    for d in sorted([wrap_dim(d, ndim) for d in dim]):
+        self = coo_unsqueeze(self, d)
+    return self
