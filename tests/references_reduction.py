@@ -7,6 +7,7 @@ kernels' functions or ways. Arguments are NumPy arrays and Python values.
 from __future__ import annotations
 
 import math
+import struct
 from collections import Counter
 from typing import Any
 
@@ -352,3 +353,38 @@ def summed_to(self: Array, size: Any) -> Array:
         place = tuple(0 if size[d] == 1 else i for d, i in enumerate(index[lead:]))
         found[place] += self[index]
     return found
+
+
+def edges_of(self: Array, bins: Any, range: Any) -> list[Array]:
+    """The edges of equal parts along each coordinate of the points."""
+    points = wide(self).reshape(self.size // max(len(bins), 1), len(bins))
+    found = []
+    for d, parts in enumerate(bins):
+        low, high = (0, 1) if not len(points) else (points[:, d].min(), points[:, d].max())
+        if range:
+            low, high = range[2 * d : 2 * d + 2]
+        half = 0.5 if low == high else 0
+        found.append(np.linspace(low - half, high + half, parts + 1).astype(self.dtype))
+    return found
+
+
+def points_counted(self: Array, bins: Any, weight: Any, density: bool) -> Array:
+    """NumPy's histogram of points."""
+    points = self.reshape(-1, len(bins))
+    weights = None if weight is None else weight.reshape(-1)
+    return np.histogramdd(points, bins, weights=weights, density=density)[0].astype(self.dtype)
+
+
+def bits_combined(self: Array, dim: Any, keepdim: bool) -> Array:
+    """One row of bits after the other, as Python's integers."""
+    dims = tuple(d % max(self.ndim, 1) for d in np.atleast_1d(dim)) or tuple(np.arange(self.ndim))
+    kept = np.sum(np.zeros(self.shape), dims if self.ndim else None, keepdims=True)
+    out = np.zeros(kept.shape, object)
+    for place in np.ndindex(self.shape):
+        code = "<d" if self.dtype.kind not in "biu" else "<q"
+        value = float(self[place]) if code == "<d" else int(self[place])
+        to = tuple(0 if d in dims else i for d, i in enumerate(place))
+        out[to] ^= int.from_bytes(struct.pack(code, value), "little")
+    found = out.astype(np.uint64)
+    rest = [n for d, n in enumerate(found.shape) if d not in dims]
+    return found if keepdim or not self.ndim else found.reshape(rest)

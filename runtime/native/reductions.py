@@ -450,3 +450,17 @@ def count_nonzero(self: Array, dim: Dims) -> Array:
     if not dim:
         return np.int64(np.count_nonzero(self))
     return reduce_dims(np.add, self != 0, dim, False, INT64)
+
+
+def check_hash(self: Array, dim: Dims, mode: int) -> None:
+    """RuntimeError for an unknown mode, and where there is nothing to hash."""
+    if mode != 0:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    check_nonempty(self.shape, dim)
+
+
+def hash_tensor(self: Array, dim: Dims, keepdim: bool, mode: int) -> Array:
+    """The exclusive or of the bits of the elements, as 64-bit integers or floating-point numbers."""
+    check_hash(self, dim, mode)
+    bits = self.astype(INT64 if self.dtype.kind in "biu" else np.float64).view(np.uint64)
+    return reduce_dims(np.bitwise_xor, bits, dim, keepdim)

@@ -243,6 +243,8 @@ def no_integers(operator: Operator) -> str:
         return untyped(operator) or "its results are random"
     if "integer_division" in operator.tags:
         return "it divides integers without remainder"
+    if "of_bits" in operator.tags:
+        return "it reads bits"
     if declared.aliases(operator) or operator.is_composite:
         return "it computes nothing itself"
     return ""

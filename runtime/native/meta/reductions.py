@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dim
-from ..reductions import INT64, INTEGRAL, UINT8, check_nonempty, mean_dtype, restored_shape
+from ..reductions import INT64, INTEGRAL, UINT8, check_hash, check_nonempty, mean_dtype, restored_shape
 from ..scatter import check_selected
 from ..sorting import check_search
 from .array import MetaArray, broadcast_shapes
@@ -168,3 +168,9 @@ def meta_restore_dims(self: MetaArray, dim: Dims, keepdim: bool, ndim: int) -> M
 def meta_linear_scan(self: MetaArray, factor: MetaArray, dim: int) -> MetaArray:
     broadcast_shapes(self.shape, factor.shape)
     return meta_along(self, dim)
+
+
+def meta_hash_tensor(self: MetaArray, dim: Dims, keepdim: bool, mode: int) -> MetaArray:
+    """uint64."""
+    check_hash(self, dim, mode)
+    return meta_reduced(self, dim, keepdim, np.dtype(np.uint64))
