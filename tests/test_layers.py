@@ -336,6 +336,13 @@ NOT_OF_TENSORS = (
 )
 
 
+@pytest.mark.parametrize("folder", ["runtime", "codegen", "tests"])
+def test_no_file_is_long(folder: str) -> None:
+    """A file has one subject: what has more than 600 lines has two."""
+    lengths = {str(p.relative_to(PROJECT)): len(p.read_bytes().splitlines()) for p in modules(folder)}
+    assert not {name: count for name, count in lengths.items() if count > 600}
+
+
 def test_kernels_see_arrays_only() -> None:
     assert not offenders("runtime/native", ("tengen.native", *NOT_OF_TENSORS), ("tengen",))
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..model.derived import Variant
+from ..model.groups import Group, exported_name
 from ..model.operators import Derivative, Operator
-from ..specialise.bindings import Group, exported_name
 
 
 @dataclass(frozen=True, slots=True)

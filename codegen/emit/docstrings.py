@@ -10,9 +10,9 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from ..model.groups import Group, exported_name
 from ..model.names import CATEGORIES, LIMITED
 from ..model.operators import Operator, ScalarType
-from ..specialise.bindings import Group, exported_name
 from .stubs import StubWriter
 
 #: Text between double backquotes.

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..derive.derived import derive
+from ..model.groups import Group, exported_name, groups
 from ..model.methods import AbsentMethod, Method, type_class
 from ..model.names import NUMPY_NAMES, TENSOR_OPTIONS
 from ..model.operators import Backend, Declarations
@@ -14,7 +15,7 @@ from ..model.source import OutputFile
 from ..read.functions import FunctionIndex
 from ..read.libraries import Library, index
 from ..specialise.batching import BatchingWriter
-from ..specialise.bindings import Binding, BindingWriter, Group, exported_name, groups
+from ..specialise.bindings import Binding, BindingWriter
 from ..specialise.default_methods import VariantWriter
 from ..specialise.nodes import NodeWriter
 from ..specialise.recording import recorder

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from ..derive.derived import Derived
 from ..model.derived import JvpSpec, NodeSpec, Variant
+from ..model.groups import Group
 from ..model.names import EXPLICIT
 from ..model.operators import Backend, Declarations
-from ..specialise.bindings import Group
 from .page import lazy_module
 
 #: The package of tengen's own generated code.

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 from ..model.annotations import annotation, default, parameter_name, return_annotation
 from ..model.derived import Variant
+from ..model.groups import Group
 from ..model.operators import Operator
 from ..model.schema import Argument
-from ..specialise.bindings import NUMPY_WORDS, Group, makes_leaf, takes_numbers
+from ..specialise.bindings import NUMPY_WORDS, makes_leaf, takes_numbers
 
 #: What an annotation takes beside itself.
 _NARROWER = {"Number": frozenset({"int", "float", "bool"}), "float": frozenset({"int", "bool"})}

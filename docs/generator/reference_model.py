@@ -17,9 +17,9 @@ from tengen.codegen.ir.expressions import Expr
 from tengen.codegen.model.annotations import annotation as annotated
 from tengen.codegen.model.annotations import default, parameter_name, return_annotation
 from tengen.codegen.model.derived import JvpSpec, NodeSpec, Saved, Variant
+from tengen.codegen.model.groups import Group, exported_name, groups
 from tengen.codegen.model.operators import Batching, Operator
 from tengen.codegen.model.source import Place
-from tengen.codegen.specialise.bindings import Group, exported_name, groups
 from tengen.codegen.specialise.rows import structures
 
 _HOMES = {

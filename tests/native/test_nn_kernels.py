@@ -6,45 +6,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nn_oracle import check, check_gradients, leaf, rand
 
 from tengen.native.nn import (
     activation,
     common,
-    conv,
     dropout,
     embedding,
     loss,
     normalization,
     padding,
-    pooling,
     softmax,
 )
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
-
-
-def rand(*shape: int, low: float = -2.0, high: float = 2.0, dtype: Any = np.float64) -> Any:
-    return np.random.default_rng(sum(shape) + len(shape)).uniform(low, high, shape).astype(dtype)
-
-
-def leaf(x: Any) -> Any:
-    return torch.tensor(np.asarray(x), requires_grad=True)
-
-
-def check(ours: Any, theirs: Any) -> None:
-    theirs = theirs.detach().numpy()
-    assert np.asarray(ours).shape == theirs.shape
-    assert np.asarray(ours).dtype == theirs.dtype
-    tolerance = 1e-5 if theirs.dtype in (np.float32, np.complex64) else 1e-12
-    np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
-
-
-def check_gradients(ours: Any, output: Any, inputs: Any, grad: Any) -> None:
-    theirs = torch.autograd.grad(output, inputs, torch.tensor(np.asarray(grad)))
-    for a, b in zip(ours, theirs, strict=True):
-        check(a, b)
 
 
 ACTIVATIONS = [
@@ -257,250 +234,6 @@ def test_select_is_where(dtype: Any) -> None:
         assert found.dtype == dtype
         np.testing.assert_array_equal(found, expected)
         assert np.array_equal(np.signbit(found.real), np.signbit(expected.real))
-
-
-CONVOLUTIONS = [
-    # input, weight, stride, padding, dilation, groups
-    ((2, 3, 9), (4, 3, 3), (1,), (0,), (1,), 1),
-    ((2, 4, 9), (6, 2, 3), (2,), (1,), (2,), 2),
-    ((3, 9), (4, 3, 1), (1,), (0,), (1,), 1),
-    ((2, 3, 7, 8), (4, 3, 3, 2), (1, 1), (0, 0), (1, 1), 1),
-    ((2, 3, 7, 8), (4, 3, 3, 2), (2, 3), (1, 2), (2, 1), 1),
-    ((2, 4, 7, 8), (4, 1, 3, 3), (1, 1), (1, 1), (1, 1), 4),
-    ((2, 4, 7, 8), (6, 2, 3, 3), (2, 2), (1, 1), (1, 1), 2),
-    ((3, 5, 5), (2, 3, 1, 1), (1, 1), (0, 0), (1, 1), 1),
-    ((2, 3, 5, 5), (2, 3, 1, 1), (2, 2), (1, 0), (1, 1), 1),
-    ((0, 3, 5, 5), (2, 3, 3, 3), (1, 1), (0, 0), (1, 1), 1),
-    ((2, 2, 5, 6, 4), (3, 2, 2, 3, 2), (1, 2, 1), (1, 0, 1), (1, 1, 2), 1),
-    ((40, 8, 20, 20), (8, 8, 5, 5), (1, 1), (2, 2), (1, 1), 1),  # more than one block of columns
-]
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
-@pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
-def test_conv(case: Any, dtype: Any) -> None:
-    shape, kernel, *args = case
-    x, w, b = rand(*shape), rand(*kernel) / 3, rand(kernel[0])
-    if dtype == np.complex128:
-        x, w, b = x + 0.5j * x[::-1], w - 1j * w[::-1], b + 1j
-    x, w, b = x.astype(dtype), w.astype(dtype), b.astype(dtype)
-    s, t, u = leaf(x), leaf(w), leaf(b)
-    out = getattr(F, f"conv{len(kernel) - 2}d")(s, t, u, *args)
-    close = {"rtol": 1e-4, "atol": 1e-4} if dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-9}
-    ours = conv.conv_forward(x, w, b, *args)
-    assert ours.dtype == dtype and ours.flags.c_contiguous
-    np.testing.assert_allclose(ours, out.detach().numpy(), **close)
-    grad = rand(*out.shape).astype(dtype)
-    theirs = torch.autograd.grad(out, [s, t, u], torch.tensor(grad))
-    gradients = conv.conv_backward(grad, x, w, b, *args, [True, True, True])
-    for a, c in zip(gradients, theirs, strict=True):
-        assert a.shape == c.shape
-        scale = max(1.0, float(abs(c).max())) if c.numel() else 1.0  # sums of thousands of terms
-        np.testing.assert_allclose(a, c.numpy(), close["rtol"], close["atol"] * scale)
-    assert conv.conv_backward(grad, x, w, b, *args, [False, False, False]) == (None, None, None)
-    not_contiguous = np.asfortranarray(x)
-    np.testing.assert_allclose(
-        conv.conv_forward(not_contiguous, w, None, *args),
-        ours - b.reshape(-1, *[1] * (len(kernel) - 2)),
-        **close,
-    )
-
-
-TRANSPOSED = [
-    # input, weight, stride, padding, output_padding, groups, dilation
-    ((2, 3, 5), (3, 4, 3), (2,), (1,), (1,), 1, (1,)),
-    ((2, 3, 5, 4), (3, 4, 3, 2), (1, 1), (0, 0), (0, 0), 1, (1, 1)),
-    ((2, 4, 5, 4), (4, 3, 3, 2), (2, 3), (1, 0), (1, 2), 2, (1, 1)),
-    ((4, 5, 4), (4, 1, 3, 3), (2, 2), (1, 1), (0, 1), 4, (1, 2)),
-    ((2, 3, 3, 3), (3, 2, 1, 1), (1, 1), (0, 0), (1, 0), 1, (2, 2)),
-    ((1, 2, 3, 4, 2), (2, 2, 2, 2, 3), (2, 1, 2), (0, 1, 0), (1, 0, 0), 1, (1, 1, 1)),
-]
-
-
-@pytest.mark.parametrize("case", TRANSPOSED, ids=str)
-def test_conv_transpose(case: Any) -> None:
-    shape, kernel, *args = case
-    x, w, b = rand(*shape), rand(*kernel), rand(kernel[1] * args[3])
-    s, t, u = leaf(x), leaf(w), leaf(b)
-    out = getattr(F, f"conv_transpose{len(kernel) - 2}d")(s, t, u, *args)
-    check(conv.conv_transpose_forward(x, w, b, *args), out)
-    grad = rand(*out.shape)
-    check_gradients(conv.conv_transpose_backward(grad, x, w, b, *args, [True] * 3), out, [s, t, u], grad)
-
-
-@pytest.mark.parametrize("groups", [1, 2, 4], ids=str)
-def test_conv_in_several_blocks(monkeypatch: pytest.MonkeyPatch, groups: int) -> None:
-    """Blocks of samples, and of places within them, whose taps reach into each other."""
-    monkeypatch.setattr(conv, "COLUMNS_CHUNK", 500)
-    x, w = rand(5, 4, 9, 11), rand(4, 4 // groups, 3, 2)
-    t, u = leaf(x), leaf(w)
-    out = F.conv2d(t, u, None, 1, (1, 0), (1, 2), groups)
-    check(conv.conv_forward(x, w, None, 1, (1, 0), (1, 2), groups), out)
-    grad = rand(*out.shape)
-    ours = conv.conv_backward(grad, x, w, None, 1, (1, 0), (1, 2), groups, (True, True, False))
-    check_gradients(ours[:2], out, (t, u), grad)
-
-
-@pytest.mark.parametrize("stride", [1, 2])
-def test_conv_weights_that_are_not_finite_stay_at_their_places(stride: int) -> None:
-    """The gradient of the input: a tap that never sees a place says nothing about it."""
-    x, w = rand(2, 1, 5, 6), rand(3, 1, 3, 3)
-    w[0, 0, 0, 0], w[1, 0, 2, 1] = np.nan, np.inf
-    t = leaf(x)
-    out = F.conv2d(t, torch.tensor(w), None, stride)
-    grad = np.abs(rand(*out.shape)) + 1
-    ours = conv.conv_backward(grad, x, w, None, stride, 0, 1, 1, (True, False, False))
-    found = torch.autograd.grad(out, t, torch.tensor(grad))[0].numpy()
-    assert np.isfinite(found).any() and not np.isfinite(found).all()
-    np.testing.assert_array_equal(np.isfinite(ours[0]), np.isfinite(found))
-
-
-def test_conv_integers() -> None:
-    x, w = np.arange(2 * 3 * 25).reshape(2, 3, 5, 5) % 7, np.arange(4 * 3 * 4).reshape(4, 3, 2, 2) % 5
-    check(conv.conv_forward(x, w, None, 1, 0, 1, 1), F.conv2d(torch.tensor(x), torch.tensor(w)))
-
-
-@pytest.mark.parametrize(
-    ("shape", "kernel", "args", "message"),
-    [
-        ((1, 2, 5, 5), (3, 3, 2, 2), (1, 0, 1, 1), "to have 3 channels, but got 2"),
-        ((1, 3, 2, 2), (3, 3, 3, 3), (1, 0, 1, 1), "Kernel size can't be greater"),
-        ((1, 3, 5, 5), (3, 3, 3, 3), (0, 0, 1, 1), "non-positive stride"),
-        ((1, 3, 5, 5), (3, 3, 3, 3), (1, -1, 1, 1), "negative padding"),
-        ((3, 5), (3, 3, 3, 3), (1, 0, 1, 1), "Expected 3D .unbatched. or 4D"),
-        ((1, 4, 5, 5), (3, 2, 3, 3), (1, 0, 1, 2), "divisible"),
-        ((1, 3, 5, 5), (3, 3, 3, 3), ((1, 1, 1), 0, 1, 1), "stride must either be a single int"),
-    ],
-)
-def test_conv_errors(shape: Any, kernel: Any, args: Any, message: str) -> None:
-    with pytest.raises(RuntimeError, match=message):
-        conv.conv_forward(rand(*shape), rand(*kernel), None, *args)
-    with pytest.raises(RuntimeError):
-        F.conv2d(torch.tensor(rand(*shape)), torch.tensor(rand(*kernel)), None, *args)
-
-
-MAX_POOLS = [
-    # input, kernel, stride, padding, dilation, ceil_mode
-    ((2, 3, 8, 7), (2, 2), (), (0, 0), (1, 1), False),
-    ((2, 3, 8, 7), (2, 2), (), (0, 0), (1, 1), True),
-    ((3, 8, 7), (3, 2), (2, 1), (1, 1), (1, 1), False),
-    ((2, 3, 8, 7), (3, 3), (2, 2), (1, 1), (2, 2), True),
-    ((1, 2, 9), (3,), (2,), (1,), (1,), True),
-    ((1, 2, 5, 6, 4), (2, 3, 2), (), (1, 1, 0), (1, 1, 1), True),
-    ((0, 3, 8, 7), (2, 2), (), (0, 0), (1, 1), False),
-]
-
-
-def test_max_pool_of_many_taps() -> None:
-    """More taps than a byte numbers; equal maxima in other rows and columns."""
-    for kernel, shape in (((20, 17), (2, 3, 45, 40)), ((16, 16), (1, 2, 33, 34))):
-        x = np.round(rand(*shape))
-        out, indices = F.max_pool2d(torch.tensor(x), kernel, 3, (5, 2), 1, False, True)
-        ours, our_indices = pooling.max_pool2d_forward(x, kernel, 3, (5, 2), 1, False)
-        check(ours, out)
-        check(our_indices, indices)
-
-
-@pytest.mark.parametrize("case", MAX_POOLS, ids=str)
-def test_max_pool(case: Any) -> None:
-    shape, kernel, stride, *rest = case
-    dims = len(kernel)
-    forward, backward = (
-        getattr(pooling, f"max_pool{dims}d_forward"),
-        getattr(pooling, f"max_pool{dims}d_backward"),
-    )
-    function = getattr(F, f"max_pool{dims}d")
-    x = rand(*shape)
-    tied = np.round(x)
-    extreme = x.copy()
-    extreme.reshape(-1)[1::3] = np.nan
-    extreme.reshape(-1)[::4] = -np.inf
-    low = np.full(shape, -np.inf)
-    for values in (
-        x,
-        tied,
-        extreme,
-        low,
-        x.astype(np.float32),
-        (x * 10).astype(np.int64),
-        (x * 10).astype(np.uint8),
-    ):
-        t = torch.tensor(values, requires_grad=values.dtype.kind == "f")
-        padding_, dilation, ceil_mode = rest
-        out, indices = function(t, kernel, stride or None, padding_, dilation, ceil_mode, True)
-        ours, our_indices = forward(values, kernel, stride, *rest)
-        check(ours, out)
-        check(our_indices, indices)
-        if values.dtype.kind == "f":
-            grad = rand(*out.shape, dtype=values.dtype)
-            check_gradients([backward(grad, values, kernel, stride, *rest, our_indices)], out, [t], grad)
-
-
-AVG_POOLS = [
-    ((2, 3, 8, 7), (2, 2), (), (0, 0), False, True, None),
-    ((2, 3, 8, 7), (3, 2), (2, 1), (1, 1), False, True, None),
-    ((2, 3, 8, 7), (3, 3), (2, 2), (1, 1), True, True, None),
-    ((3, 8, 7), (3, 3), (2, 2), (1, 1), True, False, None),
-    ((2, 3, 8, 7), (3, 3), (2, 2), (1, 1), True, False, 5),
-    ((2, 3, 8, 7), (2, 2), (3, 3), (1, 1), True, True, -2),
-    ((1, 2, 5, 6, 4), (2, 3, 2), (), (1, 1, 0), True, False, None),
-]
-
-
-@pytest.mark.parametrize("case", AVG_POOLS, ids=str)
-def test_avg_pool(case: Any) -> None:
-    shape, kernel, stride, *rest = case
-    dims = len(kernel)
-    forward, backward = (
-        getattr(pooling, f"avg_pool{dims}d_forward"),
-        getattr(pooling, f"avg_pool{dims}d_backward"),
-    )
-    function = getattr(F, f"avg_pool{dims}d")
-    for x in (rand(*shape), rand(*shape, dtype=np.float32)):
-        t = leaf(x)
-        out = function(t, kernel, stride or None, *rest)
-        check(forward(x, kernel, stride, *rest), out)
-        grad = rand(*out.shape, dtype=x.dtype)
-        check_gradients([backward(grad, x, kernel, stride, *rest)], out, [t], grad)
-    if dims == 2:
-        whole = (rand(*shape) * 10).astype(np.int64)
-        check(
-            forward(whole, kernel, stride, *rest),
-            function(torch.tensor(whole), kernel, stride or None, *rest),
-        )
-
-
-@pytest.mark.parametrize("shape", [(2, 3, 8, 7), (3, 5, 4)])
-@pytest.mark.parametrize("size", [(1, 1), (2, 3), (8, 7), (11, 5), (3, 1), (0, 2)])
-def test_adaptive_avg_pool(shape: Any, size: Any) -> None:
-    x = rand(*shape)
-    t = leaf(x)
-    out = F.adaptive_avg_pool2d(t, size)
-    check(pooling.adaptive_avg_pool2d_forward(x, size), out)
-    if not out.numel():
-        assert not pooling.adaptive_avg_pool2d_backward(out.detach().numpy(), x, size).any()
-        return
-    grad = rand(*out.shape)
-    check_gradients([pooling.adaptive_avg_pool2d_backward(grad, x, size)], out, [t], grad)
-
-
-@pytest.mark.parametrize(
-    ("shape", "args"),
-    [
-        ((1, 3, 4, 4), ((2, 2), (0, 0), (0, 0), (1, 1), False)),
-        ((1, 3, 4, 4), ((2, 2), (), (2, 2), (1, 1), False)),
-        ((4, 4), ((2, 2), (), (0, 0), (1, 1), False)),
-        ((1, 3, 4, 4), ((5, 5), (), (0, 0), (1, 1), False)),
-        ((1, 3, 4, 4), ((2, 2, 2), (), (0, 0), (1, 1), False)),
-        ((1, 3, 4, 4), ((2, 2), (), (0, 0), (0, 1), False)),
-        ((1, 0, 4, 4), ((2, 2), (), (0, 0), (1, 1), False)),
-    ],
-)
-def test_pool_errors(shape: Any, args: Any) -> None:
-    with pytest.raises(RuntimeError):
-        torch.ops.aten.max_pool2d_with_indices(torch.tensor(rand(*shape)), *args)
-    with pytest.raises(RuntimeError):
-        pooling.max_pool2d_forward(rand(*shape), *args)
 
 
 def test_layer_norm() -> None:
