@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["addmm", "mm", "sum"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices, of which one or both may be sparse.
 
