@@ -69,6 +69,74 @@ class Side:
         assert list(map(id, self.tensors(returned))) == list(map(id, outs)), "out is not what is returned"
         return given
 
+    def meta(self) -> Any:
+        """What the function gives of arrays without data, of the same shapes and strides."""
+        empty = self.library.empty_strided
+
+        def without(tensor: Any) -> Any:
+            made = empty(tuple(tensor.shape), tensor.stride(), dtype=tensor.dtype, device="meta")
+            return made.requires_grad_(tensor.requires_grad)
+
+        arguments, keywords = (mapped(without, v, self.library) for v in (self.arguments, self.keywords))
+        if "device" in keywords:
+            keywords["device"] = self.library.device("meta")
+        return self.op(*arguments, **keywords)
+
+    # -- batches ------------------------------------------------------------------------------
+
+    def mates(self, which: str) -> list[Any]:
+        """Of the tensors among the arguments those that are batched, in the places of the others None."""
+        found = self.tensors([self.arguments, self.keywords])
+        chosen = {"all": range(len(found)), "first": range(1), "other": range(1, len(found))}[which]
+        return [t if i in chosen else None for i, t in enumerate(found)]
+
+    def batch(self, tensor: Any) -> list[Any]:
+        """A tensor and another one of its elements: what may be batched."""
+        return [tensor.detach(), tensor.detach().flip(list(range(tensor.dim())))]
+
+    def of(self, tensors: Sequence[Any]) -> Any:
+        """What the function gives of other tensors in the places of those that are not None."""
+        old = self.tensors([self.arguments, self.keywords])
+        others = {id(t): new for t, new in zip(old, tensors, strict=True) if new is not None}
+        arguments, keywords = (placed(v, others) for v in (self.arguments, self.keywords))
+        return self.op(*arguments, **keywords)
+
+    def batched(self, which: str, dim: int) -> Any:
+        """What ``vmap`` gives of the function over two values of tensors, in this dimension."""
+        mates = self.mates(which)
+        given = [None if t is None else self.library.stack(self.batch(t), dim) for t in mates]
+        dims = tuple(None if t is None else dim for t in mates)
+        values = [self.library.zeros(()) if t is None else t for t in given]
+
+        def called(*tensors: Any) -> Any:
+            return self.of([t if d is not None else None for t, d in zip(tensors, dims, strict=True)])
+
+        return self.library.func.vmap(called, in_dims=dims)(*values)
+
+    def looped(self, which: str) -> Any:
+        """The same by a loop."""
+        rows = [None if t is None else self.batch(t) for t in self.mates(which)]
+        assert any(r is not None for r in rows), "nothing to batch"
+        results = [self.of([None if r is None else r[i] for r in rows]) for i in range(2)]
+        return stacked(results, self.library)
+
+    def batched_gradient(self, loop: bool = False) -> list[Any]:
+        """The gradients of two cotangents at once, or of one after the other."""
+        inputs, outputs = self.inputs(), self.outputs()
+        if not outputs:
+            return []
+        seeds = [self.seeds(outputs, 20 * i) for i in range(2)]
+        if loop:
+            rows = [self.gradients(outputs, inputs, s, retain_graph=True) for s in seeds]
+            return [self.library.stack(pair) for pair in zip(*rows, strict=True)]
+        both = [self.library.stack(pair) for pair in zip(*seeds, strict=True)]
+        found = self.library.autograd.grad(outputs, inputs, both, allow_unused=True, is_grads_batched=True)
+        zeros = self.library.zeros
+        return [
+            zeros((2, *t.shape), dtype=t.dtype) if g is None else g
+            for g, t in zip(found, inputs, strict=True)
+        ]
+
     # -- derivatives --------------------------------------------------------------------------
 
     def inputs(self) -> list[Any]:
@@ -128,6 +196,24 @@ def placed(value: Any, others: dict[int, Any]) -> Any:
     if type(value) in (list, tuple):
         return type(value)(placed(v, others) for v in value)
     return others.get(id(value), value)
+
+
+def mapped(change: Callable[[Any], Any], value: Any, library: Any) -> Any:
+    """Arguments with their tensors changed."""
+    if isinstance(value, library.Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {k: mapped(change, v, library) for k, v in value.items()}
+    return type(value)(mapped(change, v, library) for v in value) if type(value) in (list, tuple) else value
+
+
+def stacked(results: Sequence[Any], library: Any) -> Any:
+    """The results of several calls as one, whose tensors have a batch dimension in front."""
+    first = results[0]
+    if isinstance(first, library.Tensor):
+        return library.stack(list(results))
+    assert isinstance(first, (list, tuple)), "no tensors"
+    return [stacked(pair, library) for pair in zip(*results, strict=True)]
 
 
 def sides(case: Case) -> tuple[Side, Side]:

@@ -12,6 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("expecttest")
+aspects = pytest.importorskip("aspects")
 comparison = pytest.importorskip("comparison")
 database = pytest.importorskip("database")
 translation = pytest.importorskip("translation")
@@ -25,7 +26,7 @@ def differences(op: Any, aspect: str) -> dict[str, list[str]]:
     """By the dtypes in which an operator was compared, the differences, save what cannot be compared."""
     found: dict[str, list[str]] = {}
     reasons = set()
-    for question in comparison.ASPECTS[aspect](op):
+    for question in aspects.ASPECTS[aspect](op):
         try:
             wrong = comparison.differing(question)
         except translation.NotComparable as kind:
@@ -39,7 +40,7 @@ def differences(op: Any, aspect: str) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("aspect", comparison.ASPECTS)
+@pytest.mark.parametrize("aspect", aspects.ASPECTS)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_same(name: str, aspect: str) -> None:
     op = OPERATORS[name]
@@ -61,4 +62,4 @@ def test_same(name: str, aspect: str) -> None:
 def test_expected_differences_are_of_operators() -> None:
     assert set(database.expected()) <= set(OPERATORS)
     aspects = {a for found in database.expected().values() for one in found for a in one.aspects}
-    assert aspects <= set(comparison.ASPECTS)
+    assert aspects <= set(aspects.ASPECTS)
