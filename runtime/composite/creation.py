@@ -157,7 +157,7 @@ def randint_like(
 
 
 def _end(value: Any, name: str, function: str) -> Any:
-    """A number, or the element of a 0-d tensor. Raises RuntimeError for more dimensions."""
+    """A number, or the element of a 0-d tensor, without data 0. Raises RuntimeError for more dimensions."""
     if not isinstance(value, Tensor):
         return value
     if value.ndim:
@@ -165,6 +165,8 @@ def _end(value: Any, name: str, function: str) -> Any:
             f"{function} only supports 0-dimensional start and end tensors, "
             f"but got {name} with {value.ndim} dimension(s)."
         )
+    if not value._type.backend.has_data:
+        return 0j if value.is_complex() else 0
     return value.item()
 
 

@@ -511,13 +511,14 @@ def one_hot(self: Tensor, num_classes: int) -> Tensor:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return F.zeros((*self.shape, num_classes), dtype=int64, device=self.device)
-    if int(self.min()) < 0:
-        raise RuntimeError("Class values must be non-negative.")
-    most = int(self.max())
-    if num_classes == -1:
-        num_classes = most + 1
-    elif num_classes <= most:
-        raise RuntimeError("Class values must be smaller than num_classes.")
+    if self._type.backend.has_data or num_classes == -1:
+        if int(self.min()) < 0:
+            raise RuntimeError("Class values must be non-negative.")
+        most = int(self.max())
+        if num_classes == -1:
+            num_classes = most + 1
+        elif num_classes <= most:
+            raise RuntimeError("Class values must be smaller than num_classes.")
     classes = F.arange(num_classes, device=self.device)
     return (self.unsqueeze(-1).contiguous() == classes).to(int64)
 

@@ -143,7 +143,7 @@ def istft(
         )
     _check_window("istft", window, n_fft, hop, width)
     if window is None:
-        window = self.real.new_ones((width,))
+        window = F.ones((width,), dtype=self.dtype.to_real(), device=self.device)  # of which vmap has one
     if return_complex and one_sided:
         raise RuntimeError(ONESIDED)
     if not return_complex and window.is_complex():

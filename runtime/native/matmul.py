@@ -212,7 +212,7 @@ def batched_matmul(self: Array, other: Array) -> Array:
 
 def batched_product(self: Array, other: Array) -> Array:
     """As np.matmul, which for columns with rows calls BLAS for each pair, and takes several times as long."""
-    return self * other if self.shape[-1] == 1 else np.matmul(self, other)
+    return np.multiply(self, other, order="C") if self.shape[-1] == 1 else np.matmul(self, other)
 
 
 def mv(self: Array, vec: Array) -> Array:

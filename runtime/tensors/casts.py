@@ -99,7 +99,7 @@ def _cast(self: Any, dtype: Any, memory_format: Any, method: str) -> Tensor:
                 return taken  # type: ignore[no-any-return]
         result: Tensor = operator("to.dtype")(self, dtype, False, False, memory_format)
         return result
-    if self._type.scalar_type is dtype:
+    if self._type.scalar_type is dtype and memory_format is None:
         unchanged: Tensor = self
         return unchanged
     copy: Tensor = self._type.to_dtype(self, dtype, False, False, memory_format)

@@ -71,11 +71,12 @@ class Side:
 
     def meta(self) -> Any:
         """What the function gives of arrays without data, of the same shapes and strides."""
-        empty = self.library.empty_strided
 
         def without(tensor: Any) -> Any:
-            made = empty(tuple(tensor.shape), tensor.stride(), dtype=tensor.dtype, device="meta")
-            return made.requires_grad_(tensor.requires_grad)
+            size = tensor.untyped_storage().nbytes() // tensor.element_size()
+            memory = self.library.empty([size], dtype=tensor.dtype, device="meta")
+            made = memory.as_strided(tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
+            return made.detach().requires_grad_(tensor.requires_grad)
 
         arguments, keywords = (mapped(without, v, self.library) for v in (self.arguments, self.keywords))
         if "device" in keywords:

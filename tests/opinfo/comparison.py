@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -238,14 +238,21 @@ def name(value: Any) -> str:
 
 
 def near(case: Case, found: Any, expected: Any, kind: str) -> None:
-    """Compare numbers to the rounding of their dtype or of the sample's, whichever is coarser.
+    """Compare numbers to the rounding of their dtype or of one of the sample's, whichever is coarsest.
 
     An elementwise operator rounds each element; the errors of one that combines elements are relative to the
     greatest. AssertionError where they differ.
     """
-    allowed = max(TOLERANCE.get(kind, 0.0), TOLERANCE.get(name(case.dtype), 0.0))
+    allowed = max(TOLERANCE.get(d, 0.0) for d in (kind, name(case.dtype), *kinds(case.sample)))
     size = 1.0
     if not isinstance(case.op, (UnaryUfuncInfo, BinaryUfuncInfo)) and kind in TOLERANCE:
         sizes = np.abs(np.asarray(expected, dtype=np.complex128))
         size = max(size, float(np.max(sizes, where=np.isfinite(sizes), initial=0.0)))
     close(found, expected, allowed, "", allowed * size)
+
+
+def kinds(sample: Any) -> Iterator[str]:
+    """The dtypes of the tensors of a sample."""
+    for value in (sample.input, *sample.args, *sample.kwargs.values()):
+        if isinstance(value, torch.Tensor):
+            yield name(value.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -84,7 +85,7 @@ def fractional_max_pool(
     dims = len(kernel_size)
     shape = fractional_shape(self, kernel_size, output_size, random_samples)
     sizes = self.shape[-dims:]
-    planes = self.reshape(-1, int(np.prod(sizes)))
+    planes = self.reshape(math.prod(self.shape[:-dims]), math.prod(sizes))
     samples = random_samples.reshape(-1, dims)[: len(planes)].astype(self.dtype, copy=False)
     # Images have the sample of their last dimension first, volumes in the order of the dimensions.
     order = samples[:, ::-1] if dims == 2 else samples
@@ -94,7 +95,8 @@ def fractional_max_pool(
         spread = [len(planes), *[1] * (2 * dims)]
         spread[1 + d], spread[1 + dims + d] = new, k
         places = places * n + taps.reshape(spread)
-    every = places.reshape(len(planes), int(np.prod(output_size)), -1)
-    found = np.take_along_axis(planes, every.reshape(len(planes), -1), 1).reshape(every.shape)
+    windows, taps = math.prod(output_size), math.prod(kernel_size)
+    every = places.reshape(len(planes), windows, taps)
+    found = np.take_along_axis(planes, every.reshape(len(planes), windows * taps), 1).reshape(every.shape)
     best, where = _chosen(found, every, 2)
     return best.reshape(shape), where.reshape(shape)
