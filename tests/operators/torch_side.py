@@ -39,11 +39,12 @@ def from_array(array: np.ndarray[Any, Any]) -> Tensor:
 
 
 def to_array(tensor: Tensor) -> np.ndarray[Any, Any]:
-    """A tensor's values; bfloat16 as float32."""
+    """A tensor's values; bfloat16 as float32, complex32 as complex64."""
     if tensor._is_zerotensor():
         return np.zeros(tuple(tensor.shape))
     tensor = tensor.detach().resolve_conj().resolve_neg()
-    found: np.ndarray[Any, Any] = (tensor.float() if tensor.dtype is torch.bfloat16 else tensor).numpy()
+    wider = {torch.bfloat16: torch.float32, torch.complex32: torch.complex64}.get(tensor.dtype, tensor.dtype)
+    found: np.ndarray[Any, Any] = tensor.to(wider).numpy()
     return found
 
 

@@ -61,5 +61,5 @@ def test_same(name: str, aspect: str) -> None:
 
 def test_expected_differences_are_of_operators() -> None:
     assert set(database.expected()) <= set(OPERATORS)
-    aspects = {a for found in database.expected().values() for one in found for a in one.aspects}
-    assert aspects <= set(aspects.ASPECTS)
+    named = {a for found in database.expected().values() for one in found for a in one.aspects}
+    assert named <= set(aspects.ASPECTS)
