@@ -11,8 +11,8 @@ import tengen
 LENGTH = 100
 
 
-def chain(module: Any) -> Rival:
-    """Forward and backward through products and sums that stay near 1."""
+def chain(module: Any, length: int = LENGTH) -> Rival:
+    """Forward and backward through ``length`` products and sums that stay near 1."""
     x = module.ones(8, 8, requires_grad=True)
     factor = module.full((8, 8), 1.001)
     term = module.full((8, 8), 0.001)
@@ -20,7 +20,7 @@ def chain(module: Any) -> Rival:
 
     def run() -> Any:
         y = x
-        for _ in range(LENGTH // 2):
+        for _ in range(length // 2):
             y = y * factor
             y = y + term
         x.grad = None

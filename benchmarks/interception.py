@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
+from chain import chain
 from harness import Rival, in_turn, row, torch_or_none
 
 import tengen
@@ -106,25 +107,6 @@ def caller(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Rival:
 # -- what a profile costs ----------------------------------------------------------------------
 
 
-def chain(module: Any) -> Rival:
-    """Forward and backward through products and sums that stay near 1."""
-    x = module.ones(8, 8, requires_grad=True)
-    factor = module.full((8, 8), 1.001)
-    term = module.full((8, 8), 0.001)
-    seed = module.ones(8, 8)
-
-    def run() -> Any:
-        y = x
-        for _ in range(LENGTH // 2):
-            y = y * factor
-            y = y + term
-        x.grad = None
-        y.backward(seed)
-        return x.grad
-
-    return run
-
-
 def profiled(profile: Any, run: Rival, options: dict[str, bool]) -> Rival:
     """The same in a profile, which is begun and ended each time."""
 
@@ -143,8 +125,8 @@ def profile_costs(rounds: int) -> None:
         for name, module in modules.items():
             if module is not None:
                 profile = __import__(f"{name}.autograd.profiler", fromlist=["profile"]).profile
-                rivals[f"{name} alone"] = chain(module)
-                rivals[name] = profiled(profile, chain(module), options)
+                rivals[f"{name} alone"] = chain(module, LENGTH)
+                rivals[name] = profiled(profile, chain(module, LENGTH), options)
         seconds = {name: t / LENGTH for name, t in in_turn(rivals, rounds=rounds).items()}
         for name in modules:
             if name in seconds:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants
+from .blocks import Array, Kernel, constants, update_square_mean
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise, State, as_real, decayed
 from .optimizer import Group, Params, number
@@ -71,20 +71,14 @@ class Adadelta(Elementwise):
         add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
 
         def kernel(p: Array, g: Array, v: Array, u: Array, t: Array, d: Array) -> None:
-            multiply(g, g, t)
-            multiply(t, new, t)
-            multiply(v, keep, v)
-            add(v, t, v)
+            update_square_mean(g, v, t, keep, new)
             add(v, eps, t)
             sqrt(t, t)
             add(u, eps, d)
             sqrt(d, d)
             divide(d, t, d)
             multiply(d, g, d)
-            multiply(d, d, t)
-            multiply(t, new, t)
-            multiply(u, keep, u)
-            add(u, t, u)
+            update_square_mean(d, u, t, keep, new)
             multiply(d, rate, d)
             subtract(p, d, p)
 

@@ -76,7 +76,13 @@ def update_moments(
     multiply(g, new1, t)
     multiply(m, keep1, m)
     add(m, t, m)
-    multiply(g, g, t)
-    multiply(t, new2, t)
-    multiply(v, keep2, v)
-    add(v, t, v)
+    update_square_mean(g, v, t, keep2, new2)
+
+
+def update_square_mean(x: Array, v: Array, t: Array, keep: Array, new: Array) -> None:
+    """Update the running mean ``v`` of a square: ``v = keep * v + new * x * x``. ``t`` is scratch."""
+    multiply = np.multiply
+    multiply(x, x, t)
+    multiply(t, new, t)
+    multiply(v, keep, v)
+    np.add(v, t, v)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants
+from .blocks import Array, Kernel, constants, update_square_mean
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise, State, as_real, decayed
 from .optimizer import Group, Params, number
@@ -82,10 +82,7 @@ class RMSprop(Elementwise):
 
         def kernel(p: Array, g: Array, v: Array, *others: Array) -> None:
             t = others[-1]
-            multiply(g, g, t)
-            multiply(t, new, t)
-            multiply(v, keep, v)
-            add(v, t, v)
+            update_square_mean(g, v, t, keep, new)
             if centered:
                 mean = others[-2]
                 subtract(g, mean, t)
