@@ -16,7 +16,7 @@ _KEY, _OVERLOAD = re.compile(r"^  (\w+):"), re.compile(r"^    (\w+):")
 _COPY = re.compile(r"^  view_copy: *\[?([\w.]+)")
 
 #: Where the row of an operator has the operator that it is a variant of.
-_BASE = -2
+_BASE = -3
 #: The package of each library that is loaded, by the folder of its declarations as its tables name it.
 library_folders: dict[str, str] = {}
 
