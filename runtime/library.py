@@ -27,22 +27,21 @@ from .version import __version__
 
 if TYPE_CHECKING:
     from .custom_operators.checks import opcheck as opcheck
-    from .custom_operators.definition import CustomOpDef as CustomOpDef
-    from .custom_operators.definition import custom_op as custom_op
+    from .custom_operators.definition import CustomOpDef as CustomOpDef, custom_op as custom_op
     from .custom_operators.fake import get_ctx as get_ctx
     from .custom_operators.inference import infer_schema as infer_schema
-    from .custom_operators.libraries import Library as Library
-    from .custom_operators.libraries import define as define
-    from .custom_operators.libraries import impl as impl
+    from .custom_operators.libraries import Library as Library, define as define, impl as impl
     from .custom_operators.operator import fallthrough_kernel as fallthrough_kernel
-    from .custom_operators.registration import get_kernel as get_kernel
-    from .custom_operators.registration import impl_abstract as impl_abstract
-    from .custom_operators.registration import register_autocast as register_autocast
-    from .custom_operators.registration import register_autograd as register_autograd
-    from .custom_operators.registration import register_fake as register_fake
-    from .custom_operators.registration import register_kernel as register_kernel
-    from .custom_operators.registration import register_torch_dispatch as register_torch_dispatch
-    from .custom_operators.registration import register_vmap as register_vmap
+    from .custom_operators.registration import (
+        get_kernel as get_kernel,
+        impl_abstract as impl_abstract,
+        register_autocast as register_autocast,
+        register_autograd as register_autograd,
+        register_fake as register_fake,
+        register_kernel as register_kernel,
+        register_torch_dispatch as register_torch_dispatch,
+        register_vmap as register_vmap,
+    )
     from .custom_operators.tags import Tag as Tag
     from .dispatch.type import Type
 

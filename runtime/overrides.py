@@ -18,6 +18,7 @@ from .core.function_dispatch import (
     NOTHING,
     UNHANDLED,
     at_level,
+    disabled_impl as _disabled_tengen_function_impl,  # noqa: F401
     dispatch,
     handler_of,
     nobody,
@@ -25,10 +26,8 @@ from .core.function_dispatch import (
     overridable_functions,
     state,
 )
-from .core.function_dispatch import disabled_impl as _disabled_tengen_function_impl  # noqa: F401
 from .core.interception import Layer
-from .tensors.overridable import NOT_OVERRIDABLE
-from .tensors.overridable import get_default_nowrap_functions as get_default_nowrap_functions
+from .tensors.overridable import NOT_OVERRIDABLE, get_default_nowrap_functions as get_default_nowrap_functions
 from .tensors.tensor import Tensor
 
 __all__ = [

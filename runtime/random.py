@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from .core.device import as_device
-from .core.device import device as Device
+from .core.device import as_device, device as Device
 from .core.tensor_base import TensorBase
 from .dispatch.legacy_type_dispatch import backend_of_device
 from .native import random as kernels

@@ -10,10 +10,12 @@ import numpy as np
 
 from .core.device import as_device, device
 from .core.storage import UntypedStorage
-from .tensors.pickling import rebuild_storage
-from .tensors.pickling import rebuild_stored as rebuild_stored
-from .tensors.pickling import rebuild_subclass as rebuild_subclass
-from .tensors.pickling import rebuild_tensor as rebuild_tensor
+from .tensors.pickling import (
+    rebuild_storage,
+    rebuild_stored as rebuild_stored,
+    rebuild_subclass as rebuild_subclass,
+    rebuild_tensor as rebuild_tensor,
+)
 
 __all__ = ["load", "save"]
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from libraries import Tensors
 
-from .floors_kernels import KERNELS as FLOORS
-from .floors_kernels import kernel
+from .floors_kernels import KERNELS as FLOORS, kernel
 from .workload import Rival, Workload, data, integers
 
 ROWS, COLUMNS, PICKED = 128, 512, 256

@@ -27,8 +27,7 @@ from ..specialise.rows import (
     structures,
     variable,
 )
-from ..specialise.rules import imports as rule_imports
-from ..specialise.rules import rows as rule_rows
+from ..specialise.rules import imports as rule_imports, rows as rule_rows
 from .docs import reference
 from .docstrings import DocstringWriter
 from .json_schema import schemas
@@ -36,6 +35,9 @@ from .page import TemplateRenderer, import_lines, lazy_modules
 from .scope import TENGEN, VARIABLE_TYPE, Scope, function_names
 from .stubs import StubWriter
 from .type_files import BackendFiles
+
+#: The module of the functions that are no names of ``tengen`` itself.
+REST = "internal_functions"
 
 
 class Renderer:
@@ -286,7 +288,7 @@ class Renderer:
     def _bindings(self) -> list[OutputFile]:
         writer = BindingWriter(self.groups, self.structures)
         common = self._binding_imports()
-        return [self._methods(writer, common), self._functions(writer, common)]
+        return [self._methods(writer, common), *self._functions(writer, common)]
 
     def _binding_imports(self) -> list[str]:
         return [
@@ -319,24 +321,46 @@ class Renderer:
             class_name="TensorMethods",
             special=writer.special_methods(),
             names=[],
+            rest="",
         )
 
-    def _functions(self, writer: BindingWriter, common: list[str]) -> OutputFile:
+    def _functions(self, writer: BindingWriter, common: list[str]) -> list[OutputFile]:
+        """The functions of ``tengen`` itself, and the others, which load when they are asked for."""
+        made = self._documented(writer.functions(), self.docstrings.function)
+        names = self._top_level()
+        listed = set(names)
+        first = [b for b in made if b.name in listed]
+        others = [b for b in made if b.name not in listed]
+        return [
+            self._function_page("functions.py", common, first, "The operators as functions.", names, REST),
+            self._function_page(f"{REST}.py", common, others, "The functions that ``tengen`` has not."),
+        ]
+
+    def _function_page(
+        self,
+        file: str,
+        common: list[str],
+        bindings: list[Binding],
+        summary: str,
+        names: Iterable[str] = (),
+        rest: str = "",
+    ) -> OutputFile:
         return self.templates.page(
-            "functions.py",
+            file,
             "bindings.py.jinja",
             structure_imports=self.scope.structure_imports,
-            summary="The operators as functions.",
+            summary=summary,
             imports=[
                 *common,
                 "from tengen.dispatch.binding_support import one_type",
                 "from tengen.dispatch.calls import call, make",
                 "from tengen.tensors.tensor import Tensor",
             ],
-            bindings=self._documented(writer.functions(), self.docstrings.function),
+            bindings=bindings,
             class_name="",
             special=[],
-            names=self._top_level(),
+            names=names,
+            rest=rest,
         )
 
     def _top_level(self) -> list[str]:

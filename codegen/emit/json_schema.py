@@ -23,8 +23,7 @@ from ..model.names import CATEGORIES, COMPOSITES
 from ..model.operators import Declarations
 from ..model.source import OutputFile
 from ..read.keys import DERIVATIVE_KEYS, KEYS, Key
-from ..read.overloads import KEY as OVERLOADS
-from ..read.overloads import OF
+from ..read.overloads import KEY as OVERLOADS, OF
 from .page import HEADER
 from .write import sealed
 

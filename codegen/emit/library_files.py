@@ -47,7 +47,7 @@ class LibraryRenderer(Renderer):
             self._type_default(),
             *self._variable_type(),
             *[f for b in backends for f in b.files()],
-            self._functions(writer, self._binding_imports()),
+            self._library_functions(writer),
             self._function_stubs(StubWriter(self.groups, self.structures)),
             *self._rules(),
             *schemas(self.declared),
@@ -55,6 +55,17 @@ class LibraryRenderer(Renderer):
                 "operators.md", "operators.md.jinja", groups=reference(self.groups, derivatives)
             ),
         ]
+
+    def _library_functions(self, writer: BindingWriter) -> OutputFile:
+        """All of a library's functions: they are in ``tengen.ops``."""
+        bindings = self._documented(writer.functions(), self.docstrings.function)
+        return self._function_page(
+            "functions.py",
+            self._binding_imports(),
+            bindings,
+            "The operators as functions.",
+            self._top_level(),
+        )
 
     def _manifest(self, known: list[BackendFiles]) -> OutputFile:
         """What the runtime looks at first."""

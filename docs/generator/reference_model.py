@@ -14,8 +14,12 @@ import tengen
 import tengen.testing.declared as declared
 from tengen.codegen.gen import declarations_dir
 from tengen.codegen.ir.expressions import Expr
-from tengen.codegen.model.annotations import annotation as annotated
-from tengen.codegen.model.annotations import default, parameter_name, return_annotation
+from tengen.codegen.model.annotations import (
+    annotation as annotated,
+    default,
+    parameter_name,
+    return_annotation,
+)
 from tengen.codegen.model.derived import JvpSpec, NodeSpec, Saved, Variant
 from tengen.codegen.model.groups import Group, exported_name, groups
 from tengen.codegen.model.operators import Batching, Operator

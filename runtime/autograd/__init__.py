@@ -15,26 +15,28 @@ from ..core.function_dispatch import loosely_overridable
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from . import forward_ad, function, graph
-from .anomaly_mode import detect_anomaly, set_detect_anomaly
-from .anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
-from .anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from .anomaly_mode import (
+    detect_anomaly,
+    is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+    is_anomaly_enabled as is_anomaly_enabled,
+    set_detect_anomaly,
+)
 from .edge import gradient_edge as gradient_edge
 from .engine import execute
 from .function import Function
 from .grad_mode import (
     check_flag,
     enable_grad,
+    is_grad_enabled as is_grad_enabled,
     is_multithreading_enabled,
     no_grad,
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from .grad_mode import is_grad_enabled as is_grad_enabled
 from .gradcheck import gradcheck, gradgradcheck
 from .graph import GradientEdge
 from .hooks import RemovableHandle as RemovableHandle
-from .inference_mode import inference_mode
-from .inference_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from .inference_mode import inference_mode, is_inference_mode_enabled as is_inference_mode_enabled
 from .node import Node as Node
 from .root_gradients import make_grads, metadata_of
 from .run_backward import (

@@ -13,8 +13,7 @@ from functools import partial
 from typing import Any
 
 from ..core.error_notes import note_derivative
-from ..core.function_dispatch import enter_engine
-from ..core.function_dispatch import state as overrides
+from ..core.function_dispatch import enter_engine, state as overrides
 from ..core.interception import Layer, active, intercepts_gradients
 from ..core.thread_state import call_in_new_thread, stack_is_deep
 from .anomaly_mode import run_watched

@@ -10,8 +10,8 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
-from types import FunctionType, TracebackType
+from functools import partial, wraps
+from types import CodeType, FunctionType, TracebackType
 from typing import Any, Final, TypeVar
 
 from .interception import active
@@ -271,9 +271,37 @@ def overridable(function: Any) -> Any:
     if code.co_flags & _LOOSE:
         return loosely_overridable(function)
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    positional, keyword = names[: code.co_argcount], names[code.co_argcount :]
     annotations = function.__annotations__
     tests = [test for n in names if (test := _is_plain(n, annotations.get(n)))]
+    scope: dict[str, Any] = {
+        "__name__": function.__module__,
+        "active": active,
+        "Tensor": Tensor,
+        "function": function,
+        "dispatch": dispatch_bound if tests else _dispatch_to_modes,
+        "UNHANDLED": UNHANDLED,
+        "compile_wrapper": partial(_compile_wrapper, tests),
+    }
+    names_taken = scope.keys() & set(names)
+    if names_taken:
+        raise ValueError(f"{function.__name__}(): the wrapper has names of its own: {names_taken}")
+    scope["public"] = made = FunctionType(_first_call.__code__, scope)
+    made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    if tests:
+        overridable_functions.add(made)
+    return wraps(function)(made)
+
+
+def _first_call(*args: Any, **keywords: Any) -> Any:
+    """The code of a wrapper until it is called: to compile all at once would make the import longer."""
+    public.__code__ = compile_wrapper(function.__code__)  # type: ignore[name-defined] # noqa: F821
+    return public(*args, **keywords)  # type: ignore[name-defined] # noqa: F821
+
+
+def _compile_wrapper(tests: list[str], code: CodeType) -> CodeType:
+    """The code of the wrapper of a function with this code, which makes the tests."""
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    positional, keyword = names[: code.co_argcount], names[code.co_argcount :]
     given = ", ".join([*positional, *[f"{n}={n}" for n in keyword]])
     loose = "".join([f"{n}, " for n in positional])
     named = ", ".join([f'"{n}": {n}' for n in keyword])
@@ -284,23 +312,10 @@ def overridable(function: Any) -> Any:
         f"    result = dispatch(public, ({loose}), {{{named}}})\n"
         f"    return function({given}) if result is UNHANDLED else result\n"
     )
-    scope: dict[str, Any] = {
-        "__name__": function.__module__,
-        "active": active,
-        "Tensor": Tensor,
-        "function": function,
-        "dispatch": dispatch_bound if tests else _dispatch_to_modes,
-        "UNHANDLED": UNHANDLED,
-    }
-    names_taken = scope.keys() & set(names)
-    if names_taken:
-        raise ValueError(f"{function.__name__}(): the wrapper has names of its own: {names_taken}")
+    scope: dict[str, Any] = {}
     exec(source, scope)
-    made = scope["public"]
-    made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
-    if tests:
-        overridable_functions.add(made)
-    return wraps(function)(made)
+    made: CodeType = scope["public"].__code__
+    return made
 
 
 def loosely_overridable(function: _F) -> _F:

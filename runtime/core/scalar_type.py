@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from tengen.generated.scalar_types import *  # noqa: F403
-from tengen.generated.scalar_types import __all__ as _names
-from tengen.generated.scalar_types import bool_, float32, int64
+from tengen.generated.scalar_types import __all__ as _names, bool_, float32, int64
 
 from .scalar_type_base import dtype, named
 

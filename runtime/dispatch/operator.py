@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.edge import gradient_edge
 from ..autograd.grad_mode import grad_mode
-from ..autograd.inference_mode import check_saved, mixes
-from ..autograd.inference_mode import use as inference
+from ..autograd.inference_mode import check_saved, mixes, use as inference
 from ..autograd.linear_maps import Cast
 from ..core.device import as_device
 from ..core.error_notes import note_operator

@@ -19,8 +19,7 @@ from ..autograd.accumulate_grad import AccumulateGrad
 from ..autograd.autograd_meta import AutogradMeta, meta_of
 from ..autograd.edge import Edge, gradient_edge
 from ..autograd.engine import execute
-from ..autograd.forward.forward_grad import levels as forward_levels
-from ..autograd.forward.forward_grad import tangent_of, wraps
+from ..autograd.forward.forward_grad import levels as forward_levels, tangent_of, wraps
 from ..autograd.grad_mode import grad_mode
 from ..autograd.node import LEAF_SEQUENCE_NR, Node, next_sequence_nr
 from ..autograd.view import differentiable

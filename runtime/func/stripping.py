@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.forward.forward_grad import levels as forward_levels
-from ..autograd.forward.forward_grad import tangent_of, wraps
+from ..autograd.forward.forward_grad import levels as forward_levels, tangent_of, wraps
 from .batched import is_batched_at, move_batch_dim_to_front, wrap
 
 if TYPE_CHECKING:

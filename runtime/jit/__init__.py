@@ -1,16 +1,8 @@
 """Functions as graphs of operators: ``tengen.jit.trace``, and these as files."""
 
-from .graph import Constant as Constant
-from .graph import Graph as Graph
-from .graph import Node as Node
-from .graph import Source as Source
-from .graph import Value as Value
-from .serialization import LoadError as LoadError
-from .serialization import load as load
-from .serialization import save as save
-from .trace import TracedFunction as TracedFunction
-from .trace import TracingCheckError as TracingCheckError
-from .trace import trace as trace
+from .graph import Constant as Constant, Graph as Graph, Node as Node, Source as Source, Value as Value
+from .serialization import LoadError as LoadError, load as load, save as save
+from .trace import TracedFunction as TracedFunction, TracingCheckError as TracingCheckError, trace as trace
 from .tracer import TracerWarning as TracerWarning
 
 __all__ = [

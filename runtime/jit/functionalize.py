@@ -17,8 +17,7 @@ from tengen.generated.operators import OPERATORS, OVERLOADS
 from ..autograd.grad_mode import no_grad
 from ..core.user_stack import program_stacklevel
 from ..dispatch.arguments import Rejected, bind_arguments
-from ..dispatch.operator import Operator
-from ..dispatch.operator import operator as find_operator
+from ..dispatch.operator import Operator, operator as find_operator
 from ..tensors.tensor import Tensor
 from .graph import Graph, Node, Value, replaced, values_in, walk, writes
 from .tracer import Tracer, TracerWarning

@@ -15,8 +15,7 @@ from ..core.device import device as Device
 from ..core.memory_format import CONSTANTS, layout, memory_format
 from ..core.scalar_type import dtype as DType
 from ..dispatch.operator import operator
-from ..serialization import load as load_data
-from ..serialization import save as save_data
+from ..serialization import load as load_data, save as save_data
 from ..tensors.tensor import Tensor
 from ..utils.pytree import TreeSpec, tree_flatten, tree_unflatten
 from .graph import Constant, Graph, Node, Source, Value, values_in

@@ -6,26 +6,30 @@ a sum, ``-inf`` for a largest element), and NaN where it has none (means, median
 """
 
 from .masks import input_mask as _input_mask  # noqa: F401
-from .normalizations import cumprod as cumprod
-from .normalizations import cumsum as cumsum
-from .normalizations import log_softmax as log_softmax
-from .normalizations import logaddexp as logaddexp
-from .normalizations import normalize as normalize
-from .normalizations import softmax as softmax
-from .normalizations import softmin as softmin
-from .reductions import amax as amax
-from .reductions import amin as amin
-from .reductions import argmax as argmax
-from .reductions import argmin as argmin
-from .reductions import logsumexp as logsumexp
-from .reductions import mean as mean
-from .reductions import median as median
-from .reductions import norm as norm
-from .reductions import output_mask as _output_mask  # noqa: F401
-from .reductions import prod as prod
-from .reductions import std as std
-from .reductions import sum as sum
-from .reductions import var as var
+from .normalizations import (
+    cumprod as cumprod,
+    cumsum as cumsum,
+    log_softmax as log_softmax,
+    logaddexp as logaddexp,
+    normalize as normalize,
+    softmax as softmax,
+    softmin as softmin,
+)
+from .reductions import (
+    amax as amax,
+    amin as amin,
+    argmax as argmax,
+    argmin as argmin,
+    logsumexp as logsumexp,
+    mean as mean,
+    median as median,
+    norm as norm,
+    output_mask as _output_mask,  # noqa: F401
+    prod as prod,
+    std as std,
+    sum as sum,
+    var as var,
+)
 
 
 def __dir__() -> list[str]:

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.scalar_type import dtype as DType
-from ..core.scalar_type import iinfo
+from ..core.scalar_type import dtype as DType, iinfo
 from ..native.dims import wrap_dim, wrap_dims
 from ..tensors.tensor import Tensor
 

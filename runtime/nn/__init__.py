@@ -1,8 +1,6 @@
 """Neural networks: ``tengen.nn.functional``, and ``tengen.nn.utils`` for their gradients."""
 
-from . import functional as functional
-from . import parallel as parallel
-from . import utils as utils
+from . import functional as functional, parallel as parallel, utils as utils
 
 __all__ = [
     "functional",

@@ -7,8 +7,7 @@ import warnings
 
 from tengen.generated import functions as F
 
-from ..core.scalar_type import bool_
-from ..core.scalar_type import dtype as Dtype
+from ..core.scalar_type import bool_, dtype as Dtype
 from ..core.user_stack import program_stacklevel
 from ..tensors.tensor import Tensor
 from .activation import dropout

@@ -1,7 +1,9 @@
 """Functions as ONNX models: ``tengen.onnx.export``."""
 
-from .errors import OnnxExporterError as OnnxExporterError
-from .errors import UnsupportedOperatorError as UnsupportedOperatorError
+from .errors import (
+    OnnxExporterError as OnnxExporterError,
+    UnsupportedOperatorError as UnsupportedOperatorError,
+)
 from .export import export as export
 
 __all__ = [

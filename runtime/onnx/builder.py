@@ -16,8 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.defs import OpSchema, SchemaError, get_schema
 from onnx.shape_inference import infer_node_outputs
 
-from ..core.scalar_type import bool_, from_array_dtype, int64
-from ..core.scalar_type import dtype as DType
+from ..core.scalar_type import bool_, dtype as DType, from_array_dtype, int64
 from ..core.thread_state import propagated
 from .errors import OnnxExporterError, Unsupported
 from .sizes import Axis, dynamic, plain, terms_of

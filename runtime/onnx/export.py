@@ -24,8 +24,7 @@ from ..tensors.creation import as_tensor
 from ..tensors.tensor import Tensor
 from ..utils.pytree import tree_flatten, tree_unflatten
 from ..version import __version__
-from .builder import Builder, Ref, constant, element_type
-from .builder import onnx as emit
+from .builder import Builder, Ref, constant, element_type, onnx as emit
 from .errors import OnnxExporterError, Unsupported, UnsupportedOperatorError
 from .sizes import Axis, Fit, dynamic
 

@@ -10,9 +10,11 @@ from .adamax import Adamax
 from .adamw import AdamW
 from .lbfgs import LBFGS
 from .nadam import NAdam
-from .optimizer import Optimizer
-from .optimizer import register_optimizer_step_post_hook as register_optimizer_step_post_hook
-from .optimizer import register_optimizer_step_pre_hook as register_optimizer_step_pre_hook
+from .optimizer import (
+    Optimizer,
+    register_optimizer_step_post_hook as register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook as register_optimizer_step_pre_hook,
+)
 from .radam import RAdam
 from .rmsprop import RMSprop
 from .sgd import SGD

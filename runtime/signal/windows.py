@@ -13,10 +13,8 @@ from typing import Any
 from tengen.generated import functions as F
 
 from ..core.device import device as Device
-from ..core.memory_format import layout as Layout
-from ..core.memory_format import strided
-from ..core.scalar_type import dtype as DType
-from ..core.scalar_type import float32, float64, get_default_dtype
+from ..core.memory_format import layout as Layout, strided
+from ..core.scalar_type import dtype as DType, float32, float64, get_default_dtype
 from ..tensors.tensor import Tensor
 
 __all__ = [

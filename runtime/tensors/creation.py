@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.device import as_device
-from ..core.device import device as Device
+from ..core.device import as_device, device as Device
 from ..core.function_dispatch import NO_ARGUMENTS, at_level
-from ..core.scalar_type import default
-from ..core.scalar_type import dtype as DType
+from ..core.scalar_type import default, dtype as DType
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from ..dispatch.legacy_type_dispatch import type_of
 from ..dispatch.operator import operator
-from ..native.cpu import cast, owned
-from ..native.cpu import copy as copy_array
+from ..native.cpu import cast, copy as copy_array, owned
 from .sequences import array_of, checked_array_dtype
 
 if TYPE_CHECKING:

@@ -5,20 +5,19 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, overload
 
-from ..core.device import default_device
-from ..core.device import device as Device
+from ..core.device import default_device, device as Device
 from ..core.memory_format import (
     CONSTANTS,
     channels_last,
     contiguous_format,
     is_channels_last,
+    layout as Layout,
+    memory_format as MemoryFormat,
     preserve_format,
     sparse_coo,
     sparse_csr,
     strided,
 )
-from ..core.memory_format import layout as Layout
-from ..core.memory_format import memory_format as MemoryFormat
 from ..core.scalar_type import dtype as DType
 from ..core.size import Size, of_shape
 from ..core.storage import UntypedStorage, untyped_storage_of

@@ -10,10 +10,8 @@ import numpy as np
 
 import tengen.generated.functions as F
 
-from ..core.device import as_device
-from ..core.device import device as Device
-from ..core.scalar_type import dtype as DType
-from ..core.scalar_type import get_default_dtype, int64
+from ..core.device import as_device, device as Device
+from ..core.scalar_type import dtype as DType, get_default_dtype, int64
 from ..core.tensor_base import TensorBase
 from ..dispatch.legacy_type_dispatch import type_of
 from ..native.sparse.array import empty_coo, flat_indices

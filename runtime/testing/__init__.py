@@ -11,12 +11,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .comparison import assert_allclose as assert_allclose
-    from .comparison import assert_close as assert_close
+    from .comparison import assert_allclose as assert_allclose, assert_close as assert_close
     from .failure import Failure as Failure
     from .making import make_tensor as make_tensor
-    from .operators import check_operator as check_operator
-    from .operators import operator_tests as operator_tests
+    from .operators import check_operator as check_operator, operator_tests as operator_tests
 
 #: Where each name is: the modules that read declarations are imported when they are first used.
 _HOMES = {

@@ -10,8 +10,7 @@ import numpy as np
 
 import tengen
 
-from ..autograd.gradcheck.numerical_jacobian import Aspect as Numbers
-from ..autograd.gradcheck.numerical_jacobian import Problem, numerical_jacobian
+from ..autograd.gradcheck.numerical_jacobian import Aspect as Numbers, Problem, numerical_jacobian
 from ..core.interception import Layer
 from .closeness import differing
 from .failure import Mismatch

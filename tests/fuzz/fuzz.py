@@ -18,8 +18,7 @@ from importlib.util import find_spec
 
 import conftest  # noqa: F401 - the neighbours are found by it
 from checks import CHECKS, ORACLE, Finding, check
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, seed, settings, strategies as st
 from programs import draw_program
 
 BATCH = 40

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from library_programs import PROGRAMS as MORE_PROGRAMS
-from library_programs import SAYS_ITS_OWN
-from operator_programs import HEADER
-from operator_programs import PROGRAMS as OPERATOR_PROGRAMS
+from library_programs import PROGRAMS as MORE_PROGRAMS, SAYS_ITS_OWN
+from operator_programs import HEADER, PROGRAMS as OPERATOR_PROGRAMS
 
 import tengen
 

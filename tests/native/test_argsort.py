@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tengen.native import argsort as order
-from tengen.native import sorting
+from tengen.native import argsort as order, sorting
 
 FLOATS = ["float32", "float64"]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from tengen.core.costs import CUMSUM_INNER
-from tengen.native import cumsum as running_sums
-from tengen.native import scans
+from tengen.native import cumsum as running_sums, scans
 
 SHAPES = [
     ((100,), 0), ((3, 4), 1), ((5, 32), 1), ((5, 33), 1), ((4, 48), 1), ((3, 101), 1), ((3, 100), 1),

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tengen.native import flat_index as places
-from tengen.native import index, masks
+from tengen.native import flat_index as places, index, masks
 
 
 @pytest.fixture(params=[1 << 16, 1, 10])

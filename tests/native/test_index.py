@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from kernel_oracle import DTYPES, compare, random, to_torch
 
-from tengen.native import creation, masks, positions
-from tengen.native import index as kernels
+from tengen.native import creation, index as kernels, masks, positions
 
 oracle = pytest.mark.oracle
 pytestmark = pytest.mark.filterwarnings("ignore")

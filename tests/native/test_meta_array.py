@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tengen.native.layout import contiguous_strides, is_contiguous, is_dense, preserved_strides, view_strides
-from tengen.native.meta import backend, meta_broadcast, meta_elementwise, meta_reduced
-from tengen.native.meta import namespace as xp
+from tengen.native.meta import backend, meta_broadcast, meta_elementwise, meta_reduced, namespace as xp
 from tengen.native.meta.array import MetaArray, broadcast_shapes
 
 F4, F8 = np.dtype(np.float32), np.dtype(np.float64)

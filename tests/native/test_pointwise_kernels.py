@@ -23,8 +23,7 @@ import pytest
 import yaml
 
 import tengen.codegen
-from tengen.native import complex as complex_kernels
-from tengen.native import pointwise, special
+from tengen.native import complex as complex_kernels, pointwise, special
 
 torch = pytest.importorskip("torch")
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]

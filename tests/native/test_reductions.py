@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from kernel_oracle import COMPLEX, DTYPES, FLOATING, NUMBERS, REAL, compare, layouts, random
 
-from tengen.native import exponentials, sums
-from tengen.native import reductions as kernels
+from tengen.native import exponentials, reductions as kernels, sums
 
 nan, inf = np.nan, np.inf
 CASES: list[tuple[tuple[int, ...], list[Any]]] = [

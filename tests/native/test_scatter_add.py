@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from kernel_oracle import DTYPES, random
 
-from tengen.native import index, index_checks, scatter
-from tengen.native import scatter_add as additions
+from tengen.native import index, index_checks, scatter, scatter_add as additions
 from tengen.native.nn import embedding
 
 INTEGERS = ["bool", "uint8", "int8", "int16", "int32", "int64"]

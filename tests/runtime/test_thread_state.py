@@ -25,8 +25,7 @@ from tengen.autograd.graph_task import current
 from tengen.autograd.profiler import profile, record_function
 from tengen.autograd.saved_variable_hooks import state as hooks
 from tengen.core import thread_state
-from tengen.core.function_dispatch import at_level
-from tengen.core.function_dispatch import state as overrides
+from tengen.core.function_dispatch import at_level, state as overrides
 from tengen.core.interception import active, layers
 from tengen.core.thread_state import call_in_new_thread
 from tengen.func import grad, vmap

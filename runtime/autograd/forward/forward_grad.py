@@ -29,8 +29,7 @@ from ...core.interception import AliasKind
 from ...core.tensor_base import TensorBase
 from ..autograd_meta import meta_of
 from ..edge import gradient_edge
-from ..forward_mode import DualLevel, forward_mode
-from ..forward_mode import levels as dual_levels
+from ..forward_mode import DualLevel, forward_mode, levels as dual_levels
 from ..grad_mode import grad_mode
 from ..linear_maps import AliasBackward0, Identity, apply_linear
 from ..saved_variable import alias

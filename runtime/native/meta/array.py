@@ -16,6 +16,7 @@ import numpy as np
 
 from ..layout import (
     MAX_NUMEL,
+    broadcast_shapes as broadcast_shapes,
     check_bytes,
     contiguous_strides,
     extent,
@@ -24,7 +25,6 @@ from ..layout import (
     preserved_strides,
     view_strides,
 )
-from ..layout import broadcast_shapes as broadcast_shapes
 
 Shape = tuple[int, ...]
 Key = int | slice | EllipsisType | None

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import complex as parts
-from .. import creation, windows
+from .. import complex as parts, creation, windows
 from ..layout import strides_in
 from ..random import check_multinomial
 from .array import MetaArray, broadcast_shapes
