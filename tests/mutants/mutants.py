@@ -64,7 +64,7 @@ OF_OPERATORS = tuple(
     f"tests/operators/{path.name}"
     for path in sorted((PROJECT / "tests" / "operators").glob("test_*.py"))
     if not path.stem.startswith(
-        ("test_torch", "test_mutations", "test_completeness", "test_derived", "test_special")
+        ("test_torch", "test_completeness", "test_derived", "test_special")
     )
 )
 
