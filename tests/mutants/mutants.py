@@ -63,9 +63,7 @@ KEYS = frozenset({"name", "kind", "file", "find", "within", "replace", "tests", 
 OF_OPERATORS = tuple(
     f"tests/operators/{path.name}"
     for path in sorted((PROJECT / "tests" / "operators").glob("test_*.py"))
-    if not path.stem.startswith(
-        ("test_torch", "test_completeness", "test_derived", "test_special")
-    )
+    if not path.stem.startswith(("test_torch", "test_completeness", "test_derived", "test_special"))
 )
 
 #: Among them what counts operators, and fails where few are asked for.
