@@ -37,7 +37,7 @@ def values_backward(grad: Tensor, self: Tensor) -> Tensor:
     return F._sparse_coo_tensor_unsafe(self.indices(), grad, self.shape, True)
 
 
-def sparse_factor_backward(grad: Tensor, self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+def sparse_addmm_backward(grad: Tensor, self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     """The gradient ``alpha * grad @ other`` of a sparse factor, computed where that stores elements."""
     self = self.coalesce()
     rows, columns = self._indices()

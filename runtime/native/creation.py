@@ -178,7 +178,7 @@ def empty_strided(size: Shape, stride: Shape, dtype: DType) -> Array:
     return np.lib.stride_tricks.as_strided(memory, size, [s * dtype.itemsize for s in stride])
 
 
-def permuted_strides(size: Shape, physical_layout: Sequence[int]) -> tuple[int, ...]:
+def empty_permuted_strides(size: Shape, physical_layout: Sequence[int]) -> tuple[int, ...]:
     """The strides of a dense tensor whose dimensions lie in memory in that order, the outermost first.
 
     Raises RuntimeError for what is no order of the dimensions, and for a negative one.

@@ -14,7 +14,7 @@ from .array import MetaArray, broadcast_shapes
 
 arange_shape = creation.arange_shape
 eye_shape = creation.eye_shape
-permuted_strides = creation.permuted_strides
+empty_permuted_strides = creation.empty_permuted_strides
 range_shape = creation.range_shape
 spaced_shape = creation.spaced_shape
 tril_indices_shape = creation.tril_indices_shape

@@ -8,17 +8,17 @@ from ..histograms import check_bins, check_edges
 from .array import MetaArray
 
 
-def meta_histogram_edges(self: MetaArray, bins: Sequence[int]) -> list[MetaArray]:
+def meta_histogramdd_bin_edges(self: MetaArray, bins: Sequence[int]) -> list[MetaArray]:
     """The edges of so many bins along each coordinate."""
     return [MetaArray((n + 1,), self.dtype) for n in check_bins(self.shape, bins)]
 
 
-def meta_histogram_counts(self: MetaArray, bins: Sequence[int]) -> MetaArray:
+def meta_histogramdd_from_bin_cts(self: MetaArray, bins: Sequence[int]) -> MetaArray:
     """The counts in so many bins along each coordinate."""
     return MetaArray(check_bins(self.shape, bins), self.dtype)
 
 
-def meta_histogram_between(self: MetaArray, bins: Sequence[MetaArray]) -> MetaArray:
+def meta_histogramdd_from_bin_tensors(self: MetaArray, bins: Sequence[MetaArray]) -> MetaArray:
     """The counts between edges."""
     return MetaArray(check_edges(self.shape, self.dtype, bins), self.dtype)
 

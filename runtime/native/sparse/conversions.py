@@ -32,7 +32,7 @@ def coo_to_dense(self: CooArray) -> Array:
     return add_rows(self.values, flat, prod(shape)).reshape(self.shape)
 
 
-def coo_with_sparse_dim(self: CooArray, sparse_dim: int) -> CooArray:
+def coo_to_sparse(self: CooArray, sparse_dim: int) -> CooArray:
     """An array that is one already."""
     if sparse_dim != self.sparse_dim:
         raise RuntimeError(

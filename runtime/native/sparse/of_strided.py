@@ -14,12 +14,14 @@ from .conversions import coo_mask
 Array = np.ndarray[Any, Any]
 
 
-def coo_tensor(indices: Array, values: Array, size: Sequence[int], is_coalesced: bool | None) -> CooArray:
+def sparse_coo_tensor_unsafe(
+    indices: Array, values: Array, size: Sequence[int], is_coalesced: bool | None
+) -> CooArray:
     """The array of these indices, values and sizes, which have been checked."""
     return CooArray(indices.astype(np.int64, copy=False), values, size, bool(is_coalesced))
 
 
-def dense_to_coo(self: Array, sparse_dim: int) -> CooArray:
+def dense_to_sparse(self: Array, sparse_dim: int) -> CooArray:
     """What is not zero, by the indices in the first ``sparse_dim`` dimensions."""
     if not 0 <= sparse_dim <= self.ndim or (sparse_dim == 0 and self.ndim):
         raise IndexError(
@@ -34,7 +36,7 @@ def dense_to_coo(self: Array, sparse_dim: int) -> CooArray:
     return CooArray(unflat_indices(flat, shape), rows[flat], self.shape, True)
 
 
-def mask_with_coo(self: Array, mask: Any) -> CooArray:
+def sparse_mask_of_dense(self: Array, mask: Any) -> CooArray:
     """The elements of ``self`` where ``mask`` stores some."""
     if not isinstance(mask, CooArray):
         raise RuntimeError("sparse_mask: mask must be sparse, but got a strided tensor")

@@ -181,7 +181,7 @@ def coo_div_rounded(self: CooArray, other: Any, rounding_mode: str) -> CooArray:
     return on_values(lambda values: div_rounded(values, np.asarray(other, values.dtype), rounding_mode), self)
 
 
-def coo_pow_number(self: CooArray, exponent: Number) -> CooArray:
+def coo_pow(self: CooArray, exponent: Number) -> CooArray:
     """The elements to a power that is not zero, of which zeros would be ones."""
     if exponent == 0:
         raise RuntimeError(
@@ -191,7 +191,7 @@ def coo_pow_number(self: CooArray, exponent: Number) -> CooArray:
     return self.with_values(self.values**exponent)
 
 
-def coo_threshold_gradient(grad_output: Any, self: CooArray, threshold: Number) -> Any:
+def coo_threshold_backward(grad_output: Any, self: CooArray, threshold: Number) -> Any:
     """The gradient where ``self`` is above the threshold; both in coordinate format."""
     self = coo_coalesce(self)
     above = self.values > threshold
