@@ -39,6 +39,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
     "permute": lambda x: x.permute(1, 0),
     "select.int": lambda x: x[-2],
     "slice.Tensor": lambda x: x[1:, ::2],
+    "slice_inverse": lambda x: x.slice_inverse(x * 1),
     "split.Tensor": lambda x: x.split(4, 1)[1],
     "split_with_sizes": lambda x: x.split_with_sizes((1, 3))[1],
     "squeeze": lambda x: x[:1].squeeze(),
