@@ -377,6 +377,6 @@ def type_class(
     own = tuple(m for m in ordered if not isinstance(m, AbsentMethod))
     there = {m.name for m in inherited if not isinstance(m, AbsentMethod)}
     kept = sorted(there - {m.name for m in ordered})
-    if there >= {*absent} and len(kept) < len(absent):
+    if kept and there >= {*absent} and len(kept) < len(absent):
         return TypeClass(name, tuple(bases), own, doc, "keeps", tuple(textwrap.wrap(" ".join(kept), 100)))
     return TypeClass(name, tuple(bases), own, doc, "lacks", tuple(textwrap.wrap(" ".join(absent), 100)))
