@@ -28,8 +28,7 @@ def to_sparse_backward(grad: Tensor, layout: Any) -> Tensor:
 
 def sparse_mask_backward(grad: Tensor, mask: Tensor, layout: Any) -> Tensor:
     """The gradient of what was masked: zero where the mask stores nothing."""
-    masked = grad.sparse_mask(mask)
-    return masked.to_dense() if layout is strided else masked
+    return to_sparse_backward(grad.sparse_mask(mask), layout)
 
 
 def values_backward(grad: Tensor, self: Tensor) -> Tensor:

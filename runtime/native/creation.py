@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.user_stack import program_stacklevel
 from . import cpu
-from .layout import check_bytes, extent, strides_in
+from .layout import check_bytes, contiguous_strides, extent, strides_in
 
 Array = Any
 Number = bool | int | float | complex
@@ -196,12 +196,8 @@ def empty_permuted_strides(size: Shape, physical_layout: Sequence[int]) -> tuple
             )
     if len(set(physical_layout)) != count:
         raise RuntimeError(f"Duplicate dim not allowed, but got {list(physical_layout)}")
-    strides = [1] * count
-    step = 1
-    for d in reversed(physical_layout):
-        strides[d] = step
-        step *= max(shape[d], 1)
-    return tuple(strides)
+    in_memory = contiguous_strides(tuple([shape[d] for d in physical_layout]))
+    return tuple([in_memory[physical_layout.index(d)] for d in range(count)])
 
 
 def eye_shape(n: int, m: int) -> tuple[int, int]:

@@ -205,8 +205,7 @@ def tensor_str(tensor: Any) -> str:
     """``repr(tensor)``."""
     cls = type(tensor)
     prefix = "tensor(" if cls.__module__.partition(".")[0] == "tengen" else f"{cls.__name__}("
-    describe = _contents if tensor.layout is strided else _stored
-    contents, suffixes = describe(tensor, len(prefix))
+    contents, suffixes = _contents(tensor, len(prefix))
     suffixes += _gradient(tensor) + _tangent(tensor)
     return _joined(prefix + contents, suffixes, len(prefix), tensor.is_sparse)
 
@@ -224,14 +223,24 @@ def tensor_html(tensor: Any) -> str:
     with at_level(NOTHING):  # a subclass or a mode that overrides attributes is not asked
         kind, shape = tensor._type, tuple(tensor._array.shape)
         facts = [type(tensor).__name__, f"shape {shape}", str(kind.scalar_type), str(kind.backend.device)]
-        contents, _ = (_contents if tensor.layout is strided else _stored)(tensor, 0)
+        contents, _ = _contents(tensor, 0)
         lines = [contents, *_tangent(tensor)]
         return _HTML.format(
             facts=escape(" · ".join(facts + _gradient(tensor))), text=escape("\n".join(lines))
         )
 
 
-def _contents(tensor: TensorBase, indent: int) -> tuple[str, list[str]]:
+def _contents(tensor: Any, indent: int) -> tuple[str, list[str]]:
+    """What is stored, and what that does not tell of shape, dtype, device and layout."""
+    return (_elements if tensor.layout is strided else _parts)(tensor, indent)
+
+
+def _tells_dtype(scalar_type: Any) -> bool:
+    """Whether the elements look like those of this dtype alone."""
+    return scalar_type in (default.dtype, default_complex(), int64, bool_)
+
+
+def _elements(tensor: TensorBase, indent: int) -> tuple[str, list[str]]:
     """The elements, and what they do not tell of shape, dtype and device."""
     kind = tensor._type
     where, scalar_type = kind.backend.device, kind.scalar_type
@@ -252,12 +261,12 @@ def _contents(tensor: TensorBase, indent: int) -> tuple[str, list[str]]:
         return "[]", suffixes
     if not options.edgeitems:
         suffixes.append(size)
-    if scalar_type not in (default.dtype, default_complex(), int64, bool_):
+    if not _tells_dtype(scalar_type):
         suffixes.append(named_type)
     return _array_str(values, indent), suffixes
 
 
-def _stored(tensor: Any, indent: int) -> tuple[str, list[str]]:
+def _parts(tensor: Any, indent: int) -> tuple[str, list[str]]:
     """The arrays that a sparse tensor stores, by the methods that give them, and its shape and dtype."""
     parts = []
     for name, array in tensor._array.parts().items():
@@ -266,7 +275,7 @@ def _stored(tensor: Any, indent: int) -> tuple[str, list[str]]:
         parts.append(text + _array_str(array, indent + len(text)) + size + ")")
     scalar_type = tensor._type.scalar_type
     facts = [f"size={tuple(tensor._array.shape)}", f"nnz={tensor._nnz()}"]
-    if scalar_type not in (default.dtype, default_complex(), int64, bool_):
+    if not _tells_dtype(scalar_type):
         facts.append(f"dtype={scalar_type}")
     return (",\n" + " " * indent).join(parts), [*facts, f"layout={tensor.layout}"]
 

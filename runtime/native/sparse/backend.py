@@ -9,8 +9,7 @@ import numpy as np
 
 from .. import cpu
 from .array import CooArray, LayoutDtype, empty_coo, layout_dtype
-from .conversions import coo_broadcast
-from .pointwise import add_coo
+from .conversions import coo_broadcast, coo_copy
 from .reductions import sum_dims
 
 device_name = cpu.device_name
@@ -27,11 +26,7 @@ def array_dtype(base: np.dtype[Any]) -> LayoutDtype:
 # ------------------------------------------------------------------------------- creation
 
 
-def empty(shape: Shape, dtype: Any) -> CooArray:
-    return empty_coo(shape, dtype)
-
-
-zeros = empty
+empty = zeros = empty_coo
 
 
 def full(shape: Shape, value: Any, dtype: Any) -> Any:
@@ -65,14 +60,8 @@ def from_numpy(a: Any) -> Any:
 # ------------------------------------------------------------------- arithmetic of the engine
 
 
-def add(a: Any, b: Any) -> Any:
-    if not isinstance(a, CooArray):
-        a, b = b, a
-    return cpu.add(b, a) if not isinstance(b, CooArray) else add_coo(a, b, 1)
-
-
-def add_(a: Any, b: Any) -> Any:
-    return add(a, b)
+#: NumPy's, which finds the sum of such arrays; into none of them.
+add = add_ = cpu.add
 
 
 def sum_to(a: CooArray, shape: Shape) -> Any:
@@ -103,8 +92,7 @@ def copyto(destination: CooArray, source: Any) -> None:
     destination.assign(copy(cast(source, destination.dtype)))
 
 
-def copy(a: CooArray) -> CooArray:
-    return CooArray(a.indices.copy(), a.values.copy(), a.shape, a.coalesced)
+copy = coo_copy
 
 
 def contiguous(a: CooArray) -> NoReturn:
@@ -165,5 +153,4 @@ def as_strided(a: Any, size: Shape, strides: Sequence[int], offset: int) -> NoRe
     raise NotImplementedError("as_strided is not implemented for sparse tensors")
 
 
-def broadcast_to(a: CooArray, shape: Shape) -> CooArray:
-    return coo_broadcast(a, shape)
+broadcast_to = coo_broadcast

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..layout import broadcast_shapes
 from ..pointwise import div_rounded, scaled
-from .array import Array, CooArray, flat_indices, unflat_indices
+from .array import Array, CooArray, flat_indices
 from .conversions import coo_broadcast, coo_coalesce, values_at
-from .rows import add_rows, widened
+from .rows import widened
 
 Number = bool | int | float | complex
 
@@ -96,14 +96,9 @@ def _add_to_dense(self: Array, other: CooArray, alpha: Number) -> Array:
             "broadcasting)"
         )
     total = self.copy()
-    values = other.values if alpha == 1 else scaled(other.values, alpha)
-    shape = other.sparse_shape
-    flat = flat_indices(other.indices, shape)
-    if not other.coalesced:
-        flat, places = np.unique(flat, return_inverse=True)
-        values = add_rows(values, places, len(flat))
-    place = tuple(unflat_indices(flat, shape))
-    total[place] = total[place] + (values if place else values.sum(0))
+    other = coo_coalesce(other if alpha == 1 else other.with_values(scaled(other.values, alpha)))
+    place = tuple(other.indices)
+    total[place] = total[place] + (other.values if place else other.values.sum(0))
     return total
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from ..dims import wrap_dim
 from ..linalg import linalg_vector_norm
 from ..reductions import sum_dim
-from .array import Array, CooArray, flat_indices, unflat_indices
+from .array import Array, CooArray
 from .conversions import coo_coalesce
-from .rows import add_rows, widened
+from .rows import widened
 
 
 def coo_sum(self: CooArray, dtype: Any) -> Array:
@@ -49,16 +49,14 @@ def sum_dims(self: CooArray, dims: Iterable[int], keepdim: bool) -> Any:
     if not kept:
         total = np.asarray(sum_dim(values, (0,), False, None))
         return total.reshape((1,) * sparse + total.shape) if keepdim else total
-    flat = flat_indices(self.indices[kept], sizes)
-    flat, places = np.unique(flat, return_inverse=True)
-    indices = unflat_indices(flat, sizes)
-    if keepdim:
-        rows = iter(indices)
-        nothing = np.zeros(len(flat), np.int64)
-        indices = np.stack([nothing if d in chosen else next(rows) for d in range(sparse)])
-        sizes = tuple([1 if d in chosen else self.shape[d] for d in range(sparse)])
-    values = add_rows(values, places, len(flat))
-    return CooArray(indices, values, (*sizes, *values.shape[1:]), True)
+    summed = coo_coalesce(CooArray(self.indices[kept], values, (*sizes, *values.shape[1:])))
+    if not keepdim:
+        return summed
+    rows = iter(summed.indices)
+    nothing = np.zeros(summed.nnz, np.int64)
+    indices = np.stack([nothing if d in chosen else next(rows) for d in range(sparse)])
+    sizes = tuple([1 if d in chosen else self.shape[d] for d in range(sparse)])
+    return CooArray(indices, summed.values, (*sizes, *values.shape[1:]), True)
 
 
 def coo_any(self: CooArray) -> Array:

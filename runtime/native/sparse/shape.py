@@ -97,6 +97,11 @@ def coo_cat(tensors: Sequence[CooArray], dim: int) -> CooArray:
     return CooArray(np.concatenate(indices, 1), np.concatenate(values), shape)
 
 
+def _taken(self: CooArray, at: int, index: Any, shape: Sequence[int]) -> CooArray:
+    """Slices along a dimension that values have."""
+    return CooArray(self.indices, self.values.take(index, 1 + at - self.sparse_dim), shape, self.coalesced)
+
+
 def coo_index_select(self: CooArray, dim: int, index: Array) -> CooArray:
     """The slices that ``index`` names, in its order. IndexError for one that is not there."""
     at = wrap_dim(dim, self.ndim)
@@ -108,9 +113,7 @@ def coo_index_select(self: CooArray, dim: int, index: Array) -> CooArray:
     index = np.where(index < 0, index + size, index)
     shape = (*self.shape[:at], len(index), *self.shape[at + 1 :])
     if at >= self.sparse_dim:
-        return CooArray(
-            self.indices, self.values.take(index, 1 + at - self.sparse_dim), shape, self.coalesced
-        )
+        return _taken(self, at, index, shape)
     order = np.argsort(self.indices[at], kind="stable")
     own = self.indices[at][order]
     start, stop = np.searchsorted(own, index), np.searchsorted(own, index, "right")
@@ -134,9 +137,7 @@ def coo_select(self: CooArray, dim: int, index: int) -> Any:
     index %= size
     shape = self.shape[:at] + self.shape[at + 1 :]
     if at >= self.sparse_dim:
-        return CooArray(
-            self.indices, self.values.take(index, 1 + at - self.sparse_dim), shape, self.coalesced
-        )
+        return _taken(self, at, index, shape)
     there = self.indices[at] == index
     if self.sparse_dim == 1:
         return self.values[there].sum(0, dtype=self.values.dtype)
@@ -151,8 +152,7 @@ def coo_slice(self: CooArray, dim: int, start: int | None, end: int | None, step
     chosen = range(*slice(start, end, step).indices(self.shape[at]))
     shape = (*self.shape[:at], len(chosen), *self.shape[at + 1 :])
     if at >= self.sparse_dim:
-        values = self.values.take(chosen, 1 + at - self.sparse_dim)
-        return CooArray(self.indices, values, shape, self.coalesced)
+        return _taken(self, at, chosen, shape)
     offset = self.indices[at] - chosen.start
     there = (offset >= 0) & (self.indices[at] < chosen.stop) & (offset % step == 0)
     indices = self.indices[:, there]
