@@ -66,6 +66,7 @@ def _session(operator: Operator, call_name: str, call: Call) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)
+            warnings.filterwarnings("ignore", rf"{re.escape(call_name)} is deprecated", UserWarning)
             for line in lines:
                 exec(line, scope)
             result = eval(expression, scope)

@@ -14,6 +14,7 @@ from reference_examples import example
 from reference_model import DerivativeEntry, FunctionEntry, OverloadEntry, Subject
 
 import tengen.testing.declared as declared
+from tengen.codegen.model.names import OTHER_LAYOUT
 from tengen.codegen.model.source import Place
 
 #: From a place of the declarations to the address it is linked to, from a page of the reference.
@@ -89,7 +90,10 @@ class PageWriter:
         if not entry.public:
             return ""
         operators = {str(v.name): v.operator for v in declared.derived().variants}
-        text = example(operators[overload.name], entry.title)
+        operator = operators[overload.name]
+        text = example(operator, entry.title)
+        if not text and OTHER_LAYOUT in operator.tags:  # docs/sparse.md shows them
+            return ""
         if not text:
             raise MissingExample(f"{overload.name} has no sample that can be shown")
         return _one_line(highlight(text + "\n", self.lexer, self.formatter))

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from tengen.generated import functions as F
 
-from ..core.scalar_type import bool_, uint8
-from ..native.layout import broadcast_shapes
+from ..core.scalar_type import bool_, int64, uint8
+from ..native.layout import broadcast_shapes, contiguous_strides
+from ..native.positions import check_static_size
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -124,3 +125,18 @@ def _own(ndim: int, indices: Indices) -> tuple[list[Tensor], _Plan, int]:
     padded = [i.view((size, *[1] * (count + 1 - i.ndim), *i.shape[1:])) for i in chosen]
     numbers = F.arange(size, device=padded[0].device).view((size, *[1] * count))
     return [numbers, *padded], plan, count
+
+
+def nonzero_static_by_scattering(self: Tensor, size: int, fill_value: int) -> Tensor:
+    """The positions of what is not 0, each sent to its row; the row behind the last takes the others."""
+    check_static_size(size)
+    mask = (self != 0).reshape(-1)
+    ranks = mask.cumsum(0)
+    rows = F.where(mask & (ranks <= size), ranks - 1, size)
+    numbers = F.arange(mask.shape[0], device=self.device)
+    flat = F.full((size + 1,), -1, dtype=int64, device=self.device).scatter(0, rows, numbers)[:size]
+    if not self.ndim:
+        return F.zeros((size, 0), dtype=int64, device=self.device)
+    steps = contiguous_strides(tuple(self.shape))
+    places = [F.floor_divide(flat, step) % max(n, 1) for n, step in zip(self.shape, steps, strict=True)]
+    return F.stack(places, -1).masked_fill(flat.unsqueeze(-1) < 0, fill_value)

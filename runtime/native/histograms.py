@@ -114,7 +114,7 @@ def histogram_of(self: Array, bins: Sequence[Array], weight: Array | None, densi
     return wide.astype(self.dtype)
 
 
-def _checked_weight(self: Array, weight: Array | None) -> Array | None:
+def checked_weight(self: Array, weight: Array | None) -> Array | None:
     """The weights as a vector. RuntimeError where there is not one for each element."""
     if weight is not None and weight.shape != self.shape:
         raise RuntimeError(
@@ -130,10 +130,10 @@ def histogram_by_count(
     """The counts of elements in equal parts, and the edges of these."""
     points = self.reshape(-1, 1)
     edges = histogram_edges(points, (bins,), range)
-    return histogram_of(points, edges, _checked_weight(self, weight), density), edges[0]
+    return histogram_of(points, edges, checked_weight(self, weight), density), edges[0]
 
 
 def histogram_by_edges(self: Array, bins: Array, weight: Array | None, density: bool) -> tuple[Array, Array]:
     """The counts of elements between edges, and a copy of these."""
-    found = histogram_of(self.reshape(-1, 1), [bins], _checked_weight(self, weight), density)
+    found = histogram_of(self.reshape(-1, 1), [bins], checked_weight(self, weight), density)
     return found, bins.copy()

@@ -282,7 +282,7 @@ def use(found: Any) -> None:
     tensors = [value for value in reached if isinstance(value, tengen.Tensor)]
     if max([t.numel() for t in tensors], default=0) < 1000:  # one element may be expanded to any number
         for tensor in tensors:
-            tensor.sum()
+            tensor.to(tengen.complex128).sum()  # of every dtype
         repr(found)
 
 

@@ -33,6 +33,7 @@ VIEWS: dict[str, Callable[[Any, Any], Any]] = {
     "select": lambda m, x: x.select(-1, 0),
     "select of the first": lambda m, x: x.select(0, 0),
     "slice": lambda m, x: x[..., :2],
+    "slice_inverse": lambda m, x: x.slice_inverse(x),
     "slice with steps": lambda m, x: x[::2],
     "slice with steps of the last": lambda m, x: x[..., ::3],
     "split": lambda m, x: x.split(1, -1),

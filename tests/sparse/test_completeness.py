@@ -1,0 +1,50 @@
+"""Each operator of tensors of other layouts is called: they have no samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tengen
+from tengen.core.interception import Layer
+from tengen.testing import declared
+
+
+class Called(Layer):
+    """Notes the operators that are called."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def __call__(self, operator: Any, arguments: Any, proceed: Any) -> Any:
+        self.names.add(operator.name)
+        return proceed(*arguments)
+
+
+def use() -> None:
+    """Calls that reach all of them, backward too, whose results are those of strided tensors."""
+    dense = tengen.tensor([[0.0, 2.0, 0.0], [3.0, 0.0, 4.0]], dtype=tengen.float64)
+    other = tengen.arange(9.0, dtype=tengen.float64).reshape(3, 3)
+    sparse = dense.to_sparse()
+    twice = tengen.sparse_coo_tensor([[0, 0], [1, 1]], [1.0, 1.0], (2, 3), dtype=tengen.float64)
+    assert tengen.equal(dense.to_sparse(1).to_dense(), dense)
+    assert tengen.equal(twice.coalesce().values(), tengen.tensor([2.0], dtype=tengen.float64))
+    assert tengen.equal(sparse.indices(), sparse._indices())
+    assert tengen.equal(sparse.values(), sparse._values())
+    assert tengen.equal(dense.sparse_mask(twice.coalesce()).values(), sparse.values()[:1])
+    assert tengen.equal(tengen.hspmm(sparse, other).to_dense(), dense @ other)
+    leaf = dense.to_sparse().requires_grad_()
+    for product in (tengen.sparse.mm(leaf, other), tengen.sparse.mm(leaf, other.to_sparse()).to_dense()):
+        assert tengen.equal(product, dense @ other)
+        product.sum().backward()
+    assert tengen.equal(tengen.sparse.sum(leaf, 0).to_dense(), dense.sum(0))
+    table = other.clone().requires_grad_()
+    rows = tengen.nn.functional.embedding(tengen.tensor([2, 0]), table, sparse=True)
+    (grad,) = tengen.autograd.grad(rows.sum(), table, create_graph=True)
+    assert grad.layout is tengen.sparse_coo
+
+
+def test_every_operator_is_called() -> None:
+    operators = declared.declared_operators()
+    with Called() as called:
+        use()
+    assert {n for n, o in operators.items() if "other_layout" in o.tags} - called.names == set()
