@@ -299,10 +299,12 @@ def run_out(
         raise _not_differentiable(op_name)
     for target, result in zip(targets, results, strict=True):
         if target._type.backend is not result._type.backend:
-            raise RuntimeError(
-                f"{op_name}(): Expected out tensor to be on {result._type.backend.device}, but got "
-                f"{target._type.backend.device} instead"
-            )
+            wanted, given = result._type.backend.device, target._type.backend.device
+            if wanted == given:
+                raise RuntimeError(
+                    f"{op_name}(): Expected out tensor of the layout {result.layout}, but got {target.layout}"
+                )
+            raise RuntimeError(f"{op_name}(): Expected out tensor to be on {wanted}, but got {given} instead")
         if exact:
             check_same_dtype(op_name, result._type, target._type)
         if truth and target._type.scalar_type.name not in _TRUTH:
