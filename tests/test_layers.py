@@ -19,6 +19,7 @@ import operator
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -341,6 +342,18 @@ def test_no_file_is_long(folder: str) -> None:
     """A file has one subject: what has more than 600 lines has two."""
     lengths = {str(p.relative_to(PROJECT)): len(p.read_bytes().splitlines()) for p in modules(folder)}
     assert not {name: count for name, count in lengths.items() if count > 600}
+
+
+def test_every_package_is_installed() -> None:
+    """What setuptools puts into a wheel is listed: a package that is not works in a clone alone."""
+    settings = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    folders = {name: PROJECT / path for name, path in settings["package-dir"].items()}
+    found = {
+        ".".join((name, *init.parent.relative_to(folder).parts))
+        for name, folder in folders.items()
+        for init in folder.rglob("__init__.py")
+    }
+    assert set(settings["packages"]) == found
 
 
 def test_kernels_see_arrays_only() -> None:
