@@ -7,7 +7,6 @@ whether what is there is what the declarations generate.
 from __future__ import annotations
 
 import argparse
-import gc
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -144,7 +143,6 @@ def run(options: argparse.Namespace) -> int:
     cache = cache_of(options, output, library)
     if cache.unchanged():
         return _unchanged(options, output)
-    gc.disable()  # the process is short, and what it makes lives to its end
     from .emit.write import compare, foreign, write
 
     files = generate(options.declarations, library, output, lambda text: print(text, file=sys.stderr))

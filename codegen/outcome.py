@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from .model.diagnostics import CommandError
 
@@ -15,7 +17,8 @@ _INTERRUPTED = 130
 def outcome(command: Callable[[], int]) -> int:
     """The exit status of a command. What is wrong with its arguments, files or environment goes to stderr."""
     try:
-        status = command()
+        with _without_collector():
+            status = command()
         sys.stdout.flush()
     except CommandError as error:
         return _told(str(error), error.status)
@@ -33,6 +36,18 @@ def outcome(command: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return _told("interrupted", _INTERRUPTED)
     return status
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """What a command makes lives to its end: the collector would take a third of its time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def missing(module: str) -> str:

@@ -75,7 +75,12 @@ _LAZY = {
     "set_flush_denormal": "settings",
     "set_num_interop_threads": "settings",
     "set_warn_always": "settings",
+    "sparse_bsc_tensor": "tensors.compressed_creation",
+    "sparse_bsr_tensor": "tensors.compressed_creation",
+    "sparse_compressed_tensor": "tensors.compressed_creation",
     "sparse_coo_tensor": "tensors.sparse_creation",
+    "sparse_csc_tensor": "tensors.compressed_creation",
+    "sparse_csr_tensor": "tensors.compressed_creation",
     "use_deterministic_algorithms": "settings",
     "vmap": "func",
 }

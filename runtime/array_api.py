@@ -1,43 +1,130 @@
-"""Backends of libraries that follow the array API standard, whatever they are.
+"""Backends of array libraries, whatever they are: members of the group ArrayAPI of backends.yaml.
 
-A library with such a backend needs a module with two lines::
+A library with such a backend needs a module with one line::
 
     library = ArrayLibrary(array_api_strict)
-    __getattr__ = namespace(array_api_strict)
 
-of which its backends.yaml names ``library: mylib.strict:library`` and ``namespace: mylib.strict``.
-The standard knows of no strides: arrays are what they are, contiguous, and views share nothing.
+of which its backends.yaml says ``group: ArrayAPI`` and ``library: mylib.strict:library``. The standard knows
+of no strides: arrays are what they are, contiguous, and views share nothing. What a library does better or
+otherwise than the standard says, its ``Namespace`` and its ``ArrayLibrary`` override.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from .core.scalar_type import add_array_dtype, dtype
+from .core.scalar_type import add_array_dtype, dtype, from_array_dtype
+from .native.array_api import numpy_meanings, numpy_names
 
 Shape = tuple[int, ...]
+#: The shape and the dtype of a result.
+Like = tuple[Shape, Any]
 
 
-def namespace(xp: Any) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a module that is a standard namespace under NumPy's names too.
+class Namespace:
+    """What kernels call ``xp``: the standard's functions, under NumPy's names too, and a few beside them."""
 
-    NumPy has the standard's functions under both: what is the same there is the same here.
-    """
+    def __init__(self, xp: Any) -> None:
+        self.library = xp
 
-    def attribute(name: str) -> Any:
-        if hasattr(xp, name):
-            return getattr(xp, name)
+    def __getattr__(self, name: str) -> Any:
+        """A function, found once: the library's own, of either name, or one made of the standard's."""
+        written = getattr(numpy_meanings, name, None)
+        found = self._own(name) if written is None else None
+        if found is None:
+            written = written or getattr(numpy_names, name, None)
+            if written is None:
+                raise AttributeError(f"the array library {self.library.__name__} has no {name!r}")
+
+            def found(*arguments: Any, **options: Any) -> Any:
+                return written(self, *arguments, **options)
+
+        self.__dict__[name] = found
+        return found
+
+    def _own(self, name: str) -> Any:
+        if hasattr(self.library, name):
+            return getattr(self.library, name)
         meant = getattr(np, name, None)
         for other, value in vars(np).items() if meant is not None else ():
-            if value is meant and hasattr(xp, other):
-                return getattr(xp, other)
-        raise AttributeError(f"the array library {xp.__name__} has no {name!r}")
+            if value is meant and hasattr(self.library, other):
+                return getattr(self.library, other)
+        return None
 
-    return attribute
+    # -- beside the standard: what libraries do in ways of their own
+
+    def special(self, name: str) -> Callable[..., Any]:
+        """A function of scipy.special for arrays of the library."""
+        wanted = getattr(import_module("scipy.special"), name)
+
+        def called(*arrays: Any) -> Any:
+            given = [a for a in arrays if hasattr(a, "dtype")]
+            shape = np.broadcast_shapes(*[a.shape for a in given])
+            dtype = self.numpy_dtype(given[0].dtype)
+            return self.on_host(lambda *a: np.asarray(wanted(*a), dtype), [(shape, dtype)], *arrays)[0]
+
+        return called
+
+    def at(self, array: Any, places: Any) -> Any:
+        """The elements of a 1-d array at places that an array says."""
+        return self.library.take(array, places, axis=0)
+
+    def known(self, array: Any) -> Any:
+        """The values as a NumPy array; None where they are not there before something is computed."""
+        return self.to_host(array)
+
+    def scatter(self, array: Any, places: Any, values: Any, how: str = "set") -> Any:
+        """The 1-d ``array`` with ``values`` at ``places``, a copy: ``set``, ``add``, ``mul``,
+        ``min`` or ``max``, one after the other where places are alike."""
+        return self.on_host(_scatter(how), [(array.shape, array.dtype)], array, places, values)[0]
+
+    def on_host(self, function: Callable[..., Any], like: Sequence[Like] | None, *arrays: Any) -> list[Any]:
+        """The results of a function of NumPy's arrays.
+
+        ``like`` says what they are before it is called; None where the values decide, which must be known.
+        """
+        results = function(*[self.to_host(a) for a in arrays])
+        results = results if isinstance(results, tuple) else (results,)
+        return [self.from_host(r) for r in results]
+
+    def to_host(self, array: Any) -> Any:
+        """An array as NumPy's; what is none stays what it is."""
+        return np.array(np.from_dlpack(array)) if hasattr(array, "__dlpack__") else array
+
+    def constant(self, array: Any) -> Any:
+        """An array of NumPy's that says where elements go, as the library takes it for an index."""
+        return self.from_host(array)
+
+    def numpy_dtype(self, dtype: Any) -> Any:
+        """NumPy's dtype for one of the library's."""
+        return from_array_dtype(dtype).array_dtype
+
+    def from_host(self, array: Any) -> Any:
+        """An array of NumPy's as one of the library."""
+        array = np.array(array)
+        its = getattr(self.library, array.dtype.name, None)
+        return self.library.asarray(array, dtype=array.dtype if its is None else its)
+
+
+#: How ``scatter`` brings values together.
+_FOLDS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def _scatter(how: str) -> Callable[..., Any]:
+    def function(array: Any, places: Any, values: Any) -> Any:
+        result = np.array(array)
+        if how == "set":
+            result[places] = values
+        else:
+            _FOLDS[how].at(result, places, values)
+        return result
+
+    return function
 
 
 class ArrayLibrary:
@@ -45,37 +132,49 @@ class ArrayLibrary:
 
     dlpack_device = None
 
-    def __init__(self, xp: Any) -> None:
-        self.xp = xp
+    def __init__(self, xp: Any, namespace: Namespace | None = None) -> None:
+        self.xp: Any = Namespace(xp) if namespace is None else namespace
+        self.name = str(xp.__name__)
         #: The library's dtype for each of NumPy's that it has.
         self.dtypes: dict[Any, Any] = {}
         for each in dict.fromkeys(dtype.registry.values()):
             its = getattr(xp, each.name, None)
             if its is not None:
+                its = getattr(its, "dtype", its)  # jax.numpy.float32 is a function that has it
                 self.dtypes[each.array_dtype] = its
                 add_array_dtype(its, each)
 
     @property
     def device_name(self) -> str:
         """The library's name."""
-        return str(self.xp.__name__)
+        return self.name
 
-    def _its(self, numpy_dtype: Any) -> Any:
-        return self.dtypes.get(numpy_dtype, numpy_dtype)
+    def array_dtype(self, numpy_dtype: Any) -> Any:
+        """The library's dtype for NumPy's."""
+        return self.dtypes.get(numpy_dtype) if isinstance(numpy_dtype, np.dtype) else numpy_dtype
+
+    def function(self, module: str, name: str) -> Callable[..., Any]:
+        """A function of another library, as ``scipy.special``, of this library's arrays, elementwise."""
+        if module != "scipy.special":
+            raise NotImplementedError(f"no function {name} of {module} for arrays of {self.device_name}")
+        found: Callable[..., Any] = self.xp.special(name)
+        return found
 
     # -- new arrays
 
     def zeros(self, shape: Shape, dtype: Any) -> Any:
-        return self.xp.zeros(shape, dtype=self._its(dtype))
+        return self.xp.zeros(shape, dtype=self.array_dtype(dtype))
 
     def ones(self, shape: Shape, dtype: Any) -> Any:
-        return self.xp.ones(shape, dtype=self._its(dtype))
+        return self.xp.ones(shape, dtype=self.array_dtype(dtype))
 
     def empty(self, shape: Shape, dtype: Any) -> Any:
-        return self.xp.empty(shape, dtype=self._its(dtype))
+        return self.xp.zeros(shape, dtype=self.array_dtype(dtype))
 
     def full(self, shape: Shape, value: Any, dtype: Any) -> Any:
-        return self.from_numpy(np.full(shape, value, dtype))
+        if hasattr(value, "dtype"):
+            return self.xp.broadcast_to(self.cast(value, dtype), shape)
+        return self.xp.full(shape, value, dtype=self.array_dtype(dtype))
 
     def empty_strided(self, shape: Shape, strides: Shape, dtype: Any) -> Any:
         return self.empty(shape, dtype)
@@ -86,8 +185,7 @@ class ArrayLibrary:
         return a + b
 
     def add_(self, a: Any, b: Any) -> Any:
-        a[...] = a + b
-        return a
+        return a + b
 
     def sum_to(self, a: Any, shape: Shape) -> Any:
         lead = a.ndim - len(shape)
@@ -100,27 +198,34 @@ class ArrayLibrary:
     # -- conversion and copying
 
     def cast(self, a: Any, dtype: Any) -> Any:
-        its = self._its(dtype)
+        its = self.array_dtype(dtype)
         if a.dtype == its:
             return a
         if self.xp.isdtype(a.dtype, "complex floating") and not self.xp.isdtype(its, "complex floating"):
+            if self.xp.isdtype(its, "bool"):
+                return a != 0
             a = self.xp.real(a)
         return self.xp.astype(a, its)
 
+    def fitted(self, a: Any, shape: Shape, dtype: Any) -> Any:
+        """``a`` broadcast and converted, as ``copyto`` writes it."""
+        a = self.cast(a, dtype)
+        return a if tuple(a.shape) == tuple(shape) else self.xp.broadcast_to(a, tuple(shape))
+
     def copyto(self, destination: Any, source: Any) -> None:
-        destination[...] = self.xp.astype(source, destination.dtype, copy=False)
+        raise RuntimeError(f"arrays of {self.device_name} cannot be written to")
 
     def copy(self, a: Any) -> Any:
-        return self.xp.asarray(a, copy=True)
+        return a  # nothing can write to either
 
     def contiguous(self, a: Any) -> Any:
         return a
 
     def from_numpy(self, a: Any) -> Any:
-        return self.xp.asarray(np.array(a), dtype=self._its(np.asarray(a).dtype))
+        return self.xp.from_host(a)
 
     def to_numpy(self, a: Any) -> Any:
-        return np.from_dlpack(a) if hasattr(a, "__dlpack__") else np.asarray(a)
+        return self.xp.to_host(a)
 
     def item(self, a: Any) -> Any:
         return self.to_numpy(a).reshape(()).item()
@@ -155,4 +260,4 @@ class ArrayLibrary:
         raise RuntimeError(f"arrays of {self.device_name} have no strides")
 
     def broadcast_to(self, a: Any, shape: Shape) -> Any:
-        return self.xp.broadcast_to(a, shape)
+        return self.xp.broadcast_to(a, tuple(shape))

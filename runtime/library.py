@@ -104,7 +104,8 @@ class LoadedLibrary:
     def mixin(self, kind: Type) -> type | None:
         """The class with the library's methods for a Type; None where it has none."""
         default = f"{self.generated}.type_default"  # of a backend that it does not know nothing else
-        modules = self.manifest.TYPES.get(kind.backend.name, (default, default))
+        backend = kind.backend
+        modules = self.manifest.TYPES.get(backend.group or backend.name, (default, default))
         there = vars(import_module(modules[kind.recording]))
         # A class that would add nothing is not generated. Other libraries' stand in between.
         own = [c.__name__ for c in type(kind).__mro__ if c.__module__ == type(kind).__module__]

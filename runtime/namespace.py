@@ -137,6 +137,13 @@ if _typing.TYPE_CHECKING:
         set_warn_always as set_warn_always,
         use_deterministic_algorithms as use_deterministic_algorithms,
     )
+    from .tensors.compressed_creation import (
+        sparse_bsc_tensor as sparse_bsc_tensor,
+        sparse_bsr_tensor as sparse_bsr_tensor,
+        sparse_compressed_tensor as sparse_compressed_tensor,
+        sparse_csc_tensor as sparse_csc_tensor,
+        sparse_csr_tensor as sparse_csr_tensor,
+    )
     from .tensors.sparse_creation import sparse_coo_tensor as sparse_coo_tensor
 
 newaxis = None

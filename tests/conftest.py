@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import sys
 from collections.abc import Generator
@@ -14,6 +15,17 @@ if (HERE := str(Path(__file__).resolve().parent)) not in sys.path:
     sys.path.insert(0, HERE)
 
 from scratch import Scratch, copy_project
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Nothing that is collected becomes garbage."""
+    gc.disable()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """The tests that were collected are no work for the collector: ``gc.collect()`` is in many tests."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -1,4 +1,4 @@
-"""Independent computations of Fourier transforms: by the matrix that each of them is."""
+"""Independent computations of Fourier transforms: by the matrices that they are made of."""
 
 from __future__ import annotations
 
@@ -11,14 +11,22 @@ import numpy as np
 Array = Any
 
 
+def _transform(lanes: Array, sign: int) -> Array:
+    """The sums along the last dimension: by their matrix, or made of those of each ``p``-th number."""
+    n = lanes.shape[-1]
+    p = next((p for p in range(2, math.isqrt(n) + 1) if n % p == 0), n)
+    roots = np.exp(sign * 2j * np.pi / max(n, 1) * np.arange(n))
+    if n < 64 or p == n:
+        return lanes @ roots[np.outer(np.arange(n), np.arange(n)) % n]
+    parts = _transform(lanes.reshape(*lanes.shape[:-1], n // p, p).swapaxes(-1, -2), sign)
+    return (np.tile(parts, p) * roots[np.outer(np.arange(p), np.arange(n)) % n]).sum(-2)
+
+
 def fourier(self: Array, dim: Sequence[int], normalization: int, forward: bool) -> Array:
     """The transform along each of ``dim``: sums, as they are or divided."""
     points = math.prod(self.shape[d] for d in dim)
     for d in dim:
-        n = self.shape[d]
-        angles = 2 * np.pi / n * np.outer(np.arange(n), np.arange(n))
-        matrix = np.exp((-1j if forward else 1j) * angles)
-        self = np.moveaxis(np.moveaxis(self, d, -1) @ matrix, -1, d)
+        self = np.moveaxis(_transform(np.moveaxis(self, d, -1), -1 if forward else 1), -1, d)
     return self / points ** (normalization / 2)
 
 

@@ -28,9 +28,9 @@ import pytest
 
 from tengen.codegen.derive.derived import derive
 from tengen.codegen.emit.files import Renderer
-from tengen.codegen.gen import declarations_dir, runtime_dir, templates_dir
+from tengen.codegen.gen import runtime_dir, templates_dir
 from tengen.codegen.model.operators import Declarations
-from tengen.codegen.pipeline import load
+from tengen.testing.declared import declarations
 
 if TYPE_CHECKING:
     from conftest import Scratch
@@ -135,7 +135,7 @@ def test_no_stage_of_the_generator_imports_a_later_one() -> None:
 
 def test_no_stage_changes_what_another_made() -> None:
     """What is declared and what is derived of it are the same when all files have been made of them."""
-    declared = load(declarations_dir(), runtime_dir())
+    declared = declarations()
     renderer = Renderer(declared, runtime_dir(), templates_dir())
     before = repr(declared), repr(renderer.derived)
     renderer.files()
@@ -196,6 +196,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "custom_operators",
         "ops",
         "array_api",
+        "array_libraries",
         "fft",
         "linalg",
         "masked",
@@ -412,7 +413,7 @@ PYTHON = {
 
 @functools.cache
 def declared() -> Declarations:
-    return load(declarations_dir(), runtime_dir())
+    return declarations()
 
 
 @functools.cache

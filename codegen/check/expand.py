@@ -211,6 +211,8 @@ class _Nn:
         written = {name.strip() for key in dispatch for name in key.split(",")}
         name = f"{self.cname.value}_{suffix}"
         for backend in self.tables.backends.values():
+            if backend.runs_generically:  # it has the kernels of arrays in its own way
+                continue
             modules = frozenset(backend.kernels)
             for candidate in (f"{backend.device}_{name}", name):
                 if backend.name not in written and self.native.find(candidate, modules):

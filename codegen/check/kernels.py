@@ -71,13 +71,19 @@ class KernelVocabulary(Vocabulary):
         modules: frozenset[str],
         primitives: Primitives,
         pointwise: bool,
+        generic: bool = False,
     ) -> None:
+        """``generic``: functions are given ``xp`` before what the expression says."""
         super().__init__({*values, "xp"})
+        self.generic = generic
         self.index, self.modules, self.primitives, self.pointwise = index, modules, primitives, pointwise
 
     def function(self, name: str) -> Sequence[Arity | None] | None:
         found = self.index.find(name, self.modules) if name not in BUILTINS else ()
-        return [function.arity() for function in found] if found else None
+        arities = [function.arity() for function in found]
+        if self.generic:
+            arities = [None if arity is None else arity.without_first() for arity in arities]
+        return arities or None
 
     def functions(self) -> Iterable[str]:
         return self.index.names(self.modules)
@@ -117,7 +123,10 @@ class KernelChecker:
 
     def __init__(self, sources: Sources, report: Report) -> None:
         self.sources, self.report = sources, report
-        self.modules = {name: frozenset(b.kernels) for name, b in sources.tables.backends.items()}
+        backends = sources.tables.backends
+        self.modules = {name: frozenset(b.kernels) for name, b in backends.items()}
+        #: Backends whose kernels are given the namespace before the arguments.
+        self.generic = frozenset(name for name, b in backends.items() if b.runs_generically)
 
     def kernel(
         self, schema: Schema, key: str, value: Located, tags: frozenset[str], factory: bool
@@ -130,18 +139,19 @@ class KernelChecker:
         formula = parse_formula(value, self.report, "kernel")
         if formula is None:
             return None
-        composite = key in COMPOSITES
+        composite, generic = key in COMPOSITES, key in self.generic
         index = self.sources.composite if composite else self.sources.native
         modules = None if composite else self.modules[key]
         given = tuple(a.name for a in schema.arguments) if composite else kernel_arguments(schema, factory)
         if isinstance(formula.tree, Name) and formula.tree.id not in given:
-            return self.function(formula, key, index, modules, given)
+            return self.function(formula, key, index, modules, ("xp", *given) if generic else given)
         if composite:
             vocabulary: Vocabulary = TensorVocabulary("composite", given, self.sources.operators, index)
         else:
             primitives = self.sources.tables.primitives
             assert modules is not None
-            vocabulary = KernelVocabulary(given, index, modules, primitives, "pointwise" in tags)
+            pointwise = "pointwise" in tags
+            vocabulary = KernelVocabulary(given, index, modules, primitives, pointwise, generic)
         check_names(formula, vocabulary, self.report)
         self.results(formula, schema)
         calls = {}

@@ -43,6 +43,8 @@ _BACKEND_KEYS = {
         Key("library", ("str",), "the module that allocates, casts and copies"),
         Key("namespace", ("str",), "the module that is xp in expressions"),
         Key("kernels", ("str", "list"), "packages of kernel functions; -name leaves one out"),
+        Key("group", ("bool", "str"), "true for a group, which no device has; the group of a member"),
+        Key("extra", ("str",), "the extra by which its array library is installed"),
         Key("layouts", ("str", "list"), "the layouts of its tensors, where these are not strided"),
         Key("scalar_types", ("str", "list"), "the scalar types it has, or all"),
         Key("capabilities", ("map",), "facts that templates ask for"),
@@ -298,44 +300,76 @@ def _scalar_types(directory: Path, report: Report) -> dict[str, ScalarType]:
 def _backends(
     directory: Path, scalar_types: Mapping[str, ScalarType], native: FunctionIndex, report: Report
 ) -> dict[str, Backend]:
-    required = (*_BACKEND_MUST, "kernels")
-    return {
-        fields["name"].value: _backend(
-            fields, _modules(fields["kernels"], native, report), scalar_types, report
-        )
-        for fields, _ in _rows(directory, "backends.yaml", _BACKEND_KEYS, required, report)
-    }
+    result: dict[str, Backend] = {}
+    for fields in _backend_rows(directory, report, needs_kernels=True):
+        kernels = _modules(fields["kernels"], native, report) if "kernels" in fields else ()
+        made = _backend(fields, kernels, scalar_types, result, report)
+        result[made.name] = made
+    return result
 
 
 _BACKEND_MUST = ("name", "device", "library", "namespace")
+
+
+def _backend_rows(
+    directory: Path, report: Report, display: str = "", needs_kernels: bool = False
+) -> list[dict[str, Located]]:
+    """The entries of backends.yaml that have the keys which their kind needs."""
+    rows = _rows(directory, "backends.yaml", _BACKEND_KEYS, ("name",), report, display)
+    found = []
+    for fields, place in rows:
+        needed = _BACKEND_MUST + (("kernels",) if needs_kernels else ())
+        if "group" in fields:
+            needed = ("name", "kernels") if fields["group"].value is True else ("name", "device", "library")
+        require_keys(fields, needed, _BACKEND_KEYS, place, report)
+        if all(key in fields for key in needed):
+            found.append(fields)
+    return found
 
 
 def _backend(
     fields: Mapping[str, Located],
     kernels: tuple[str, ...],
     scalar_types: Mapping[str, ScalarType],
+    known: Mapping[str, Backend],
     report: Report,
 ) -> Backend:
-    types = tuple(scalar_types)
+    group = _group(fields.get("group"), known, report)
+    types = tuple(scalar_types) if group is None else group.scalar_types
     if "scalar_types" in fields and fields["scalar_types"].value != "all":
         chosen = words(fields["scalar_types"], report)
         types = tuple(w for w, place in chosen if known_word(w, place, scalar_types, "scalar type", report))
     for key in ("device", "library", "namespace"):
-        _module(fields[key], key, report)
+        if key in fields:
+            _module(fields[key], key, report)
     layouts: tuple[str, ...] = (STRIDED,)
     if "layouts" in fields:
         chosen = words(fields["layouts"], report)
         layouts = tuple(w for w, place in chosen if known_word(w, place, LAYOUTS, "layout", report))
+    own = _plain(fields["capabilities"]) if "capabilities" in fields else {}
+    text = {key: str(fields[key].value) if key in fields else "" for key in _BACKEND_TEXTS}
     return Backend(
-        name=fields["name"].value,
-        device=fields["device"].value,
-        library=fields["library"].value,
-        namespace=fields["namespace"].value,
-        kernels=kernels,
+        **text,
+        kernels=kernels if group is None else (*group.kernels, *kernels),
         scalar_types=types,
-        capabilities=_plain(fields["capabilities"]) if "capabilities" in fields else {},
+        capabilities=own if group is None else {**group.capabilities, **own},
         layouts=layouts,
+        group="" if group is None else group.name,
+        is_group="group" in fields and fields["group"].value is True,
     )
+
+
+_BACKEND_TEXTS = ("name", "device", "library", "namespace", "extra")
+
+
+def _group(located: Located | None, known: Mapping[str, Backend], report: Report) -> Backend | None:
+    """The group of a member, which stands before it; an unknown one is reported."""
+    if located is None or located.value is True:
+        return None
+    groups = [b.name for b in known.values() if b.is_group]
+    if not known_word(str(located.value), located.place, groups, "group of backends", report):
+        return None
+    return known[str(located.value)]
 
 
 def library_backends(
@@ -350,12 +384,12 @@ def library_backends(
     directory = library.declarations
     rows = []
     if (directory / "backends.yaml").is_file():
-        rows = _rows(directory, "backends.yaml", _BACKEND_KEYS, _BACKEND_MUST, report, library.display)
-    for fields, _ in rows:
-        made = _backend(fields, (), scalar_types, report)
+        rows = _backend_rows(directory, report, library.display)
+    for fields in rows:
+        made = _backend(fields, (), scalar_types, result, report)
         for other in result.values():
             for key, value in (("name", other.name), ("device", other.device)):
-                if fields[key].value == value:
+                if value and key in fields and fields[key].value == value:
                     report.error(
                         fields[key].place,
                         f'the {key} "{value}" is that of the backend {other.name}',
@@ -367,7 +401,9 @@ def library_backends(
     own = [m for m in native.modules if m == inside or m.startswith(f"{inside}.")]
     special = {f"{inside}.{name.lower()}": name for name in result}  # kernels of one backend alone
     for name, backend in result.items():
-        modules = [m for m in own if _special(m, special) in (None, name)]
+        # What is for no backend alone is NumPy's: a group's kernels are given a namespace.
+        meant = (name, backend.group) if backend.runs_generically else (None, name)
+        modules = [m for m in own if _special(m, special) in meant]
         result[name] = replace(backend, kernels=(*backend.kernels, *modules))
     return result
 

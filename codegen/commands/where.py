@@ -103,7 +103,7 @@ class Index:
 
     def at(self, file: str, line: int) -> Definition | None:
         """The innermost definition at a line that belongs to an operator."""
-        here = [d for d in self.all if d.file == file and d.line <= line <= d.end]
+        here = [d for d in definitions(self.output / file, self.output) if d.line <= line <= d.end]
         for definition in reversed(here):
             if self.operators_of(definition):
                 return definition

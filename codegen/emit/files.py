@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ..derive.derived import derive
 from ..model.groups import Group, exported_name, groups
@@ -103,10 +104,22 @@ class Renderer:
         return self.templates.page(
             "backends.py",
             "backends.py.jinja",
-            package=self.scope.package,
-            backends=self.scope.backends,
+            backends=[self._backend_row(b) for b in self.scope.backends if not b.is_group],
             opens=self.scope.opens,
         )
+
+    def _backend_row(self, backend: Backend) -> dict[str, Any]:
+        """Where a backend's Types are: of a member those of the group, and its own where it has kernels."""
+        own = f"{self.scope.package}.{backend.name.lower()}"
+        types = own
+        if backend.group:
+            types = f"{self.scope.group_package(backend)}.{backend.group.lower()}"
+        return {
+            "backend": backend,
+            "types": f"{types}_types",
+            "variable_types": f"{types}_variable_types",
+            "own": f"{own}_types" if backend.group and self._backend(backend).plain else "",
+        }
 
     def _return_types(self) -> OutputFile:
         rows = structure_rows(self.scope.variants, self.structures)

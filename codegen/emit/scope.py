@@ -130,6 +130,11 @@ class Scope:
         """The package of the TypeDefault that a backend's Types derive from."""
         return TENGEN if backend in self.backends else self.package
 
+    def group_package(self, backend: Backend) -> str:
+        """The package of the Types of the group that a backend is a member of."""
+        group = next(b for b in self.declared.backends if b.name == backend.group)
+        return self.package if group.library_of else TENGEN
+
     def homes(self, functions: Mapping[str, str]) -> dict[str, str]:
         """By the name of an operator's function, the module that it is imported from."""
         own = f"{self.functions}."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from ..derive.derived import Derived
 from ..model.derived import Variant
@@ -51,8 +52,11 @@ class BackendFiles:
         #: Whether the classes are mixed into Types that are there: those that add nothing are left out.
         self.mixed_in = backend not in scope.backends
         self.plain: ClassNode | None = self._class_tree(recording=False)
-        self.recording: ClassNode | None = self._class_tree(recording=True)
-        if self.mixed_in:
+        # A member of a group records what it computes as the group does.
+        self.recording: ClassNode | None = None if backend.group else self._class_tree(recording=True)
+        if backend.group and not self.specialiser.computed():
+            self.plain = None
+        if self.mixed_in and not backend.group:
             self._prune()
 
     def _prune(self) -> None:
@@ -88,7 +92,7 @@ class BackendFiles:
             plain = set(_names(self.plain)) if self.plain else set()
             classes = _classes(top, [*self.scope.variable_types(self.backend), *default], plain)
         else:
-            classes = _classes(top, ["TypeDefault"])
+            classes = _classes(top, ["TypeDefault"], leaf_bases=self._group_leaves())
         return self.templates.page(
             f"{self.stem}_{'variable_' if recording else ''}types.py",
             "types.py.jinja",
@@ -138,7 +142,7 @@ class BackendFiles:
 
     def _imports(self) -> list[str]:
         return [
-            f"import {self.backend.namespace} as xp",
+            *([f"import {self.backend.namespace} as xp"] if self.backend.namespace else []),
             "from tengen.autograd.grad_mode import grad_mode",
             "from tengen.autograd.inference_mode import run_in_mode",
             "from tengen.autograd.view import as_view",
@@ -157,12 +161,26 @@ class BackendFiles:
         package = self.scope.package_of(self.backend)
         return [
             "from tengen.dispatch.generic_methods import run_factory, run_kernel, run_kernels",
-            "from tengen.dispatch.generic_methods import run_list_kernel, run_view, run_views",
+            "from tengen.dispatch.generic_methods import run_view, run_views",
             f"from {package}.type_default import TypeDefault",
+            *self._group_imports(),
             "from tengen.dispatch.absent import Promoted, keeps, lacks",
             "",
             *lazy_modules(self.specialiser.modules),
         ]
+
+    def _group_leaves(self) -> dict[str, str]:
+        """By the leaf of a member's Types that of its group."""
+        own, group = self.backend.name, self.backend.group
+        return {f"{own}{s.name}Type": f"{group}{s.name}Type" for s in self.scalars} if group else {}
+
+    def _group_imports(self) -> list[str]:
+        """The group's classes, from which the leaves derive too."""
+        if not self.backend.group:
+            return []
+        names = ", ".join(self._group_leaves().values())
+        module = f"{self.scope.group_package(self.backend)}.{self.backend.group.lower()}_types"
+        return [f"from {module} import ({names})"]
 
     def _recording_imports(self) -> list[str]:
         module, plain = self.modules[0], sorted(_names(self.plain)) if self.plain else ["TypeDefault"]
@@ -246,13 +264,16 @@ def _classes(
     above: Sequence[str],
     plain: Collection[str] | None = None,
     inherited: Iterable[Method] = (),
+    leaf_bases: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterable[TypeClass]:
     """The class statements of a tree, superclasses first; ``above`` is what the first derives from.
 
     ``plain`` has the names of the plain classes, which those that record derive from; ``inherited`` the
-    methods of the class above in the tree.
+    methods of the class above in the tree; ``leaf_bases`` has, by leaf, what it derives from too.
     """
     own = node.name.removeprefix("Variable")
+    if node.name in leaf_bases:
+        above = [*above, leaf_bases[node.name]]
     if plain is None:
         bases = tuple(above)
         doc = "What is the same for" if node.children else "The Type of"
@@ -262,4 +283,4 @@ def _classes(
     doc = f"{doc} {own.removesuffix('Type')} tensors."
     yield type_class(node.name, bases, node.methods.values(), doc, inherited)
     for child in node.children:
-        yield from _classes(child, [node.name], plain, node.methods.values())
+        yield from _classes(child, [node.name], plain, node.methods.values(), leaf_bases)

@@ -31,6 +31,7 @@ SLOTS = {
     "shape": "{}._array.shape",
     "type": "{}._type",
     "layout": "{}.layout",
+    "blocksize": "{}._blocksize",
     "stride": "T.backend.lib.strides({}._array)",
     "storage_offset": "T.backend.lib.storage_offset({}._array)",
 }
@@ -43,6 +44,7 @@ METADATA = {
     "dtype": Metadata("type", "kept.scalar_type", DTYPE),
     "device": Metadata("type", "kept.backend.device", PLAIN),
     "layout": Metadata("layout", "kept", PLAIN),
+    "_blocksize": Metadata("blocksize", "kept", PLAIN),
     "is_complex": Metadata("type", "kept.scalar_type.is_complex", BOOL, method=True),
     "is_floating_point": Metadata("type", "kept.scalar_type.is_floating_point", BOOL, method=True),
     "stride": Metadata("stride", "kept", SIZE, method=True),

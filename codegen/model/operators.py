@@ -275,11 +275,24 @@ class Backend:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     library_of: str = ""  # the library that declares it; empty for tengen's own
     layouts: tuple[str, ...] = (STRIDED,)  # of its tensors
+    group: str = ""  # the group whose kernels it has beside its own
+    is_group: bool = False  # whether no device has it: its members share its kernels
+    extra: str = ""  # what pip installs its array library by: tengen[jax]
+
+    @property
+    def runs_generically(self) -> bool:
+        """Whether its arrays may be of several libraries, so that kernels are given the namespace."""
+        return self.is_group or bool(self.group)
 
     @property
     def is_strided(self) -> bool:
         """Whether its arrays are strided memory, and of the one layout that is so."""
         return self.layouts == (STRIDED,)
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether its arrays can be written to; else a tensor that is written gets another array."""
+        return bool(self.capabilities.get("mutable", True))
 
     @property
     def has_data(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..ir.reader import read_module
@@ -33,6 +33,11 @@ class Arity:
     most: int | None
     keywords: frozenset[str] = frozenset()  # keyword-only ones
     any_keyword: bool = False
+
+    def without_first(self) -> Arity:
+        """What is left to give where the first argument is given."""
+        most = None if self.most is None else self.most - 1
+        return replace(self, names=self.names[1:], least=max(self.least - 1, 0), most=most)
 
     def text(self, name: str) -> str:
         """The call, as a person would write it: ``sum(self, dim, keepdim=..., *, dtype=...)``."""

@@ -44,10 +44,10 @@ def _runner(method: KernelMethod) -> str:
         case ResultKind.VIEWS:
             return "run_views"
         case ResultKind.LIST:
-            return "run_list_kernel"
-    if len(method.results) > 1:
-        assert method.arguments, method
-        return "run_kernels"
+            return "run_kernels"
+        case _ if len(method.results) > 1:
+            assert method.arguments, method
+            return "run_kernels"
     return "run_kernel" if method.arguments else "run_factory"
 
 

@@ -23,10 +23,11 @@ def variable(name: str) -> str:
 def scalar_type_rows(scalars: Sequence[ScalarType]) -> list[dict[str, str]]:
     """The variable and the arguments of each ``dtype(...)``."""
     dtypes = {s.name: s.dtype for s in scalars}
-    complexes = {s.real: s for s in scalars if s.category == "complex"}
+    complexes = {s.real: s for s in scalars if s.real != s.name}
     rows = []
     for s in scalars:
-        over = complexes.get(s.opmath) if s.category in ("floating", "reduced") else None
+        real = s.category in ("floating", "reduced")
+        over = complexes.get(s.name, complexes.get(s.opmath)) if real else None
         parts = [f'"{s.dtype}"', f'"{s.name}"', f'"{s.category}"', str(_itemsize(s))]
         parts += ["is_signed=False"] if not s.signed else []
         parts += [f'array="{s.array}"'] if s.array != s.dtype else []

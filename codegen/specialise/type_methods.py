@@ -28,6 +28,7 @@ from ..ir.expressions import (
     count_names,
     dotted,
     replaced,
+    rewritten,
 )
 from ..ir.types import OWN, WEAK, Types, ValueType
 from ..ir.writer import write
@@ -41,7 +42,7 @@ from ..model.methods import (
     Result,
     ResultKind,
 )
-from ..model.names import OTHER_LAYOUT
+from ..model.names import COMPOSITES, OTHER_LAYOUT
 from ..model.operators import Backend, Kernel, Operator, Primitive, ScalarType
 from ..model.schema import Argument, OperatorName, Schema
 from ..read.functions import ABSOLUTE, FunctionIndex, module_path
@@ -134,13 +135,45 @@ class Specialiser:
     def kernel(self, operator: Operator) -> Kernel | None:
         """What this backend runs for the operator."""
         own = operator.kernels.get(self.backend.name)
-        if own is not None or "pointwise" not in operator.tags:
+        if own is None and self.backend.is_group:
+            return self._counterpart(operator)
+        if own is not None or "pointwise" not in operator.tags or self.backend.group:
             return own
         if ZERO_PRESERVING in self.backend.capabilities and ZERO_PRESERVING in operator.tags:
             return next(iter(operator.kernels.values()), None)
         if "pointwise" in self.backend.capabilities or self.backend.capabilities.get("expressions"):
             return next(iter(operator.kernels.values()), None)
         return None
+
+    def _counterpart(self, operator: Operator) -> Kernel | None:
+        """The kernel of another backend, each of its functions that of the same name of this group.
+
+        None where the group lacks one, or what is no pointwise expression names none: that is written for
+        one array library.
+        """
+        if operator.kernels.keys() & set(COMPOSITES):
+            return None
+        pointwise = "pointwise" in operator.tags
+        found = (self._translated(kernel, pointwise) for kernel in operator.kernels.values())
+        return next((kernel for kernel in found if kernel is not None), None)
+
+    def _translated(self, kernel: Kernel, pointwise: bool) -> Kernel | None:
+        """A kernel of another backend with this group's functions; None where it lacks one."""
+        if kernel.function is not None:
+            if ":" in kernel.function:
+                return kernel if pointwise else None
+            function = self._namesake(kernel.function)
+            return None if function is None else replace(kernel, function=function)
+        found = [(name, self._namesake(name)) for name in kernel.calls]
+        calls = {name: namesake for name, namesake in found if namesake is not None}
+        if len(calls) < len(found) or not (calls or pointwise):
+            return None
+        return replace(kernel, calls=calls)
+
+    def _namesake(self, function: str) -> str | None:
+        """The function of this backend's kernels that is called as another backend's is."""
+        found = self.native.find(function.rpartition(".")[2], self._modules)
+        return found[0].qualified if len(found) == 1 else None
 
     def supports(self, operator: Operator, scalar: ScalarType) -> bool:
         """Whether the operator has a kernel for a scalar type."""
@@ -212,13 +245,21 @@ class Specialiser:
             tensors="".join(f", {parameter_name(a.name)}" for a in operator.schema.arguments if a.is_tensor),
             record=record,
             refused=() if node is None else refused(node),
-            arguments="" if self.is_view(variant) or operator.factory is not None else _tuple(operator),
+            arguments=self._given(variant),
             small=small,
             blocked=blocked,
             may_be_scalars=arrays is None
             and "array_class" in self.backend.capabilities
             and self.is_strided(operator),
         )
+
+    def _given(self, variant: Variant) -> str:
+        """All arguments as a tuple, where the method may be called again with them; else nothing."""
+        if variant.operator.factory is not None:
+            return ""
+        if self.is_view(variant) and not self.backend.runs_generically:
+            return ""
+        return _tuple(variant.operator)
 
     def computation(self, operator: Operator, kernel: Kernel) -> tuple[list[Named], Expr]:
         """What ``kernel`` computes in the place of the operator's own, and the local names it needs."""
@@ -229,7 +270,7 @@ class Specialiser:
         arguments = plain_arguments(operator)
         if kernel is not operator.kernels.get(self.backend.name) and "pointwise" in self.backend.capabilities:
             return [], self._pointwise(operator)
-        arrays = {a.name: _array(a, hooked) for a in arguments}
+        arrays = {a.name: _array(a, hooked, self.backend.runs_generically) for a in arguments}
         runner = self._on_values(operator, kernel)
         if runner is not None:
             stored = [a for a in arguments if a.type.is_tensor]
@@ -258,10 +299,15 @@ class Specialiser:
         """As ``_call``, of a kernel that is called as it is; ``named``: with names for what it uses twice."""
         arguments = plain_arguments(operator)
         dtype = Attribute(Name("T"), "dtype")
+        first = (_NAMESPACE,) if self.backend.runs_generically else ()
         if kernel.function is not None:
             given = [arrays[a.name] for a in arguments]
             given += [] if operator.factory is None else [dtype]
-            return [], Call(self._function(kernel.function), tuple(given))
+            if first and ":" in kernel.function:
+                module, _, name = kernel.function.partition(":")
+                function = Call(dotted("T.backend.lib.function"), (Constant(module), Constant(name)))
+                return [], Call(function, tuple(given))
+            return [], Call(self._function(kernel.function), (*first, *given))
         counts = count_names([kernel.formula.tree])
         locals_: list[Named] = []
         names: dict[str, Expr] = {}
@@ -273,8 +319,12 @@ class Specialiser:
                 locals_.append((f"_{a.name}", value))
         if operator.factory is not None:
             names["dtype"] = dtype
+        tree = kernel.formula.tree
+        if first:
+            names["xp"] = _NAMESPACE
+            tree = rewritten(tree, lambda e: _given_namespace(e, kernel.calls))
         names.update({n: self._function(qualified) for n, qualified in kernel.calls.items()})
-        call = replaced(kernel.formula.tree, names)
+        call = replaced(tree, names)
         if self.arrays and not hooked:
             values = {names[a.name]: _promoted(a, operator) for a in arguments}
             call = with_kept_numbers(call, self.types(values), _NUMBERS, self.closed)
@@ -410,6 +460,17 @@ def _tuple(operator: Operator) -> str:
 
 
 _NUMBERS = dotted("T.numbers")
+#: The array namespace where it is not the same for all that a class is for.
+_NAMESPACE = dotted("T.backend.lib.xp")
+
+
+def _given_namespace(expr: Expr, functions: Mapping[str, str]) -> Expr:
+    """A call of one of the functions, with the namespace before its arguments."""
+    if isinstance(expr, Call) and isinstance(expr.function, Name) and expr.function.id in functions:
+        return replace(expr, arguments=(Name("xp"), *expr.arguments))
+    return expr
+
+
 _ARRAY_OF_SELF = dotted("self._array")
 
 
@@ -417,12 +478,16 @@ def _is_none(expr: Expr) -> Expr:
     return Operation("is", (expr, Constant(None)))
 
 
-def _array(argument: Argument, hooked: bool) -> Expr:
-    """The array, or the plain value, that a kernel gets for an argument."""
+def _array(argument: Argument, hooked: bool, converted: bool = False) -> Expr:
+    """The array, or the plain value, that a kernel gets for an argument.
+
+    ``converted``: the library's own dtype for a dtype.
+    """
     given = Name(parameter_name(argument.name))
     optional = "?" in str(argument.type)
     if argument.type.required.is_dtype:
-        value: Expr = Attribute(given, "array_dtype")
+        own = Call(dotted("T.backend.array_dtype"), (given,))
+        value: Expr = own if converted else Attribute(given, "array_dtype")
     elif argument.is_tensor:
         value = _operand(given, hooked)
     elif argument.is_tensor_list:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
+from importlib import import_module
+from inspect import isfunction
 
 from reference_examples import second_order
 from reference_model import OverloadEntry, Subject
 
 import tengen.testing.declared as declared
-from tengen.codegen.model.operators import Operator
+from tengen.codegen.model.operators import Backend, Operator
 
 #: What a cell says: its class, its sign, and what that means.
 STATES = {
@@ -26,12 +29,13 @@ ASPECTS = ("reverse", "forward", "second", "vmap", "ONNX")
 
 @dataclass(frozen=True)
 class Row:
-    """An operator: for each backend the scalar types it computes in, None for a composite."""
+    """An operator: the scalar types it computes in on the CPU, None for a composite; what others can."""
 
     name: str
     link: str
     subject: str
-    dtypes: tuple[frozenset[str] | None, ...]
+    dtypes: frozenset[str] | None
+    others: tuple[str, ...]  # by the other backends
     states: tuple[str, ...]  # by ASPECTS
 
     @property
@@ -39,9 +43,9 @@ class Row:
         return self.states[0] in ("y", "p", "h")
 
 
-def backends() -> list[str]:
-    """The backends, in their order."""
-    return [b.name for b in declared.declarations().backends]
+def others() -> list[Backend]:
+    """The backends after the CPU's, in their order: a group stands for its members."""
+    return [b for b in declared.declarations().backends[1:] if not b.group]
 
 
 def rows(subjects: Sequence[Subject]) -> list[Row]:
@@ -57,9 +61,28 @@ def rows(subjects: Sequence[Subject]) -> list[Row]:
 
 def row(operator: Operator, entry: OverloadEntry, subject: Subject, link: str) -> Row:
     composite = entry.kind == "composite"
-    dtypes = tuple(operator.dtypes.get(b, frozenset()) if operator.dtypes else None for b in backends())
+    dtypes = operator.dtypes.get("CPU", frozenset()) if operator.dtypes else None
+    elsewhere = tuple(on(backend, operator) for backend in others())
     vmap, onnx = batching(operator, composite), exported(operator, composite)
-    return Row(entry.name, link, subject.title, dtypes, (*derivatives(operator, entry), vmap, onnx))
+    return Row(
+        entry.name, link, subject.title, dtypes, elsewhere, (*derivatives(operator, entry), vmap, onnx)
+    )
+
+
+def on(backend: Backend, operator: Operator) -> str:
+    """Whether a backend has an operator: by a kernel, by others, or not."""
+    if not operator.dtypes or operator.name.overload.endswith("out"):
+        return "p"
+    name = replace(operator.name, inplace=False)  # what writes in place computes by what does not
+    return "y" if name.method in methods(backend.name.lower()) else "n"
+
+
+@functools.cache
+def methods(backend: str) -> frozenset[str]:
+    """The methods that a backend's Types have of their own."""
+    module = import_module(f"tengen.generated.{backend}_types")
+    classes = [c for c in vars(module).values() if isinstance(c, type) and c.__module__ == module.__name__]
+    return frozenset(name for c in classes for name, value in vars(c).items() if isfunction(value))
 
 
 def derivatives(operator: Operator, entry: OverloadEntry) -> tuple[str, str, str]:
@@ -99,12 +122,13 @@ def table(found: Mapping[str, Iterable[Row]]) -> str:
     heads = [
         f"<th class='dtype{' b' if i == 0 else ''}'><span>{s.dtype}</span></th>" for i, s in enumerate(types)
     ]
-    groups = "".join(f"<th colspan='{len(types)}' class='group b'>{escape(b)}</th>" for b in backends())
-    aspects = "".join(f"<th class='dtype aspect'><span>{a}</span></th>" for a in ASPECTS)
-    columns = len(types) * len(backends()) + len(ASPECTS)
+    after = [*(escape(b.name) for b in others()), *ASPECTS]
+    aspects = "".join(f"<th class='dtype aspect'><span>{a}</span></th>" for a in after)
+    columns = len(types) + len(after)
     lines = [
-        f"<tr><th></th>{groups}<th colspan='{len(ASPECTS)}' class='group'></th></tr>",
-        f"<tr><th></th>{''.join(heads) * len(backends())}{aspects}</tr>",
+        f"<tr><th></th><th colspan='{len(types)}' class='group b'>CPU</th>"
+        f"<th colspan='{len(after)}' class='group'></th></tr>",
+        f"<tr><th></th>{''.join(heads)}{aspects}</tr>",
     ]
     parts = ["<table class='coverage'><thead>" + "".join(lines) + "</thead>"]
     for subject, rows_of_subject in found.items():
@@ -114,18 +138,16 @@ def table(found: Mapping[str, Iterable[Row]]) -> str:
 
 
 def _line(row: Row) -> str:
-    cells: list[str] = []
-    for chosen in row.dtypes:
-        cells += _dtypes(row, chosen)
-    for state in row.states:
+    cells = [*_dtypes(row)]
+    for state in (*row.others, *row.states):
         shown = f"'a {state}'>{STATES[state][0]}" if state else "a>"
         cells.append(f"<td class={shown}</td>")
     gaps = " data-gap" if "n" in row.states else ""
     return f"<tr{gaps}><td><a href='{row.link}'>{escape(row.name)}</a></td>{''.join(cells)}</tr>"
 
 
-def _dtypes(row: Row, chosen: frozenset[str] | None) -> Iterable[str]:
-    types = declared.declarations().scalar_types
+def _dtypes(row: Row) -> Iterable[str]:
+    types, chosen = declared.declarations().scalar_types, row.dtypes
     if chosen is None:
         yield f"<td colspan='{len(types)}' class='parts b'>of other operators</td>"
         return

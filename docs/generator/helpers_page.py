@@ -73,7 +73,10 @@ def vocabularies() -> list[Vocabulary]:
             _helpers(formulas, "formulas", batching),
         ),
     ]
-    for backend in sorted(declared.declarations().backends, key=lambda b: b.name != "Meta"):
+    own = [
+        b for b in declared.declarations().backends if not b.runs_generically
+    ]  # a group's bear the CPU's names
+    for backend in sorted(own, key=lambda b: b.name != "Meta"):
         text = f"For `dispatch: {{{backend.name}: ...}}`: functions over arrays. {_also(BUILTINS)}"
         found.append(
             Vocabulary(f"Kernels of {backend.name}", text, _helpers(native, "native", {*backend.kernels}))

@@ -16,6 +16,7 @@ from .inference_mode import check_write
 from .linear_maps import Copy, add_tensors, apply_linear
 from .node import LEAF_SEQUENCE_NR, Node
 from .ownership import is_callers_only
+from .writes import add_into, write
 
 _making = threading.Lock()
 _ref = weakref.ref
@@ -79,14 +80,14 @@ class AccumulateGrad(Node):
                     add_in_layout(self.type, meta, grad)
             elif total._type is self.type:
                 begin_write(total)
-                lib.add_(total._array, grad)
+                add_into(total, grad)
             elif total._type.backend is not self.type.backend:
                 add_in_layout(self.type, meta, grad)
             else:  # a gradient of another type, which its owner allowed, or an inference tensor
                 check_write(total)
                 wide = _common_dtype(total, grad)
                 begin_write(total)
-                lib.copyto(total._array, lib.add(lib.cast(total._array, wide), lib.cast(grad, wide)))
+                write(total, lib.add(lib.cast(total._array, wide), lib.cast(grad, wide)))
         if self.extra is not None and self.extra.post_accumulate:
             run_post_accumulate(self.extra.post_accumulate, variable)
         return ()
@@ -111,6 +112,10 @@ class AccumulateGrad(Node):
                 meta.grad = apply_linear(Copy(grad._type), grad)
             else:
                 meta.grad = add_tensors(meta.grad, grad)
+        return self._accumulated()
+
+    def _accumulated(self) -> tuple[Any, ...]:
+        """Run the hooks that wait for the gradient."""
         if self.extra is not None and self.extra.post_accumulate:
             run_post_accumulate(self.extra.post_accumulate, self.variable)
         return ()
@@ -127,9 +132,7 @@ class AccumulateInLayout(AccumulateGrad):
             return ()
         with self.lock:
             add_in_layout(self.type, self.variable._meta, grad)
-        if self.extra is not None and self.extra.post_accumulate:
-            run_post_accumulate(self.extra.post_accumulate, self.variable)
-        return ()
+        return self._accumulated()
 
     def name(self) -> str:
         return AccumulateGrad.__name__
@@ -172,6 +175,8 @@ def fits(lib: Any, grad: Any, like: Any) -> bool:
 
 def copy_like(lib: Any, grad: Any, like: Any) -> Any:
     """A copy of ``grad`` with the strides of ``like`` when that is dense, else contiguous."""
+    if not hasattr(like, "strides"):  # arrays that have none are laid out alike
+        return lib.copy(grad)
     strides = lib.strides(like)
     if lib.is_contiguous(like) or not is_dense(like.shape, strides):
         copied = lib.empty(tuple(like.shape), grad.dtype)

@@ -19,6 +19,7 @@ from .grad_mode import grad_mode, inside_transform
 from .hooks import NodeExtra, RemovableHandle, add_hook, add_to, extra_of
 from .run_backward import backward
 from .view import StaleView, differentiable, follow_base
+from .writes import share
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -256,6 +257,8 @@ class AutogradProperties(TensorBase):
         """The same memory without history. Writing into one bumps the version of both."""
         out: Tensor = self._type.wrap(self._array)
         out._storage = storage_of(self)
+        if not self._type.backend.mutable:
+            share(self, out)
         if active:
             notify_alias(self, out, AliasKind.DETACHED)
         return out

@@ -22,6 +22,7 @@ from .memory_overlap import FREE, NOTHING, check_no_internal_overlap, check_over
 from .node import NotImplementedNode, UndefinedGrad
 from .view import differentiable, lose_history, modified_message, renew_views, rewrite_views, set_history
 from .view_geometry import ViewGeometry, element_count, geometry_of
+from .writes import check_replaceable, replace, write
 
 
 def run_inplace(
@@ -75,6 +76,8 @@ def _run_inplace(
     check_overlap(op_name, tensor, args, overlap, 1)
     if overlap.get(0) != FREE:
         check_no_internal_overlap(op_name, tensor)
+    if not tensor._type.backend.mutable:
+        check_replaceable(op_name, tensor)
     source, own_edge = tensor, None
     saving = requires or (recording and requires_grad_in(args))
     if saving and not differentiable(tensor._type):
@@ -92,7 +95,7 @@ def _run_inplace(
         storage.version += (
             1  # before the write: were that interrupted, what saved the old values would say so
         )
-        tensor._type.backend.lib.copyto(tensor._array, result._array)
+        write(tensor, result._array)
         if active:
             notify_alias(tensor, result, AliasKind.DETACHED)
         if edge is not None:
@@ -234,7 +237,8 @@ def writes_freely(tensor: Any) -> bool:
     try:
         return 0 not in tensor._array.strides
     except AttributeError:  # an array library without strides
-        return True
+        mutable: bool = tensor._type.backend.mutable
+        return mutable
 
 
 def written(tensor: Any) -> Any:
@@ -287,6 +291,7 @@ def run_out(
         raise _not_differentiable(op_name)
     for target in targets:
         check_overlap(op_name, target, args, overlap)
+        check_replaceable(op_name, target)
     # It is recorded where that tells whether the results are differentiable: those of `eq` are not.
     grad_mode.enabled = before and requires_grad_in(args)
     try:
@@ -319,7 +324,7 @@ def run_out(
         begin_write(target)
         if target._array.shape != result._array.shape:
             _resize_output(target, result._array.shape)
-        target._type.backend.lib.copyto(target._array, result._array)
+        write(target, result._array)
     return outs
 
 
@@ -343,6 +348,9 @@ def _resize_output(tensor: Any, shape: tuple[int, ...]) -> None:
             stacklevel=program_stacklevel(),
         )
     lib = tensor._type.backend.lib
+    if not tensor._type.backend.mutable:
+        replace(tensor, lib.empty(shape, tensor._type.dtype))
+        return
     offset = lib.storage_offset(array)
     if offset + element_count(shape) <= lib.root(array).size:
         fresh = lib.empty(shape, tensor._type.dtype)

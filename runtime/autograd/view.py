@@ -206,7 +206,7 @@ class StaleView(Error):
 def differentiable(type: Any) -> bool:
     """Whether tensors of this Type can require gradients."""
     scalar_type = type.scalar_type
-    flag: bool = scalar_type.is_floating_point or scalar_type.is_complex
+    flag: bool = scalar_type.is_inexact
     return flag
 
 

@@ -62,11 +62,21 @@ def empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format
     return kind.wrap(_like(self, kind, memory_format))
 
 
-def full_like(self: Tensor, fill_value: Number, dtype: Any, device: Any, memory_format: Any) -> Tensor:
-    """``fill_value`` everywhere. Raises RuntimeError for a number that the dtype cannot hold."""
-    kind = _type(self, dtype, device)
+def full_like(
+    self: Tensor, fill_value: Number, dtype: Any, layout: Any, device: Any, memory_format: Any
+) -> Tensor:
+    """``fill_value`` everywhere, or where a sparse tensor stores elements.
+
+    Raises RuntimeError for a number that the dtype cannot hold.
+    """
+    kind = _type(self, dtype, device, layout)
+    if not kind.backend.is_strided:
+        return kind.wrap(_like(self, kind, memory_format)).fill_(fill_value)
     array, library = _like(self, kind, memory_format), kind.backend.lib
-    library.copyto(array, library.full((), as_number(fill_value, kind.dtype), kind.dtype))
+    value = library.full((), as_number(fill_value, kind.scalar_type.array_dtype), kind.dtype)
+    if not kind.backend.mutable:
+        return kind.wrap(library.broadcast_to(value, array.shape))
+    library.copyto(array, value)
     return kind.wrap(array)
 
 
@@ -78,17 +88,17 @@ def zeros_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format
     if layout is not None or not self._type.backend.is_strided:
         kind = _type(self, dtype, device, layout)
         if not kind.backend.is_strided:
-            return kind.wrap(_like(self, kind, memory_format))
+            return kind.wrap(kind.backend.lib.zeros_like(self._array, kind.dtype))
         return kind.wrap(kind.backend.lib.zeros(self._array.shape, kind.dtype))
-    return full_like(self, 0, dtype, device, memory_format)
+    return full_like(self, 0, dtype, layout, device, memory_format)
 
 
-def ones_like(self: Tensor, dtype: Any, device: Any, memory_format: Any) -> Tensor:
-    """1 everywhere."""
-    if memory_format is None and self.is_contiguous() and self._array.size:
-        kind = _type(self, dtype, device)
+def ones_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any) -> Tensor:
+    """1 everywhere, or where a sparse tensor stores elements."""
+    kind = _type(self, dtype, device, layout)
+    if memory_format is None and kind.backend.is_strided and self.is_contiguous() and self._array.size:
         return kind.wrap(kind.backend.lib.ones(self._array.shape, kind.dtype))
-    return full_like(self, 1, dtype, device, memory_format)
+    return full_like(self, 1, dtype, layout, device, memory_format)
 
 
 # -- a given shape ------------------------------------------------------------------------
@@ -117,7 +127,7 @@ def new_empty_strided(self: Tensor, size: Shape, stride: Shape, dtype: Any, devi
 def new_full(self: Tensor, size: Shape, fill_value: Number, dtype: Any, device: Any) -> Tensor:
     """``fill_value`` everywhere. Raises RuntimeError for a number that the dtype cannot hold."""
     kind = _type(self, dtype, device)
-    value = as_number(fill_value, kind.dtype)
+    value = as_number(fill_value, kind.scalar_type.array_dtype)
     return _made("new_full", kind, kind.backend.lib.full, size, value, kind.dtype)
 
 
@@ -136,21 +146,32 @@ def new_zeros(self: Tensor, size: Shape, dtype: Any, device: Any) -> Tensor:
 # -- random -------------------------------------------------------------------------------
 
 
-def rand_like(self: Tensor, dtype: Any, device: Any, memory_format: Any, generator: Any) -> Tensor:
+def rand_like(
+    self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any, generator: Any
+) -> Tensor:
     """Uniform in [0, 1)."""
-    return empty_like(self, dtype, None, device, memory_format).uniform_(generator=generator)
+    return empty_like(self, dtype, layout, device, memory_format).uniform_(generator=generator)
 
 
-def randn_like(self: Tensor, dtype: Any, device: Any, memory_format: Any, generator: Any) -> Tensor:
+def randn_like(
+    self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any, generator: Any
+) -> Tensor:
     """Standard normal."""
-    return empty_like(self, dtype, None, device, memory_format).normal_(generator=generator)
+    return empty_like(self, dtype, layout, device, memory_format).normal_(generator=generator)
 
 
 def randint_like(
-    self: Tensor, low: int, high: Any, generator: Any, dtype: Any, device: Any, memory_format: Any
+    self: Tensor,
+    low: int,
+    high: Any,
+    generator: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    memory_format: Any,
 ) -> Tensor:
     """Integers uniform in [low, high); high may be a 0-d tensor."""
-    return empty_like(self, dtype, None, device, memory_format).random_(low, int(high), generator=generator)
+    return empty_like(self, dtype, layout, device, memory_format).random_(low, int(high), generator=generator)
 
 
 # -- ranges between tensors ---------------------------------------------------------------

@@ -30,7 +30,7 @@ def _norm(norm: str | None, forward: bool) -> int:
 
 def _computed_in(self: Tensor) -> DType:
     """The dtype in which it is transformed. Raises RuntimeError for float16 and bfloat16."""
-    inexact = self.dtype.is_floating_point or self.dtype.is_complex
+    inexact = self.dtype.is_inexact
     dtype = self.dtype if inexact else get_default_dtype()
     if dtype.category == "reduced":
         raise RuntimeError(f"Unsupported dtype {dtype.type_name}")

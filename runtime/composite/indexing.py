@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from math import prod
+from math import comb, prod
 from typing import TYPE_CHECKING, Any
 
 import tengen.generated.functions as F
 
-from ..core.scalar_type import int64
+from ..core.scalar_type import int32, int64
 from ..native.dims import wrap_dim
 from ..native.layout import broadcast_shapes
 from ..tensors.creation import tensor
@@ -95,9 +94,21 @@ def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Te
         raise RuntimeError(f"combinations: Expect a non-negative number, but got {r}")
     if r == 0:
         return self.new_empty((0,))
-    taken = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    places = tensor(list(taken(range(self.shape[0]), r)), dtype=int64, device=self.device)
-    return F.index(self, [places.view((-1, r))])
+    return F.index(self, [_increasing(self.shape[0], r, 0 if with_replacement else 1, self.device)])
+
+
+def _increasing(n: int, r: int, step: int, device: Any) -> Tensor:
+    """The rows of ``r`` numbers below ``n``, each by ``step`` or more larger than the one before it."""
+    rows = F.arange(n, device=device).unsqueeze(1)
+    for length in range(2, r + 1):
+        last = rows[:, -1]
+        counts = n - step - last  # how many numbers may follow
+        total = comb(n if step else n + length - 1, length)
+        before = F.repeat_interleave(F.arange(len(last), device=device), counts, output_size=total)
+        first = last + step + counts - counts.cumsum(0)  # less the row's number, of the first that follow it
+        following = first[before] + F.arange(total, device=device)
+        rows = F.cat([rows[before], following.unsqueeze(1)], 1)
+    return rows
 
 
 def unravel_index(indices: Tensor, shape: Sequence[int]) -> tuple[Tensor, ...]:
@@ -109,3 +120,36 @@ def unravel_index(indices: Tensor, shape: Sequence[int]) -> tuple[Tensor, ...]:
     steps = [prod(shape[d + 1 :]) for d in range(len(shape))]
     sizes, strides = (tensor(n, dtype=int64, device=indices.device) for n in (list(shape), steps))
     return indices.unsqueeze(-1).floor_divide(strides).remainder(sizes).unbind(-1)
+
+
+# -- with indices that may be out of range where a mask is false ------------------------------
+
+
+def unsafe_masked_index(
+    self: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: bool | float | complex
+) -> Tensor:
+    """The elements at ``indices`` where ``mask`` is true, ``fill`` elsewhere."""
+    if not self.numel():  # all that indices may say of nothing is where it is not
+        sizes = [1 if i < len(indices) and indices[i] is not None else n for i, n in enumerate(self.shape)]
+        self = self.new_full(sizes, fill)
+    return F.index(self, _in_range(self, indices)).masked_fill(mask.logical_not(), fill)
+
+
+def unsafe_masked_index_put_accumulate(
+    self: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor
+) -> Tensor:
+    """``self`` with ``values`` added at ``indices`` where ``mask`` is true."""
+    if not self.numel():
+        return self.clone()
+    return self.index_put(
+        _in_range(self, indices), values.masked_fill(mask.logical_not(), 0), accumulate=True
+    )
+
+
+def _in_range(self: Tensor, indices: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """The nearest indices that are in range. RuntimeError for others than int32 and int64."""
+    for index in indices:
+        if index is not None and index.dtype not in (int32, int64):
+            raise RuntimeError(f"tensors used as indices must be long or int tensors, but got {index.dtype}")
+    pairs = zip(indices, self.shape, strict=False)
+    return [None if index is None else index.clamp(-size, size - 1) for index, size in pairs]

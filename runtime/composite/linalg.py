@@ -246,7 +246,7 @@ def _norm_dtype(self: Tensor, dtype: dtype | None, operator: str) -> Tensor:
         raise RuntimeError(
             f"{operator}: Expected a floating point or complex tensor as input. Got {self.dtype}"
         )
-    if not (chosen.is_floating_point or chosen.is_complex):
+    if not chosen.is_inexact:
         raise RuntimeError(f"{operator}: dtype should be floating point or complex, but got {chosen}")
     return self if dtype is None else self.to(dtype)
 

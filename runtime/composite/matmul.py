@@ -135,7 +135,7 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Number = 1, alpha: Numb
             raise RuntimeError(
                 f"addr: For non-complex input tensors, argument {name} must not be a complex number."
             )
-        if isinstance(factor, float) and not (dtype.is_floating_point or dtype.is_complex):
+        if isinstance(factor, float) and not dtype.is_inexact:
             raise RuntimeError(
                 f"addr: For integral input tensors, argument {name} must not be a floating point number."
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from tengen.generated import functions as F
@@ -11,7 +11,7 @@ from tengen.generated import functions as F
 from ..autograd.grad_mode import no_grad
 from ..core.memory_format import channels_last, contiguous_format
 from ..core.promotion import result_type
-from ..core.scalar_type import bfloat16, bool_, finfo, float16, float32, int64
+from ..core.scalar_type import bool_, int64
 from .shape import memory_format_of
 
 if TYPE_CHECKING:
@@ -201,6 +201,18 @@ def rrelu_(self: Tensor, lower: float, upper: float, training: bool, generator: 
     return F.leaky_relu_(self, (lower + upper) / 2)
 
 
+def rrelu_with_noise(
+    self: Tensor, noise: Tensor, lower: float, upper: float, training: bool, generator: Any
+) -> Tensor:
+    """``rrelu``, whose slopes are written to ``noise`` in training."""
+    if not training:
+        return F.leaky_relu(self, (lower + upper) / 2).contiguous()
+    slopes = _slopes(self, lower, upper, generator)
+    with no_grad():
+        noise.copy_(slopes)
+    return (self * slopes).contiguous()
+
+
 # ------------------------------------------------------------------------ convolutions
 
 
@@ -372,132 +384,24 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     return _in_format_of(self, F._unsafe_view(moved.clone(memory_format=contiguous_format), shape))
 
 
+def max_pool2d_with_indices_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+    indices: Tensor,
+) -> Tensor:
+    """``max_pool2d_backward`` in the memory format of the images."""
+    window = (kernel_size, stride, padding, dilation, ceil_mode)
+    return _in_format_of(self, F.max_pool2d_backward(grad_output, self, *window, indices))
+
+
 def _in_format_of(self: Tensor, result: Tensor) -> Tensor:
     """The result in the memory format of ``self``."""
     return result.contiguous(memory_format=memory_format_of(self))
-
-
-# ------------------------------------------------------------------------ normalisation
-
-
-def native_batch_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Batch normalisation; when training it moves the running statistics, in place."""
-    if training:
-        # The running statistics take no part, so that changing them does not spoil the backward.
-        out, mean, rstd, variance = F._batch_norm_with_stats(input, weight, bias, None, None, True, eps)
-        with no_grad():
-            if running_mean is not None:
-                running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
-            if running_var is not None:
-                running_var.mul_(1 - momentum).add_(variance, alpha=momentum)
-    else:
-        out, mean, rstd, _ = F._batch_norm_with_stats(
-            input, weight, bias, running_mean, running_var, False, eps
-        )
-    return out, mean, rstd
-
-
-def batch_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool,
-) -> Tensor:
-    """As ``native_batch_norm``, the output only.
-
-    Raises IndexError for a 1-d input, ValueError when only one of the running statistics is there.
-    """
-    if input.ndim < 2:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [-{input.ndim or 1}, 0], but got 1)"
-        )
-    if (running_mean is None) is not (running_var is None):
-        raise ValueError("running_mean and running_var must either both be None or neither be None")
-    for name, statistic in (("running_mean", running_mean), ("running_var", running_var)):
-        if statistic is not None and statistic.numel() != input.shape[1]:
-            raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {statistic.numel()}")
-    return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
-
-
-def instance_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    use_input_stats: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool,
-) -> Tensor:
-    """``batch_norm`` with the batch counted among the channels."""
-    if not use_input_stats and (running_mean is None or running_var is None):
-        raise RuntimeError(
-            "Expected running_mean and running_var to be defined when use_input_stats is false"
-        )
-    if input.ndim < 2:
-        raise IndexError(f"instance_norm: expected at least 2 dimensions, but the input has {input.ndim}")
-    batch, channels = input.shape[:2]
-    flat = input.contiguous().view(1, batch * channels, *input.shape[2:])
-    scale, shift, mean, var = (
-        None if p is None else p.repeat(batch) for p in (weight, bias, running_mean, running_var)
-    )
-    out = batch_norm(flat, scale, shift, mean, var, use_input_stats, momentum, eps, cudnn_enabled)
-    if use_input_stats:
-        with no_grad():
-            for statistic, moved in ((running_mean, mean), (running_var, var)):
-                if statistic is not None and moved is not None:
-                    statistic.copy_(moved.view(batch, channels).mean(0))
-    return out.view(input.shape)
-
-
-def group_norm(
-    input: Tensor,
-    num_groups: int,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    eps: float,
-    cudnn_enabled: bool,
-) -> Tensor:
-    """Normalisation over each group of channels; IndexError for fewer than two dims."""
-    if input.ndim < 2:
-        raise IndexError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
-    batch, channels, *spatial = input.shape
-    sizes = batch, channels, prod(spatial), num_groups
-    return F.native_group_norm(input, weight, bias, *sizes, eps)[0]
-
-
-def rms_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
-) -> Tensor:
-    """Division by the root mean square; reduced floating-point types are computed in float32."""
-    from ..native.nn.normalization import layer_shapes
-
-    layer_shapes(input, tuple(normalized_shape), weight, None)
-    if not (input.is_floating_point() or input.is_complex()):
-        raise NotImplementedError(f"rms_norm: not implemented for {input.dtype}")
-    if eps is None:
-        eps = finfo(input.dtype).eps
-    wide = input.to(float32) if input.dtype in (float16, bfloat16) else input
-    dims = tuple(range(-len(normalized_shape), 0))
-    out = wide * ((wide * wide).mean(dims, True) + eps).rsqrt()
-    if weight is not None:
-        out = out * weight
-    return out.to(input.dtype).contiguous()
 
 
 # ---------------------------------------------------------------------------- the others

@@ -122,7 +122,7 @@ def to(
     moved = device is not None and device.type != kind.backend.device.type
     if wanted is kind.scalar_type and not moved and not copy and _stands_in(self, memory_format):
         return self
-    if wanted is not kind.scalar_type and not (wanted.is_floating_point or wanted.is_complex):
+    if wanted is not kind.scalar_type and not wanted.is_inexact:
         self = self.detach()  # no gradient flows through integers
     if moved:
         return _moved(self, wanted, device)

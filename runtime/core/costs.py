@@ -12,6 +12,9 @@ from typing import Final
 
 #: Arrays of so many elements are computed in blocks by generated code, where that is worth it.
 LARGE: Final = 1 << 17
+#: Blocks are multiples of so many elements: an element shares its vector register with the same others as it
+#: does without blocks.
+VECTOR: Final = 64
 #: Elementwise work: the bytes of a block of the widest operand. As few as leave room in the cache for what is
 #: computed of them, and as many as make what Python does for each block not count.
 ELEMENTWISE_BYTES: Final = 1 << 18
@@ -29,12 +32,23 @@ UPDATE_BLOCK: Final = 32768
 UPDATE_GRAIN: Final = 4 * UPDATE_BLOCK
 #: A parameter with more elements than this is a loop of its own.
 UPDATE_ALONE: Final = UPDATE_BLOCK // 4
-#: Products with ones.
+#: Products with ones: the longest chain of additions, and the shortest block for which products pay.
+SUM_BLOCK: Final = 512
+SUM_BLOCK_MIN: Final = 32
+#: A single vector of so many elements is one product, which has many partial sums.
+SUM_WHOLE: Final = 2048
 SUM_GRAIN: Final = 1 << 18
-#: Running sums; so many elements are worked on at a time: they stay in the cache.
+#: Sums over leading dimensions where there are no products: from so many rows on by blocks of so many.
+SUM_ROWS_LARGE: Final = 1024
+SUM_ROWS_BLOCK: Final = 128
+#: Running sums: the elements that a product with a triangle takes, and the longest lane that is one block.
+CUMSUM_BLOCK: Final = 16
+CUMSUM_WHOLE: Final = 32
+#: So many elements are worked on at a time: they stay in the cache.
 CUMSUM_CHUNK: Final = 1 << 17
 CUMSUM_GRAIN: Final = 1 << 17
-#: Other scans.
+#: Other scans: the elements of a lane that are one part where parts run side by side, and of a block.
+SCAN_STEPS: Final = 8
 SCAN_CHUNK: Final = 1 << 16
 SCAN_GRAIN: Final = 1 << 16
 #: Sorting by keys.
@@ -43,8 +57,9 @@ SORT_GRAIN: Final = 1 << 15
 #: Flat positions; starts of lanes up to the size of a chunk are kept.
 POSITIONS_CHUNK: Final = 1 << 16
 POSITIONS_GRAIN: Final = 1 << 17
-#: Columns of a convolution.
+#: Columns of a convolution; however many rows they have, so many are multiplied at once.
 COLUMNS_CHUNK: Final = 1 << 18
+COLUMNS_LEAST: Final = 64
 
 # -- what BLAS does in the thread that calls it ------------------------------------------------------
 # More it shares among its threads, and where it cuts decides of the last bits.
@@ -60,6 +75,11 @@ AXPY_ALONE: Final = 8192
 
 #: Sums: so many products are added one by one; of more, a batch costs less.
 FEW_PRODUCTS: Final = 3
+#: Of so many shapes it is kept how their sums are formed.
+SUM_SHAPES_CACHED: Final = 4096
+#: From this many elements on products along rows are formed of halves, down to so many factors.
+PROD_HALVING: Final = 1024
+PROD_CHAIN: Final = 8
 #: Of matrices with at most this many elements times columns, sums of rows are formed for each element.
 ROW_SUM_MATRIX: Final = 4096
 #: An extremum along rows is searched for its place.

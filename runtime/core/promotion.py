@@ -139,7 +139,7 @@ def common_dtype(operands: Iterable[Any], kind: str) -> dtype:
     here.
     """
     common = combined(operands)
-    if kind == "int_to_float" and common.category in ("bool", "integral", "unsigned"):
+    if kind == "int_to_float" and not common.is_inexact:
         return get_default_dtype()
     if kind == "bool_to_long" and common is bool_:
         return int64

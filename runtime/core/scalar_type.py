@@ -138,7 +138,7 @@ class finfo(_Limits):
 
     def __init__(self, type: Any = default) -> None:
         type = default.dtype if type is default else meant("finfo", "type", 1, type)
-        if not (type.is_floating_point or type.is_complex):
+        if not type.is_inexact:
             raise TypeError(
                 "tengen.finfo() requires a floating point input type. "
                 f"Use tengen.iinfo to handle '{type.name}'"

@@ -31,6 +31,7 @@ class dtype:
         "category",
         "is_complex",
         "is_floating_point",
+        "is_inexact",
         "is_signed",
         "itemsize",
         "name",
@@ -59,6 +60,7 @@ class dtype:
         self.itemsize = itemsize
         self.is_floating_point = category in ("floating", "reduced", "float8")
         self.is_complex = category in ("complex", "reduced_complex")
+        self.is_inexact = self.is_floating_point or self.is_complex
         self.is_signed = is_signed
         self._array_name = array or name
         self._array_dtype: np.dtype[Any] | None = None

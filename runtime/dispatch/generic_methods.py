@@ -35,9 +35,11 @@ def run_kernel(
     library's, ``store`` converts it to the Type's dtype, ``layout`` gives it PyTorch's strides. An error of
     the kernel's is raised as that of the operator.
     """
-    if T.unsettled and T.recording is grad_mode.inference:
-        return run_in_mode(T, method, arguments)
-    return run_factory(T, method, arguments, compute, kind, store, layout, as_array)
+
+    def finish(array: Any) -> Any:
+        return _finished(T, array, kind, store, layout, as_array)
+
+    return _run(T, method, arguments, compute, finish)
 
 
 def run_kernels(
@@ -50,13 +52,13 @@ def run_kernels(
     layouts: Sequence[Convert | None] | None = None,
     as_array: Convert | None = None,
 ) -> Any:
-    """As ``run_kernel``, of several results: a tuple, with None where a result is not asked for."""
-    if T.unsettled and T.recording is grad_mode.inference:
-        return run_in_mode(T, method, arguments)
-    arrays = _computed(method, arguments, compute)
-    each = layouts or (None,) * len(arrays)
-    pairs = zip(arrays, each, strict=True)
-    return tuple([_finished(T, array, kind, store, layout, as_array) for array, layout in pairs])
+    """As ``run_kernel``, of several results or a list: a tuple, with None where a result is not asked for."""
+
+    def finish(arrays: Sequence[Any]) -> tuple[Any, ...]:
+        pairs = zip(arrays, layouts or (None,) * len(arrays), strict=True)
+        return tuple([_finished(T, array, kind, store, layout, as_array) for array, layout in pairs])
+
+    return _run(T, method, arguments, compute, finish)
 
 
 def run_factory(
@@ -73,14 +75,6 @@ def run_factory(
     return _finished(T, _computed(method, arguments, compute), kind, store, layout, as_array)
 
 
-def run_list_kernel(T: Any, method: str, arguments: tuple[Any, ...], compute: Compute) -> tuple[Any, ...]:
-    """As ``run_kernel``, of a kernel whose result is a list."""
-    if T.unsettled and T.recording is grad_mode.inference:
-        return tuple(run_in_mode(T, method, arguments))
-    arrays = _computed(method, arguments, compute)
-    return tuple([T.of_array(array).wrap(array) for array in arrays])
-
-
 def run_view(T: Any, method: str, arguments: tuple[Any, ...], compute: Compute, kind: Any = None) -> Any:
     """A view of the first argument."""
     array = _computed(method, arguments, compute)
@@ -91,6 +85,15 @@ def run_views(T: Any, method: str, arguments: tuple[Any, ...], compute: Compute)
     """The views of the first argument that an operator returns together."""
     arrays = _computed(method, arguments, compute)
     return tuple([as_view(arguments[0], array, T, True) for array in arrays])
+
+
+def _run(
+    T: Any, method: str, arguments: tuple[Any, ...], compute: Compute, finish: Callable[[Any], Any]
+) -> Any:
+    """What ``finish`` makes of a kernel's result, in the thread's mode."""
+    if T.unsettled and T.recording is grad_mode.inference:
+        return run_in_mode(T, method, arguments)
+    return finish(_computed(method, arguments, compute))
 
 
 def _computed(method: str, arguments: tuple[Any, ...], compute: Compute) -> Any:

@@ -28,21 +28,24 @@ class Backend:
     ``lib`` is a module, or an object, with the functions that :mod:`tengen.dispatch.backend` describes.
     """
 
-    __slots__ = ("device", "has_data", "layouts", "lib", "name", "rank")
+    __slots__ = ("device", "group", "has_data", "layouts", "lib", "mutable", "name", "rank")
 
-    def __init__(
-        self, name: str, device_type: str, library: str, has_data: bool, layouts: tuple[str, ...]
-    ) -> None:
+    def __init__(self, name: str, row: dict[str, Any]) -> None:
+        layouts: tuple[str, ...] = row["layouts"]
         self.name = name
+        #: The name of the group that it is a member of.
+        self.group: str | None = row.get("group")
+        #: Whether its arrays can be written to; else a tensor that is written gets another one.
+        self.mutable: bool = row["mutable"]
         #: The layouts of its tensors. Of a device's backends that with the higher rank takes mixed calls.
         self.layouts = layouts
         self.rank = tuple(BACKENDS).index(name)
         #: False where tensors have shapes only, so that no value can be looked at.
-        self.has_data = has_data
-        self.device = device(device_type)
-        module, _, name = library.partition(":")
+        self.has_data: bool = row["data"]
+        self.device = device(row["device"])
+        module, _, name = row["library"].partition(":")
         #: The module or object with the functions.
-        self.lib: Any = import_module(module)
+        self.lib: Any = _library(module, row)
         if name:
             self.lib = getattr(self.lib, name)
 
@@ -54,10 +57,24 @@ class Backend:
     def array_dtype(self, scalar_type: dtype) -> Any:
         """The dtype of its arrays of a scalar type; that of another layout says that, too."""
         found = scalar_type.array_dtype
-        return found if self.is_strided else self.lib.array_dtype(found)
+        return found if self.is_strided and self.group is None else self.lib.array_dtype(found)
 
     def __repr__(self) -> str:
         return f"<tengen backend {self.name}>"
+
+
+def _library(module: str, row: dict[str, Any]) -> Any:
+    """The module of a backend's library; ImportError that says how it is installed, where it is not."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        extra = row.get("extra")
+        if extra is None or (error.name or "").startswith("tengen"):
+            raise
+        raise ImportError(
+            f"the device {row['device']!r} needs the package {error.name}: pip install tengen[{extra}]",
+            name=error.name,
+        ) from error
 
 
 _backends: dict[str, Backend] = {}
@@ -76,7 +93,7 @@ def backend(name: str) -> Backend:
         row = BACKENDS.get(name)
         if row is None:
             raise RuntimeError(f"no backend {name!r}; there are {', '.join(sorted(BACKENDS))}")
-        found = _backends[name] = Backend(name, row["device"], row["library"], row["data"], row["layouts"])
+        found = _backends[name] = Backend(name, row)
     return found
 
 
@@ -124,9 +141,7 @@ def _make(backend_name: str, scalar_type: dtype, recording: bool) -> Type:
     row = BACKENDS[backend_name]
     if scalar_type.type_name not in row["scalar_types"]:
         raise NotImplementedError(f"backend {backend_name} has no tensors of {scalar_type}")
-    module = import_module(row["variable_types"] if recording else row["types"])
-    name = f"{'Variable' if recording else ''}{backend_name}{scalar_type.type_name}Type"
-    made: Type = getattr(module, name)(owner, scalar_type, recording)
+    made: Type = _type_class(row, backend_name, scalar_type, recording)(owner, scalar_type, recording)
     done = 0
     while True:
         for extension in _extensions[done:]:  # this may import: not below the lock
@@ -136,6 +151,22 @@ def _make(backend_name: str, scalar_type: dtype, recording: bool) -> Type:
             if done == len(_extensions):
                 made.unsettled = not recording or bool(inference.threads)
                 return _matrix.setdefault((backend_name, scalar_type, recording), made)
+
+
+def _type_class(row: dict[str, Any], backend_name: str, scalar_type: dtype, recording: bool) -> Any:
+    """The generated class of a Type; a member of a group gets one of its own, derived from the group's."""
+    module = import_module(row["variable_types"] if recording else row["types"])
+    prefix, stem = "Variable" if recording else "", f"{scalar_type.type_name}Type"
+    group = row.get("group")
+    if group is None:
+        return getattr(module, f"{prefix}{backend_name}{stem}")
+    bases = [getattr(module, f"{prefix}{group}{stem}")]
+    if row["own_types"]:  # its kernels beside the group's
+        own = getattr(import_module(row["own_types"]), f"{backend_name}{stem}")
+        bases = [*bases, own] if recording else [own]
+    name = f"{prefix}{backend_name}{stem}"
+    body = {"__slots__": (), "__doc__": f"The Type of {name.removesuffix('Type')} tensors."}
+    return type(name, tuple(bases), {**body, "__module__": bases[0].__module__})
 
 
 def extend_types(extension: Callable[[Type], type | None]) -> None:

@@ -181,7 +181,8 @@ class Operator:
             chosen = self._inferred(arguments)
         kind = type_of(chosen, as_device(where), None, "strided" if layout is None else layout.name)
         rest = arguments[:at] + arguments[behind:]
-        return getattr(kind, self.method)(*rest)
+        made = getattr(kind, self.method)(*rest)
+        return made if layout is None or made.layout is layout else made.to_sparse(layout=layout)
 
     def _inferred(self, arguments: tuple[Any, ...]) -> dtype:
         if self.factory == "default":
@@ -240,9 +241,11 @@ class Operator:
             return kind
         getattr(kind, self.method)  # which says so where there is no kernel at all
         places = [i for i in self.tensors if arguments[i] is not None]
-        chosen = tuple([i for i in places if _backends_of(arguments[i]) == {kind.backend}])
+        backends = {i: _backends_of(arguments[i]) for i in places}
+        chosen = tuple([i for i in places if backends[i] == {kind.backend}])
         allowed = (self.layouts or {}).get(kind.backend.name, (tuple(places),))
-        if chosen not in allowed:
+        others = [b for i in places if i not in chosen for b in backends[i]]
+        if chosen not in allowed or not all([b.is_strided for b in others]):
             found = ", ".join([f"{shown(self.parameters[i])} {_layouts_of(arguments[i])}" for i in places])
             sets = [" and ".join([shown(self.parameters[i]) for i in one]) for one in allowed]
             raise NotImplementedError(

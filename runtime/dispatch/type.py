@@ -6,14 +6,15 @@ classes derive from this one; ``x.log10()`` ends in ``x._type.log10(x)``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..core.memory_format import strided
 from ..core.numbers import FITTING, Numbers
-from ..core.reduced_types import Load, Store, hooks
 from ..core.scalar_type import bool_, dtype, from_array_dtype, int64
 from ..core.tensor_base import declare_tensor
+from ..native.dtypes import FLOAT32, upcast
 from .legacy_type_dispatch import Backend, get_type, type_of
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ else:
     declare_tensor(globals())
 
 _new = object.__new__
+
+Load = Callable[[Any], Any]
+Store = Callable[[Any, Any], Any]
 
 
 def _weak(scalar_type: dtype) -> frozenset[type]:
@@ -67,7 +71,7 @@ class Type:
         self.store: Store | None
         #: The same for a result that need not be of this Type, but should be if it is of that computed in.
         self.store_computed: Store | None
-        self.load, self.store, self.store_computed = hooks(scalar_type, backend.lib.cast)
+        self.load, self.store, self.store_computed = _hooks(scalar_type, backend.lib.cast)
 
     @property
     def name(self) -> str:
@@ -138,3 +142,49 @@ class Type:
     def twin(self) -> Type:
         """The Type that records where this one does not, and the other way round."""
         return self.recorded(not self.recording)
+
+
+# -- what is computed in another type ---------------------------------------------------------------
+
+
+def _hooks(scalar_type: dtype, cast: Store) -> tuple[Load, Store | None, Store | None]:
+    """What a Type does with its arrays, where they are computed in another type, and with results.
+
+    The first gives what a kernel gets for an array. The second makes a result, with the dtype that it must
+    have, one of the Type; the third does so only with one that is of the type computed in. None is for
+    nothing. ``cast`` is that of the Type's backend.
+    """
+    computed = scalar_type.opmath
+    if computed is scalar_type:
+        return _unchanged, None, None
+    if scalar_type.category == "reduced":
+        return upcast, _round_to, _downcast
+    narrow, wide = scalar_type.array_dtype, computed.array_dtype
+    narrower = {wide: narrow}
+    if scalar_type.is_complex:  # the magnitudes are of such a type, too
+        narrower[computed.to_real().array_dtype] = scalar_type.to_real().array_dtype
+
+    def load(array: Any) -> Any:
+        return cast(array, wide) if array.dtype == narrow else array
+
+    def store(array: Any, dtype: Any) -> Any:
+        return cast(array, narrower.get(array.dtype, dtype))
+
+    def store_computed(array: Any, dtype: Any) -> Any:
+        return cast(array, narrower.get(array.dtype, array.dtype))
+
+    return load, store, store_computed
+
+
+def _unchanged(array: Any) -> Any:
+    return array
+
+
+def _round_to(array: Any, dtype: Any) -> Any:
+    """A result rounded to ``dtype``."""
+    return array.astype(dtype)
+
+
+def _downcast(array: Any, dtype: Any) -> Any:
+    """A float32 result rounded to ``dtype``; anything else as it is."""
+    return array.astype(dtype) if array.dtype == FLOAT32 else array

@@ -12,6 +12,7 @@ from .. import functional
 from ..core.memory_format import contiguous_format, preserve_format
 from ..core.promotion import promote_types, result_type
 from ..core.scalar_type import bool_, complex128, default_complex, float64, get_default_dtype, int64
+from ..native.creation import as_number
 from ..native.dims import wrap_dim
 from ..native.layout import broadcast_shapes
 from ..tensors.tensor import Tensor
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
 Shape = tuple[int, ...]
-Number = int | float | complex
+Number = bool | int | float | complex
 
 
 def rows(self: Tensor) -> Tensor:
@@ -270,7 +271,8 @@ def _scattered(
 
 def index_add_batched(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Number) -> Tensor:
     """``index_add`` with batched indices."""
-    return _scattered(self, dim, index, source if alpha == 1 else source * alpha, "add")
+    factor = as_number(alpha, source.dtype.array_dtype)
+    return _scattered(self, dim, index, source if factor == 1 else source * factor, "add")
 
 
 def index_copy_batched(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import tengen.generated.functions as F
 
+from ..native.creation import as_number
 from .batching import pad_to_logical_rank
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
-Number = int | float | complex
+Number = bool | int | float | complex
 Grads = tuple["Tensor | None", ...]
 
 
@@ -24,7 +25,8 @@ Grads = tuple["Tensor | None", ...]
 
 
 def scaled_sum(self: Tensor, product: Tensor, beta: Number, alpha: Number) -> Tensor:
-    """``beta * self + alpha * product``; ``self`` is ignored where ``beta`` is 0."""
+    """``beta * self + alpha * product``, factors being of the dtype; without ``self`` where ``beta`` is 0."""
+    beta, alpha = (as_number(factor, product.dtype.array_dtype) for factor in (beta, alpha))
     if alpha != 1:
         product = product * alpha
     if beta == 0:

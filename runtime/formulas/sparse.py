@@ -7,42 +7,67 @@ from typing import TYPE_CHECKING, Any
 
 import tengen.generated.functions as F
 
-from ..core.memory_format import sparse_coo, strided
+from ..core.memory_format import sparse_bsr, sparse_coo, sparse_csr, strided
 from .pointwise import conj_number
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
 
+def masked_as(grad: Tensor, self: Tensor) -> Tensor:
+    """A gradient where a sparse tensor stores elements."""
+    return grad.sparse_mask(self.coalesce() if self.layout is sparse_coo else self)
+
+
 def to_dense_backward(grad: Tensor, self: Tensor, masked_grad: bool | None) -> Tensor:
     """The gradient of a sparse tensor that was made strided: where it stores elements, or everywhere."""
     if masked_grad is None or masked_grad:
-        return grad.sparse_mask(self.coalesce())
-    return grad.to_sparse(self.sparse_dim())
+        return masked_as(grad, self)
+    if self.layout is sparse_coo:
+        return grad.to_sparse(self.sparse_dim())
+    return grad.to_sparse(layout=self.layout, blocksize=self._blocksize, dense_dim=self.dense_dim())
 
 
-def to_sparse_backward(grad: Tensor, layout: Any) -> Tensor:
+def to_sparse_backward(grad: Tensor, layout: Any, blocksize: Sequence[int] | None) -> Tensor:
     """The gradient in the layout of what was made sparse."""
-    return grad.to_dense() if layout is strided else grad
+    return grad.to_dense() if layout is strided else grad.to_sparse(layout=layout, blocksize=blocksize)
 
 
-def sparse_mask_backward(grad: Tensor, mask: Tensor, layout: Any) -> Tensor:
+def sparse_mask_backward(grad: Tensor, mask: Tensor, layout: Any, blocksize: Sequence[int] | None) -> Tensor:
     """The gradient of what was masked: zero where the mask stores nothing."""
-    return to_sparse_backward(grad.sparse_mask(mask), layout)
+    return to_sparse_backward(masked_as(grad, mask), layout, blocksize)
 
 
 def values_backward(grad: Tensor, self: Tensor) -> Tensor:
     """A gradient of values as one of the sparse tensor."""
-    return F._sparse_coo_tensor_unsafe(self.indices(), grad, self.shape, True)
+    if self.layout is sparse_coo:
+        return F._sparse_coo_tensor_unsafe(self.indices(), grad, self.shape, True)
+    by_rows = self.layout in (sparse_csr, sparse_bsr)
+    compressed = self.crow_indices() if by_rows else self.ccol_indices()
+    plain = self.col_indices() if by_rows else self.row_indices()
+    return F._sparse_compressed_tensor_unsafe(compressed, plain, grad, self.shape, layout=self.layout)
+
+
+def sparse_compressed_tensor_unsafe_backward(grad: Tensor, result: Tensor) -> Tensor:
+    """The gradient of the values of a tensor in a compressed layout."""
+    return grad.sparse_mask(result).values()
 
 
 def sparse_addmm_backward(grad: Tensor, self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     """The gradient ``alpha * grad @ other`` of a sparse factor, computed where that stores elements."""
+    if self.layout is not sparse_coo:
+        return F.sparse_sampled_addmm(self, grad, other, beta=0, alpha=conj_number(alpha))
     self = self.coalesce()
     rows, columns = self._indices()
     products = grad.index_select(0, rows) * other.t().index_select(0, columns)
     values = products.sum(1) if alpha == 1 else products.sum(1) * conj_number(alpha)
     return F._sparse_coo_tensor_unsafe(self._indices(), values, self.shape, True)
+
+
+def sparse_sampled_addmm_factor_backward(grad: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    """The gradient ``alpha * grad @ other`` of a factor of a product of which elements were chosen."""
+    product = grad.matmul(other)
+    return product if alpha == 1 else product * conj_number(alpha)
 
 
 def sparse_sum_backward(grad: Tensor, self: Tensor, dim: Sequence[int]) -> Tensor:

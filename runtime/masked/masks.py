@@ -40,7 +40,7 @@ def filled(
 
 def lowest(function: str, dtype: DType) -> float:
     """The identity of the maximum. NotImplementedError for bools."""
-    return -math.inf if dtype.is_floating_point or dtype.is_complex else _limits(function, dtype)[0]
+    return -math.inf if dtype.is_inexact else _limits(function, dtype)[0]
 
 
 def highest(function: str, dtype: DType) -> float:

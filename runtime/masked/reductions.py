@@ -17,7 +17,7 @@ Dims = int | Sequence[int] | None
 
 def _total(input: Tensor, dtype: DType | None) -> DType:
     """The dtype of a sum or product: integers and bools become int64."""
-    if dtype is None and not (input.dtype.is_floating_point or input.dtype.is_complex):
+    if dtype is None and not input.dtype.is_inexact:
         return scalar_types.int64
     return dtype or input.dtype
 
@@ -145,7 +145,7 @@ def mean(
     dimensions have size 1.
     """
     wanted = dtype or input.dtype
-    if not (wanted.is_floating_point or wanted.is_complex):
+    if not wanted.is_inexact:
         what = "the dtype of 'input'" if dtype is None else "'dtype'"
         raise ValueError(f"masked.mean(): {what} must be floating or complex, but got {wanted}")
     total = sum(input, dim, keepdim=keepdim, dtype=wanted, mask=mask)
@@ -245,7 +245,7 @@ def var(
         raise ValueError("masked.var(): expected one of 'unbiased' and 'correction', but got both")
     less = correction if correction is not None else 0.0 if unbiased is False else 1.0
     wanted = dtype or (scalar_types.float32 if _total(input, None) is scalar_types.int64 else input.dtype)
-    computed = wanted if wanted.is_floating_point or wanted.is_complex else scalar_types.float32
+    computed = wanted if wanted.is_inexact else scalar_types.float32
     means = sum(input, dim, keepdim=True, dtype=wanted, mask=mask) / _count("var", input, dim, True, mask)
     centred = input - means
     squares = sum(centred * centred.conj(), dim, keepdim=keepdim, dtype=computed, mask=mask)

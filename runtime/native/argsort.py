@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import KEYS_LARGE, SORT_CHUNK, SORT_GRAIN
+from .dtypes import INT64
 from .flat_index import take_along
-from .parallel import each_block
-from .reductions import INT64
+from .parallel import each_block, items_of_block
 
 Array = Any
 Keys = Callable[[Array], Array]
@@ -58,7 +58,7 @@ def _argsort_lanes(self: Array, dim: int, k: int, descending: bool, key_function
     order = np.empty((len(lanes), k), INT64)
     keys, bits = key_function
     room = _free_bits(length)
-    step = max(1, SORT_CHUNK // length)
+    step = items_of_block(SORT_CHUNK, length)
 
     def rows(_: int, begin: int, end: int) -> None:
         part = keys(lanes[begin:end])

@@ -14,17 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import ELEMENTWISE_BYTES, ELEMENTWISE_GRAIN
+from ..core.costs import ELEMENTWISE_BYTES, ELEMENTWISE_GRAIN, VECTOR
 from .parallel import get_num_threads, in_threads
 
 Array = Any
 Shape = tuple[int, ...]
 #: Where a block is, in the dimensions that are cut: an index, a range.
 Block = tuple[Any, ...]
-
-#: Ranges are multiples of this many elements, so that an element shares its vector register with the same
-#: others as it does without blocks.
-_VECTOR = 64
 
 
 def in_blocks(
@@ -255,6 +251,6 @@ def _split_blocks(sizes: Shape, elements: int) -> list[Block]:
     size = sizes[axis]
     step = -(-size // -(-size * inner // elements))
     if inner == 1:
-        step = -(-step // _VECTOR) * _VECTOR
+        step = -(-step // VECTOR) * VECTOR
     ranges = [slice(begin, min(begin + step, size)) for begin in range(0, size, step)]
     return [(*outer, r) for outer in product(*[range(n) for n in sizes[:axis]]) for r in ranges]

@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from .cpu import is_complex32
+from .dtypes import FLOAT16, real_dtype
 from .strided import element_strides, empty_view
 
 Array = Any
 _COMPLEX = {"f": np.complex64, "d": np.complex128}
-_FLOAT16 = np.dtype(np.float16)
 
 
 def complex_dtype(array: Array) -> np.dtype[Any]:
     """The complex dtype with parts of the dtype of ``array``."""
-    if array.dtype == _FLOAT16:
+    if array.dtype == FLOAT16:
         import ml_dtypes
 
         found: np.dtype[Any] = np.dtype(ml_dtypes.complex32)
@@ -26,10 +25,10 @@ def complex_dtype(array: Array) -> np.dtype[Any]:
 
 def complex_of(real: Array, imag: Array) -> Array:
     """``real + 1j * imag`` of two arrays of one dtype; NaN and infinities stay in their part."""
-    result = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), complex_dtype(real))
-    result.real = real
-    result.imag = imag
-    return result
+    parts = np.empty((*np.broadcast_shapes(np.shape(real), np.shape(imag)), 2), real.dtype)
+    parts[..., 0] = real
+    parts[..., 1] = imag
+    return parts.view(complex_dtype(real))[..., 0]
 
 
 def polar(abs: Array, angle: Array) -> Array:
@@ -39,7 +38,7 @@ def polar(abs: Array, angle: Array) -> Array:
 
 def view_as_real(self: Array) -> Array:
     """A view with the two parts in a new last dimension."""
-    real = _FLOAT16 if is_complex32(self.dtype) else self.real.dtype
+    real = real_dtype(self.dtype)
     if type(self) is np.ndarray and not self.size:
         return empty_view(self, (*self.shape, 2), (*[2 * s for s in element_strides(self)], 1), real)
     return self[..., None].view(real)

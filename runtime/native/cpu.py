@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import sums
+from .dtypes import ADDED, COMPLEX64, FLOAT32, REDUCED, is_complex32, is_float8
 from .layout import contiguous_strides, extent, preserved_strides
 
 Array = np.ndarray[Any, Any]
@@ -53,47 +54,17 @@ def sum_to(a: Array, shape: Shape) -> Array:
     if a.shape == shape:
         return a
     axes = _summed(a.shape, shape)
-    dtype = a.dtype
-    if sums.is_summable(a):
-        total = sums.sum_dims(a, axes, False)
-        if total is not None:
-            return np.asarray(total).reshape(shape)
-    if dtype.itemsize == 2 and dtype.kind in "fV":
-        total = np.add.reduce(a, axis=axes, dtype=np.float32, keepdims=True).astype(dtype)
+    if a.dtype.char in sums.SUMMED:
+        total = sums.sum_floats(a, axes if len(axes) < a.ndim else None, False)
     else:
-        total = np.add.reduce(a, axis=axes, dtype=dtype, keepdims=True)
-    return total.reshape(shape)
-
-
-_FLOAT32 = np.dtype(np.float32)
-_COMPLEX64 = np.dtype(np.complex64)
-_ADDED = 2  # NumPy's word for the dtypes of other libraries
-
-
-def is_float8(dtype: np.dtype[Any]) -> bool:
-    """Whether numbers are of eight bits, with a point."""
-    return dtype.isbuiltin == _ADDED and dtype.itemsize == 1
-
-
-def is_complex32(dtype: np.dtype[Any]) -> bool:
-    """Whether numbers are complex, with parts of float16."""
-    return dtype.isbuiltin == _ADDED and dtype.itemsize == 4
-
-
-def is_complex(dtype: np.dtype[Any]) -> bool:
-    """Whether numbers are complex."""
-    return dtype.kind == "c" or is_complex32(dtype)
-
-
-def is_stored(dtype: np.dtype[Any]) -> bool:
-    """Whether NumPy rounds to the dtype otherwise than PyTorch, or not at all."""
-    return is_float8(dtype) or is_complex32(dtype)
+        total = np.add.reduce(a, axes, a.dtype)
+    return np.asarray(total).reshape(shape)
 
 
 def cast(a: Array, dtype: np.dtype[Any]) -> Array:
     if a.dtype == dtype:
         return a
-    if dtype.isbuiltin == _ADDED or a.dtype.isbuiltin == _ADDED:
+    if dtype.isbuiltin == ADDED or a.dtype.isbuiltin == ADDED:
         if is_float8(a.dtype):
             from .float8 import to_float32
 
@@ -101,15 +72,15 @@ def cast(a: Array, dtype: np.dtype[Any]) -> Array:
         if is_float8(dtype):
             from .float8 import to_float8
 
-            return to_float8(cast(a, _FLOAT32), dtype)
-        if is_complex32(a.dtype) and dtype != _COMPLEX64:
-            a = cast(a, _COMPLEX64)
-        if is_complex32(dtype) and a.dtype != _COMPLEX64:
-            a = cast(a, _COMPLEX64)
+            return to_float8(cast(a, FLOAT32), dtype)
+        if is_complex32(a.dtype) and dtype != COMPLEX64:
+            a = cast(a, COMPLEX64)
+        if is_complex32(dtype) and a.dtype != COMPLEX64:
+            a = cast(a, COMPLEX64)
     if a.dtype.kind == "c" and dtype.kind not in "cb" and not is_complex32(dtype):
         a = a.real
     if a.dtype.kind == "f":
-        if dtype.itemsize == 2 and a.dtype.itemsize == 8 and dtype.kind in "fV":
+        if a.dtype.itemsize == 8 and dtype.char in REDUCED:
             a = a.astype(np.float32)  # rounded twice, as torch does
         elif dtype.char == "B":
             a = a.astype(np.int64)  # so that negative numbers wrap, whatever the processor does

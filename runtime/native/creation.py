@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core.user_stack import program_stacklevel
 from . import cpu
+from .dtypes import is_complex, is_float8, is_stored
 from .layout import check_bytes, contiguous_strides, extent, strides_in
 
 Array = Any
@@ -40,7 +41,7 @@ def as_number(value: Number, dtype: DType) -> Number:
     kind = dtype.kind
     if kind == "b":
         return bool(value)
-    if cpu.is_complex(dtype):
+    if is_complex(dtype):
         _check_range(value.real, dtype)
         _check_range(value.imag, dtype)
         return value
@@ -85,7 +86,7 @@ def as_scalar(value: Array | Number, dtype: np.dtype[Any]) -> Array:
 
 def _check_range(value: Real, dtype: DType) -> None:
     """RuntimeError for a number beyond the greatest of a floating dtype; infinity is one of most."""
-    if cpu.is_float8(dtype):
+    if is_float8(dtype):
         from .float8 import holds
 
         if holds(value, dtype):
@@ -142,7 +143,7 @@ def _full(shape: Shape, value: Number, dtype: DType) -> Array:
 def held(value: Number, dtype: DType) -> Number | Array:
     """``as_number``; of float8 and complex32 a 0-d array, since NumPy would round otherwise."""
     number = as_number(value, dtype)
-    return cpu.cast(np.asarray(number), dtype) if cpu.is_stored(dtype) else number
+    return cpu.cast(np.asarray(number), dtype) if is_stored(dtype) else number
 
 
 def fill_by(self: Array, value: Array) -> Array:

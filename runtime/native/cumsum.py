@@ -1,8 +1,8 @@
 """Running sums of floats as products with triangles of ones.
 
 A running sum waits for each addition before it makes the next. A product with a triangle of ones
-forms those of many blocks of ``BLOCK`` elements at once, in BLAS; what stands before each block is then
-added to it, from a running sum of the blocks in float64. A chain of float32 additions is never
+forms those of many blocks of ``CUMSUM_BLOCK`` elements at once, in BLAS; what stands before each block
+is then added to it, from a running sum of the blocks in float64. A chain of float32 additions is never
 longer than a block.
 """
 
@@ -14,14 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import CUMSUM_CHUNK, CUMSUM_FEW_BLOCKS, CUMSUM_GRAIN, CUMSUM_INNER, GEMM_ALONE
-from .parallel import each_block
+from ..core.costs import (
+    CUMSUM_BLOCK,
+    CUMSUM_CHUNK,
+    CUMSUM_FEW_BLOCKS,
+    CUMSUM_GRAIN,
+    CUMSUM_INNER,
+    CUMSUM_WHOLE,
+    GEMM_ALONE,
+)
+from .parallel import each_block, items_of_block
 
 Array = Any
-
-BLOCK = 16
-#: A lane of at most this many elements is one block.
-WHOLE = 32
 
 _triangles: dict[tuple[str, int, bool], Array] = {}
 
@@ -36,14 +40,14 @@ def blocked_cumsum(self: Array, dim: int, reverse: bool) -> Array | None:
     if self.size == 0 or length < 4:
         return None
     inner = math.prod(self.shape[dim + 1 :])
-    if inner > 1 and (inner < CUMSUM_INNER[self.dtype.char] or length <= 2 * WHOLE):
+    if inner > 1 and (inner < CUMSUM_INNER[self.dtype.char] or length <= 2 * CUMSUM_WHOLE):
         return None
     result = np.empty(self.shape, self.dtype)
     if inner > 1:
         _cumsum_slices(self, result, length, inner, reverse)
         return result
     table, out = self.reshape(-1, length), result.reshape(-1, length)
-    step = max(1, CUMSUM_CHUNK // length)
+    step = items_of_block(CUMSUM_CHUNK, length)
 
     def chunk(_: int, begin: int, end: int) -> None:
         _cumsum_rows(table[begin:end], out[begin:end], reverse)
@@ -72,21 +76,21 @@ def _exclusive_triangle(size: int) -> Array:
 
 @lru_cache(maxsize=256)
 def _block(length: int) -> int:
-    """The divisor of ``length`` nearest to ``BLOCK``, so that the blocks of all rows are one matrix."""
-    near = [n for n in range(BLOCK // 2, 2 * BLOCK + 1) if length % n == 0]
-    return min(near, key=lambda n: abs(n - BLOCK), default=BLOCK)
+    """The divisor of ``length`` nearest to ``CUMSUM_BLOCK``: the blocks of all rows are one matrix."""
+    near = [n for n in range(CUMSUM_BLOCK // 2, 2 * CUMSUM_BLOCK + 1) if length % n == 0]
+    return min(near, key=lambda n: abs(n - CUMSUM_BLOCK), default=CUMSUM_BLOCK)
 
 
 def _cumsum_rows(table: Array, result: Array, reverse: bool) -> None:
     """The running sums of the rows of ``table``, written to ``result``."""
     rows, length = table.shape
-    if length <= WHOLE:
+    if length <= CUMSUM_WHOLE:
         _matmul_triangle(table, _triangle(table.dtype.char, length, reverse), result)
         _recompute_nonfinite(table, result, reverse)
         return
     carry = np.zeros((rows, 1))
     block = _block(length)
-    step = max(CUMSUM_CHUNK // rows // block, 1) * block
+    step = items_of_block(CUMSUM_CHUNK, rows * block) * block
     rest = length % block
     starts = range(0, length - rest, step)
     for start in reversed(starts) if reverse else starts:
@@ -142,11 +146,11 @@ def _flip_if(self: Array, reverse: bool) -> Array:
 def _cumsum_slices(self: Array, result: Array, length: int, inner: int, reverse: bool) -> None:
     """The running sums along a dim of ``length`` with ``inner`` elements behind it."""
     table, out = self.reshape(-1, length, inner), result.reshape(-1, length, inner)
-    rest = length % BLOCK
+    rest = length % CUMSUM_BLOCK
     whole = slice(rest, length) if reverse else slice(0, length - rest)
-    shape = (len(table), -1, BLOCK, inner)
+    shape = (len(table), -1, CUMSUM_BLOCK, inner)
     blocks, sums = table[:, whole].reshape(shape), out[:, whole].reshape(shape)
-    triangle, step = _triangle(self.dtype.char, BLOCK, not reverse), GEMM_ALONE // BLOCK**2
+    triangle, step = _triangle(self.dtype.char, CUMSUM_BLOCK, not reverse), GEMM_ALONE // CUMSUM_BLOCK**2
     for i in range(0, inner, step):
         np.matmul(triangle, blocks[..., i : i + step], sums[..., i : i + step])
     totals = np.empty((len(table), blocks.shape[1] + 1, inner))

@@ -1,8 +1,14 @@
-"""Checking of dimensions: negative ones, ranges and repetition."""
+"""Dimensions: negative ones, ranges, repetition; and ufuncs over them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+Array = Any  # an ndarray, or the 0-d result of a ufunc
+Dims = tuple[int, ...] | None
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -29,3 +35,20 @@ def wrap_dims(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
         twice = next(dim for index, dim in enumerate(wrapped) if dim in wrapped[:index])
         raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
     return wrapped if ndim else ()
+
+
+def reduce_dims(
+    ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool = False, dtype: np.dtype[Any] | None = None
+) -> Array:
+    """``ufunc.reduce`` over ``dim``, accumulating in ``dtype``.
+
+    Raises IndexError for a dim out of range and RuntimeError for one that is named twice.
+    """
+    try:
+        return ufunc.reduce(self, dim or None, dtype, keepdims=keepdim)
+    except ValueError:
+        if self.ndim:
+            wrap_dims(dim or (), self.ndim)  # says what is wrong
+            raise
+    wrap_dims(dim or (), 0)
+    return ufunc.reduce(self, None, dtype)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import ROWS_LARGE
 from . import rows, sums
-from .reductions import max_along, reduce_dims, sum_dim
+from .dims import reduce_dims
+from .reductions import max_along, sum_dim
 
 Array = Any
 
@@ -62,10 +62,7 @@ def logsumexp(self: Array, dim: tuple[int, ...] | None, keepdim: bool) -> Array:
         shape = self.shape
         table = self if len(shape) == 2 else self.reshape(-1, shape[-1])
         out = np.empty(len(table), self.dtype)
-        if self.size > ROWS_LARGE:
-            rows.in_blocks(_logsumexp_of_rows, len(table), shape[-1] * self.itemsize, shape[-1], table, out)
-        else:
-            _logsumexp_of_rows(table, out)
+        rows.run(_logsumexp_of_rows, table, out)
         return out.reshape((*shape[:-1], 1) if keepdim else shape[:-1])
     if self.size == 0:
         return np.log(sum_dim(self, dim, keepdim, None))

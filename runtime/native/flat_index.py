@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import POSITIONS_CHUNK, POSITIONS_GRAIN
-from .parallel import in_threads
-from .reductions import INT64
+from .dtypes import INT64
+from .parallel import in_threads, items_of_block
 
 Array = Any
 Shape = tuple[int, ...]
@@ -68,7 +68,7 @@ def row_positions(indices: Array, count: int, begin: int, end: int) -> Iterator[
     Rows have ``count`` elements. The positions are overwritten by the next ones.
     """
     rows = indices.reshape(-1, indices.shape[-1])
-    step = min(max(1, POSITIONS_CHUNK // rows.shape[1]), end - begin)
+    step = min(items_of_block(POSITIONS_CHUNK, rows.shape[1]), end - begin)
     starts = _lane_offsets((step, count), 1, (step, rows.shape[1]))
     places = np.empty((step, rows.shape[1]), INT64)
     for i in range(begin, end, step):

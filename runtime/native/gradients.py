@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from .dims import wrap_dim
-from .nn.common import select
 from .nn.normalization import native_group_norm_backward
 from .reductions import count, restore_dims, sum_dim
+from .select import select
 from .views import split_sizes
 
 Array = Any

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import INDEX_LARGE
-from .cpu import is_complex
 from .creation import as_scalar
 from .dims import wrap_dim
+from .dtypes import INT64, acc_dtype, is_complex
 from .index_checks import (
     all_in_range,
     check_bounds,
@@ -27,9 +27,9 @@ from .index_checks import (
     index_range,
     wrap_index,
 )
-from .masks import masked_select, true_positions, where
-from .reductions import INT64, acc_dtype
+from .masks import masked_select, true_positions
 from .scatter_add import add_at, add_slices
+from .select import select
 
 Array = Any
 Number = bool | int | float | complex
@@ -132,7 +132,7 @@ def _index_put_flat(out: Array, indices: Indices, values: Array) -> bool:
         if first.ndim != out.ndim:
             return False
         if values.size == 1:
-            np.copyto(out, where(first.astype(bool, copy=False), values.reshape(()), out))
+            np.copyto(out, select(first.astype(bool, copy=False), values.reshape(()), out))
         else:
             out.reshape(-1)[true_positions(first)] = values
         return True

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import INDEX_UNSIGNED
-from .reductions import INT64
+from .dtypes import INT64
 
 Array = Any
 

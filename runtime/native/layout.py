@@ -281,3 +281,37 @@ def _refuse(shape: Shape, size: int) -> None:
     if negative:
         raise RuntimeError(f"invalid shape dimension {negative[0]}")
     raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
+
+
+def expanded(shape: Shape, strides: Shape, size: Shape) -> tuple[list[int], list[int]]:
+    """What ``shape`` and ``strides`` become where they are broadcast to ``size``, in which -1 keeps a size.
+
+    RuntimeError where they are not.
+    """
+    missing = len(size) - len(shape)
+    if missing < 0:
+        raise RuntimeError(
+            f"the number of sizes provided ({len(size)}) must be greater or equal to the number of "
+            f"dimensions in the tensor ({len(shape)})"
+        )
+    sizes, steps = list(size), [0] * len(size)
+    for d in range(len(size) - 1, -1, -1):
+        n = size[d]
+        if d < missing:
+            if n < 0:
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing "
+                    f"dimension {d}"
+                )
+            if n == 1 and strides:
+                steps[d] = sizes[d + 1] * steps[d + 1] if d + 1 < len(size) else 1
+            continue
+        have = shape[d - missing]
+        if n == -1 or n == have:
+            sizes[d], steps[d] = have, strides[d - missing]
+        elif have != 1 or n < 0:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at "
+                f"non-singleton dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+            )
+    return sizes, steps

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import lapack
 from .dims import wrap_dims
+from .dtypes import acc_dtype, is_complex, real_dtype
 from .linalg_checks import (
     SINGULAR_INVERSE,
     SINGULAR_SOLVE,
@@ -173,7 +174,7 @@ def linalg_vector_norm(
 ) -> Any:
     """``(sum |x| ** ord) ** (1 / ord)`` over ``dim``, and its limits for 0, inf and -inf.
 
-    The result is real. float16 and bfloat16 are summed in float32.
+    The result is real. float16, bfloat16 and complex32 are summed in single precision.
     """
     if ord == 2 and not dim and not keepdim and dtype is None and self.dtype.char in "fd":
         flat = self.ravel()
@@ -181,8 +182,7 @@ def linalg_vector_norm(
     order, result_dtype = check_norm(self.shape, self.dtype, ord, dim, dtype)
     if dtype is not None:
         self = self.astype(dtype, copy=False)
-    if self.dtype.char not in "fdgFDG":
-        self = self.astype(np.float32)
+    self = self.astype(acc_dtype(self.dtype), copy=False)
     # Without dims everything is reduced, which is faster over one axis.
     axes = wrap_dims(dim, self.ndim) if dim else None
     return np.asarray(_norm(self, order, axes or None, keepdim)).astype(result_dtype, copy=False)
@@ -240,14 +240,14 @@ def check_norm(
                 f"cannot compute the {ord} norm on {over}, because the operation does not have an identity"
             )
     chosen = found if dtype is None else dtype
-    return order, np.empty(0, chosen).real.dtype if chosen.kind == "c" else chosen
+    return order, real_dtype(chosen)
 
 
 def _check_norm_dtype(found: np.dtype[Any], dtype: np.dtype[Any]) -> None:
     if dtype.kind in "iub":
         raise RuntimeError(f"dtype should be floating point or complex, but got {dtype}")
-    if (dtype.kind == "c") is not (found.kind == "c"):
-        kind = "complex" if found.kind == "c" else "real"
+    if is_complex(dtype) is not is_complex(found):
+        kind = "complex" if is_complex(found) else "real"
         raise RuntimeError(f"dtype should be {kind} for {kind} inputs, but got {dtype}")
     if dtype.itemsize < found.itemsize or (dtype.itemsize == found.itemsize and dtype != found):
         raise RuntimeError(

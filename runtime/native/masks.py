@@ -10,36 +10,17 @@ import numpy as np
 from ..core.costs import INDEX_LARGE
 from .creation import as_scalar
 from .index_checks import check_mask, check_same_dtype
+from .select import select
 
 Array = Any
 Number = bool | int | float | complex
 Shape = tuple[int, ...]
 
-_BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
-
 
 def masked_fill(self: Array, mask: Array, value: Array | Number) -> Array:
     """``value`` (a number or 0-d array) where ``mask`` is true, ``self`` elsewhere; broadcast."""
     check_mask(mask)
-    return where(mask, as_scalar(value, self.dtype), self)
-
-
-def where(mask: Array, value: Array, other: Array) -> Array:
-    """``np.where(mask, value, other)`` of one dtype, ``value`` 0-d.
-
-    Of large arrays the bits are chosen: that takes as long for any mask, while a branch for each
-    element takes ten times as long where masks are irregular.
-    """
-    bits = _BITS.get(other.dtype.itemsize)
-    if other.size < INDEX_LARGE or bits is None or mask.shape != other.shape or not other.flags.c_contiguous:
-        return np.where(mask, value, other)
-    ours = other.view(bits)
-    value = np.asarray(value).view(bits)
-    every = np.negative(mask.view(np.int8)).astype(bits)  # 0 or -1: no bits or all
-    result: Array = ours ^ value
-    result &= every
-    result ^= ours
-    return result.view(other.dtype)
+    return select(mask, as_scalar(value, self.dtype), self)
 
 
 def true_positions(mask: Array) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 from . import sums
 from .creation import as_number
 from .dims import wrap_dim
+from .layout import expanded
 from .linalg_checks import broadcast_batches
 
 Array = Any  # numpy.ndarray, whose stubs say less than the kernels know
@@ -169,18 +170,7 @@ def _cannot_multiply(a: Shape, b: Shape) -> str:
 
 def _expands(shape: Shape, target: Shape) -> Shape:
     """``target``; RuntimeError when ``shape`` does not expand to it."""
-    if len(shape) > len(target):
-        raise RuntimeError(
-            f"The expanded size {list(target)}: the number of sizes provided ({len(target)}) must be greater "
-            f"or equal to the number of dimensions in the tensor ({len(shape)})"
-        )
-    for back in range(1, len(shape) + 1):
-        if shape[-back] not in (1, target[-back]):
-            raise RuntimeError(
-                f"The expanded size of the tensor ({target[-back]}) must match the existing size "
-                f"({shape[-back]}) at non-singleton dimension {len(target) - back}.  "
-                f"Target sizes: {list(target)}.  Tensor sizes: {list(shape)}"
-            )
+    expanded(shape, shape, target)
     return target
 
 

@@ -98,6 +98,11 @@ def parallel_for(task: Task, count: int, grain: int) -> None:
             raise error
 
 
+def items_of_block(amount: int, length: int) -> int:
+    """How many items of ``length`` elements, or bytes, are a block of about ``amount``; at least one."""
+    return max(1, amount // max(1, length))
+
+
 def in_threads(task: Task, size: int, length: int, grain: int, step: int = 1) -> None:
     """Call ``task(begin, end)`` for ranges of ``size`` items of ``length`` elements, each in some thread.
 
@@ -107,7 +112,7 @@ def in_threads(task: Task, size: int, length: int, grain: int, step: int = 1) ->
     def blocks(first: int, last: int) -> None:
         task(first * step, min(last * step, size))
 
-    parallel_for(blocks, -(-size // step), max(1, grain // max(1, step * length)))
+    parallel_for(blocks, -(-size // step), items_of_block(grain, step * length))
 
 
 def each_block(

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .cpu import is_complex
 from .creation import as_number
+from .dtypes import is_complex
 
 Array = Any  # an ndarray, a 0-d result of a ufunc, or a Python number
 Number = bool | int | float | complex

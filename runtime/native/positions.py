@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .reductions import INT64
+from .dtypes import INT64, with_truth
 
 Array = Any
 
@@ -14,8 +14,8 @@ Array = Any
 def nonzero(self: Array) -> Array:
     """The positions of the elements that are not 0, one in each row, in order."""
     if self.ndim == 0:
-        return np.zeros((1 if self else 0, 0), INT64)
-    flat = np.flatnonzero(self)
+        return np.zeros((1 if with_truth(self) else 0, 0), INT64)
+    flat = np.flatnonzero(with_truth(self))
     places = np.empty((len(flat), self.ndim), INT64)
     for d in range(self.ndim - 1, 0, -1):
         np.divmod(flat, self.shape[d], out=(flat, places[:, d]))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .creation import check_size
+from .dtypes import is_complex, real_dtype
 
 Array = Any
 DType = np.dtype[Any]
@@ -30,8 +31,8 @@ def source(generator: Any) -> np.random.Generator:
 
 
 def _complex(parts: Array, dtype: DType) -> Array:
-    """Complex numbers of pairs of float64."""
-    return parts.view(np.complex128)[..., 0].astype(dtype)
+    """Complex numbers of pairs of their parts."""
+    return parts.view(dtype)[..., 0]
 
 
 # -- continuous distributions -------------------------------------------------------------
@@ -48,8 +49,8 @@ def _digits(dtype: DType) -> int:
 def random_uniform(size: Shape, generator: Any, dtype: DType) -> Array:
     """Uniform in [0, 1); both parts of a complex number are. Raises RuntimeError for a negative dimension."""
     shape, numbers = check_size(size), source(generator)
-    if dtype.kind == "c":
-        return _complex(numbers.random((*shape, 2)), dtype)
+    if is_complex(dtype):
+        return _complex(random_uniform((*shape, 2), generator, real_dtype(dtype)), dtype)
     if dtype == np.float64:
         return np.asarray(numbers.random(shape))
     if dtype == np.float32:
@@ -64,9 +65,9 @@ def random_normal(size: Shape, generator: Any, dtype: DType) -> Array:
 
     Raises RuntimeError for a negative dimension.
     """
+    if is_complex(dtype):
+        return normal_sized(0.0, 1.0, size, generator, dtype)
     shape, numbers = check_size(size), source(generator)
-    if dtype.kind == "c":
-        return _complex(numbers.standard_normal((*shape, 2)) * 0.5**0.5, dtype)
     if dtype == np.float32:
         return np.asarray(numbers.standard_normal(shape, np.float32))
     return np.asarray(numbers.standard_normal(shape)).astype(dtype)
@@ -79,10 +80,12 @@ def uniform(self: Array, low: float, high: float, generator: Any) -> Array:
     """Uniform in [low, high). Raises RuntimeError when low > high."""
     if not low <= high:
         raise RuntimeError(f"expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+    if is_complex(self.dtype):
+        parts = np.empty((*self.shape, 2), real_dtype(self.dtype))
+        return _complex(uniform(parts, low, high, generator), self.dtype)
     drawn = random_uniform(self.shape, generator, self.dtype)
-    shift = complex(low, low) if self.dtype.kind == "c" else low
-    values = (drawn * (high - low) + shift).astype(self.dtype)
-    if self.dtype.kind == "c" or low == high:
+    values = (drawn * (high - low) + low).astype(self.dtype)
+    if low == high:
         return values
     # The sum may round up to the end that is not included.
     return np.where(values >= high, np.array(low, self.dtype), values)
@@ -94,8 +97,14 @@ def _check_deviation(std: float) -> None:
 
 
 def normal_sized(mean: float, std: float, size: Shape, generator: Any, dtype: DType) -> Array:
-    """Normal with this mean and standard deviation. Raises RuntimeError for a negative deviation."""
+    """Normal with this standard deviation, and this mean, of both parts of complex numbers.
+
+    Raises RuntimeError for a negative deviation.
+    """
     _check_deviation(std)
+    if is_complex(dtype):
+        parts = source(generator).standard_normal((*check_size(size), 2)) * (std * 0.5**0.5) + mean
+        return _complex(parts.astype(real_dtype(dtype)), dtype)
     return (random_normal(size, generator, dtype) * std + mean).astype(dtype)
 
 

@@ -14,49 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import EXTREMUM_BY_INDEX, ROW_STARTS_CACHED
+from ..core.costs import EXTREMUM_BY_INDEX, PROD_CHAIN, PROD_HALVING, ROW_STARTS_CACHED
 from . import sums
-from .cpu import is_complex32, is_stored
-from .dims import wrap_dim, wrap_dims
+from .dims import Dims, reduce_dims, wrap_dim, wrap_dims
+from .dtypes import INT64, INTEGRAL, NATIVE_FLOATS, REDUCED, UINT8, DType, is_stored, upcast, with_truth
+from .sums import SUMMED, sum_floats, sum_small
 
 Array = Any  # an ndarray, or the 0-d result of a ufunc
-Dims = tuple[int, ...] | None
-DType = np.dtype[Any]
-
-FLOAT32 = np.dtype(np.float32)
-FLOAT64 = np.dtype(np.float64)
-INT64 = np.dtype(np.int64)
-UINT8 = np.dtype(np.uint8)
-REDUCED = "eE"  # dtype.char of float16 and bfloat16, whose sums are computed in float32
-INTEGRAL = "?bhilqBHILQ"  # dtype.char of bool and the integers
-NATIVE_FLOATS = "fdFD"  # dtype.char of what NumPy folds in its own precision
-
-#: From this many rows on a float32 sum over leading dimensions goes in blocks: NumPy adds
-#: row after row there, and the rounding errors of a long chain would add up.
-BLOCKED_ROWS = 1024
-BLOCK = 128
-#: From this many elements on products along rows are formed of halves, down to so many factors.
-PROD_HALVING, PROD_CHAIN = 1024, 8
 
 
 # -- shared --------------------------------------------------------------------------------
-
-
-def reduce_dims(
-    ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool = False, dtype: DType | None = None
-) -> Array:
-    """``ufunc.reduce`` over ``dim``, accumulating in ``dtype``.
-
-    Raises IndexError for a dim out of range and RuntimeError for one that is named twice.
-    """
-    try:
-        return ufunc.reduce(self, dim or None, dtype, keepdims=keepdim)
-    except ValueError:
-        if self.ndim:
-            wrap_dims(dim or (), self.ndim)  # says what is wrong
-            raise
-    wrap_dims(dim or (), 0)
-    return ufunc.reduce(self, None, dtype)
 
 
 def count(self: Array, dim: Dims) -> int:
@@ -78,11 +45,6 @@ def cast(self: Array, dtype: DType) -> Array:
     if self.dtype.kind == "c" and dtype.kind not in "cb":
         self = self.real
     return self.astype(dtype)
-
-
-def acc_dtype(dtype: DType) -> DType:
-    """The dtype to accumulate ``dtype`` in."""
-    return FLOAT32 if dtype.char in REDUCED else dtype
 
 
 def check_nonempty(shape: tuple[int, ...], dim: Dims, without_dim: type[Exception] = RuntimeError) -> None:
@@ -122,50 +84,18 @@ def sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array
     """The sum over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
     given = self.dtype
     if dtype is None:
-        char = given.char
         if dim is None and not keepdim:
-            found = sums.sum_small(self)
+            found = sum_small(self)
             if found is not None:
                 return found
-        if char in "fd" and self.flags.c_contiguous:
-            found = sums.sum_contiguous(self, dim, keepdim)
-            if found is not None:
-                return found
-        if char in NATIVE_FLOATS:
-            if self.size > BLOCKED_ROWS and dim and self.ndim > 1:
-                return _sum_leading(self, dim, keepdim)
-            return reduce_dims(np.add, self, dim, keepdim)
-        dtype = INT64 if char in INTEGRAL else given
-    elif given != dtype and given.char not in INTEGRAL:
+        if given.char in SUMMED:
+            return sum_floats(self, dim, keepdim)
+        dtype = INT64 if given.char in INTEGRAL else given
+    elif dtype != given and not (given.char in INTEGRAL and dtype.char in INTEGRAL):
         self = cast(self, dtype)
-    elif dtype.kind == "b":
-        return reduce_dims(np.logical_or, self, dim, keepdim)
-    return _reduce_as(np.add, self, dim, keepdim, dtype)
-
-
-def _reduce_as(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool, dtype: DType) -> Array:
-    """``reduce_dims`` of values cast to ``dtype``, accumulated with enough precision, as ``dtype``."""
-    if self.dtype != dtype and (dtype.char in REDUCED or is_stored(dtype)):
-        self = cast(self, dtype)
-    result = reduce_dims(ufunc, self, dim, keepdim, acc_dtype(dtype))
-    return result if result.dtype == dtype else result.astype(dtype)
-
-
-def _sum_leading(self: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
-    """The sum of a floating array; over many leading rows in blocks, so that errors stay small."""
-    dims = wrap_dims(dim, self.ndim)
-    rows = math.prod(self.shape[: len(dims)])
-    if rows < BLOCKED_ROWS or set(dims) != set(range(len(dims))) or not self.flags.c_contiguous:
-        return reduce_dims(np.add, self, dim, keepdim)
-    rest = self.shape[len(dims) :]
-    table = self.reshape(rows, -1)
-    while rows >= BLOCKED_ROWS:
-        blocks = rows // BLOCK
-        partial = np.add.reduce(table[: blocks * BLOCK].reshape(blocks, BLOCK, -1), 1)
-        if rows % BLOCK:
-            partial[-1] += np.add.reduce(table[blocks * BLOCK :], 0)
-        table, rows = partial, blocks
-    return np.add.reduce(table, 0).reshape((1,) * len(dims) + rest if keepdim else rest)
+    if dtype.char in SUMMED:
+        return sum_floats(self, dim, keepdim)
+    return reduce_dims(np.logical_or if dtype.kind == "b" else np.add, self, dim, keepdim, dtype)
 
 
 def nansum(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
@@ -180,16 +110,18 @@ def nansum(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
 def prod_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
     """The product over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
     if dtype is None:
-        if self.dtype.char in NATIVE_FLOATS:
-            if dim and len(dim) == 1 and self.size >= PROD_HALVING and dim[0] in (-1, self.ndim - 1):
-                return _prod_rows(self, keepdim)
-            return reduce_dims(np.multiply, self, dim, keepdim)
         dtype = INT64 if self.dtype.char in INTEGRAL else self.dtype
     elif dtype.kind == "b":
         return reduce_dims(np.logical_and, self, dim, keepdim)
     elif dtype != self.dtype:
         self = cast(self, dtype)
-    return _reduce_as(np.multiply, self, dim, keepdim, dtype)
+    if dtype.char in NATIVE_FLOATS:
+        if dim and len(dim) == 1 and self.size >= PROD_HALVING and dim[0] in (-1, self.ndim - 1):
+            return _prod_rows(self, keepdim)
+        return reduce_dims(np.multiply, self, dim, keepdim)
+    if dtype.char in REDUCED:
+        return prod_dim(upcast(self), dim, keepdim, None).astype(dtype)
+    return reduce_dims(np.multiply, self, dim, keepdim, dtype)
 
 
 def _prod_rows(self: Array, keepdim: bool) -> Array:
@@ -225,10 +157,7 @@ def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Arra
             return np.divide(total, sums.NUMBERS[total.dtype.char][self.size // (total.size or 1)])
         return total / self.size  # of all elements
     result = mean_dtype(self.dtype, dtype)
-    if result.char in NATIVE_FLOATS and self.dtype == result:
-        return sum_dim(self, dim, keepdim, None) / count(self, dim)
-    values = cast(self, result)
-    mean = reduce_dims(np.add, values, dim, keepdim, acc_dtype(result)) / count(self, dim)
+    mean = sum_dim(upcast(cast(self, result)), dim, keepdim, None) / count(self, dim)
     return mean if mean.dtype == result else mean.astype(result)
 
 
@@ -439,8 +368,7 @@ def any_dims(self: Array, dim: Dims, keepdim: bool) -> Array:
 
 
 def _reduce_logical(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool) -> Array:
-    if is_complex32(self.dtype):  # whose truth ml_dtypes takes from the integer part
-        self = np.not_equal(self, 0, out=...)
+    self = with_truth(self)
     result = self.astype(bool) if dim == () else reduce_dims(ufunc, self, dim, keepdim)
     return result.astype(UINT8) if self.dtype == UINT8 else result
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import BUFFER, ROWS_BLOCKS, ROWS_BYTES, UNBUFFERED
+from ..core.costs import BUFFER, ROWS_BLOCKS, ROWS_BYTES, ROWS_LARGE, UNBUFFERED
 from . import parallel
 from .parallel import BlockTask
 
@@ -17,7 +17,7 @@ Array = Any
 
 def rows_of_block(row_bytes: int) -> int:
     """How many rows of this many bytes are a block."""
-    return max(1, ROWS_BYTES // max(row_bytes, 1))
+    return parallel.items_of_block(ROWS_BYTES, row_bytes)
 
 
 def blocks_of(rows: int, step: int) -> int:
@@ -44,10 +44,17 @@ def each_block(task: BlockTask, rows: int, step: int, columns: int) -> None:
     parallel.each_block(task, rows, columns, ROWS_BLOCKS * step * columns, step, within)
 
 
-def in_blocks(task: Callable[..., None], rows: int, row_bytes: int, columns: int, *operands: Array) -> None:
-    """Call ``task`` with the rows of all operands, block by block."""
+def run(task: Callable[..., None], table: Array, *operands: Array, columns: int | None = None) -> None:
+    """Call ``task`` with the rows of a matrix and of all operands: at once, or by blocks of a large one.
+
+    ``columns`` is how long the rows are that the task works on, where these are parts of the matrix's.
+    """
+    if table.size <= ROWS_LARGE:
+        task(table, *operands)
+        return
+    length = table.shape[1]
 
     def one(_: int, begin: int, end: int) -> None:
-        task(*[operand[begin:end] for operand in operands])
+        task(table[begin:end], *[operand[begin:end] for operand in operands])
 
-    each_block(one, rows, rows_of_block(row_bytes), columns)
+    each_block(one, len(table), rows_of_block(length * table.itemsize), columns or length)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import LANES, PARALLEL_SCAN, SCAN_CHUNK, SCAN_GRAIN, SCAN_LARGE
+from ..core.costs import LANES, PARALLEL_SCAN, SCAN_CHUNK, SCAN_GRAIN, SCAN_LARGE, SCAN_STEPS
 from .cumsum import blocked_cumsum
 from .dims import wrap_dim
-from .parallel import each_block
-from .reductions import FLOAT32, FLOAT64, INT64, INTEGRAL, acc_dtype, cast
+from .dtypes import FLOAT32, FLOAT64, INT64, INTEGRAL, acc_dtype
+from .parallel import each_block, items_of_block
+from .reductions import cast
 
 Array = Any
 DType = np.dtype[Any]
@@ -19,9 +20,7 @@ DType = np.dtype[Any]
 #: float32 scans along more elements than this accumulate in float64, as torch's do: the error of
 #: a running sum grows with its length.
 LONG = 64
-#: So many elements of a lane are one part of a scan whose parts run side by side.
-STEPS = 8
-#: Between these sizes of elements products of ``STEPS`` of them stay far from the ends of float64's range.
+#: Between these sizes products of ``SCAN_STEPS`` elements stay far from the ends of float64's range.
 SAFE_RANGE = 1e-30, 1e30
 
 
@@ -155,11 +154,11 @@ def parallel_scan(ufunc: np.ufunc, table: Array, wide: DType, dtype: DType) -> A
     """``ufunc.accumulate`` over the rows of a contiguous matrix, computed in ``wide``.
 
     A running operation waits for each step before it makes the next. Here each step is made in all
-    parts of ``STEPS`` elements at once, and then each part gets what the parts before it came to.
+    parts of ``SCAN_STEPS`` elements at once, and then each part gets what the parts before it came to.
     """
     result = np.empty(table.shape, dtype)
     length = table.shape[1]
-    step = max(1, SCAN_CHUNK // length)
+    step = items_of_block(SCAN_CHUNK, length)
 
     def rows(_: int, begin: int, end: int) -> None:
         _parallel_scan_block(ufunc, table[begin:end], wide, result[begin:end])
@@ -170,15 +169,15 @@ def parallel_scan(ufunc: np.ufunc, table: Array, wide: DType, dtype: DType) -> A
 
 def _parallel_scan_block(ufunc: np.ufunc, table: Array, wide: DType, result: Array) -> None:
     rows, length = table.shape
-    count, rest = divmod(length, STEPS)
+    count, rest = divmod(length, SCAN_STEPS)
     cut = length - rest
-    steps = np.empty((STEPS, rows, count), wide)
-    steps[...] = table[:, :cut].reshape(rows, count, STEPS).transpose(2, 0, 1)
-    for i in range(1, STEPS):
+    steps = np.empty((SCAN_STEPS, rows, count), wide)
+    steps[...] = table[:, :cut].reshape(rows, count, SCAN_STEPS).transpose(2, 0, 1)
+    for i in range(1, SCAN_STEPS):
         ufunc(steps[i - 1], steps[i], out=steps[i])
     totals = ufunc.accumulate(steps[-1], 1)
     ufunc(totals[:, :-1], steps[:, :, 1:], out=steps[:, :, 1:])
-    result[:, :cut].reshape(rows, count, STEPS)[...] = steps.transpose(1, 2, 0)
+    result[:, :cut].reshape(rows, count, SCAN_STEPS)[...] = steps.transpose(1, 2, 0)
     if rest:
         tail = ufunc.accumulate(table[:, cut:].astype(wide), 1, wide)
         result[:, cut:] = ufunc(totals[:, -1:], tail)

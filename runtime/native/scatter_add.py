@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import SCATTER_LOAD
-from .sums import WHOLE, cached_ones
+from ..core.costs import SCATTER_LOAD, SUM_WHOLE
+from .sums import cached_ones
 
 Array = Any
 
@@ -94,7 +94,7 @@ def add_slices(out: Array, index: Array, values: Array, factors: Array | None = 
         ends = np.arange(rows.size + 1, dtype=rows.dtype)
         if factors is None:
             char = out.dtype.char
-            kept = rows.size <= WHOLE and char in "fd"
+            kept = rows.size <= SUM_WHOLE and char in "fd"
             factors = cached_ones(char, rows.size) if kept else np.ones(rows.size, char)
         elif outer > 1:
             factors = np.tile(factors, outer)

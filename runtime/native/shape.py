@@ -12,6 +12,7 @@ from ..core.memory_format import contiguous_format, preserve_format
 from ..core.user_stack import program_stacklevel
 from . import cpu
 from .dims import wrap_dim, wrap_dims
+from .dtypes import is_complex
 from .layout import (
     MAX_NUMEL,
     broadcast_shapes,
@@ -42,7 +43,7 @@ def to_copy(self: Array, dtype: DType | None = None, memory_format: Any = None) 
     The order of the dimensions in memory is kept unless ``memory_format`` says otherwise.
     """
     to = self.dtype if dtype is None else dtype
-    if cpu.is_complex(self.dtype) and not (cpu.is_complex(to) or to.kind == "b"):
+    if is_complex(self.dtype) and not (is_complex(to) or to.kind == "b"):
         _warn_of_lost_part(self)
     if memory_format is contiguous_format:
         return np.asarray(cpu.cast(self, to), order="C") if to != self.dtype else self.copy("C")
@@ -71,7 +72,7 @@ def copy_value(self: Array, src: Array) -> Array:
             f"output with shape {list(self.shape)} doesn't match the broadcast shape "
             f"{list(broadcast_shapes(self.shape, src.shape))}"
         )
-    if cpu.is_complex(src.dtype) and not (cpu.is_complex(self.dtype) or self.dtype.kind == "b"):
+    if is_complex(src.dtype) and not (is_complex(self.dtype) or self.dtype.kind == "b"):
         _warn_of_lost_part(src)
     return cpu.cast(src, self.dtype)
 

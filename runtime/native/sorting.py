@@ -13,9 +13,11 @@ import numpy as np
 
 from ..core.costs import SORT_LARGE, SORT_SHORT
 from .argsort import partial_argsort, stable_argsort
-from .dims import wrap_dim
+from .cpu import cast
+from .dims import reduce_dims, wrap_dim
+from .dtypes import INT64
 from .flat_index import take_along
-from .reductions import INT64, check_nonempty, reduce_dims
+from .reductions import check_nonempty
 from .scans import last_true_index
 
 Array = Any
@@ -381,6 +383,12 @@ def bucketize(self: Array, boundaries: Array, out_int32: bool, right: bool) -> A
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(boundaries, self, out_int32, right, None, None)
+
+
+def isin_number(number: bool | int | float, dtype: DType) -> Array:
+    """A number as comparisons with an array of ``dtype`` round it: what is too great for it is infinite."""
+    with np.errstate(over="ignore"):
+        return cast(np.asarray(number), dtype)
 
 
 def isin(elements: Array, test_elements: Array, assume_unique: bool, invert: bool) -> Array:

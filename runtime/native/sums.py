@@ -1,7 +1,7 @@
-"""Sums of real floating arrays as products with ones.
+"""Sums of floating arrays; of real ones that are contiguous as products with ones.
 
-BLAS forms them in a third of the time that NumPy's own loops take, and of their overhead. A chain
-of additions is never longer than ``BLOCK``: what the blocks give is added by NumPy, in pairs.
+BLAS forms these in a third of the time that NumPy's own loops take, and of their overhead. A chain
+of additions is never longer than ``SUM_BLOCK``: what the blocks give is added by NumPy, in pairs.
 """
 
 from __future__ import annotations
@@ -13,25 +13,35 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import FEW_PRODUCTS, GEMV_ALONE, ROW_SUM_MATRIX, SUM_GRAIN
+from ..core.costs import (
+    FEW_PRODUCTS,
+    GEMV_ALONE,
+    ROW_SUM_MATRIX,
+    SUM_BLOCK,
+    SUM_BLOCK_MIN,
+    SUM_GRAIN,
+    SUM_ROWS_BLOCK,
+    SUM_ROWS_LARGE,
+    SUM_SHAPES_CACHED,
+    SUM_WHOLE,
+)
 from ..core.numbers import Numbers
-from .dims import wrap_dims
-from .parallel import in_threads
+from .dims import Dims, reduce_dims, wrap_dims
+from .dtypes import FLOAT32, NATIVE_FLOATS, REDUCED
+from .parallel import in_threads, items_of_block
 
 Array = Any
-BLOCK = 512
-MIN_BLOCK = 32
-WHOLE = 2048  # of a single vector, whose product has many partial sums
+#: dtype.char of what ``sum_floats`` adds.
+SUMMED = NATIVE_FLOATS + REDUCED
 _ONES: dict[tuple[str, int], Array] = {}
 #: By the dtype: numbers as 0-d arrays, which ufuncs take in half the time.
 NUMBERS = {char: Numbers(np.full, char, "floating") for char in "fd"}
 _ROW_SUM_MATRICES: dict[tuple[str, tuple[int, ...]], Array] = {}
-MAX_CACHED = 4096
 _SQUARES: dict[tuple[str, int], Array] = {}
 
 
 def cached_ones(char: str, count: int) -> Array:
-    """``count`` ones of a dtype, at most ``WHOLE``; they are kept, and nobody may write to them."""
+    """``count`` ones of a dtype, at most ``SUM_WHOLE``; they are kept, and nobody may write to them."""
     found = _ONES.get((char, count))
     if found is None:
         found = np.ones(count, char)
@@ -61,7 +71,7 @@ def row_sum_matrix(self: Array) -> Array | None:
         columns = self.shape[-1] if self.ndim else 0
         if key[0] not in "fd" or not 0 < self.size * columns <= ROW_SUM_MATRIX:
             return None
-        if len(_ROW_SUM_MATRICES) >= MAX_CACHED:
+        if len(_ROW_SUM_MATRICES) >= SUM_SHAPES_CACHED:
             _ROW_SUM_MATRICES.clear()
         found = _ROW_SUM_MATRICES[key] = cached_ones_matrix(key[0], columns)
     return found if self.flags.c_contiguous else None
@@ -69,9 +79,9 @@ def row_sum_matrix(self: Array) -> Array | None:
 
 @lru_cache(maxsize=256)
 def block_length(count: int) -> int:
-    """The greatest divisor of ``count`` up to ``BLOCK``; 0 where it is so small that products do not pay."""
-    found = next(n for n in range(min(BLOCK, count), 0, -1) if count % n == 0)
-    return found if found >= MIN_BLOCK else 0
+    """The greatest divisor of ``count`` up to ``SUM_BLOCK``; 0 where that is too small to pay."""
+    found = next(n for n in range(min(SUM_BLOCK, count), 0, -1) if count % n == 0)
+    return found if found >= SUM_BLOCK_MIN else 0
 
 
 def sum_small(self: Array) -> Any | None:
@@ -79,10 +89,44 @@ def sum_small(self: Array) -> Any | None:
     key = self.dtype.char, self.size
     ones = _ONES.get(key)
     if ones is None:
-        if key[0] not in "fd" or not 0 < key[1] <= WHOLE:
+        if key[0] not in "fd" or not 0 < key[1] <= SUM_WHOLE:
             return None
         ones = cached_ones(*key)
     return self.ravel().dot(ones)
+
+
+def sum_floats(self: Array, dim: Dims, keepdim: bool) -> Array:
+    """The sum over ``dim`` of floating-point numbers (``SUMMED``), those of 16 bits computed in float32."""
+    char = self.dtype.char
+    if char in "fd" and self.flags.c_contiguous:
+        found = sum_contiguous(self, dim, keepdim)
+        if found is not None:
+            return found
+    elif char in REDUCED:
+        return sum_floats(self.astype(FLOAT32), dim, keepdim).astype(self.dtype)
+    if dim and self.ndim > 1 and self.size > SUM_ROWS_LARGE and self.flags.c_contiguous:
+        dims = wrap_dims(dim, self.ndim)
+        if set(dims) == set(range(len(dims))) and math.prod(self.shape[: len(dims)]) >= SUM_ROWS_LARGE:
+            return _sum_leading(self, len(dims), keepdim)
+    return reduce_dims(np.add, self, dim, keepdim)
+
+
+def _sum_leading(self: Array, count: int, keepdim: bool) -> Array:
+    """The sum of a contiguous array over its first dimensions, in blocks of rows.
+
+    NumPy adds row after row there, and the rounding errors of a long chain would add up.
+    """
+    rows = math.prod(self.shape[:count])
+    rest = self.shape[count:]
+    table = self.reshape(rows, -1)
+    while rows >= SUM_ROWS_LARGE:
+        blocks = rows // SUM_ROWS_BLOCK
+        cut = blocks * SUM_ROWS_BLOCK
+        partial = np.add.reduce(table[:cut].reshape(blocks, SUM_ROWS_BLOCK, -1), 1)
+        if rows > cut:
+            partial[-1] += np.add.reduce(table[cut:], 0)
+        table, rows = partial, blocks
+    return np.add.reduce(table, 0).reshape((1,) * count + rest if keepdim else rest)
 
 
 def sum_contiguous(self: Array, dim: tuple[int, ...] | None, keepdim: bool) -> Array | None:
@@ -100,8 +144,9 @@ def sum_contiguous(self: Array, dim: tuple[int, ...] | None, keepdim: bool) -> A
         d = dim[0]
         if d == -1 or d == ndim - 1:
             return sum_last(self, keepdim)
-        if d == 0 and not keepdim and ndim == 2:
-            return sum_columns(self)
+        if d == 0 and ndim == 2:
+            found = sum_columns(self)
+            return found[None] if keepdim else found
     try:
         dims = sorted(wrap_dims(dim, ndim))
     except (IndexError, RuntimeError):
@@ -114,7 +159,7 @@ def sum_last(self: Array, keepdim: bool) -> Array:
     shape = self.shape
     if len(shape) == 2:
         count = shape[1]
-        if count <= BLOCK:
+        if count <= SUM_BLOCK:
             ones = _ONES.get((self.dtype.char, count))
             if ones is None:
                 ones = cached_ones(self.dtype.char, count)
@@ -129,11 +174,11 @@ def sum_all(self: Array) -> Any:
     """The sum of all elements of a contiguous array, which has some."""
     count = self.size
     char = self.dtype.char
-    if count <= WHOLE:
+    if count <= SUM_WHOLE:
         return self.ravel().dot(cached_ones(char, count))
-    blocks, rest = divmod(count, BLOCK)
+    blocks, rest = divmod(count, SUM_BLOCK)
     if not rest:
-        return sum_all(matvec(self.reshape(blocks, BLOCK), cached_ones(char, BLOCK)))
+        return sum_all(matvec(self.reshape(blocks, SUM_BLOCK), cached_ones(char, SUM_BLOCK)))
     flat = self.ravel()
     return sum_all(flat[:-rest]) + flat[-rest:].dot(cached_ones(char, rest))
 
@@ -141,7 +186,7 @@ def sum_all(self: Array) -> Any:
 def sum_rows(table: Array) -> Array:
     """The sums of the rows of a contiguous matrix."""
     rows, count = table.shape
-    if count <= BLOCK:
+    if count <= SUM_BLOCK:
         return matvec(table, cached_ones(table.dtype.char, count))
     length = block_length(count)
     if not length:
@@ -154,8 +199,8 @@ def sum_rows(table: Array) -> Array:
 def sum_columns(table: Array, factors: Array | None = None) -> Array:
     """The sums of the columns of a contiguous matrix, its rows times ``factors`` where there are any."""
     rows, columns = table.shape
-    length = min(BLOCK, GEMV_ALONE // min(max(columns, 1), BLOCK))
-    if rows <= FEW_PRODUCTS * length and columns <= BLOCK:
+    length = min(SUM_BLOCK, GEMV_ALONE // min(max(columns, 1), SUM_BLOCK))
+    if rows <= FEW_PRODUCTS * length and columns <= SUM_BLOCK:
         if factors is None:
             factors = cached_ones(table.dtype.char, rows)
         found = factors[:length].dot(table[:length])
@@ -181,8 +226,8 @@ def _columns(tables: Array, factors: Array | None) -> Array:
     if factors is None:
         factors = cached_ones(tables.dtype.char, tables.shape[-2])
     out = np.empty((*tables.shape[:-2], columns), tables.dtype)
-    for i in range(0, columns, BLOCK):
-        np.matmul(factors[..., None, :], tables[..., i : i + BLOCK], out[..., None, i : i + BLOCK])
+    for i in range(0, columns, SUM_BLOCK):
+        np.matmul(factors[..., None, :], tables[..., i : i + SUM_BLOCK], out[..., None, i : i + SUM_BLOCK])
     return out
 
 
@@ -191,7 +236,7 @@ def matvec(table: Array, vector: Array) -> Array:
     if table.size <= GEMV_ALONE:
         return table.dot(vector)
     rows, count = table.shape
-    step = max(1, GEMV_ALONE // count)
+    step = items_of_block(GEMV_ALONE, count)
     blocks, rest = divmod(rows, step)
     if table.size < 2 * SUM_GRAIN and not rest:
         return np.matmul(table.reshape(blocks, step, count), vector).reshape(-1)
@@ -250,10 +295,4 @@ def sum_dims(self: Array, dims: Sequence[int], keepdim: bool) -> Array | None:
 
 def sum_along(self: Array, axis: int) -> Array:
     """The sum of a floating array along an axis, which stays with size 1."""
-    if is_summable(self):
-        shape = self.shape
-        if axis == len(shape) - 1:
-            return sum_rows(self if axis == 1 else self.reshape(-1, shape[axis])).reshape((*shape[:-1], 1))
-        if axis == 0:
-            return sum_columns(self.reshape(self.shape[0], -1)).reshape((1, *self.shape[1:]))
-    return np.asarray(np.add.reduce(self, axis, keepdims=True))
+    return np.asarray(sum_floats(self, (axis,), True))

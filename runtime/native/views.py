@@ -12,7 +12,7 @@ import numpy as np
 
 from . import cpu
 from .dims import wrap_dim, wrap_dims
-from .layout import infer_size, view_strides
+from .layout import expanded, infer_size, view_strides
 from .strided import Array, Shape, element_strides, empty_view, full_strides, restrided, storage_offset
 
 ALL = slice(None)
@@ -91,34 +91,7 @@ def expand_to(self: Array, size: Shape, implicit: bool = False) -> Array:
 
     Raises RuntimeError when it does not broadcast.
     """
-    missing = len(size) - self.ndim
-    if missing < 0:
-        raise RuntimeError(
-            f"the number of sizes provided ({len(size)}) must be greater or equal to the number of "
-            f"dimensions in the tensor ({self.ndim})"
-        )
-    shape, strides = list(size), [0] * len(size)
-    old = element_strides(self)
-    for d in range(len(size) - 1, -1, -1):
-        n = size[d]
-        if d < missing:
-            if n < 0:
-                raise RuntimeError(
-                    f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing "
-                    f"dimension {d}"
-                )
-            if n == 1 and old:
-                strides[d] = shape[d + 1] * strides[d + 1] if d + 1 < len(size) else 1
-            continue
-        have = self.shape[d - missing]
-        if n == -1 or n == have:
-            shape[d], strides[d] = have, old[d - missing]
-        elif have != 1 or n < 0:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at "
-                f"non-singleton dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
-            )
-    return restrided(self, shape, strides)
+    return restrided(self, *expanded(self.shape, element_strides(self), size))
 
 
 def unsqueeze(self: Array, dim: int) -> Array:

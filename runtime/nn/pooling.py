@@ -8,6 +8,7 @@ from typing import Any
 
 from tengen.generated import functions as F
 
+from ..native.nn.common import expand
 from ..tensors.tensor import Tensor
 from .spatial import Pooled, Sizes, _sizes, _strides
 
@@ -150,10 +151,6 @@ def fractional_max_pool3d(
 # -------------------------------------------------------------------------------- inverses
 
 
-def _each(value: Sizes, dims: int) -> list[int]:
-    return [value] * dims if isinstance(value, int) else list(value)
-
-
 def _unpooled(
     dims: int,
     input: Tensor,
@@ -161,10 +158,10 @@ def _unpooled(
     stride: Sizes | None,
     padding: Sizes,
     output_size: Sequence[int] | None,
-) -> tuple[list[int], list[int], list[int]]:
+) -> tuple[list[int], tuple[int, ...], tuple[int, ...]]:
     """The size of the result, the strides and the paddings. ValueError for a size that cannot be."""
-    kernel, pads = _each(kernel_size, dims), _each(padding, dims)
-    steps = kernel if stride is None else _each(stride, dims)
+    kernel, pads = expand(kernel_size, dims, "kernel_size"), expand(padding, dims, "padding")
+    steps = kernel if stride is None else expand(stride, dims, "stride")
     default = [
         (n - 1) * s + k - 2 * p for n, s, k, p in zip(input.shape[-dims:], steps, kernel, pads, strict=True)
     ]
@@ -242,7 +239,7 @@ def _norm_pool(
         return extreme
     mean: Any = (F.avg_pool1d, F.avg_pool2d, F.avg_pool3d)[dims - 1]
     out = mean(input.pow(norm_type), kernel_size, steps, 0, ceil_mode)
-    count = math.prod(_each(kernel_size, dims))
+    count = math.prod(expand(kernel_size, dims, "kernel_size"))
     root: Tensor = (out.sign() * F.relu(out.abs()) * count).pow(1 / norm_type)
     return root
 

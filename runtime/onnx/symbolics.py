@@ -74,7 +74,7 @@ def floating(value: Ref) -> Ref:
     """The value in the floating dtype in which an array namespace computes a function of it."""
     kinds = {1: float16, 2: float32}
     kind = value.dtype
-    real = kind.is_floating_point or kind.is_complex
+    real = kind.is_inexact
     return value if real else cast(value, kinds.get(kind.itemsize, float64))
 
 

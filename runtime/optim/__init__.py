@@ -18,6 +18,7 @@ from .optimizer import (
 from .radam import RAdam
 from .rmsprop import RMSprop
 from .sgd import SGD
+from .sparse_adam import SparseAdam
 
 __all__ = [
     "LBFGS",
@@ -31,6 +32,7 @@ __all__ = [
     "Optimizer",
     "RAdam",
     "RMSprop",
+    "SparseAdam",
     "lr_scheduler",
 ]
 

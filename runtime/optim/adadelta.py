@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants, update_square_mean
+from .blocks import Array, Kernel, constants
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise, State, as_real, decayed
+from .moments import move_square_mean, update_square_mean
 from .optimizer import Group, Params, number
 
 __all__ = ["Adadelta"]
@@ -89,7 +90,7 @@ class Adadelta(Elementwise):
         state["step"] += 1
         grad = decayed(group, param, grad)
         param, grad, square, moved = as_real(param, grad, state["square_avg"], state["acc_delta"])
-        square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
+        move_square_mean(square, grad, rho)
         delta = moved.add(eps).sqrt() / square.add(eps).sqrt() * grad
-        moved.mul_(rho).addcmul_(delta, delta, value=1 - rho)
+        move_square_mean(moved, delta, rho)
         param.add_(delta, alpha=-number(group["lr"]))

@@ -10,9 +10,10 @@ import numpy as np
 from tengen.generated.functions import maximum
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants, update_moments
+from .blocks import Array, Kernel, constants
 from .checks import check_moments, check_not_negative
-from .elementwise import Elementwise, State, as_real, check_modes, decayed
+from .elementwise import Elementwise, State, as_real, check_modes
+from .moments import moments_of, moments_start
 from .optimizer import Group, Params, number, scalar
 
 __all__ = ["Adam"]
@@ -94,18 +95,14 @@ class Adam(Elementwise):
         rate, beta1, beta2 = options["lr"], *map(number, options["betas"])
         step = counts[0]
         size, root = rate / (1 - beta1**step), (1 - beta2**step) ** 0.5
-        decay = 1 - rate * options["weight_decay"] if options["decoupled_weight_decay"] else 1
-        keep1, new1, keep2, new2, eps, scale, shrink = constants(
-            dtype, beta1, 1 - beta1, beta2, 1 - beta2, options["eps"] * root, size * root, decay
-        )
+        start = moments_start(options, dtype)
+        eps, scale = constants(dtype, options["eps"] * root, size * root)
         add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
         larger = np.maximum
 
         def kernel(p: Array, g: Array, m: Array, v: Array, *others: Array) -> None:
             t = others[-1]
-            if decay != 1:
-                multiply(p, shrink, p)
-            update_moments(g, m, v, t, keep1, new1, keep2, new2)
+            start(p, g, m, v, t)
             if len(others) == 1:
                 sqrt(v, t)
             else:
@@ -129,15 +126,7 @@ class Adam(Elementwise):
         if not differentiable:
             rate, beta1, beta2 = number(rate), number(beta1), number(beta2)
         count += 1
-        if group["weight_decay"] != 0 and group["decoupled_weight_decay"]:
-            param.mul_(1 - rate * group["weight_decay"])
-        grad = decayed(group, param, grad)
-        param, grad, mean, square = as_real(param, grad, state["exp_avg"], state["exp_avg_sq"])
-        mean.lerp_(grad, 1 - beta1)
-        if isinstance(beta2, Tensor):
-            square.lerp_(grad.square(), 1 - beta2)
-        else:
-            square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        param, grad, mean, square = moments_of(group, param, grad, state, rate, beta1, beta2)
         step = count.clone() if differentiable else count.item()
         correction1, correction2 = 1 - beta1**step, 1 - beta2**step
         if group["amsgrad"]:

@@ -63,26 +63,3 @@ def run(kernel: Kernel, arrays: Sequence[Array], count: int) -> None:
 def constants(dtype: Any, *values: Any) -> list[Array]:
     """The numbers as 0-d arrays: a ufunc takes these faster than Python's."""
     return [np.array(value, dtype) for value in values]
-
-
-def update_moments(
-    g: Array, m: Array, v: Array, t: Array, keep1: Array, new1: Array, keep2: Array, new2: Array
-) -> None:
-    """Update the running means ``m`` of a gradient and ``v`` of its square: ``m = keep1 * m + new1 * g``.
-
-    ``t`` is scratch.
-    """
-    multiply, add = np.multiply, np.add
-    multiply(g, new1, t)
-    multiply(m, keep1, m)
-    add(m, t, m)
-    update_square_mean(g, v, t, keep2, new2)
-
-
-def update_square_mean(x: Array, v: Array, t: Array, keep: Array, new: Array) -> None:
-    """Update the running mean ``v`` of a square: ``v = keep * v + new * x * x``. ``t`` is scratch."""
-    multiply = np.multiply
-    multiply(x, x, t)
-    multiply(t, new, t)
-    multiply(v, keep, v)
-    np.add(v, t, v)

@@ -10,9 +10,10 @@ import numpy as np
 from tengen.generated.functions import zeros_like
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants, update_moments
+from .blocks import Array, Kernel, constants
 from .checks import check_moments, check_not_negative, check_rate
-from .elementwise import Elementwise, State, as_real, decayed, new_count
+from .elementwise import Elementwise, State, new_count
+from .moments import moments_of, moments_start
 from .optimizer import Group, Params, number
 
 __all__ = ["NAdam"]
@@ -91,21 +92,18 @@ class NAdam(Elementwise):
         products *= np.array([momenta[count] for count in counts], products.dtype).reshape(products.shape)
 
     def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
-        (step, product), (beta1, beta2), rate = counts, options["betas"], options["lr"]
+        (step, product), beta2, rate = counts, options["betas"][1], options["lr"]
         mu, following = _momenta(options, step)
         root = (1 - beta2**step) ** 0.5
-        decay = 1 - rate * options["weight_decay"] if options["decoupled_weight_decay"] else 1
-        keep1, new1, keep2, new2, eps, of_grad, of_mean, shrink = constants(
-            *(dtype, beta1, 1 - beta1, beta2, 1 - beta2, options["eps"] * root),
+        start = moments_start(options, dtype)
+        eps, of_grad, of_mean = constants(
+            *(dtype, options["eps"] * root),
             *(root * rate * (1 - mu) / (1 - product), root * rate * following / (1 - product * following)),
-            decay,
         )
         add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
 
         def kernel(p: Array, g: Array, m: Array, v: Array, t: Array, d: Array) -> None:
-            if decay != 1:
-                multiply(p, shrink, p)
-            update_moments(g, m, v, t, keep1, new1, keep2, new2)
+            start(p, g, m, v, t)
             multiply(g, of_grad, d)
             multiply(m, of_mean, t)
             add(d, t, d)
@@ -118,17 +116,12 @@ class NAdam(Elementwise):
 
     def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
         (beta1, beta2), rate = group["betas"], number(group["lr"])
-        if group["weight_decay"] != 0 and group["decoupled_weight_decay"]:
-            param.mul_(1 - rate * group["weight_decay"])
-        grad = decayed(group, param, grad)
-        param, grad, mean, square = as_real(param, grad, state["exp_avg"], state["exp_avg_sq"])
+        param, grad, mean, square = moments_of(group, param, grad, state, rate, beta1, beta2)
         state["step"] += 1
         step = state["step"].item()
         mu, following = _momenta(group, step)
         state["mu_product"] *= mu
         product = state["mu_product"].item()
-        mean.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         root = square.div(1 - beta2**step).sqrt().add(group["eps"])
         param.addcdiv_(grad, root, value=-rate * (1 - mu) / (1 - product))
         mean = mean.clone() if group["differentiable"] else mean

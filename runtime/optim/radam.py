@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants, update_moments
+from .blocks import Array, Kernel, constants
 from .checks import check_moments, check_rate
-from .elementwise import Elementwise, State, as_real, decayed
+from .elementwise import Elementwise, State
+from .moments import moments_of, moments_start
 from .optimizer import Group, Params, number
 
 __all__ = ["RAdam"]
@@ -72,17 +73,12 @@ class RAdam(Elementwise):
     def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
         (step,), (beta1, beta2), rate = counts, options["betas"], options["lr"]
         size, factor = rate / (1 - beta1**step), _rectification(beta2, step)
-        decay = 1 - rate * options["weight_decay"] if options["decoupled_weight_decay"] else 1
-        keep1, new1, keep2, new2, eps, scale, shrink = constants(
-            *(dtype, beta1, 1 - beta1, beta2, 1 - beta2, options["eps"]),
-            *(size if factor is None else size * factor, decay),
-        )
+        start = moments_start(options, dtype)
+        eps, scale = constants(dtype, options["eps"], size if factor is None else size * factor)
         add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
 
         def kernel(p: Array, g: Array, m: Array, v: Array, t: Array) -> None:
-            if decay != 1:
-                multiply(p, shrink, p)
-            update_moments(g, m, v, t, keep1, new1, keep2, new2)
+            start(p, g, m, v, t)
             if factor is None:
                 multiply(m, scale, t)
             else:
@@ -96,14 +92,9 @@ class RAdam(Elementwise):
 
     def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
         (beta1, beta2), rate = group["betas"], number(group["lr"])
-        if group["weight_decay"] != 0 and group["decoupled_weight_decay"]:
-            param.mul_(1 - rate * group["weight_decay"])
-        grad = decayed(group, param, grad)
-        param, grad, mean, square = as_real(param, grad, state["exp_avg"], state["exp_avg_sq"])
+        param, grad, mean, square = moments_of(group, param, grad, state, rate, beta1, beta2)
         state["step"] += 1
         step = state["step"].item()
-        mean.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         change, factor = mean / (1 - beta1**step) * rate, _rectification(beta2, step)
         if factor is not None:
             change = change * (factor / square.sqrt().add(group["eps"]))

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants, update_square_mean
+from .blocks import Array, Kernel, constants
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise, State, as_real, decayed
+from .moments import move_square_mean, update_square_mean
 from .optimizer import Group, Params, number
 
 __all__ = ["RMSprop"]
@@ -110,7 +111,7 @@ class RMSprop(Elementwise):
         rate, alpha = number(group["lr"]), group["alpha"]
         state["step"] += 1
         param, grad, square = as_real(param, decayed(group, param, grad), state["square_avg"])
-        square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+        move_square_mean(square, grad, alpha)
         if group["centered"]:
             (mean,) = as_real(state["grad_avg"])
             mean.lerp_(grad, 1 - alpha)

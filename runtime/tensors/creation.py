@@ -287,7 +287,7 @@ def wrap_array(array: Array, scalar_type: DType, where: Device | str | None = No
 def _leaf(made: Tensor, requires_grad: bool) -> Tensor:
     if not requires_grad:
         return made
-    if not (made.dtype.is_floating_point or made.dtype.is_complex):
+    if not made.dtype.is_inexact:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     made.requires_grad = True
     return made

@@ -204,7 +204,9 @@ class TensorDescription(TensorBase):
         """How the elements are stored: ``tengen.strided``, ``tengen.sparse_coo`` and the like."""
         if strided.name in self._type.backend.layouts:
             return strided
-        return CONSTANTS[self._array.layout]  # type: ignore[return-value]
+        # An array without data, as one of a batch, tells no layout.
+        name = getattr(self._array, "layout", self._type.backend.layouts[0])
+        return CONSTANTS[name]  # type: ignore[return-value]
 
     def is_floating_point(self) -> bool:
         """Whether the elements are floating-point numbers."""
@@ -251,6 +253,17 @@ class TensorDescription(TensorBase):
     def is_sparse_csr(self) -> bool:
         """Whether the elements are stored in compressed rows."""
         return self.layout is sparse_csr
+
+    @property
+    def _blocksize(self) -> tuple[int, int] | None:
+        """The sizes of the blocks that are stored; None of a layout without blocks."""
+        sizes: tuple[int, int] | None = getattr(self._array, "blocksize", None)
+        return sizes
+
+    def to_sparse_coo(self) -> Tensor:
+        """The tensor in coordinate format, of the same shape; as ``to_sparse()``."""
+        made: Tensor = self.to_sparse()  # type: ignore[attr-defined]
+        return made
 
     def sparse_dim(self) -> int:
         """The number of dimensions that are indexed: 0 of a strided tensor."""

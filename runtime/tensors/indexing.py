@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,8 +90,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         return
     if kind in (int, slice, tuple) and not _recorded(self, value):
         key = _basic_key(self._array.shape, index if kind is tuple else (index,))
-        if key is not None and _write(self, key, value):
+        if key is not None and self._type.backend.mutable and _write(self, key, value):
             return
+    if not self._type.backend.mutable:
+        _put(self, index, value)
+        return
     if value._storage is not None and value._storage is self._storage and not value._array.ndim:
         value = value.clone()  # one element, that is read before any is written
     view, indices = _apply(self, index)
@@ -106,6 +110,21 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if value._array.size == 1:
         indices = [_apart(self, index) for index in indices]
     run_operator(view, "index_put_", indices, value, False)
+
+
+def _put(self: Tensor, index: Any, value: Tensor) -> None:
+    """Write to a tensor whose array cannot change: to the places that an index of their numbers gives."""
+    mask = isinstance(index, TensorBase) and index._type.scalar_type.name == "bool"
+    if mask and index._array.shape == self._array.shape and not value._array.ndim:
+        run_operator(self, "masked_fill_.Tensor", index, value)  # no place need be known
+        return
+    long = self._type.int64_type
+    numbers = long.wrap(long.backend.lib.from_numpy(np.arange(prod(self._array.shape))))
+    places = getitem(run_operator(numbers, "view", self._array.shape), index)
+    value = _without_leading_ones(value, places._array.ndim)
+    if value._type is not self._type:
+        value = value.to(self.dtype)
+    run_operator(self, "put_", places, run_operator(value, "expand", places._array.shape, False), False)
 
 
 def _quick(self: Tensor, index: Any) -> Tensor | None:
@@ -504,9 +523,9 @@ def _number(self: Tensor, value: Any) -> Tensor:
     wide = kind.scalar_type.opmath
     if wide is not kind.scalar_type and not wide.is_complex and not isinstance(value, complex):
         # what is too large a number is not refused: it becomes infinite, where the type has infinity
-        array = cast(np.asarray(value, wide.array_dtype), kind.dtype)
+        array = cast(np.asarray(value, wide.array_dtype), kind.scalar_type.array_dtype)
     else:
-        array = cast_number(value, kind.dtype)
+        array = cast_number(value, kind.scalar_type.array_dtype)
     made: Tensor = kind.wrap(kind.backend.lib.from_numpy(array))
     return made
 

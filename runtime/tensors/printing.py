@@ -20,7 +20,8 @@ from ..core.interception import active
 from ..core.memory_format import strided
 from ..core.scalar_type import bool_, default, default_complex, int64
 from ..core.tensor_base import TensorBase
-from ..native.cpu import cast, is_complex32
+from ..native.cpu import cast
+from ..native.dtypes import is_complex32
 
 Array = np.ndarray[Any, Any]
 

@@ -11,10 +11,14 @@ import numpy as np
 import tengen.generated.functions as F
 
 from ..core.device import as_device, device as Device
+from ..core.memory_format import sparse_coo
 from ..core.scalar_type import dtype as DType, get_default_dtype, int64
 from ..core.tensor_base import TensorBase
 from ..dispatch.legacy_type_dispatch import type_of
+from ..native.compressed.array import KINDS
+from ..native.compressed.invariants import check_dimensions, check_sizes
 from ..native.sparse.array import empty_coo, flat_indices
+from ..native.sparse.invariants import checking
 from .creation import tensor
 
 if TYPE_CHECKING:
@@ -43,9 +47,9 @@ def sparse_coo_tensor(
     RuntimeError for indices out of bounds, and for sizes that do not agree.
     """
     if values is None:
-        return _required(_nothing_stored(indices if size is None else size, dtype, device), requires_grad)
-    places = _as_tensor(indices, int64, device).detach()
-    stored = _as_tensor(values, dtype, device)
+        return required(_nothing_stored(indices if size is None else size, dtype, device), requires_grad)
+    places = as_strided_tensor(indices, int64, device).detach()
+    stored = as_strided_tensor(values, dtype, device)
     if not stored.ndim:
         stored = stored.unsqueeze(0)
     if places.ndim != 2:
@@ -59,15 +63,16 @@ def sparse_coo_tensor(
         )
     found = places._array
     shape = _inferred(found, stored.shape) if size is None else _checked(found, stored.shape, size)
-    if is_coalesced and check_invariants and not _in_order(found, shape):
+    checked = checking.enabled if check_invariants is None else check_invariants
+    if is_coalesced and checked and not _in_order(found, shape):
         raise RuntimeError(
             "sparse_coo_tensor: cannot set is_coalesced to true if indices correspond to uncoalesced "
             "COO tensor"
         )
-    return _required(F._sparse_coo_tensor_unsafe(places, stored, shape, is_coalesced), requires_grad)
+    return required(F._sparse_coo_tensor_unsafe(places, stored, shape, is_coalesced), requires_grad)
 
 
-def _as_tensor(data: Any, dtype: DType | None, device: Any) -> Tensor:
+def as_strided_tensor(data: Any, dtype: DType | None, device: Any) -> Tensor:
     """``data`` as a strided tensor: what is one keeps its memory and its history."""
     if not isinstance(data, TensorBase):
         if dtype is int64:
@@ -76,7 +81,7 @@ def _as_tensor(data: Any, dtype: DType | None, device: Any) -> Tensor:
     return data.to(device=device, dtype=dtype)  # type: ignore[attr-defined, no-any-return]
 
 
-def _required(made: Tensor, requires_grad: bool) -> Tensor:
+def required(made: Tensor, requires_grad: bool) -> Tensor:
     return made.requires_grad_() if requires_grad else made
 
 
@@ -131,3 +136,22 @@ def _checked(indices: Any, stored: Sequence[int], size: Sequence[int]) -> tuple[
 def _in_order(indices: Any, shape: tuple[int, ...]) -> bool:
     """Whether each index occurs once, in C's order."""
     return bool((np.diff(flat_indices(indices, shape[: len(indices)])) > 0).all())
+
+
+def check_stored(layout: str, parts: Sequence[Any], facts: tuple[Any, ...]) -> None:
+    """RuntimeError where arrays and facts are not those of an array in a sparse layout."""
+    shape, rest = facts
+    if layout == sparse_coo.name:
+        if len(parts) != 2 or rest.__class__ is not bool:
+            raise RuntimeError(f"{layout}: expected indices, values, and whether it is coalesced")
+        indices, values = parts
+        if indices.ndim != 2 or indices.dtype != np.int64 or indices.shape[1:] != values.shape[:1]:
+            raise RuntimeError(f"{layout}: indices {indices.shape} do not fit to values {values.shape}")
+        _checked(indices, values.shape, shape)
+        if rest and not _in_order(indices, shape):
+            raise RuntimeError(f"{layout}: the indices are not coalesced")
+        return
+    if layout not in KINDS or layout != rest or len(parts) != 3:
+        raise RuntimeError(f"{layout} is no sparse layout of {len(parts)} arrays")
+    check_dimensions(parts[0], parts[1], parts[2], layout)
+    check_sizes(parts[0], parts[1], parts[2], shape, layout)

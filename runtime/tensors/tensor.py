@@ -17,6 +17,7 @@ from tengen.generated.tensor_methods import TensorMethods
 
 from ..autograd.tensor_properties import AutogradProperties
 from ..autograd.view import adopt_view
+from ..autograd.writes import share
 from ..core.device import device as Device
 from ..core.function_dispatch import without_overrides
 from ..core.scalar_type import dtype as DType
@@ -324,6 +325,8 @@ def make_subclass(cls: type[_T], data: Tensor) -> _T:
     made._requires_grad = False
     made._edge = made._base = made._meta = None
     made._storage = storage_of(data)
+    if not data._type.backend.mutable:
+        share(data, made)
     return made
 
 

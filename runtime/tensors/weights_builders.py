@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import numpy as np
 
 from ..core.device import device
+from ..core.memory_format import strided
 from ..core.scalar_type import dtype
 from ..core.size import Size
 from ..core.storage import UntypedStorage
 from ..native.layout import extent
-from .pickling import rebuild_storage, rebuild_subclass, rebuild_tensor
+from .pickling import rebuild_storage, rebuild_stored, rebuild_subclass, rebuild_tensor
+from .sparse_creation import check_stored
 from .tensor import Tensor
 
 if TYPE_CHECKING:
@@ -281,6 +283,20 @@ def _tensor(reader: WeightsUnpickler, arguments: tuple[Any, ...]) -> Tensor:
     return rebuild_tensor(*arguments)
 
 
+def _stored(reader: WeightsUnpickler, arguments: tuple[Any, ...]) -> Tensor:
+    """A tensor of another layout: its parts and sizes are looked at as those that a user gives."""
+    name = "rebuild_stored"
+    _need([type(a) for a in arguments] == [str, device, list, tuple, bool], name, arguments)
+    layout, _, parts, facts, _ = arguments
+    _need(all([type(p) is Tensor and p.layout is strided for p in parts]), name, arguments)
+    _need(len(facts) == 2 and type(facts[0]) is tuple and _is_shape(facts[0]), name, arguments)
+    try:
+        check_stored(layout, [p._array for p in parts], facts)
+    except RuntimeError as error:
+        refuse(f"the file has a sparse tensor that is none: {error}")
+    return rebuild_stored(*arguments)
+
+
 def _subclass(reader: WeightsUnpickler, arguments: tuple[Any, ...]) -> Tensor:
     name = "rebuild_subclass"
     _need(len(arguments) == 3 and [type(a) for a in arguments[1:]] == [tuple, dict], name, arguments)
@@ -344,6 +360,7 @@ def _table() -> Iterator[Builder]:
     yield Builder("tengen.device", _device)
     yield Builder("tengen.core.scalar_type_base.named", _scalar_type)
     yield Builder("tengen.serialization.rebuild_storage", _storage)
+    yield Builder("tengen.serialization.rebuild_stored", _stored)
     yield Builder("tengen.serialization.rebuild_subclass", _subclass)
     yield Builder("tengen.serialization.rebuild_tensor", _tensor)
 

@@ -17,7 +17,7 @@ from ..dispatch.operator import operator as find_operator
 from . import declared
 from .aspects import Aspect, Case, in_first_dtype, in_working_dtypes
 from .closeness import close
-from .declared import determined, flat, kind_of, run, variants
+from .declared import determined, flat, kind_of, run, variants, variants_of
 from .failure import Mismatch, Part, blamed, failure
 
 #: Where a tensor stands among the arguments: its number, and that in a list.
@@ -207,7 +207,7 @@ def check_nested(case: Case) -> None:
 
 def written(name: str) -> list[str]:
     """The in-place variants of an operator."""
-    return [n for n, v in variants().items() if kind_of(v) == "inplace" and str(v.base) == name]
+    return [n for n in variants_of(name) if kind_of(variants()[n]) == "inplace"]
 
 
 def no_writes(operator: Operator) -> str:

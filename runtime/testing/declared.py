@@ -74,6 +74,7 @@ def _forget() -> None:
         _derivatives,
         gradient_callers,
         variants,
+        _by_base,
         declared_operators,
         operators,
         calls,
@@ -124,6 +125,19 @@ def derived() -> Derived:
 def variants() -> dict[str, Variant]:
     """Every operator that is generated, by full name."""
     return {str(v.name): v for v in derived().variants}
+
+
+@functools.cache
+def _by_base() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, variant in variants().items():
+        found.setdefault(str(variant.base), []).append(name)
+    return found
+
+
+def variants_of(name: str) -> list[str]:
+    """The variants that are derived from an operator."""
+    return _by_base().get(name, [])
 
 
 def kind_of(variant: Variant) -> str:

@@ -53,7 +53,7 @@ def check_claim(case: Case) -> None:
         if expected is not None and not set(dtypes) <= {expected}:
             raise Mismatch(f"{case}: {dtypes} is not {expected}", got=str(dtypes), expected=str(expected))
     wide = COMPLEX if kind.is_complex else REAL
-    inexact = kind.is_floating_point or kind.is_complex
+    inexact = kind.is_inexact
     if inexact and kind is not wide and wide in declared.dtypes_of(operator) and comparable(operator):
         wider = run(name, [widened(v, kind, wide) for v in values])
         message = f"the kernel of {name} is wrong in {kind.name}"
@@ -105,7 +105,7 @@ def compare_widths(case: Case, found: Any, wider: Any) -> None:
     allowed = 10 * tolerance(case.operator, case.kind)
     pairs = zip(determined(case.operator, found), determined(case.operator, wider), strict=True)
     for t, e in pairs:
-        if t.dtype.is_floating_point or t.dtype.is_complex:
+        if t.dtype.is_inexact:
             t = t.detach().to(COMPLEX if e.is_complex() else REAL)
             close(t.numpy(), e.detach().numpy(), allowed, str(case))
 

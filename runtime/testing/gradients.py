@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,14 +46,19 @@ def variables(case: Case) -> list[str]:
 
 def check_first(case: Case) -> None:
     """The gradient for each input against differences."""
+    check_by(case, "gradient", check_gradient, wrong_gradients)
+
+
+def check_by(case: Case, aspect: str, check: Callable[..., Any], wrong: Callable[..., Failure]) -> None:
+    """Compare gradients with differences; ``wrong`` makes the Failure of those that are not the same."""
     function, inputs = as_function(case.call, case.kind)
     try:
-        check_gradient(function, inputs)
+        check(function, inputs)
     except (GradcheckError, AssertionError) as error:
-        raise wrong_gradients(case, function, inputs, error) from None
+        raise wrong(case, function, inputs, error) from None
     except Exception as error:
         if not excused(case, error):
-            raise failing_gradient(case, "gradient", function, inputs, error) from error
+            raise failing_gradient(case, aspect, function, inputs, error) from error
 
 
 def wrong_gradients(case: Case, function: Function, inputs: Sequence[Any], error: Exception) -> Failure:
@@ -104,14 +109,7 @@ def backward(function: Function, points: Sequence[Any]) -> None:
 
 def check_second(case: Case) -> None:
     """The gradients' gradients against differences of the gradients."""
-    function, inputs = as_function(case.call, case.kind)
-    try:
-        check_second_gradient(function, inputs)
-    except (GradcheckError, AssertionError) as error:
-        raise wrong_second(case, function, inputs, error) from None
-    except Exception as error:
-        if not excused(case, error):
-            raise failing_gradient(case, "second gradient", function, inputs, error) from error
+    check_by(case, "second gradient", check_second_gradient, wrong_second)
 
 
 def wrong_second(case: Case, function: Function, inputs: Sequence[Any], error: Exception) -> Failure:

@@ -30,7 +30,7 @@ def make_tensor(
     ``requires_grad`` of bools and integers, and for ``noncontiguous`` with a ``memory_format``.
     """
     sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else tuple(shape)
-    inexact = dtype.is_floating_point or dtype.is_complex
+    inexact = dtype.is_inexact
     if requires_grad and not inexact:
         raise ValueError(
             f"`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype}"
@@ -75,7 +75,7 @@ def _bounds(dtype: Any, low: float | None, high: float | None) -> tuple[float, f
 
 
 def _integral(dtype: Any) -> bool:
-    return dtype.category in ("bool", "integral", "unsigned")
+    return not dtype.is_inexact
 
 
 def _limits(dtype: Any) -> tuple[float, float]:

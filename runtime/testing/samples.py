@@ -85,7 +85,7 @@ class Fixed:
 
     def array(self, kind: dtype) -> Array:
         """The input; in the test's dtype where it follows that."""
-        if self.follows and (kind.is_floating_point or kind.is_complex):
+        if self.follows and kind.is_inexact:
             return np.asarray(self.value.astype(kind.array_dtype))
         return np.asarray(self.value)
 

@@ -17,7 +17,7 @@ from ..autograd.forward.forward_grad import ForwardLevel
 from ..dispatch.operator import operator as find_operator
 from .aspects import Aspect, Case
 from .closeness import close
-from .declared import run, variants
+from .declared import run, variants_of
 from .diagnosis import ATOL, RTOL, called_by
 from .differentiable import as_function, differentiable_places, inexact, inputs_of, seed
 from .failure import Failure, Mismatch, Part, blamed, failure, in_short
@@ -156,7 +156,7 @@ def gradient_of(function: Function, inputs: Sequence[Any], rng: np.random.Genera
 
 def written_in_place(name: str) -> list[str]:
     """The in-place variants of an operator, derived ones."""
-    return [n for n, v in variants().items() if str(v.base) == name and find_operator(n).kind == "inplace"]
+    return [n for n in variants_of(name) if find_operator(n).kind == "inplace"]
 
 
 def in_place(name: str) -> list[Case]:

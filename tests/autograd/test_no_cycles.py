@@ -47,7 +47,6 @@ def garbage(program: Callable[[], object]) -> list[str]:
         gc.set_debug(before)
         gc.garbage.clear()
         gc.enable()
-        gc.unfreeze()
 
 
 def leaf() -> Any:

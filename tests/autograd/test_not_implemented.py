@@ -13,10 +13,9 @@ import tengen
 from tengen.autograd.forward.forward_grad import ForwardLevel
 from tengen.autograd.node_support import not_implemented, record_not_implemented, run_not_implemented
 from tengen.codegen.derive.derived import derive
-from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.pipeline import load
 from tengen.testing import declared
-from tengen.testing.declared import calls, run
+from tengen.testing.declared import calls, declarations, run
 from tengen.testing.differentiable import nodes
 
 
@@ -254,5 +253,5 @@ def test_which_operators_it_is_for(tmp_path: Path) -> None:
 
 def test_operators_with_a_derivative_do_not_ask() -> None:
     """The recording methods of what has a derivative are as they were: nothing of this is in them."""
-    derived = derive(load(declarations_dir(), runtime_dir()))
+    derived = derive(declarations())
     assert not derived.missing & set(derived.nodes)

@@ -12,11 +12,11 @@ import shutil
 import sys
 from pathlib import Path
 
+from surroundings import SURROUNDINGS
+
 from tengen.codegen import gen
 from tengen.codegen.model.diagnostics import DeclarationErrors
 from tengen.codegen.pipeline import load
-
-SURROUNDINGS = Path(__file__).parents[1] / "bad_declarations" / "surroundings"
 
 #: Would set the mark if it ran, in Python, in a template, in YAML or in a shell.
 CALL = "__import__('os').mkdir('hostile_mark')"

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.ir.expressions import Expr, Name
 from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.ir.types import ARRAY, OWN, WEAK, Types, ValueType
 from tengen.codegen.ir.writer import write
 from tengen.codegen.model.operators import Primitive
-from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.array_results import ArrayResults, assignments
 from tengen.codegen.specialise.environments import kernel_environment
 from tengen.codegen.specialise.kept_numbers import with_kept_numbers
+from tengen.testing.declared import declarations
 
 
 @pytest.fixture(scope="module")
 def primitives() -> dict[str, Primitive]:
-    return dict(load(declarations_dir(), runtime_dir()).primitives)
+    return dict(declarations().primitives)
 
 
 def rewritten(results: ArrayResults, text: str) -> str | None:

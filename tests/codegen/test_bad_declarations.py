@@ -12,13 +12,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from surroundings import SURROUNDINGS
 
 from tengen.codegen import gen
 from tengen.codegen.model.diagnostics import DeclarationErrors, width
 from tengen.codegen.pipeline import load
 
 ROOT = Path(__file__).parents[1] / "bad_declarations"
-SURROUNDINGS = ROOT / "surroundings"
 #: What editors do not take for the end of a line.
 BREAKS = dict.fromkeys([0x85, 0x2028, 0x2029], " ") | {0: "\ufffd"}
 CASES = sorted(path.name for path in ROOT.iterdir() if path.is_dir() and path.name != "surroundings")

@@ -13,10 +13,10 @@ from tengen.codegen.emit.compiled import check_compiles
 from tengen.codegen.emit.files import Renderer
 from tengen.codegen.model.diagnostics import DeclarationErrors
 from tengen.codegen.model.source import OutputFile
-from tengen.codegen.pipeline import load
+from tengen.testing.declared import declarations
 
 GENERATED = Path(__file__).parents[2] / "generated"
-DECLARED = load(gen.declarations_dir(), gen.runtime_dir())
+DECLARED = declarations()
 #: In a file, a line that is replaced by another; and the operator that it is of.
 MISTAKES = [
     ("cpu_types.py", "def mul_Tensor(T, self: Tensor, other: Tensor)", "def mul_Tensor(T, T)", "mul.Tensor"),

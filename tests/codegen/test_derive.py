@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
-
-import pytest
 
 from tengen.codegen.derive.derived import Derived, camel, derive
 from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.nodes import SUM, NodeWriter
 
 PROJECT = Path(__file__).parents[2]
-SURROUNDINGS = PROJECT / "tests" / "bad_declarations" / "surroundings"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Good declarations, to add files to."""
-    shutil.copytree(SURROUNDINGS, tmp_path / "all")
-    return tmp_path / "all"
 
 
 def derived(folder: Path, native: str = "", derivatives: str = "") -> Derived:

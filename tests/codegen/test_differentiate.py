@@ -16,11 +16,12 @@ from tengen.codegen.model.operators import Declarations, Derivative, Formula, Ke
 from tengen.codegen.model.source import Located, Place
 from tengen.codegen.parse.schema import parse_schema
 from tengen.codegen.pipeline import load
+from tengen.testing.declared import declarations
 
 
 @pytest.fixture(scope="module")
 def declared() -> Declarations:
-    return load(declarations_dir(), runtime_dir())
+    return declarations()
 
 
 def formula(text: str) -> Formula:

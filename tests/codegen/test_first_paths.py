@@ -8,12 +8,11 @@ import pytest
 
 import tengen
 from tengen.codegen.derive.ufuncs import Ufuncs
-from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.ir.writer import write
-from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.inplace import written_into_self
 from tengen.core import interception
+from tengen.testing.declared import declarations
 
 
 @pytest.mark.parametrize(
@@ -63,7 +62,7 @@ def test_keywords_mean_the_same_on_both_paths() -> None:
 
 
 def written(text: str) -> str | None:
-    ufuncs = Ufuncs(load(declarations_dir(), runtime_dir()).primitives)
+    ufuncs = Ufuncs(declarations().primitives)
     found = written_into_self(read_expression(text), ufuncs)
     return None if found is None else write(found)
 
@@ -91,7 +90,7 @@ def test_the_last_operation_writes(expression: str, expected: str | None) -> Non
 def test_said_to_be_ufuncs_are() -> None:
     import numpy as np
 
-    primitives = load(declarations_dir(), runtime_dir()).primitives
+    primitives = declarations().primitives
     for name, primitive in primitives.items():
         assert primitive.out == isinstance(getattr(np, name), np.ufunc), name
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from tengen.codegen.commands.written import named_functions
-from tengen.codegen.gen import declarations_dir, runtime_dir
-from tengen.codegen.pipeline import load
+from tengen.codegen.gen import runtime_dir
+from tengen.testing.declared import declarations
 
 #: What stands before and behind the name of an operator, in its own name and in those of its functions.
 PREFIXES, SUFFIXES = ("meta_", "native_", "linalg_", "special_"), ("_forward", "_backward")
@@ -39,7 +39,7 @@ def uses(name: str, texts: list[str]) -> int:
 
 
 def test_helpers_of_one_operator_are_named_after_it() -> None:
-    declared = load(declarations_dir(), runtime_dir())
+    declared = declarations()
     derivatives = {str(d.name): d for d in declared.derivatives}
     stems = {stem(o.name.function) for o in declared.operators}
     users: dict[tuple[str, str], set[str]] = {}

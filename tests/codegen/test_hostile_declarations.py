@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from surroundings import SURROUNDINGS
 
 from tengen.codegen.derive.derived import derive
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.model.diagnostics import DeclarationErrors, Diagnostic
 from tengen.codegen.pipeline import load
 
-SURROUNDINGS = Path(__file__).parents[1] / "bad_declarations" / "surroundings"
 POINTWISE = "- func: foo(Tensor self) -> Tensor\n  tags: [pointwise]\n  dispatch: {{CPU: {}}}\n"
 DEEP = 20_000
 

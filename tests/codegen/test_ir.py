@@ -6,7 +6,6 @@ import ast
 
 import pytest
 
-from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.ir.expressions import (
     Expr,
     Foreign,
@@ -24,7 +23,7 @@ from tengen.codegen.ir.expressions import (
 from tengen.codegen.ir.reader import MAX_DEPTH, read_expression, read_value
 from tengen.codegen.ir.writer import write
 from tengen.codegen.model.operators import Formula
-from tengen.codegen.pipeline import load
+from tengen.testing.declared import declarations
 
 TEXTS = [
     "grad * other.conj()",
@@ -45,7 +44,7 @@ TEXTS = [
 
 def formulas() -> list[Formula]:
     """All expressions that tengen's declarations write."""
-    declared = load(declarations_dir(), runtime_dir())
+    declared = declarations()
     found = [k.formula for o in declared.operators for k in o.kernels.values()]
     found += [f for d in declared.derivatives for f in (*d.gradients.values(), *d.jvps.values())]
     found += [o.reference for o in declared.operators if o.reference is not None]

@@ -12,24 +12,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from surroundings import SURROUNDINGS
 
-from tengen.codegen import gen
 from tengen.codegen.check.reserved import RESERVED, argument_problem, function_problem, is_reserved
 from tengen.codegen.model.annotations import parameter_name
 from tengen.codegen.model.diagnostics import DeclarationErrors
 from tengen.codegen.parse.schema import parse_schema
 from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.bindings import NUMPY_WORDS
+from tengen.testing.declared import declarations
 
 if TYPE_CHECKING:
     from conftest import Scratch
 
-SURROUNDINGS = Path(__file__).parents[1] / "bad_declarations" / "surroundings"
 GENERATED = Path(__file__).parents[2] / "generated"
 #: Names with numbers, beginnings and ends that generated code makes.
 MADE = ("grad0", "grad12", "result0", "out1", "_r0", "g2", "k1", "t0", "s3", "part0", "grad_part1", "_array",
         "_self", "__class__", "self_t", "self_p", "self_version")  # fmt: skip
-DECLARED = load(gen.declarations_dir(), gen.runtime_dir())
+DECLARED = declarations()
 
 
 def functions() -> Iterator[tuple[str, ast.FunctionDef]]:

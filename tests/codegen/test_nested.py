@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.model.operators import Operator
-from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.nested import given, nested
+from tengen.testing.declared import declarations
 
 
 @pytest.fixture(scope="module")
 def operators() -> tuple[Operator, ...]:
-    return load(declarations_dir(), runtime_dir()).operators
+    return declarations().operators
 
 
 def overloads(operators: tuple[Operator, ...], function: str) -> list[Operator]:

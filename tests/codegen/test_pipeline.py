@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,14 +14,6 @@ from tengen.codegen.pipeline import load, load_reporting
 from tengen.codegen.read.keys import DERIVATIVE_KEYS, KEYS
 
 PROJECT = Path(__file__).parents[2]
-SURROUNDINGS = PROJECT / "tests" / "bad_declarations" / "surroundings"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """The good declarations, to add files to."""
-    shutil.copytree(SURROUNDINGS, tmp_path / "all")
-    return tmp_path / "all"
 
 
 def loaded(folder: Path, **files: str) -> Declarations:

@@ -8,24 +8,24 @@ import pytest
 
 from tengen.codegen.derive.derived import Derived, derive
 from tengen.codegen.derive.ufuncs import Ufuncs
-from tengen.codegen.gen import declarations_dir, runtime_dir
+from tengen.codegen.gen import runtime_dir
 from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.ir.writer import write
 from tengen.codegen.model.derived import Gradient
 from tengen.codegen.model.nodes import Branch
 from tengen.codegen.model.operators import Declarations, Formula, Kernel, Operator
 from tengen.codegen.model.source import Located, Place
-from tengen.codegen.pipeline import load
 from tengen.codegen.read.libraries import index
 from tengen.codegen.specialise.array_nodes import ArrayWriter
 from tengen.codegen.specialise.inplace import written_into_self
 from tengen.codegen.specialise.nodes import Rewriter
 from tengen.codegen.specialise.type_methods import Specialiser
+from tengen.testing.declared import declarations
 
 
 @pytest.fixture(scope="module")
 def declared() -> Declarations:
-    return load(declarations_dir(), runtime_dir())
+    return declarations()
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.ir.expressions import Expr, Name
 from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.ir.types import (
@@ -29,7 +28,6 @@ from tengen.codegen.ir.types import (
 )
 from tengen.codegen.model.operators import Declarations, Operator
 from tengen.codegen.parse.formula import ORIGINAL_SELF, result_numbers
-from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.blocks import CostModel
 from tengen.codegen.specialise.environments import (
     formula_environment,
@@ -39,6 +37,7 @@ from tengen.codegen.specialise.environments import (
     return_types,
     type_of,
 )
+from tengen.testing.declared import declarations
 
 NAMES: dict[str, ValueType] = {
     "a": OWN,
@@ -211,7 +210,7 @@ def test_more_names_are_known_there_alone() -> None:
 
 @pytest.fixture(scope="module")
 def declared() -> Declarations:
-    return load(declarations_dir(), runtime_dir())
+    return declarations()
 
 
 def test_every_pointwise_expression_is_an_array(declared: Declarations) -> None:

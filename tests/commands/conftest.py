@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from conftest import Scratch
+
+if (HERE := str(Path(__file__).parent)) not in sys.path:
+    sys.path.insert(0, HERE)
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 

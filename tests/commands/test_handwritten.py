@@ -16,6 +16,7 @@ from tengen.codegen.model.derived import Variant
 from tengen.codegen.model.diagnostics import Report
 from tengen.codegen.model.source import Located
 from tengen.codegen.read.entries import mechanism_of, read_entries
+from tengen.testing.declared import declarations
 
 PROJECT = Path(__file__).resolve().parents[2]
 #: The keys whose values are no expressions.
@@ -32,7 +33,7 @@ class ByHand(Explainer):
 @cache
 def explainer() -> Explainer:
     workspace = Workspace(declarations_dir(), runtime_dir(), templates_dir(), output_dir())
-    return ByHand(workspace, workspace.load())
+    return ByHand(workspace, declarations())
 
 
 @cache

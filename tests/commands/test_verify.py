@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from scratch import copy_project
+from verify_reports import Told, verify
 
 if TYPE_CHECKING:
     from conftest import Scratch
@@ -216,26 +219,48 @@ def mutate(scratch: Scratch, mutation: Mutation) -> str:
     raise AssertionError(f"no declaration begins with {mutation.entry!r}")
 
 
-def generated(scratch: Scratch) -> dict[str, int]:
-    """When each generated file was written."""
-    return {p.name: p.stat().st_mtime_ns for p in (scratch.root / "generated").iterdir()}
+def batches(mutations: Sequence[Mutation]) -> list[list[Mutation]]:
+    """The mutations in few groups, in each of which no two are of one operator."""
+    found: list[list[Mutation]] = []
+    for mutation in mutations:
+        free = (b for b in found if mutation.entry not in [m.entry for m in b])
+        batch = next((b for b in free if mutation.operators not in [m.operators for m in b]), None)
+        if batch is None:
+            found.append([mutation])
+        else:
+            batch.append(mutation)
+    return found
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.what.replace(" ", "-"))
-def test_what_is_wrong_is_shown_where_it_stands(
-    mutation: Mutation, scratch: Scratch, tengen: Command
-) -> None:
-    if "symbolic" in mutation.what and find_spec("onnxruntime") is None:
-        pytest.skip("onnxruntime is not installed")
-    place = mutate(scratch, mutation)
-    before = generated(scratch)
-    done = tengen("verify", mutation.operators, "-j", "1")
-    assert done.returncode == 1, done.stdout
-    assert f"{place}: error: {mutation.message}" in done.stdout, done.stdout
-    for text in mutation.also:
-        assert text in done.stdout, done.stdout
-    assert len(re.findall(r": error: ", done.stdout)) == 1, done.stdout
-    assert generated(scratch) == before
+CHOSEN = [m for m in MUTATIONS if "symbolic" not in m.what or find_spec("onnxruntime") is not None]
+BATCHES = batches(CHOSEN)
+
+
+@pytest.fixture(scope="module")
+def run_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Told]:
+    """The run of a batch, by its number: all of its mutations are made in one copy, and verified at once."""
+
+    @functools.cache
+    def run(number: int) -> Told:
+        scratch = copy_project(tmp_path_factory.mktemp("mutations"))
+        places = {m.what: mutate(scratch, m) for m in BATCHES[number]}
+        return verify(scratch, places, *(m.operators for m in BATCHES[number]))
+
+    return run
+
+
+@pytest.mark.parametrize("mutation", CHOSEN, ids=lambda m: m.what.replace(" ", "-"))
+def test_what_is_wrong_is_shown_where_it_stands(mutation: Mutation, run_of: Callable[[int], Told]) -> None:
+    told = run_of(next(n for n, batch in enumerate(BATCHES) if mutation in batch))
+    error = told.at(mutation.what, mutation.message)
+    assert all(text in error for text in mutation.also), error
+
+
+@pytest.mark.parametrize("number", range(len(BATCHES)))
+def test_each_mistake_is_one_error_and_nothing_is_written(number: int, run_of: Callable[[int], Told]) -> None:
+    told, count = run_of(number), len(BATCHES[number])
+    assert told.status == 1 and len(told.errors) == count and told.untouched, told.output
+    assert f"\n{count} errors in {count} operators; " in told.output
 
 
 #: Backward kernels of each kind: the module, what computes the gradient, the operator that it is of.
@@ -247,10 +272,8 @@ BACKWARD_KERNELS = [
 ]
 
 
-@pytest.mark.parametrize(("file", "kernel", "operator"), BACKWARD_KERNELS, ids=lambda v: str(v))
-def test_the_file_of_a_wrong_backward_kernel(
-    file: str, kernel: str, operator: str, scratch: Scratch, tengen: Command
-) -> None:
+def double(scratch: Scratch, file: str, kernel: str) -> str:
+    """Make a kernel compute twice what it did; returns the place of its definition."""
     path = scratch.root / "runtime" / "native" / file
     lines = path.read_text(encoding="utf-8").split("\n")
     first = next(i for i, line in enumerate(lines) if re.match(rf"(def )?{kernel}\b", line))
@@ -263,11 +286,17 @@ def test_the_file_of_a_wrong_backward_kernel(
 """
     lines[end:end] = ["", *wrong.split("\n"), ""]
     path.write_text("\n".join(lines), encoding="utf-8")
-    done = tengen("verify", operator, "-j", "1")
-    assert done.returncode == 1, done.stdout
-    place = f"runtime/native/{file}:{end + 2}:1"
-    errors = re.split(r"\n\n", done.stdout[: done.stdout.rindex("\n\n")])
-    assert errors and all(f"{place}: {kernel} is written here" in error for error in errors), done.stdout
+    return f"runtime/native/{file}:{end + 2}:1"
+
+
+def test_the_files_of_wrong_backward_kernels(scratch: Scratch) -> None:
+    places = {kernel: double(scratch, file, kernel) for file, kernel, _ in BACKWARD_KERNELS}
+    told = verify(scratch, places, *(operator for _, _, operator in BACKWARD_KERNELS))
+    assert told.status == 1
+    written = [f"{places[kernel]}: {kernel} is written here" for kernel in places]
+    shown = [[text for text in written if text in error] for error in told.errors]
+    assert all(len(texts) == 1 for texts in shown), told.output  # each error shows one kernel
+    assert {texts[0] for texts in shown} == set(written), told.output  # and each kernel is shown
 
 
 def test_what_is_right_passes(tengen: Command) -> None:
@@ -275,15 +304,6 @@ def test_what_is_right_passes(tengen: Command) -> None:
     assert done.returncode == 0, done.stdout
     assert re.search(r"^\d+ operators verified by \d+ calls in", done.stdout, re.MULTILINE), done.stdout
     assert "not verified: the declared errors, for it declares no errors: " in done.stdout
-
-
-def test_several_failures_are_all_shown(scratch: Scratch, tengen: Command) -> None:
-    chosen = [m for m in MUTATIONS if m.what in ("a sign", "a tangent", "a Meta kernel")]
-    places = [mutate(scratch, m) for m in chosen]
-    done = tengen("verify", *(m.operators for m in chosen))
-    for place, m in zip(places, chosen, strict=True):
-        assert f"{place}: error: {m.message}" in done.stdout, done.stdout
-    assert "3 errors in 3 operators" in done.stdout
 
 
 def test_the_line_that_is_given_shows_it_again(scratch: Scratch, tengen: Command) -> None:

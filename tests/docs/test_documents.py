@@ -72,3 +72,7 @@ def test_files_that_the_architecture_names_are_there() -> None:
     named = set(re.findall(r"`([\w/]+\.(?:pyi?|yaml|jinja|py\.jinja|json|cwrap))`", text))
     assert len(named) > 40
     assert {name for name in named if not any(f.endswith(f"/{name}") for f in files)} == set()
+
+
+def test_sparse(follow: Callable[[str], None]) -> None:
+    follow("docs/sparse.md")

@@ -32,11 +32,11 @@ def test_it_is_short() -> None:
 
 
 def test_little_is_generated_for_it(example: Workshop) -> None:
-    """Though it has every pointwise operator: in all, the files that every library has included."""
+    """A member of a group has the group's Types: only the files that every library has are there."""
     folder = example.root / "strictlib" / "strictlib" / "generated"
     files = [p for p in folder.iterdir() if p.suffix in (".py", ".pyi")]
-    assert folder / "strict_types.py" in files
-    assert sum(len(p.read_text().splitlines()) for p in files) < 2000
+    assert folder / "strict_types.py" not in files
+    assert sum(len(p.read_text().splitlines()) for p in files) < 400
 
 
 def test_it_computes_and_differentiates(example: Workshop) -> None:
@@ -86,14 +86,16 @@ for there, here in zip(f(tengen, "strict"), f(tengen, "cpu"), strict=True):
 
 
 def test_what_it_lacks_is_an_error(example: Workshop) -> None:
-    said = example.raises("import tengen, strictlib\ntengen.ones(2, device='strict').sort()")
-    assert "\"sort\" not implemented for 'Float' (Strict)" in said
+    said = example.raises("import tengen, strictlib\ntengen.ones(2, device='strict').as_strided((1,), (1,))")
+    assert "\"as_strided\" not implemented for 'Float' (Strict)" in said
     said = example.raises("import tengen, strictlib\ntengen.ones(2, device='strict') + tengen.ones(2)")
     assert "Expected all tensors to be on the same device" in said
 
 
 def test_the_device_is_not_there_before(example: Workshop) -> None:
-    assert "Expected one of cpu, meta device type" in example.raises("import tengen; tengen.device('strict')")
+    assert "Expected one of cpu, meta, jax, dask device type" in example.raises(
+        "import tengen; tengen.device('strict')"
+    )
 
 
 def test_what_adds_nothing_is_not_generated(example: Workshop) -> None:

@@ -57,6 +57,7 @@ PLACES = (
     "optim.radam",
     "optim.rmsprop",
     "optim.sgd",
+    "optim.sparse_adam",
     "overrides",
     "profiler",
     "profiler.profiler",

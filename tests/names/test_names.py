@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -12,22 +13,14 @@ import names_coverage
 import names_page
 import pytest
 
+import tengen
+
 RECORDED = names_page.recorded()
 REASONS = names_page.reasons()
 NAMES = list(names_page.names(RECORDED))
 
 #: Where names are still to come.
-UNFINISHED = {
-    "",
-    "Tensor",
-    "linalg",
-    "masked",
-    "nn.functional",
-    "optim",
-    "overrides",
-    "random",
-}
-UNFINISHED |= {"testing"}
+UNFINISHED = {"", "masked", "optim"}
 
 
 def test_names_are_recorded() -> None:
@@ -115,3 +108,19 @@ def test_the_record_is_of_torch(torch: Any) -> None:
         [sys.executable, "-c", program], cwd=Path(__file__).parent, capture_output=True, text=True, check=True
     )
     assert json.loads(done.stdout) == RECORDED, "python tests/names/recorded_names.py records it anew"
+
+
+@pytest.mark.oracle
+def test_attributes_of_tensors_are_of_the_same_kind(torch: Any) -> None:
+    """What ``torch.Tensor`` has is a method here where it is one there, or has a reason not to be here."""
+    theirs = {n for n in dir(torch.Tensor) if not n.startswith("_")}
+    absent = {n for n in theirs if not hasattr(tengen.Tensor, n)}
+    assert not {n for n in absent if names_page.reason(f"Tensor.{n}", REASONS) is None}
+    kept = sorted(theirs - absent)
+    assert len(kept) > 500
+    kinds = [(n, callable(getattr(c, n))) for c in (torch.Tensor, tengen.Tensor) for n in kept]
+    assert kinds[: len(kept)] == kinds[len(kept) :]
+    is_method = {
+        n: [callable(inspect.getattr_static(c, n)) for c in (torch.Tensor, tengen.Tensor)] for n in kept
+    }
+    assert not [n for n, (a, b) in is_method.items() if a != b]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import threading
 from collections.abc import Callable, Iterator
@@ -47,12 +48,19 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     return found
 
 
-@pytest.fixture(params=[1, 3])
-def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+@pytest.fixture
+def threads_after() -> Iterator[None]:
+    """The number of threads is afterwards as it was."""
     before = tengen.get_num_threads()
-    tengen.set_num_threads(request.param)
-    yield request.param
+    yield
     tengen.set_num_threads(before)
+
+
+@pytest.fixture(params=[1, 3])
+def threads(request: pytest.FixtureRequest, threads_after: None) -> int:
+    """The number of threads that is set."""
+    tengen.set_num_threads(request.param)
+    return int(request.param)
 
 
 def from_size(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,6 +106,7 @@ LAYOUTS: dict[str, Callable[[np.ndarray, int], Any]] = {
     "0-d": lambda a, i: a[0, 0, 0],
     "one element": lambda a, i: a[:1, :1, :1],
 }
+THREADS = (1, 3)
 #: One dtype of each sort.
 KINDS = (
     tengen.float32,
@@ -110,6 +119,7 @@ KINDS = (
 )
 
 
+@functools.cache
 def elementwise_calls() -> list[str]:
     """The operators whose kernels may be called in blocks, that have samples."""
     return [
@@ -141,20 +151,37 @@ def outcome(name: str, values: list[Any]) -> Any:
     return tuple(t._array for t in found)
 
 
+def layouts_of(name: str) -> list[str]:
+    """Every second layout, of the one or the other half by the operator's number.
+
+    How a call is cut into blocks depends on its operands, not on its operator.
+    """
+    return list(LAYOUTS)[elementwise_calls().index(name) % 2 :: 2]
+
+
+def differing(compute: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> str:
+    """What differs where a call is made in blocks, by one thread and by several; nothing, or a text."""
+    from_size(1 << 60, monkeypatch)
+    plain = compute()
+    from_size(1, monkeypatch)
+    for count in THREADS:
+        tengen.set_num_threads(count)
+        blocked = compute()
+        if not alike(plain, blocked):
+            return f"{count} threads: {plain} {blocked}"
+    return ""
+
+
 @pytest.mark.parametrize("name", elementwise_calls())
-def test_operators(name: str, runs: Runs, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for layout in LAYOUTS:
+def test_operators(name: str, runs: Runs, threads_after: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for layout in layouts_of(name):
         for call in declared.calls(name)[:2]:
             for kind in declared.dtypes_of(call.operator):
                 if kind not in KINDS or not call.takes(kind):
                     continue
                 values = operands(call, kind, layout)
-                from_size(1 << 60, monkeypatch)
-                plain = outcome(name, values)
-                from_size(1, monkeypatch)
-                blocked = outcome(name, values)
-                where = f"{name} {layout} {kind} {plain} {blocked}"
-                assert alike(plain, blocked), where
+                difference = differing(lambda values=values: outcome(name, values), monkeypatch)
+                assert not difference, f"{name} {layout} {kind} {difference}"
 
 
 def gradients(name: str, values: list[Any], wanted: list[int]) -> Any:
@@ -173,10 +200,10 @@ def gradients(name: str, values: list[Any], wanted: list[int]) -> Any:
 
 
 @pytest.mark.parametrize("name", [n for n in elementwise_calls() if n in declared.derived().nodes])
-def test_gradients(name: str, runs: Runs, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gradients(name: str, runs: Runs, threads_after: None, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [a.name for a in declared.operators()[name].schema.arguments]
     inputs = [names.index(a.name) for a in declared.derived().nodes[name].inputs]
-    for layout in LAYOUTS:
+    for layout in layouts_of(name):
         for call in declared.calls(name)[:2]:
             for kind in (tengen.float32, tengen.float64):
                 if kind not in declared.dtypes_of(call.operator) or not call.takes(kind):
@@ -186,12 +213,10 @@ def test_gradients(name: str, runs: Runs, threads: int, monkeypatch: pytest.Monk
                 floating = [i for i in floating if values[i].dtype == kind.array_dtype]
                 for wanted in [floating, *[[i] for i in floating if len(floating) > 1]]:
                     before = [np.array(v) for v in values if hasattr(v, "dtype")]
-                    from_size(1 << 60, monkeypatch)
-                    plain = gradients(name, values, wanted)
-                    from_size(1, monkeypatch)
-                    blocked = gradients(name, values, wanted)
-                    where = f"{name} {layout} {kind} {wanted} {plain} {blocked}"
-                    assert alike(plain, blocked), where
+                    difference = differing(
+                        lambda values=values, wanted=wanted: gradients(name, values, wanted), monkeypatch
+                    )
+                    assert not difference, f"{name} {layout} {kind} {wanted} {difference}"
                     after = [v for v in values if hasattr(v, "dtype")]
                     assert all(
                         np.array_equal(a, b, equal_nan=True) for a, b in zip(before, after, strict=True)

@@ -24,7 +24,7 @@ def small(request: Any, monkeypatch: Any) -> None:
     """Products for all sizes, in one piece or in several, by up to three threads."""
     chunk, product = request.param
     for name, value in (
-        ("WHOLE", 32),
+        ("CUMSUM_WHOLE", 32),
         ("CUMSUM_GRAIN", 20),
         ("CUMSUM_CHUNK", chunk),
         ("GEMM_ALONE", product),
@@ -54,7 +54,7 @@ def bound(array: Any, dim: int, reverse: bool) -> Any:
     An element goes through at most as many additions as a block or a lane that is one has elements, whatever
     their order, and each sum of blocks is rounded when it is added to: once as itself, once in the result.
     """
-    roundings = 2 * running_sums.BLOCK + 3
+    roundings = 2 * running_sums.CUMSUM_BLOCK + 3
     sizes = np.abs(array).astype(np.float64)
     sums = np.flip(np.cumsum(np.flip(sizes, dim), dim), dim) if reverse else np.cumsum(sizes, dim)
     return roundings * np.finfo(array.dtype).eps / 2 * sums

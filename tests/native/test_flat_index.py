@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tengen.native import flat_index as places, index, masks
+from tengen.native import flat_index as places, index, masks, select
 
 
 @pytest.fixture(params=[1 << 16, 1, 10])
@@ -71,6 +71,7 @@ def test_what_is_kept_is_bounded(monkeypatch: Any) -> None:
 def test_masks(large: int, dtype: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(index, "INDEX_LARGE", large)
     monkeypatch.setattr(masks, "INDEX_LARGE", large)
+    monkeypatch.setattr(select, "SELECT_LARGE", large)
     rng = np.random.default_rng(0)
     self, mask = rng.integers(0, 3, (4, 5)).astype(dtype), rng.random((4, 5)) < 0.5
     if dtype.startswith("float"):
@@ -103,6 +104,7 @@ def test_masks(large: int, dtype: str, monkeypatch: Any) -> None:
 def test_masks_are_broadcast(large: int, monkeypatch: Any) -> None:
     monkeypatch.setattr(index, "INDEX_LARGE", large)
     monkeypatch.setattr(masks, "INDEX_LARGE", large)
+    monkeypatch.setattr(select, "SELECT_LARGE", large)
     self, mask = np.arange(12.0).reshape(3, 4), np.array([True, False, True, True])
     expected = self[:, mask].reshape(-1)
     np.testing.assert_array_equal(masks.masked_select(self, mask), expected)

@@ -10,7 +10,6 @@ from nn_oracle import check, check_gradients, leaf, rand
 
 from tengen.native.nn import (
     activation,
-    common,
     dropout,
     embedding,
     loss,
@@ -215,25 +214,6 @@ def test_softmax(dtype: Any) -> None:
     assert softmax.softmax(rand(0, 3), 0, False).shape == (0, 3)
     with pytest.raises(IndexError):
         softmax.softmax(rand(3), 1, False)
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32, np.uint16, np.complex64])
-def test_select_is_where(dtype: Any) -> None:
-    """For large arrays it computes with bits: zeros on either side, the zero that is negative, NaN."""
-    x, y = rand(90, 70).astype(dtype), rand(70, 90).T.astype(dtype)
-    if np.dtype(dtype).kind == "f":
-        x[::7], y[::5] = np.nan, -0.0
-    mask = rand(90, 70, low=-1.0) > 0
-    for a, b in ((x, y), (x, 0), (0, x), (x, 2), (2, x), (x, np.zeros((), dtype)), (-0.0, x)):
-        if a.__class__ is float and np.dtype(dtype).kind != "f":
-            continue
-        found = common.select(mask, a, b)
-        expected = np.where(
-            mask, *[v.astype(dtype) if isinstance(v, np.ndarray) else dtype(v) for v in (a, b)]
-        )
-        assert found.dtype == dtype
-        np.testing.assert_array_equal(found, expected)
-        assert np.array_equal(np.signbit(found.real), np.signbit(expected.real))
 
 
 def test_layer_norm() -> None:

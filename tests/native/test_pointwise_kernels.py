@@ -88,7 +88,10 @@ def declared() -> Iterator[Declared]:
                 continue
             name, _, rest = entry["func"].partition("(")
             arguments = re.findall(r"(\w+\??)(?:\(\w\))? (\w+)(?:=[^,)]*)?", rest.rpartition(")")[0])
-            yield Declared(name, tuple(arguments), kernel, dtypes_of(entry["dtypes"]), entry)
+            dtypes = dtypes_of(entry["dtypes"])
+            if name == "complex":  # of float16 it is complex32, which has tests of its own
+                dtypes -= {"float16"}
+            yield Declared(name, tuple(arguments), kernel, dtypes, entry)
 
 
 OPERATORS = {d.name: d for d in declared()}

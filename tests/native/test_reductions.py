@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from kernel_oracle import COMPLEX, DTYPES, FLOATING, NUMBERS, REAL, compare, layouts, random
 
-from tengen.native import exponentials, reductions as kernels, sums
+from tengen.native import cpu, exponentials, reductions as kernels, sums
 
 nan, inf = np.nan, np.inf
 CASES: list[tuple[tuple[int, ...], list[Any]]] = [
@@ -228,7 +228,7 @@ def test_long_sums_stay_precise() -> None:
     column = np.full((1_000_000, 2), 0.1, np.float32)
     exact = column.astype(np.float64).sum(0)
     # No chain of additions is longer than a block; what the blocks give is added in pairs.
-    roundings = sums.BLOCK + np.log2(len(column))
+    roundings = sums.SUM_BLOCK + np.log2(len(column))
     found = kernels.sum_dim(column, (0,), False, None)
     assert np.abs(found / exact - 1).max() < roundings * np.finfo(np.float32).eps / 2
     half = np.full(5000, 1.0, np.float16)
@@ -253,3 +253,34 @@ def test_logsumexp_of_infinities() -> None:
         ([1000, 1000], 1000 + np.log(2)),
     ):
         assert exponentials.logsumexp(np.array(row, np.float64), (0,), False) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kernel", [kernels.sum_dim, kernels.mean_dim, kernels.prod_dim])
+@pytest.mark.parametrize("given", ["f2", "f4", "f8", "c8", "i4"])
+@pytest.mark.parametrize("wanted", ["f2", "f4", "f8", "c16"])
+def test_what_is_reduced_as_a_dtype_is_cast_to_it_first(kernel: Any, given: str, wanted: str) -> None:
+    """To the bit, whatever the dtype was before: there is one route for each dtype, shape and layout."""
+    values = np.random.default_rng(0).uniform(0.5, 1.5, (1500, 2, 40)).astype(given)
+    dtype = np.dtype(wanted)
+    for array in (values, values.T, values[:, 0]):
+        cast = kernels.cast(array, dtype)
+        for dim in (None, (0,), (-1,), (0, 1)):
+            found, expected = kernel(array, dim, False, dtype), kernel(cast, dim, False, None)
+            assert found.dtype == expected.dtype == dtype
+            assert np.asarray(found).tobytes() == np.asarray(expected).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
+def test_gradients_of_broadcast_inputs_have_the_bits_of_sums(dtype: str) -> None:
+    values = np.random.default_rng(0).normal(size=(1500, 2, 40)).astype(dtype)
+    for array in (values, values.T, values[:, :, ::2]):
+        first, second, third = array.shape
+        for shape, dims in [
+            ((second, third), (0,)),
+            ((1, 1, third), (0, 1)),
+            ((first, second, 1), (2,)),
+            ((1, second, 1), (0, 2)),
+            ((), None),
+        ]:
+            found, expected = cpu.sum_to(array, shape), kernels.sum_dim(array, dims, True, None)
+            assert found.tobytes() == np.asarray(expected).tobytes()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from kernel_oracle import DTYPES, FLOATING, NUMBERS, REAL, compare, distinct, layouts, random
 
+import tengen
 from tengen.native import sorting as kernels
 
 nan, inf = np.nan, np.inf
@@ -358,3 +359,15 @@ def test_searches_for_strange_numbers(end: list[float], right: bool) -> None:
     values = strange((2, 500))
     found = kernels.searchsorted(sequence, values, False, right, None, None)
     np.testing.assert_array_equal(found, np.vectorize(lambda value: bisected(sequence, value, right))(values))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_numbers_are_among_elements_that_are_rounded_from_them(dtype: str) -> None:
+    kind = getattr(tengen, dtype)
+    elements = tengen.tensor([1.0, 0.1, float("inf"), float("nan")], dtype=kind)
+    for number, found in ((0.1, [False, True, False, False]), (float("nan"), [False] * 4)):
+        assert tengen.isin(elements, number).tolist() == found
+        assert tengen.isin(number, elements).item() is any(found)
+        assert tengen.isin(elements, number, invert=True).tolist() == [not f for f in found]
+    beyond = 1e6 if kind is tengen.float16 else 1e39
+    assert tengen.isin(elements, beyond)[2].item() is (kind is not tengen.float64)

@@ -39,6 +39,7 @@ CODES = {
     "bfloat16": "E",
     "float32": "f",
     "float64": "d",
+    "complex32": "C",
     "complex64": "F",
     "complex128": "D",
 }
@@ -62,8 +63,8 @@ class Library:
             warnings.simplefilter("ignore")
             try:
                 result = self._call(name, operators()[operator], [self._made(v) for v in values])
-            except Exception as error:
-                return UNKNOWN if "ComplexHalf" in str(error) else ERROR
+            except Exception:
+                return ERROR
         return "".join([CODES.get(str(t.dtype).rpartition(".")[2], UNKNOWN) for t in _flat(result)])
 
     def _made(self, value: Any) -> Any:

@@ -67,13 +67,14 @@ def outcomes(name: str, kind: dtype) -> list[tuple[Any, Any, Any]]:
 def test_claimed(name: str, kind: dtype) -> None:
     """The same values, of the same dtype and strides."""
     for call, ours, theirs in outcomes(name, kind):
-        assert side.failed(ours) == side.failed(theirs), f"{call}: {ours!r}, but torch: {theirs!r}"
-        if side.failed(ours):
+        differs = kind.type_name in OPERATORS[name].differs
+        assert side.failed(ours) == (side.failed(theirs) and not differs), f"{call}: {ours!r}, but {theirs!r}"
+        if side.failed(ours) or side.failed(theirs):
             continue
         for t, e in zip(declared.flat(ours), side.flat(theirs), strict=True):
             assert side.same_dtype(t, e), f"{call}: {t.dtype} is not {e.dtype}"
             assert t.shape == tuple(e.shape), call
-            assert t.stride() == e.stride() or "layout" in OPERATORS[name].differs, call
+            assert t.stride() == e.stride() or not t.numel() or "layout" in OPERATORS[name].differs
             wide = "complex128" if t.dtype.is_complex else "float64"
             pairs = [r.to(getattr(m, wide)).flatten().tolist() for r, m in ((t, tengen), (e, torch))]
             # Of complex32 PyTorch rounds the products, too, before it adds them.

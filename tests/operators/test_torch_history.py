@@ -38,9 +38,9 @@ def test_same_history(name: str) -> None:
 def difference(call: Call, kind: dtype) -> str:
     """How the histories of one call's results differ; "" where they do not."""
     name = str(call.operator.name)
-    ours = side.outcome(histories, call.tensors(kind), declared.flat, lambda v: run(name, v))
+    ours = side.outcome(histories, call, call.tensors(kind), declared.flat, lambda v: run(name, v))
     values = call.tensors(kind, make=side.from_array)
-    theirs = side.outcome(histories, values, side.flat, lambda v: side.run(call.operator, v))
+    theirs = side.outcome(histories, call, values, side.flat, lambda v: side.run(call.operator, v))
     if side.failed(ours) and side.failed(theirs):
         return ""
     if REFUSED in str(theirs) and not side.failed(ours):
@@ -60,13 +60,17 @@ def agree(ours: tuple[str, bool], theirs: tuple[str, bool]) -> bool:
     return ours == theirs or (excused and ours[1] == theirs[1])
 
 
-def histories(values: list[Any], flat: Callable[[Any], list[Any]], call: Callable[[Any], Any]) -> list[Any]:
+def histories(
+    call: Call, values: list[Any], flat: Callable[[Any], list[Any]], function: Callable[[Any], Any]
+) -> list[Any]:
     """Of each result whether it has a history, or is an argument, and whether it requires gradients."""
     given = flat(values)
+    pairs = zip(call.arguments[1:], values[1:], strict=True)
+    statistics = flat([v for a, v in pairs if a.alias is not None and a.alias.write])  # have no gradients
     for t in given:
-        if t.is_floating_point() or t.is_complex():
+        if (t.is_floating_point() or t.is_complex()) and not any(t is s for s in statistics):
             t.requires_grad_()
-    return [(described(t, given), t.requires_grad) for t in flat(call(values))]
+    return [(described(t, given), t.requires_grad) for t in flat(function(values))]
 
 
 def described(result: Any, given: list[Any]) -> str:
@@ -87,5 +91,5 @@ def test_nothing_is_recorded_without_need(name: str) -> None:
     assert not any(t.requires_grad or t.grad_fn for t in declared.flat(run(name, call.tensors(kind))))
     with tengen.no_grad():
         values = call.tensors(kind)
-        found = histories(values, declared.flat, lambda v: run(name, v))
+        found = histories(call, values, declared.flat, lambda v: run(name, v))
     assert not any(node == "history" or (node != "argument" and wanted) for node, wanted in found)

@@ -28,6 +28,7 @@ WRITING = [
     and operator(name).kind in ("inplace", "out")
     and operator(name).base in DECLARED
     and DECLARED[operator(name).base].factory is None
+    and "other_layout" not in DECLARED[operator(name).base].tags  # has no samples
     and side.overload(name) is not None
 ]
 KINDS = ("bool", "int64", "float32")

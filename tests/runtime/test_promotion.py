@@ -54,7 +54,7 @@ i1:  i1  i1  i1  i1  i1  i1  f2  bf  f4  f8  c8  c16
 i2:  i2  i2  i2  i2  i2  i2  f2  bf  f4  f8  c8  c16
 i4:  i4  i4  i4  i4  i4  i4  f2  bf  f4  f8  c8  c16
 i8:  i8  i8  i8  i8  i8  i8  f2  bf  f4  f8  c8  c16
-f2:  f2  f2  f2  f2  f2  f2  f2  f2  f2  f2  c8  c8
+f2:  f2  f2  f2  f2  f2  f2  f2  f2  f2  f2  c4  c4
 bf:  bf  bf  bf  bf  bf  bf  bf  bf  bf  bf  c8  c8
 f4:  f4  f4  f4  f4  f4  f4  f4  f4  f4  f4  c8  c8
 f8:  f8  f8  f8  f8  f8  f8  f8  f8  f8  f8  c16 c16
@@ -70,7 +70,7 @@ i1:  i1  i1  f4  c8   i1  i1  f8  c16
 i2:  i2  i2  f4  c8   i2  i2  f8  c16
 i4:  i4  i4  f4  c8   i4  i4  f8  c16
 i8:  i8  i8  f4  c8   i8  i8  f8  c16
-f2:  f2  f2  f2  c8   f2  f2  f2  c8
+f2:  f2  f2  f2  c4   f2  f2  f2  c4
 bf:  bf  bf  bf  c8   bf  bf  bf  c8
 f4:  f4  f4  f4  c8   f4  f4  f4  c8
 f8:  f8  f8  f8  c16  f8  f8  f8  c16
@@ -86,7 +86,7 @@ def rows(table):
 
 
 def named(short):
-    return getattr(tengen, SHORT[short])
+    return tengen.complex32 if short == "c4" else getattr(tengen, SHORT[short])
 
 
 DTYPES = [named(short) for short in SHORT]
@@ -135,7 +135,12 @@ def test_three_categories():
     for (sized, row), zero_dim, (k, number) in itertools.product(
         with_zero_dim.items(), DTYPES, enumerate(NUMBERS)
     ):
-        expected = row[DTYPES.index(with_numbers[zero_dim][k])]
+        joined = with_numbers[zero_dim][k]
+        if joined is not tengen.complex32:
+            expected = row[DTYPES.index(joined)]
+        else:  # which no tensor in the tables is of: its parts' precision counts beside integers alone
+            higher = sized.is_floating_point or sized.is_complex
+            expected = row[DTYPES.index(tengen.complex64)] if higher else joined
         operands = [tengen.tensor([1], dtype=sized), tengen.tensor(1, dtype=zero_dim), number]
         for order in itertools.permutations(operands):
             assert combined(order) is expected, (sized, zero_dim, number)
@@ -178,7 +183,7 @@ def test_dimensions_go_before_0d_before_numbers():
     assert tengen.result_type(sized, scalar) is tengen.int8
     assert tengen.result_type(scalar, 1.5) is tengen.float32
     assert tengen.result_type(sized, tengen.tensor(1.0, dtype=tengen.float64)) is tengen.float64
-    assert tengen.result_type(tengen.tensor([1.0], dtype=tengen.float16), 1j) is tengen.complex64
+    assert tengen.result_type(tengen.tensor([1.0], dtype=tengen.float16), 1j) is tengen.complex32
     assert tengen.result_type(tengen.tensor([True]), 3) is tengen.int64
     assert tengen.result_type(np.float32(1), sized) is tengen.float32
 
@@ -237,8 +242,7 @@ def test_pairs_as_torch(a, b):
 
     def both(call):
         ours, theirs = (str(call(lib, getattr(lib, a), getattr(lib, b))) for lib in (tengen, torch))
-        # torch has a complex type of half precision, whose place complex64 takes here
-        return ours, theirs.replace("torch", "tengen").replace("complex32", "complex64")
+        return ours, theirs.replace("torch", "tengen")
 
     def result(shape_a, shape_b):
         return lambda lib, x, y: lib.result_type(lib.tensor(shape_a, dtype=x), lib.tensor(shape_b, dtype=y))
@@ -262,4 +266,4 @@ def test_numbers_as_torch(name, number):
     for data in ([1], 1):
         ours = str(tengen.result_type(tengen.tensor(data, dtype=getattr(tengen, name)), number))
         theirs = str(torch.result_type(torch.tensor(data, dtype=getattr(torch, name)), number))
-        assert ours == theirs.replace("torch", "tengen").replace("complex32", "complex64")
+        assert ours == theirs.replace("torch", "tengen")

@@ -75,6 +75,7 @@ def test_attributes():
     assert tengen.int32.to_real() is tengen.int32
     assert tengen.float64.to_complex() is tengen.complex128
     assert tengen.bfloat16.to_complex() is tengen.complex64
+    assert tengen.float16.to_complex() is tengen.complex32
     assert tengen.float16.opmath is tengen.float32
     assert tengen.int8.opmath is tengen.int8
     with pytest.raises(RuntimeError, match="Unknown Complex ScalarType for Int"):

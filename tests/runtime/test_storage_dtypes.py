@@ -162,7 +162,7 @@ EXPRESSIONS = [
 ]
 
 
-#: What complex32 has in PyTorch, and not here, or refuses with another error: docs/differences.md.
+#: What gives random complex32 numbers, or refuses them with another error than PyTorch.
 OTHERWISE = {
     "complex32": ["rand", "randn", "randint", "uniform_", "normal_", "argmax", "sort"],
 }

@@ -32,7 +32,13 @@ def use() -> None:
     assert tengen.equal(sparse.values(), sparse._values())
     assert tengen.equal(dense.sparse_mask(twice.coalesce()).values(), sparse.values()[:1])
     assert tengen.equal(tengen.hspmm(sparse, other).to_dense(), dense @ other)
+    use_compressed(dense, other)
     leaf = dense.to_sparse().requires_grad_()
+    for function in (tengen.sparse.softmax, tengen.sparse.log_softmax):
+        function(leaf, 1).to_dense().sum().backward()
+    assert tengen.equal(tengen.smm(sparse, other).to_dense(), dense @ other)
+    both = tengen.sspaddmm(sparse, sparse, other)
+    assert tengen.equal(both.to_dense(), dense + dense @ other)
     for product in (tengen.sparse.mm(leaf, other), tengen.sparse.mm(leaf, other.to_sparse()).to_dense()):
         assert tengen.equal(product, dense @ other)
         product.sum().backward()
@@ -41,6 +47,20 @@ def use() -> None:
     rows = tengen.nn.functional.embedding(tengen.tensor([2, 0]), table, sparse=True)
     (grad,) = tengen.autograd.grad(rows.sum(), table, create_graph=True)
     assert grad.layout is tengen.sparse_coo
+
+
+def use_compressed(dense: tengen.Tensor, other: tengen.Tensor) -> None:
+    """Calls of those of compressed layouts."""
+    rows, columns = dense.to_sparse_csr(), dense.to_sparse_csc()
+    assert tengen.equal(dense.to_sparse_bsr((1, 3)).crow_indices(), tengen.tensor([0, 1, 2]))
+    assert tengen.equal(dense.to_sparse_bsc((2, 1)).row_indices(), tengen.tensor([0, 0, 0]))
+    assert tengen.equal(rows.col_indices(), tengen.tensor([1, 0, 2]))
+    assert tengen.equal(columns.ccol_indices(), tengen.tensor([0, 1, 2, 3]))
+    assert tengen.equal(rows.values(), tengen.tensor([2.0, 3.0, 4.0], dtype=tengen.float64))
+    made = tengen.sparse_csr_tensor(rows.crow_indices(), rows.col_indices(), rows.values(), (2, 3))
+    assert tengen.equal(made.to_dense(), dense)
+    product = tengen.sparse.sampled_addmm(rows, dense, other, beta=0)
+    assert tengen.equal(product.to_dense(), (dense @ other) * (dense != 0))
 
 
 def test_every_operator_is_called() -> None:

@@ -1,8 +1,7 @@
-"""The library of arrays: what the runtime asks of it, and the namespace of expressions."""
+"""The library of arrays: what the runtime asks of it, and the namespace of kernels."""
 
 import array_api_strict
 
-from tengen.array_api import ArrayLibrary, namespace
+from tengen.array_api import ArrayLibrary
 
 library = ArrayLibrary(array_api_strict)
-__getattr__ = namespace(array_api_strict)

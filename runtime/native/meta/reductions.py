@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dim
-from ..reductions import INT64, INTEGRAL, UINT8, check_hash, check_nonempty, mean_dtype, restored_shape
+from ..dtypes import INT64, INTEGRAL, UINT8
+from ..reductions import check_hash, check_nonempty, mean_dtype, restored_shape
 from ..scatter import check_selected
 from ..sorting import check_search
 from .array import MetaArray, broadcast_shapes

@@ -13,9 +13,10 @@ import numpy as np
 
 from ..creation import as_number
 from ..dims import wrap_dim
+from ..dtypes import INT64
 from ..pointwise import within
-from ..reductions import INT64
-from .common import Array, Number, as_array, select, stable_sigmoid
+from ..select import select
+from .common import Array, Number, as_array, stable_sigmoid
 
 _SQRT_HALF = math.sqrt(0.5)
 _TANH_SCALE = math.sqrt(2 / math.pi)

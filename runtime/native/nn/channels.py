@@ -10,22 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ...core.costs import CHANNEL_PLACES, ROWS_LARGE
+from ...core.costs import CHANNEL_PLACES
 from .. import rows, sums
 from .common import Array
 
 #: How many standard deviations a mean may be from zero, where sums of squares and products are formed of
 #: values from which it has not been subtracted.
 MODERATE = 2.0
-
-
-def _run(task: Any, table: Array, *operands: Array) -> None:
-    """Call ``task`` with the rows of a matrix and all operands: at once, or by blocks of a large one."""
-    if table.size > ROWS_LARGE:
-        columns = table.shape[1]
-        rows.in_blocks(task, len(table), columns * table.itemsize, columns, table, *operands)
-    else:
-        task(table, *operands)
 
 
 def _column(values: Array, batch: int) -> Array:
@@ -43,12 +34,12 @@ def moments(x: Array) -> tuple[Array, Array]:
     if places >= CHANNEL_PLACES and batch:
         table = x.reshape(batch * depth, places)
         total, squares = np.empty(batch * depth, x.dtype), np.empty(batch * depth, x.dtype)
-        _run(_sums_and_squares, table, total, squares)
+        rows.run(_sums_and_squares, table, total, squares)
         mean = np.add.reduce(total.reshape(batch, depth), 0) / count
         variance = np.add.reduce(squares.reshape(batch, depth), 0) / count - mean * mean
         enough = _outweighs(variance, mean)
         if not enough.all():
-            _run(_squares_without, table, _column(mean, batch), squares)
+            rows.run(_squares_without, table, _column(mean, batch), squares)
             variance = np.where(enough, variance, np.add.reduce(squares.reshape(batch, depth), 0) / count)
         return mean, variance
     if places == 1:
@@ -97,7 +88,7 @@ def affine(x: Array, mean: Array, rstd: Array, weight: Array | None, shift: Arra
         def block(table: Array, out: Array) -> None:
             _scale(table, out, less, scale, shift)
 
-        _run(block, x.reshape(batch, depth), out.reshape(batch, depth))
+        rows.run(block, x.reshape(batch, depth), out.reshape(batch, depth))
         return out
 
     def some(table: Array, out: Array, *columns: Array) -> None:
@@ -110,7 +101,7 @@ def affine(x: Array, mean: Array, rstd: Array, weight: Array | None, shift: Arra
 
     shape = (batch * depth, places)
     columns = [_column(v, batch) for v in (less, scale, shift) if v is not None]
-    _run(some, x.reshape(shape), out.reshape(shape), *columns)
+    rows.run(some, x.reshape(shape), out.reshape(shape), *columns)
     return out
 
 
@@ -154,7 +145,7 @@ def sums_of_gradients(grad: Array, x: Array, mean: Array, rstd: Array) -> tuple[
         np.vecdot(grad, x - less[0][:, None] if less else x, out=product)
         product[...] = without(product, plain, rest)
 
-    _run(some, x, grad, rest, plain, product, *([] if less is None else [less]))
+    rows.run(some, x, grad, rest, plain, product, *([] if less is None else [less]))
     return plain, product
 
 
@@ -184,7 +175,7 @@ def combined(grad: Array, x: Array, mean: Array | None, a: Array, b: Array, c: A
     columns = [v.reshape(count, 1) for v in (a, b, c)]
     if mean is not None:
         columns.append(mean.reshape(count, 1))
-    _run(_combine, x, grad, out, *columns)
+    rows.run(_combine, x, grad, out, *columns)
     return out
 
 

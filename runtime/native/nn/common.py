@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
-from ...core.costs import SELECT_LARGE
 
 Array = Any  # an ndarray, or the scalar that a ufunc makes of 0-d arrays
 Number = bool | int | float | complex
@@ -31,7 +30,7 @@ def loss_scale(reduction: int, size: int) -> float:
     return 1.0 / size if reduction == MEAN and size else 1.0
 
 
-def expand(value: int | Shape, dims: int, name: str) -> Shape:
+def expand(value: int | Sequence[int], dims: int, name: str) -> Shape:
     """``value`` for each of ``dims`` dimensions; one number stands for all.
 
     Raises RuntimeError for another count.
@@ -45,47 +44,6 @@ def expand(value: int | Shape, dims: int, name: str) -> Shape:
     raise RuntimeError(
         f"{name} must either be a single int, or a tuple of {dims} ints, but got {list(value)}"
     )
-
-
-_INTEGERS = {2: np.int16, 4: np.int32, 8: np.int64}
-
-
-def select(mask: Array, a: Array | float, b: Array | float) -> Array:
-    """``np.where(mask, a, b)``; a number takes the dtype of the other operand.
-
-    np.where branches on every element, which on a mask without pattern costs ten times what the
-    arithmetic on bits does that takes its place for large arrays: ``b ^ ((a ^ b) & mask)``.
-    """
-    array = a if isinstance(a, np.ndarray) else b
-    if (
-        not isinstance(array, np.ndarray)
-        or array.size < SELECT_LARGE
-        or array.dtype.kind not in "fiu"
-        or array.itemsize not in _INTEGERS
-    ):
-        return np.where(mask, a, b)
-    integer = _INTEGERS[array.itemsize]
-    operands = []
-    for operand in (a, b):
-        if not isinstance(operand, np.ndarray):
-            operand = np.asarray(operand, array.dtype)
-        elif operand.dtype != array.dtype or operand.shape != mask.shape:
-            return np.where(mask, a, b)
-        operands.append(np.ascontiguousarray(operand).view(integer))
-    first, second = operands
-    bits = mask.astype(integer, order="C")
-    if first.ndim == 0 and not first:
-        bits -= 1  # all bits set where the mask is not
-        bits &= second
-    else:
-        np.negative(bits, out=bits)  # all bits set where the mask is
-        if second.ndim == 0 and not second:
-            bits &= first
-        else:
-            bits &= first ^ second
-            bits ^= second
-    out: Array = bits.view(array.dtype)
-    return out
 
 
 def stable_sigmoid(x: Array) -> Array:

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.costs import COLUMNS_CHUNK
+from ...core.costs import COLUMNS_CHUNK, COLUMNS_LEAST
 from ..matmul import batched_product
+from ..parallel import items_of_block
 from .common import Array, Shape, expand
 
 Gradients = tuple[Array | None, Array | None, Array | None]
@@ -157,7 +158,7 @@ def _is_matrix(kernel: Shape, geometry: Geometry) -> bool:
 
 def _blocks(batch: int, each: int) -> Iterator[slice]:
     """The batch in slices whose columns have about COLUMNS_CHUNK elements; ``each`` is one sample's."""
-    size = max(1, COLUMNS_CHUNK // max(each, 1))
+    size = items_of_block(COLUMNS_CHUNK, each)
     for start in range(0, batch, size):
         yield slice(start, min(start + size, batch))
 
@@ -278,7 +279,7 @@ def _correlate_input_in_line(
     line = wide.reshape(groups, filters, batch * size)
     result: Array = np.zeros((groups, rows // len(distances), batch * size), grad.dtype)
     end = batch * size - distances[-1]
-    count = max(COLUMNS_CHUNK // (groups * rows), 64)
+    count = max(items_of_block(COLUMNS_CHUNK, groups * rows), COLUMNS_LEAST)
     for start in range(0, end, count):
         part = line[:, :, start : min(start + count, end)]
         columns = batched_product(matrix, part).reshape(groups, -1, len(distances), part.shape[2])

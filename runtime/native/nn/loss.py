@@ -16,7 +16,8 @@ import numpy as np
 from .. import sums
 from ..index_checks import index_range
 from ..reductions import row_starts
-from .common import MEAN, NONE, SUM, Array, loss_scale, reduce_loss, select
+from ..select import select
+from .common import MEAN, NONE, SUM, Array, loss_scale, reduce_loss
 
 Pair = tuple[Array | None, Array | None]
 

@@ -311,10 +311,7 @@ def native_group_norm(
         if bias is not None:
             by_channel += bias[:, None]
 
-    if input.size > ROWS_LARGE:
-        rows.in_blocks(some, N, C * HxW * input.itemsize, HxW, *operands)
-    else:
-        some(*operands)
+    rows.run(some, *operands, columns=HxW)
     return out, mean, rstd
 
 

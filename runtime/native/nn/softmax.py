@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ...core.costs import ROWS_LARGE
 from .. import rows, sums
 from ..dims import wrap_dim
 from ..exponentials import MAX_EXPONENT, MAX_EXPONENT_LOG, SHARED, exp_shift, has_contiguous_rows
@@ -126,10 +125,7 @@ def _by_rows(task: Any, self: Array, columns: int, grad_output: Array | None = N
     operands: tuple[Array, ...] = (self, out) if grad_output is None else (self, grad_output, out)
     if self.ndim != 2:
         operands = tuple([operand.reshape(-1, columns) for operand in operands])
-    if self.size > ROWS_LARGE:
-        rows.in_blocks(task, len(operands[0]), columns * self.itemsize, columns, *operands)
-    else:
-        task(*operands)
+    rows.run(task, *operands)
     return out
 
 

@@ -6,7 +6,7 @@ the same indices adds up, unless the array is ``coalesced``: then there is one v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, Final
 
@@ -83,7 +83,15 @@ class StoredArray:
         """NumPy's sums and products, of which the engine's and those of gradients consist."""
         from .ufuncs import call_ufunc
 
-        return call_ufunc(self.dtype.layout, ufunc, method, inputs, out)
+        return call_ufunc(self, ufunc, method, inputs, out)
+
+    def ufuncs(self) -> Mapping[np.ufunc, Callable[..., Any]]:
+        """The kernels of the ufuncs that such arrays have."""
+        raise NotImplementedError
+
+    def facts(self) -> tuple[Any, ...]:
+        """What makes an array, beside its parts."""
+        raise NotImplementedError
 
     def __array__(self, *_: Any, **__: Any) -> Array:
         raise NotStrided(self.dtype.layout)
@@ -137,6 +145,16 @@ class CooArray(StoredArray):
     def parts(self) -> dict[str, Array]:
         """What is stored, by name."""
         return {"indices": self.indices, "values": self.values}
+
+    def facts(self) -> tuple[Any, ...]:
+        """The shape, and whether it is coalesced."""
+        return self.shape, self.coalesced
+
+    def ufuncs(self) -> Mapping[np.ufunc, Callable[..., Any]]:
+        """Sums, products and quotients."""
+        from .ufuncs import KERNELS
+
+        return KERNELS
 
     def with_values(self, values: Array, coalesced: bool | None = None) -> CooArray:
         """An array of the same indices."""

@@ -45,6 +45,9 @@ def empty_like(a: Any, dtype: Any) -> CooArray:
     return empty_coo(a.shape, dtype, a.dense_dim if isinstance(a, CooArray) else 0)
 
 
+zeros_like = empty_like
+
+
 def empty_strided(shape: Shape, strides: Shape, dtype: Any) -> NoReturn:
     raise RuntimeError("empty_strided: sparse tensors do not have strides")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..cpu import cast
-from ..layout import broadcast_shapes
+from ..layout import expanded
 from .array import Array, CooArray, empty_coo, flat_indices, unflat_indices
 from .rows import add_rows
 
@@ -144,13 +144,5 @@ def coo_to_copy(self: CooArray, dtype: Any) -> CooArray:
 
 def coo_expand(self: CooArray, size: Sequence[int]) -> CooArray:
     """The array broadcast to a shape, in which -1 is the size that there is."""
-    lead = len(size) - self.ndim
-    if lead < 0:
-        raise RuntimeError(
-            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of "
-            f"dimensions in the tensor ({self.ndim})"
-        )
-    shape = [self.shape[d - lead] if n == -1 and d >= lead else n for d, n in enumerate(size)]
-    if broadcast_shapes(self.shape, tuple(shape)) != tuple(shape):
-        raise RuntimeError(f"expand: a tensor of sizes {list(self.shape)} does not expand to {list(size)}")
+    shape, _ = expanded(self.shape, self.shape, tuple(size))
     return coo_broadcast(self, shape)

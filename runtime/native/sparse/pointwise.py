@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import upcast
 from ..layout import broadcast_shapes
 from ..pointwise import div_rounded, scaled
 from .array import Array, CooArray, flat_indices
 from .conversions import coo_broadcast, coo_coalesce, values_at
-from .rows import widened
 
 Number = bool | int | float | complex
 
@@ -19,7 +19,7 @@ Number = bool | int | float | complex
 def on_values(function: Callable[[Array], Array], self: CooArray) -> CooArray:
     """The elementwise ``function``, which gives zero for zero, of what is stored, once for each index."""
     self = coo_coalesce(self)
-    wide = widened(self.values)
+    wide = upcast(self.values)
     computed = np.asarray(function(wide))
     if wide is not self.values and computed.dtype == wide.dtype:
         computed = computed.astype(self.values.dtype)
@@ -108,7 +108,7 @@ def _add_to_dense(self: Array, other: CooArray, alpha: Number) -> Array:
 def coo_mul(self: Any, other: Any) -> Any:
     """The product: what is stored in both, or in the one that is in coordinate format."""
     if isinstance(other, (int, float, complex)):
-        return self.with_values((widened(self.values) * other).astype(self.values.dtype, copy=False))
+        return self.with_values((upcast(self.values) * other).astype(self.values.dtype, copy=False))
     if not isinstance(self, CooArray):
         self, other = other, self
     if not isinstance(other, CooArray):
@@ -153,7 +153,7 @@ def _kept(values: Array, other: Array) -> Any:
 def coo_div(self: CooArray, other: Any) -> CooArray:
     """Each value divided by a number or a 0-d array. RuntimeError for another divisor."""
     if isinstance(other, (int, float, complex)):
-        return self.with_values((widened(self.values) / other).astype(self.values.dtype, copy=False))
+        return self.with_values((upcast(self.values) / other).astype(self.values.dtype, copy=False))
     if not isinstance(self, CooArray) or isinstance(other, CooArray):
         raise RuntimeError("Sparse division requires a dense divisor")
     if other.ndim:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dim
+from ..dtypes import upcast
 from ..linalg import linalg_vector_norm
 from ..reductions import sum_dim
 from .array import Array, CooArray
 from .conversions import coo_coalesce
-from .rows import widened
 
 
 def coo_sum(self: CooArray, dtype: Any) -> Array:
@@ -72,6 +72,6 @@ def coo_vector_norm(self: CooArray, ord: Any, dim: Sequence[int] | None, keepdim
         raise NotImplementedError(
             f"linalg_vector_norm: a sparse tensor has norms of positive order, not {ord}"
         )
-    return np.asarray(linalg_vector_norm(widened(coo_coalesce(self).values), ord, None, False, dtype)).astype(
+    return np.asarray(linalg_vector_norm(upcast(coo_coalesce(self).values), ord, None, False, dtype)).astype(
         self.values.real.dtype if dtype is None else dtype, copy=False
     )

@@ -6,19 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import upcast
 from ..scatter_add import add_slices
 
 Array = np.ndarray[Any, Any]
 
 
-def widened(values: Array) -> Array:
-    """float16 and bfloat16 as float32, in which they are computed; anything else as it is."""
-    return values.astype(np.float32) if values.dtype.itemsize == 2 and values.dtype.kind in "fV" else values
-
-
 def add_rows(values: Array, places: Array, count: int) -> Array:
     """An array (count, *) of the sums of the rows of ``values`` (nnz, *) whose place it is."""
-    wide = widened(values)
+    wide = upcast(values)
     total = np.zeros((1, count, wide[0].size if len(wide) else int(np.prod(wide.shape[1:]))), wide.dtype)
     if wide.dtype == np.bool_:
         np.logical_or.at(total[0], places, wide.reshape(len(wide), -1))

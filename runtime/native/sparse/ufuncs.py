@@ -1,4 +1,4 @@
-"""NumPy's ufuncs of arrays in coordinate format: what is computed with gradients that are such."""
+"""NumPy's ufuncs of arrays in sparse layouts: what is computed with gradients that are such."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.memory_format import NotStrided
-from .array import CooArray
+from .array import CooArray, StoredArray
 from .pointwise import add_coo, coo_add, coo_div, coo_mul, coo_neg
 
 
@@ -18,7 +18,7 @@ def _add(a: Any, b: Any) -> Any:
     return add_coo(a, b, 1) if isinstance(a, CooArray) else coo_add(a, b, 1)
 
 
-_KERNELS: Final[dict[np.ufunc, Callable[..., Any]]] = {
+KERNELS: Final[dict[np.ufunc, Callable[..., Any]]] = {
     np.add: _add,
     np.multiply: coo_mul,
     np.negative: coo_neg,
@@ -26,14 +26,20 @@ _KERNELS: Final[dict[np.ufunc, Callable[..., Any]]] = {
 }
 
 
-def call_ufunc(layout: str, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], out: Any) -> Any:
-    """The ufunc; into ``out`` where that is strided. NotStrided for one that there is not."""
-    kernel = _KERNELS.get(ufunc)
+def call_ufunc(self: StoredArray, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], out: Any) -> Any:
+    """The ufunc; into ``out`` where that is strided. NotStrided for one that there is not.
+
+    RuntimeError for arrays of which some are in coordinate format and some compressed.
+    """
+    kernel = self.ufuncs().get(ufunc)
     if kernel is None or method != "__call__":
-        raise NotStrided(layout)
+        raise NotStrided(self.dtype.layout)
+    others = [a.dtype.layout for a in inputs if isinstance(a, StoredArray) and type(a) is not type(self)]
+    if others:
+        raise RuntimeError(f"{ufunc.__name__}: got arrays of the layouts {self.dtype.layout} and {others[0]}")
     result = kernel(*inputs)
     target = out[0] if out.__class__ is tuple else None
-    if target is None or target is ... or isinstance(target, CooArray) or isinstance(result, CooArray):
+    if target is None or target is ... or isinstance(target, StoredArray) or isinstance(result, StoredArray):
         return result
     target[...] = result
     return target

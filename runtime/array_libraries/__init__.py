@@ -1,0 +1,1 @@
+"""Backends of other array libraries: a module for each, imported when its device is first used."""

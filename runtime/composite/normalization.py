@@ -1,0 +1,149 @@
+"""Normalisations that are made of other operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+from tengen.generated import functions as F
+
+from ..autograd.grad_mode import no_grad
+from ..core.scalar_type import bfloat16, finfo, float16, float32, uint8
+
+if TYPE_CHECKING:
+    from ..tensors.tensor import Tensor
+
+
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Batch normalisation; when training it moves the running statistics, in place."""
+    if training:
+        # The running statistics take no part, so that changing them does not spoil the backward.
+        out, mean, rstd, variance = F._batch_norm_with_stats(input, weight, bias, None, None, True, eps)
+        with no_grad():
+            if running_mean is not None:
+                running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
+            if running_var is not None:
+                running_var.mul_(1 - momentum).add_(variance, alpha=momentum)
+    else:
+        out, mean, rstd, _ = F._batch_norm_with_stats(
+            input, weight, bias, running_mean, running_var, False, eps
+        )
+    return out, mean, rstd
+
+
+def batch_norm_with_update(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """``native_batch_norm`` in training, and nothing that is reserved."""
+    found = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return *found, input.new_empty(0, dtype=uint8)
+
+
+def batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """As ``native_batch_norm``, the output only.
+
+    Raises IndexError for a 1-d input, ValueError when only one of the running statistics is there.
+    """
+    if input.ndim < 2:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [-{input.ndim or 1}, 0], but got 1)"
+        )
+    if (running_mean is None) is not (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    for name, statistic in (("running_mean", running_mean), ("running_var", running_var)):
+        if statistic is not None and statistic.numel() != input.shape[1]:
+            raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {statistic.numel()}")
+    return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+def instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """``batch_norm`` with the batch counted among the channels."""
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError(
+            "Expected running_mean and running_var to be defined when use_input_stats is false"
+        )
+    if input.ndim < 2:
+        raise IndexError(f"instance_norm: expected at least 2 dimensions, but the input has {input.ndim}")
+    batch, channels = input.shape[:2]
+    flat = input.contiguous().view(1, batch * channels, *input.shape[2:])
+    scale, shift, mean, var = (
+        None if p is None else p.repeat(batch) for p in (weight, bias, running_mean, running_var)
+    )
+    out = batch_norm(flat, scale, shift, mean, var, use_input_stats, momentum, eps, cudnn_enabled)
+    if use_input_stats:
+        with no_grad():
+            for statistic, moved in ((running_mean, mean), (running_var, var)):
+                if statistic is not None and moved is not None:
+                    statistic.copy_(moved.view(batch, channels).mean(0))
+    return out.view(input.shape)
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """Normalisation over each group of channels; IndexError for fewer than two dims."""
+    if input.ndim < 2:
+        raise IndexError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    batch, channels, *spatial = input.shape
+    sizes = batch, channels, prod(spatial), num_groups
+    return F.native_group_norm(input, weight, bias, *sizes, eps)[0]
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
+) -> Tensor:
+    """Division by the root mean square; reduced floating-point types are computed in float32."""
+    from ..native.nn.normalization import layer_shapes
+
+    layer_shapes(input, tuple(normalized_shape), weight, None)
+    if not (input.is_floating_point() or input.is_complex()):
+        raise NotImplementedError(f"rms_norm: not implemented for {input.dtype}")
+    if eps is None:
+        eps = finfo(input.dtype).eps
+    wide = input.to(float32) if input.dtype in (float16, bfloat16) else input
+    dims = tuple(range(-len(normalized_shape), 0))
+    out = wide * ((wide * wide).mean(dims, True) + eps).rsqrt()
+    if weight is not None:
+        out = out * weight
+    return out.to(input.dtype).contiguous()

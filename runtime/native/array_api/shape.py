@@ -1,0 +1,207 @@
+"""Kernels that copy or rearrange elements: by the places that NumPy's kernels find from shapes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import shape as host, views as host_views
+from ..dims import wrap_dim
+from ..nn import columns as host_columns, padding as host_padding
+from .common import Array, as_array, moved, moved_back, replaced
+
+Shape = tuple[int, ...]
+
+
+def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
+    """The arrays one after the other along ``dim``; 1-d ones without elements count for nothing."""
+    if not tensors:
+        raise ValueError("cat(): expected a non-empty list of Tensors")
+    kept = [t for t in tensors if tuple(t.shape) != (0,)] or [tensors[0]]
+    for t in kept:
+        if not t.ndim:
+            raise RuntimeError("zero-dimensional tensor cannot be concatenated")
+    d = wrap_dim(dim, kept[0].ndim)
+    for number, t in enumerate(kept):
+        if t.ndim != kept[0].ndim:
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {kept[0].ndim} and {t.ndim}"
+            )
+        if any(a != b for i, (a, b) in enumerate(zip(t.shape, kept[0].shape, strict=True)) if i != d):
+            raise RuntimeError(
+                f"Sizes of tensors must match except in dimension {d}. Got {list(kept[0].shape)} and "
+                f"{list(t.shape)} (tensor number {number} in the list)"
+            )
+    return kept[0] if len(kept) == 1 else xp.concat(kept, axis=d)
+
+
+def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
+    """The arrays along a new dimension."""
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = tensors[0]
+    for number, t in enumerate(tensors):
+        if t.shape != first.shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first.shape)} at entry 0 and "
+                f"{list(t.shape)} at entry {number}"
+            )
+    return xp.stack(list(tensors), axis=wrap_dim(dim, first.ndim + 1))
+
+
+def flip(xp: Any, self: Array, dims: Shape) -> Array:
+    """The elements in reverse order along ``dims``."""
+    return moved(xp, host.flip, self, dims)
+
+
+def roll(xp: Any, self: Array, shifts: Shape, dims: Shape = ()) -> Array:
+    """The elements moved along ``dims``; what leaves on one side comes back on the other."""
+    return moved(xp, host.roll, self, shifts, dims)
+
+
+def repeat(xp: Any, self: Array, repeats: Shape) -> Array:
+    """The array several times along each dimension."""
+    return moved(xp, host.repeat, self, repeats)
+
+
+def repeat_interleave_indices(xp: Any, repeats: Array, output_size: int | None = None) -> Array:
+    """The index of each element, as often as it is to be repeated: that is known by values only."""
+    return xp.on_host(host.repeat_interleave_indices, None, repeats, output_size)[0]
+
+
+def _lower(self: Array, diagonal: int) -> Any:
+    rows, columns = self.shape[-2:]
+    return np.tri(rows, columns, diagonal, dtype=bool)
+
+
+def _triangle(xp: Any, self: Array, mask: Any) -> Array:
+    return xp.where(xp.from_host(mask), self, xp.zeros_like(self))
+
+
+def tril(xp: Any, self: Array, diagonal: int = 0) -> Array:
+    """The lower triangle; zeros elsewhere."""
+    if self.ndim < 2:
+        raise RuntimeError("tril: input tensor must have at least 2 dimensions")
+    return _triangle(xp, self, _lower(self, diagonal))
+
+
+def triu(xp: Any, self: Array, diagonal: int = 0) -> Array:
+    """The upper triangle; zeros elsewhere."""
+    if self.ndim < 2:
+        raise RuntimeError("triu: input tensor must have at least 2 dimensions")
+    return _triangle(xp, self, ~_lower(self, diagonal - 1))
+
+
+def diag_embed(xp: Any, self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
+    """The last dimension as diagonals of zeros."""
+    places = host.diag_embed(np.arange(1, self.size + 1).reshape(self.shape), offset, dim1, dim2)
+    sizes = places.shape
+    return moved_back(
+        xp, lambda a: a[places != 0][np.argsort(places[places != 0])].reshape(self.shape), self, sizes
+    )
+
+
+def diagonal_backward(xp: Any, grad: Array, sizes: Shape, offset: int, dim1: int, dim2: int) -> Array:
+    """Zeros of shape ``sizes`` with the gradient on a diagonal."""
+    return moved_back(xp, host_views.diagonal, grad, sizes, offset, dim1, dim2)
+
+
+def diagonal_scatter(xp: Any, self: Array, src: Array, offset: int, dim1: int, dim2: int) -> Array:
+    """``self`` with ``src`` on a diagonal."""
+    return _embedded(xp, host_views.diagonal, self, src, offset, dim1, dim2)
+
+
+def select_backward(xp: Any, grad: Array, sizes: Shape, dim: int, index: int) -> Array:
+    """Zeros of shape ``sizes`` with the gradient as a slice."""
+    return moved_back(xp, host_views.select_int, grad, sizes, dim, index)
+
+
+def select_scatter(xp: Any, self: Array, src: Array, dim: int, index: int) -> Array:
+    """``self`` with ``src`` as the ``index``-th slice along ``dim``."""
+    return _embedded(xp, host_views.select_int, self, src, dim, index)
+
+
+def slice_backward(xp: Any, grad: Array, sizes: Shape, dim: int, start: int, end: int, step: int) -> Array:
+    """Zeros of shape ``sizes`` with the gradient at ``start:end:step``."""
+    return moved_back(xp, host_views.slice_tensor, grad, sizes, dim, start, end, step)
+
+
+def slice_scatter(xp: Any, self: Array, src: Array, dim: int, start: Any, end: Any, step: int) -> Array:
+    """``self`` with ``src`` at ``start:end:step`` along ``dim``."""
+    return _embedded(xp, host_views.slice_tensor, self, src, dim, start, end, step)
+
+
+def _embedded(xp: Any, function: Any, self: Array, src: Array, *arguments: Any) -> Array:
+    part = np.asarray(function(np.empty(self.shape, np.bool_), *arguments))
+    if tuple(src.shape) != part.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice "
+            f"size = {list(part.shape)}"
+        )
+    return replaced(xp, function, self, src, *arguments)
+
+
+def unfold_backward(xp: Any, grad: Array, sizes: Shape, dim: int, size: int, step: int) -> Array:
+    """Zeros of shape ``sizes`` to which the windows are added."""
+    return moved_back(xp, host_views.unfold, grad, sizes, dim, size, step)
+
+
+# -- padding, columns ------------------------------------------------------------------------
+
+
+def constant_pad_nd(xp: Any, self: Array, pad: Shape, value: Any) -> Array:
+    """The array with so many elements of ``value`` before and behind its last dimensions."""
+    places = host_padding.constant_pad_nd(np.arange(1, self.size + 1).reshape(self.shape), pad, 0)
+    filler = xp.reshape(as_array(xp, value, self), (1,))
+    extended = xp.concat([filler, xp.reshape(self, (-1,))], axis=0)
+    return xp.reshape(xp.take(extended, xp.constant(places.reshape(-1)), axis=0), places.shape)
+
+
+def reflection_pad_forward(xp: Any, self: Array, padding: Shape) -> Array:
+    """The array with its reflection around it."""
+    return moved(xp, host_padding.reflection_pad_forward, self, padding)
+
+
+def reflection_pad_backward(xp: Any, grad_output: Array, self: Array, padding: Shape) -> Array:
+    """The gradient of ``reflection_pad_forward``."""
+    return moved_back(xp, host_padding.reflection_pad_forward, grad_output, self.shape, padding)
+
+
+def replication_pad_forward(xp: Any, self: Array, padding: Shape) -> Array:
+    """The array with copies of its border around it."""
+    return moved(xp, host_padding.replication_pad_forward, self, padding)
+
+
+def replication_pad_backward(xp: Any, grad_output: Array, self: Array, padding: Shape) -> Array:
+    """The gradient of ``replication_pad_forward``."""
+    return moved_back(xp, host_padding.replication_pad_forward, grad_output, self.shape, padding)
+
+
+def im2col(xp: Any, self: Array, kernel_size: Shape, dilation: Shape, padding: Shape, stride: Shape) -> Array:
+    """The windows of images as columns."""
+    numbers = np.arange(1, self.size + 1).reshape(self.shape)
+    places = host_columns.im2col(numbers, kernel_size, dilation, padding, stride)
+    extended = xp.concat([xp.zeros((1,), dtype=self.dtype), xp.reshape(self, (-1,))], axis=0)
+    return xp.reshape(xp.take(extended, xp.constant(places.reshape(-1)), axis=0), places.shape)
+
+
+def col2im(
+    xp: Any,
+    self: Array,
+    output_size: Shape,
+    kernel_size: Shape,
+    dilation: Shape,
+    padding: Shape,
+    stride: Shape,
+) -> Array:
+    """Columns added up where windows of images are."""
+    kernel = int(np.prod(kernel_size))
+    shape = (*self.shape[:-2], self.shape[-2] // kernel, *output_size)
+    host_columns.col2im(np.zeros(self.shape, np.bool_), output_size, kernel_size, dilation, padding, stride)
+    numbers = np.arange(1, int(np.prod(shape)) + 1).reshape(shape)
+    places = host_columns.im2col(numbers, kernel_size, dilation, padding, stride)
+    zeros = xp.zeros((int(np.prod(shape)) + 1,), dtype=self.dtype)
+    summed = xp.scatter(zeros, xp.constant(places.reshape(-1)), xp.reshape(self, (-1,)), "add")
+    return xp.reshape(summed[1:], shape)

@@ -1,0 +1,279 @@
+"""Tensors in compressed layouts: gradients, conversions, pickling, and what is no such tensor."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tengen
+import tengen.nn.functional as F
+from tengen import Tensor
+
+LAYOUTS = (tengen.sparse_csr, tengen.sparse_csc, tengen.sparse_bsr, tengen.sparse_bsc)
+DENSE = tengen.tensor(
+    [[0.0, 0.5, 0, 0, 0, 0.25], [0, -0.75, 0, 0, 1.0, 0], [0, 0, 0, 0, 0, 0], [0.5, 0, 0, 0, 0, -0.5]],
+    dtype=tengen.float64,
+)
+M = tengen.arange(12.0, dtype=tengen.float64).reshape(6, 2)
+W = tengen.arange(24.0, dtype=tengen.float64).reshape(4, 6) - 5
+LEFT, RIGHT = M[:4, :], M.t()
+
+
+def of(dense: Tensor, layout: Any, **options: Any) -> Tensor:
+    blocksize = (2, 3) if layout in LAYOUTS[2:] else None
+    return dense.to_sparse(layout=layout, blocksize=blocksize, **options)
+
+
+each = pytest.mark.parametrize("layout", LAYOUTS, ids=[str(one) for one in LAYOUTS])
+
+#: Functions to a strided tensor, of a sparse matrix.
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "to_dense": lambda s: s.to_dense() * W,
+    "scaled": lambda s: (s * 3).to_dense() * W,
+    "divided": lambda s: (s / 4).to_dense() * W,
+    "negated": lambda s: (-s).to_dense() * W,
+    "abs": lambda s: s.abs().to_dense() * W,
+    "relu": lambda s: s.relu().to_dense() * W,
+    "square": lambda s: (s * s).to_dense() * W,
+    "by strided": lambda s: (s * W).to_dense() * W,
+    "added": lambda s: W * (W + s),
+    "twice": lambda s: (s + s).to_dense() * W,
+    "mm": lambda s: s.mm(M).pow(2),
+    "matmul": lambda s: (s @ M).pow(2),
+    "strided matmul": lambda s: (M.t() @ s.t()).pow(2),
+    "linear": lambda s: F.linear(M.t(), s, M[:4, 0]).pow(2),
+    "mv": lambda s: s.mv(M[:, 1]).pow(2),
+    "addmm": lambda s: tengen.addmm(M[:4], s, M, beta=2, alpha=3).pow(2),
+    "of two": lambda s: s.mm(s.t()).to_dense().pow(2),
+    "transposed": lambda s: (s.t().to_dense() * W.t()).pow(2),
+    "sum": lambda s: s.sum().pow(2),
+    "cast": lambda s: s.to(tengen.complex128).to_dense().real * W,
+    "clone": lambda s: s.clone().to_dense() * W,
+    "coordinates": lambda s: s.to_sparse().to_dense() * W,
+    "columns": lambda s: s.to_sparse_csc().to_dense() * W,
+    "blocks": lambda s: s.to_sparse_bsr((2, 2)).to_dense() * W,
+    "sparse.mm": lambda s: tengen.sparse.mm(s, M).pow(2),
+    "sparse.addmm": lambda s: tengen.sparse.addmm(M[:4], s, M, beta=2, alpha=3).pow(2),
+    "sparse.mm of two": lambda s: tengen.sparse.mm(s, s.t()).to_dense().pow(2),
+}
+
+
+#: The same of a strided matrix, where it is written otherwise.
+OF_STRIDED: dict[str, Callable[[Tensor], Tensor]] = {
+    "coordinates": lambda d: d * W,
+    "columns": lambda d: d * W,
+    "blocks": lambda d: d * W,
+    "sparse.mm": lambda d: d.mm(M).pow(2),
+    "sparse.addmm": lambda d: tengen.addmm(M[:4], d, M, beta=2, alpha=3).pow(2),
+    "sparse.mm of two": lambda d: d.mm(d.t()).pow(2),
+}
+
+
+@each
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_gradients_of_sparse_leaves(layout: Any, name: str) -> None:
+    """They are those of a strided leaf where elements are stored, and of tengen.sparse 0 elsewhere."""
+    sparse, dense = of(DENSE, layout).requires_grad_(), DENSE.clone().requires_grad_()
+    result, expected = FUNCTIONS[name](sparse), OF_STRIDED.get(name, FUNCTIONS[name])(dense)
+    np.testing.assert_allclose(result.detach().numpy(), expected.detach().numpy(), rtol=1e-14, atol=1e-14)
+    result.sum().backward()
+    expected.sum().backward()
+    assert sparse.grad is not None and dense.grad is not None
+    stored = (tengen.ones_like(sparse.detach()).to_dense() != 0).numpy()
+    found = (sparse.grad if sparse.grad.layout is tengen.strided else sparse.grad.to_dense()).numpy()
+    np.testing.assert_allclose(found[stored], dense.grad.numpy()[stored], rtol=1e-13, atol=1e-13)
+    if name.startswith("sparse."):
+        assert sparse.grad.layout is layout and not found[~stored].any()
+
+
+@each
+def test_gradients_of_strided_operands(layout: Any) -> None:
+    """Those of the other factor, of ``sampled_addmm`` and of what was masked."""
+    sparse = of(DENSE, layout)
+    for function in (lambda s, m: s @ m, tengen.sparse.mm, lambda s, m: F.linear(m.t(), s).t()):
+        first, second = M.clone().requires_grad_(), M.clone().requires_grad_()
+        function(sparse, first).pow(2).sum().backward()
+        (DENSE @ second).pow(2).sum().backward()
+        assert tengen.allclose(first.grad, second.grad)
+    stored = tengen.ones_like(sparse).to_dense()
+    leaves = [[t.clone().requires_grad_() for t in (DENSE, LEFT, RIGHT)] for _ in range(2)]
+    s, a, b = leaves[0]
+    sampled = tengen.sparse.sampled_addmm(of(s, layout), a, b, beta=2, alpha=3)
+    assert sampled.layout is layout
+    (sampled.to_dense() * W).sum().backward()
+    s, a, b = leaves[1]
+    ((2 * s + 3 * (a @ b)) * stored * W).sum().backward()
+    for one, other in zip(*leaves, strict=True):
+        assert tengen.allclose(one.grad, other.grad)
+    masked = W.clone().requires_grad_()
+    (masked.sparse_mask(sparse).to_dense() * W).sum().backward()
+    assert tengen.equal(masked.grad, stored * W)
+
+
+@each
+def test_gradients_of_values(layout: Any) -> None:
+    """They have the shape of the values, which an optimiser of them needs."""
+    sparse = of(DENSE, layout)
+    parts = list(sparse._array.parts())
+    indices = [getattr(sparse, name)() for name in parts[:2]]
+    values = sparse.values().clone().requires_grad_()
+    made = tengen.sparse_compressed_tensor(*indices, values, sparse.shape, layout=layout)
+    assert tengen.equal(made.to_dense(), DENSE)
+    (made @ M).sum().backward()
+    expected = of(M.sum(1).expand(4, 6) + 100, layout)  # stored everywhere
+    assert expected._nnz() == expected.values().shape[0]
+    at_stored = M.sum(1).expand(4, 6).sparse_mask(sparse).values()
+    assert tengen.allclose(values.grad, at_stored)
+    leaf = of(DENSE, layout).requires_grad_()
+    leaf.values().pow(2).sum().backward()
+    assert leaf.grad.layout is layout and tengen.allclose(leaf.grad.to_dense(), 2 * DENSE)
+
+
+@each
+def test_gradients_accumulate(layout: Any) -> None:
+    """Two gradients in a layout stay in it, and with a strided one they are strided."""
+    leaf = of(DENSE, layout).requires_grad_()
+    for _ in range(2):
+        leaf.to_dense().sum().backward()
+    assert leaf.grad.layout is layout
+    assert tengen.equal(leaf.grad.values(), 2 * tengen.ones_like(leaf.detach()).values())
+    stored = tengen.ones_like(leaf.detach()).to_dense()
+    leaf.sum().backward()
+    assert leaf.grad.layout is tengen.strided
+    assert tengen.equal(leaf.grad, 1 + 2 * stored)
+
+
+@each
+@pytest.mark.parametrize("other", LAYOUTS, ids=[str(one) for one in LAYOUTS])
+def test_conversions(layout: Any, other: Any) -> None:
+    """From each layout to each, of matrices, batches, and with dimensions that values have."""
+    batch = tengen.stack([DENSE, 2 * DENSE])
+    hybrid = DENSE[:, :, None] * tengen.tensor([1.0, -1.0, 2.0], dtype=tengen.float64)
+    for dense, options in ((DENSE, {}), (batch, {}), (hybrid, {"dense_dim": 1})):
+        made = of(of(dense, layout, **options), other)
+        assert made.layout is other and tengen.equal(made.to_dense(), dense)
+        assert tengen.equal(made.to_sparse().to_dense(), dense)
+        assert made.dense_dim() == options.get("dense_dim", 0)
+    assert tengen.equal(of(DENSE.to_sparse(), layout).to_dense(), DENSE)
+
+
+@each
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "complex64", "int32", "bool"])
+def test_dtypes(layout: Any, kind: str) -> None:
+    """The sums, products and casts have the dtypes, and the values, of strided ones."""
+    dense = (DENSE * 4).to(getattr(tengen, kind))
+    sparse = of(dense, layout)
+    assert sparse.dtype is dense.dtype and tengen.equal(sparse.to_dense(), dense)
+    for function in (
+        lambda t: t + t,
+        lambda t: t * t,
+        lambda t: t * 2,
+        lambda t: t.sum(),
+        lambda t: t.to(tengen.float64),
+    ):
+        found, expected = function(sparse), function(dense)
+        found = found if found.layout is tengen.strided else found.to_dense()
+        assert found.dtype is expected.dtype and tengen.equal(found, expected)
+    if kind != "bool":
+        product, expected = sparse @ sparse.t(), dense @ dense.t()
+        assert product.dtype is expected.dtype and tengen.allclose(product.to_dense(), expected)
+
+
+@each
+def test_pickles_and_files(layout: Any) -> None:
+    """A tensor comes back with its layout, also from a file of weights alone, and copies are its own."""
+    import copy
+
+    leaf = of(DENSE, layout).requires_grad_()
+    copies = [pickle.loads(pickle.dumps(leaf)), copy.deepcopy(leaf)]
+    for weights_only in (True, False):
+        file = io.BytesIO()
+        tengen.save({"weight": leaf}, file)
+        file.seek(0)
+        copies.append(tengen.load(file, weights_only=weights_only)["weight"])
+    for made in copies:
+        assert made.layout is layout and made.requires_grad and made.shape == leaf.shape
+        assert tengen.equal(made.detach().to_dense(), DENSE)
+        made.detach().zero_()
+    assert tengen.equal(leaf.detach().to_dense(), DENSE)
+
+
+def test_files_that_lie() -> None:
+    """A file whose indices leave the sizes is refused."""
+    for sparse in (DENSE.to_sparse(), *[of(DENSE, layout) for layout in LAYOUTS]):
+        array = sparse._array
+        (array.indices if sparse.layout is tengen.sparse_coo else array.plain)[..., 0] = 77
+        file = io.BytesIO()
+        tengen.save(sparse, file)
+        file.seek(0)
+        with pytest.raises(pickle.UnpicklingError, match=r"sparse tensor that is none"):
+            tengen.load(file, weights_only=True)
+
+
+@each
+def test_mixed_layouts(layout: Any) -> None:
+    """Two sparse layouts do not mix; the error names them and the operator, and nothing has changed."""
+    sparse, coordinates = of(DENSE, layout), DENSE.to_sparse()
+    other = of(DENSE, LAYOUTS[LAYOUTS.index(layout) - 1])
+    for a, b in ((sparse, coordinates), (coordinates, sparse)):
+        for function in (tengen.add, tengen.mul, lambda x, y: tengen.mm(x, y.t())):
+            with pytest.raises(NotImplementedError, match=r"layouts .*sparse_"):
+                function(a, b)
+    for function in (tengen.add, tengen.mul):
+        with pytest.raises(RuntimeError, match=r"same layout, but got sparse_"):
+            function(sparse, other)
+    with pytest.raises(RuntimeError, match=r"copy_: .*different layouts"):
+        sparse.copy_(other)
+    with pytest.raises(NotImplementedError, match=r'"cos" not implemented .*SparseCsrCPU'):
+        sparse.cos()
+    assert tengen.equal(sparse.to_dense(), DENSE)
+
+
+def test_invariants() -> None:
+    """Bounds are checked always, the order of indices where that is asked for."""
+    tools = tengen.sparse.check_sparse_tensor_invariants
+    twice: Any = ([0, 2, 2], [1, 1], [1.0, 2.0], (2, 2))
+    made = tengen.sparse_csr_tensor(*twice)
+    assert made.to_dense().tolist() == [[0, 3], [0, 0]]
+    assert not tools.is_enabled()
+    with tools():
+        assert tools.is_enabled()
+        with pytest.raises(RuntimeError, match=r"sparse_csr_tensor: .*sorted and distinct"):
+            tengen.sparse_csr_tensor(*twice)
+        with tools(enable=False):
+            tengen.sparse_csr_tensor(*twice)
+        tengen.sparse_csr_tensor(*twice, check_invariants=False)
+        with pytest.raises(RuntimeError, match=r"is_coalesced"):
+            tengen.sparse_coo_tensor([[1, 1]], [1.0, 2.0], (2,), is_coalesced=True)
+    assert not tools.is_enabled()
+    checked = tools()(lambda: tengen.sparse_csr_tensor(*twice))
+    with pytest.raises(RuntimeError, match=r"sorted and distinct"):
+        checked()
+    for bad in (([0, 2, 2], [1, 5]), ([0, 2, 2], [1, -1]), ([0, 9, 2], [0, 1]), ([1, 2, 2], [0, 1])):
+        with pytest.raises(RuntimeError, match=r"sparse_csr_tensor: "):
+            tengen.sparse_csr_tensor(*bad, [1.0, 2.0], (2, 2), check_invariants=False)
+
+
+@each
+def test_batches(layout: Any) -> None:
+    """Products, sums and selections of batches are those of their matrices."""
+    batch = tengen.stack([DENSE, 2 * DENSE])
+    sparse = of(batch, layout)
+    others = tengen.stack([M, M + 1])
+    assert tengen.allclose(sparse.bmm(others), batch.bmm(others))
+    assert tengen.equal(sparse[1].to_dense(), 2 * DENSE)
+    assert tengen.equal(sparse.transpose(1, 2).to_dense(), batch.transpose(1, 2))
+    assert tengen.equal((sparse * sparse).to_dense(), batch * batch)
+    assert tengen.equal((sparse * batch).to_dense(), batch * batch)
+    assert tengen.equal(sparse.select(1, 0).to_dense(), batch.select(1, 0))
+    stored = tengen.ones_like(sparse).to_dense()
+    left, right = tengen.stack([LEFT, LEFT + 1]), tengen.stack([RIGHT, RIGHT])
+    sampled = tengen.sparse.sampled_addmm(sparse, left, right, beta=0)
+    assert tengen.allclose(sampled.to_dense(), left.bmm(right) * stored)
+    with pytest.raises(RuntimeError, match=r"same number of specified elements per batch"):
+        of(tengen.stack([DENSE, 0 * DENSE]), layout)
