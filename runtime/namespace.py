@@ -48,6 +48,7 @@ from .core.scalar_type import (
 )
 from .core.size import Size as Size
 from .core.storage import UntypedStorage as UntypedStorage
+from .eigensolvers import lobpcg as lobpcg
 from .functional import (
     block_diag as block_diag,
     broadcast_shapes as broadcast_shapes,

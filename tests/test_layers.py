@@ -197,6 +197,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "ops",
         "array_api",
         "array_libraries",
+        "eigensolvers",
         "fft",
         "linalg",
         "masked",

@@ -23,6 +23,15 @@ def differs(f):
     return (half != double.to(m.float16)).any().item()
 F = m.nn.functional
 """
+EIGENVALUES = """
+def largest(a, x, **options):
+    found = m.lobpcg(m.from_numpy(a), X=m.from_numpy(x), niter=500, **options)[0]
+    return np.allclose(found, np.linalg.eigvalsh(a)[:-1 - x.shape[1]:-1])
+rng = np.random.default_rng(0)
+a, x = rng.standard_normal((2, 24, 24)), rng.standard_normal((2, 24, 3))
+"""
+SYMMETRIC = EIGENVALUES + "a, x = a[0] @ a[0].T + np.diag(np.arange(24) * 3.0), x[0]\n"
+HERMITIAN = EIGENVALUES + "a, x = a[0] + 1j * a[1], x[0] + 0j\na = a @ a.conj().T\n"
 CLAIMS = [
     Claim("Rounding", "m.allclose(m.exp(m.ones(1)), m.tensor([2.7182817]))", True, True),
     Claim("Half precision", HALF + "differs(m.xlogy)", False, True),
@@ -91,6 +100,14 @@ CLAIMS = [
         "m.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask).dtype is x.dtype",
         True,
         RuntimeError,
+    ),
+    Claim("Eigenvalues by `lobpcg`", HERMITIAN + "largest(a, x, tol=1e-9)", True, False),
+    Claim("Eigenvalues by `lobpcg`", SYMMETRIC + "largest(a, x, method='basic')", True, False),
+    Claim(
+        "Eigenvalues by `lobpcg`",
+        SYMMETRIC + "before = x.copy()\nlargest(a, x, method='basic')\n(x == before).all().item()",
+        True,
+        False,
     ),
     Claim("Random numbers", "m.manual_seed(0)\nm.randperm(5).tolist()", [2, 4, 3, 0, 1], [4, 0, 1, 3, 2]),
     Claim("Random numbers", "len(m.get_rng_state())", 45, 5056),
