@@ -254,7 +254,7 @@ class ArrayLibrary:
         return a is b
 
     def nbytes(self, root: Any) -> int:
-        return int(self.to_numpy(root).nbytes)
+        return int(prod(root.shape) * self.xp.numpy_dtype(root.dtype).itemsize)
 
     def as_strided(self, a: Any, size: Shape, strides: Shape, offset: int) -> Any:
         raise RuntimeError(f"arrays of {self.device_name} have no strides")

@@ -330,6 +330,49 @@ def test_imports_inside_the_runtime_are_relative() -> None:
     assert not found
 
 
+#: What begins with an underscore in PyTorch, where several modules use it.
+PRIVATE_THERE = {"_ExperimentalConfig", "_broadcast_to_and_flatten"}
+
+
+def private_names(path: Path, parsed: ast.Module) -> Iterator[tuple[int, str]]:
+    """Names with an underscore that a module of runtime/ takes from another one of the runtime's."""
+    known = {f"tengen.{module_name(p).removesuffix('.__init__')}" for p in modules("runtime")}
+    others: dict[str, str] = {}
+    for node in ast.walk(parsed):
+        for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+            full = f"{absolute(path, node)}.{alias.name}"  # type: ignore[arg-type]
+            if full in known:
+                others[alias.asname or alias.name] = full
+            elif full.rpartition(".")[0] in known and is_private(alias.name):
+                yield node.lineno, alias.name
+    for node in ast.walk(parsed):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and is_private(node.attr):
+            owner = others.get(node.value.id)
+            if owner is not None and f"{owner}.{node.attr}" not in known:
+                yield node.lineno, node.attr
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def test_no_module_uses_the_private_names_of_another() -> None:
+    found = [
+        f"{path.relative_to(PROJECT)}:{line} {name}"
+        for path in modules("runtime")
+        for line, name in private_names(path, tree(path))
+        if name not in PRIVATE_THERE
+    ]
+    assert not found
+
+
+def test_private_names_are_found() -> None:
+    """Imported ones, and those that stand behind the name of a module; not attributes of anything else."""
+    text = "from ..views import _pieces\nfrom ..nn import pooling as host\nhost._places\nother._mask"
+    path = PROJECT / "runtime" / "native" / "array_api" / "windows.py"
+    assert list(private_names(path, ast.parse(text))) == [(1, "_pieces"), (3, "_places")]
+
+
 #: What kernels share with higher floors; the last is the line of a program to warn of.
 NOT_OF_TENSORS = (
     "tengen.core.costs",

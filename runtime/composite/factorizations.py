@@ -8,7 +8,7 @@ from tengen.generated import functions as F
 
 from ..core.memory_format import contiguous_format
 from ..native.factorizations import ZERO_BLOCK
-from .linalg import _check
+from .linalg import raise_failure
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -55,7 +55,7 @@ def triangular_solve(
 def linalg_ldl_factor(self: Tensor, hermitian: bool = False) -> tuple[Tensor, Tensor]:
     """``L`` and ``D`` in one matrix, and the exchanges; LinAlgError for a zero in ``D``."""
     factors, pivots, info = F.linalg_ldl_factor_ex(self, hermitian=hermitian)
-    _check(info, "linalg.ldl_factor", ZERO_BLOCK)
+    raise_failure(info, "linalg.ldl_factor", ZERO_BLOCK)
     return factors, pivots
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Number = bool | int | float | complex
 
 
-def _check(info: Tensor, operator: str, text: str) -> None:
+def raise_failure(info: Tensor, operator: str, text: str) -> None:
     """LinAlgError when ``info`` tells of a failure; arrays without data tell nothing."""
     if info._type.backend.has_data:
         check_info(info.numpy(), f"{operator}: ", text)
@@ -70,7 +70,7 @@ def linalg_inv(A: Tensor) -> Tensor:
     """The inverse of each matrix; LinAlgError for a singular one."""
     inverse: Tensor
     inverse, info = F.linalg_inv_ex(A)
-    _check(info, "linalg.inv", SINGULAR_INVERSE)
+    raise_failure(info, "linalg.inv", SINGULAR_INVERSE)
     return inverse
 
 
@@ -78,7 +78,7 @@ def linalg_solve(A: Tensor, B: Tensor, left: bool = True) -> Tensor:
     """``X`` with ``A X = B``, or ``X A = B``; LinAlgError for a singular matrix."""
     result: Tensor
     result, info = F.linalg_solve_ex(A, B, left=left)
-    _check(info, "linalg.solve", SINGULAR_SOLVE)
+    raise_failure(info, "linalg.solve", SINGULAR_SOLVE)
     return result
 
 
@@ -129,7 +129,7 @@ def linalg_cholesky(self: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factor; LinAlgError unless the matrix is positive-definite."""
     factor: Tensor
     factor, info = F.linalg_cholesky_ex(self, upper=upper)
-    _check(info, "linalg.cholesky", NOT_POSITIVE)
+    raise_failure(info, "linalg.cholesky", NOT_POSITIVE)
     return factor
 
 

@@ -20,34 +20,35 @@ Grads = Sequence["Tensor | None"]
 Gradients = tuple["Tensor | None", "Tensor | None", "Tensor | None"]
 
 
-def _mean(x: Tensor, dims: tuple[int, ...]) -> Tensor:
+def mean_over(x: Tensor, dims: tuple[int, ...]) -> Tensor:
+    """The mean over ``dims``, which are kept with size 1."""
     return x.mean(dims, True)
 
 
-def _normalised(x: Tensor, rstd: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+def normalised_input(x: Tensor, rstd: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor]:
     """The normalised input, and rstd as a function of the input.
 
     eps is not at hand: it is what makes rstd of the variance, ``rstd^-2 - variance``, a constant.
     """
-    centred = x - _mean(x, dims)
-    variance = _mean(centred * centred, dims)
+    centred = x - mean_over(x, dims)
+    variance = mean_over(centred * centred, dims)
     rstd = (variance + (rstd.detach() ** -2 - variance.detach())).rsqrt()
     return centred * rstd, rstd
 
 
-def _projected(v: Tensor, normalised: Tensor, rstd: Tensor, dims: tuple[int, ...]) -> Tensor:
+def projection(v: Tensor, normalised: Tensor, rstd: Tensor, dims: tuple[int, ...]) -> Tensor:
     """``rstd * (v - mean(v) - n * mean(v n))``: the derivative of normalisation, which is symmetric."""
-    return (v - _mean(v, dims) - normalised * _mean(v * normalised, dims)) * rstd
+    return (v - mean_over(v, dims) - normalised * mean_over(v * normalised, dims)) * rstd
 
 
 def _statistics_gradient(
     v: Tensor, u: Tensor, normalised: Tensor, rstd: Tensor, dims: tuple[int, ...]
 ) -> Tensor:
-    """The gradient of ``<v, _projected(u)>`` for the input, through the normalised input and rstd."""
-    u_n, v_n = _mean(u * normalised, dims), _mean(v * normalised, dims)
-    spread = _mean(v * u, dims) - _mean(v, dims) * _mean(u, dims) - v_n * u_n
+    """The gradient of ``<v, projection(u)>`` for the input, through the normalised input and rstd."""
+    u_n, v_n = mean_over(u * normalised, dims), mean_over(v * normalised, dims)
+    spread = mean_over(v * u, dims) - mean_over(v, dims) * mean_over(u, dims) - v_n * u_n
     through_rstd = normalised * spread * (-rstd * rstd)
-    crossed = _projected(v, normalised, rstd, dims) * u_n + _projected(u, normalised, rstd, dims) * v_n
+    crossed = projection(v, normalised, rstd, dims) * u_n + projection(u, normalised, rstd, dims) * v_n
     return through_rstd - crossed * rstd
 
 
@@ -66,19 +67,19 @@ def _double_backward(
     ``parameter_dims`` those that weight and bias are broadcast along.
     """
     for_input, for_weight, for_bias = grads
-    n, rstd = _normalised(x, rstd, dims)
+    n, rstd = normalised_input(x, rstd, dims)
     grad_grad: Tensor | None = None
     grad_input = grad_weight = None
     if for_input is not None:
         scaled = grad if weight is None else grad * weight
-        projected = _projected(for_input, n, rstd, dims)
+        projected = projection(for_input, n, rstd, dims)
         grad_grad = projected if weight is None else projected * weight
         grad_input = _statistics_gradient(for_input, scaled, n, rstd, dims)
         if weight is not None:
             grad_weight = (projected * grad).sum(parameter_dims, True)
     if for_weight is not None:
         grad_grad = _plus(grad_grad, n * for_weight)
-        grad_input = _plus(grad_input, _projected(grad * for_weight, n, rstd, dims))
+        grad_input = _plus(grad_input, projection(grad * for_weight, n, rstd, dims))
     if for_bias is not None:
         grad_grad = _plus(grad_grad, for_bias.expand(x.shape))
     return grad_grad, grad_input, grad_weight
@@ -88,7 +89,8 @@ def _plus(a: Tensor | None, b: Tensor) -> Tensor:
     return b if a is None else a + b
 
 
-def _reshaped(x: Tensor | None, shape: Sequence[int]) -> Tensor | None:
+def reshaped(x: Tensor | None, shape: Sequence[int]) -> Tensor | None:
+    """The tensor in another shape; None where there is none."""
     return None if x is None else x.reshape(shape)
 
 
@@ -108,16 +110,16 @@ def layer_norm_double_backward(
     rows = (-1, count) if count else (input.numel(), 0)
     outer, single = rows[0], (1, count)
     got = _double_backward(
-        (_reshaped(grads[0], rows), _reshaped(grads[1], single), _reshaped(grads[2], single)),
+        (reshaped(grads[0], rows), reshaped(grads[1], single), reshaped(grads[2], single)),
         grad_out.reshape(rows),
         input.reshape(rows),
         rstd.reshape(outer, 1),
-        _reshaped(weight, single),
+        reshaped(weight, single),
         (1,),
         (0,),
     )
     shapes = (input.shape, input.shape, tuple(normalized_shape))
-    return tuple([_reshaped(g, s) for g, s in zip(got, shapes, strict=True)])  # type: ignore[return-value]
+    return tuple([reshaped(g, s) for g, s in zip(got, shapes, strict=True)])  # type: ignore[return-value]
 
 
 def layer_norm_jvp(
@@ -143,8 +145,8 @@ def _jvp(
     rstd: Tensor,
     dims: tuple[int, ...],
 ) -> Tensor:
-    n, rstd = _normalised(x, rstd, dims)
-    out = _projected(x_t, n, rstd, dims)
+    n, rstd = normalised_input(x, rstd, dims)
+    out = projection(x_t, n, rstd, dims)
     if weight is not None:
         out = out * weight
         if weight_t is not None:
@@ -182,7 +184,7 @@ def group_norm_backward(
         share = (grad_mean / rows[2]).reshape(single).expand(rows)
         total = _plus(total, share.reshape(input.shape))
     if grad_rstd is not None:
-        n, rstd = _normalised(input.reshape(rows), rstd.reshape(single), (2,))
+        n, rstd = normalised_input(input.reshape(rows), rstd.reshape(single), (2,))
         share = n * (grad_rstd.reshape(single) * rstd * rstd / -rows[2])
         total = _plus(total, share.reshape(input.shape))
     return total, found[1], found[2]
@@ -193,8 +195,8 @@ def group_norm_rstd_jvp(
 ) -> Tensor:
     """The tangent of native_group_norm's rstd, of shape (N, group)."""
     rows = (N, group, C // group * HxW)
-    n, rstd = _normalised(input.reshape(rows), rstd.reshape(N, group, 1), (2,))
-    return (-rstd * rstd * _mean(n * input_t.reshape(rows), (2,))).reshape(N, group)
+    n, rstd = normalised_input(input.reshape(rows), rstd.reshape(N, group, 1), (2,))
+    return (-rstd * rstd * mean_over(n * input_t.reshape(rows), (2,))).reshape(N, group)
 
 
 def group_norm_double_backward(
@@ -212,16 +214,16 @@ def group_norm_double_backward(
     rows = (N, group, C // group, HxW)
     single = (1, group, C // group, 1)
     got = _double_backward(
-        (_reshaped(grads[0], rows), _reshaped(grads[1], single), _reshaped(grads[2], single)),
+        (reshaped(grads[0], rows), reshaped(grads[1], single), reshaped(grads[2], single)),
         grad_out.reshape(rows),
         input.reshape(rows),
         rstd.reshape(N, group, 1, 1),
-        _reshaped(weight, single),
+        reshaped(weight, single),
         (2, 3),
         (0, 3),
     )
     shapes = (input.shape, input.shape, (C,))
-    return tuple([_reshaped(g, s) for g, s in zip(got, shapes, strict=True)])  # type: ignore[return-value]
+    return tuple([reshaped(g, s) for g, s in zip(got, shapes, strict=True)])  # type: ignore[return-value]
 
 
 def group_norm_jvp(
@@ -238,7 +240,7 @@ def group_norm_jvp(
 ) -> Tensor:
     """The tangent of native_group_norm's output."""
     rows, single = (N, group, C // group, HxW), (1, group, C // group, 1)
-    scale, scale_t, shift_t = (_reshaped(p, single) for p in (weight, weight_t, bias_t))
+    scale, scale_t, shift_t = (reshaped(p, single) for p in (weight, weight_t, bias_t))
     x, x_t, rstd = input.reshape(rows), input_t.reshape(rows), rstd.reshape(N, group, 1, 1)
     return _jvp(x, x_t, scale, scale_t, shift_t, rstd, (2, 3)).reshape(input.shape)
 
@@ -246,7 +248,7 @@ def group_norm_jvp(
 # -------------------------------------------------------------------------------- batches
 
 
-def _by_channel(x: Tensor) -> tuple[int, ...]:
+def by_channel(x: Tensor) -> tuple[int, ...]:
     """The shape (batch, channels, places)."""
     return (*x.shape[:2], prod(x.shape[2:]))
 
@@ -263,10 +265,10 @@ def batch_norm_double_backward(
     eps: float,
 ) -> Gradients:
     """The gradients of native_batch_norm_backward for grad_out, input and weight."""
-    rows, single = _by_channel(input), (1, -1, 1)
-    for_input = _reshaped(grads[0], rows)
-    for_weight, for_bias = (_reshaped(g, single) for g in grads[1:])
-    grad, x, scale = grad_out.reshape(rows), input.reshape(rows), _reshaped(weight, single)
+    rows, single = by_channel(input), (1, -1, 1)
+    for_input = reshaped(grads[0], rows)
+    for_weight, for_bias = (reshaped(g, single) for g in grads[1:])
+    grad, x, scale = grad_out.reshape(rows), input.reshape(rows), reshaped(weight, single)
     if train:
         assert save_invstd is not None
         got = _double_backward(
@@ -278,7 +280,7 @@ def batch_norm_double_backward(
         normalised = (x - running_mean.reshape(single)) * rstd
         got = _affine_double_backward((for_input, for_weight, for_bias), grad, normalised, rstd, scale)
     shapes = (input.shape, input.shape, (input.shape[1],))
-    return tuple([_reshaped(g, s) for g, s in zip(got, shapes, strict=True)])  # type: ignore[return-value]
+    return tuple([reshaped(g, s) for g, s in zip(got, shapes, strict=True)])  # type: ignore[return-value]
 
 
 def _affine_double_backward(
@@ -314,9 +316,9 @@ def batch_norm_jvp(
     eps: float,
 ) -> Tensor:
     """The tangent of batch_norm's output."""
-    rows, single = _by_channel(input), (1, -1, 1)
+    rows, single = by_channel(input), (1, -1, 1)
     x, x_t = input.reshape(rows), input_t.reshape(rows)
-    scale, scale_t, shift_t = (_reshaped(p, single) for p in (weight, weight_t, bias_t))
+    scale, scale_t, shift_t = (reshaped(p, single) for p in (weight, weight_t, bias_t))
     if training:
         out = _jvp(x, x_t, scale, scale_t, shift_t, save_invstd.reshape(single), (0, 2))
         return out.reshape(input.shape)

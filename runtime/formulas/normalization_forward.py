@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from .normalization import _by_channel, _mean, _normalised, _projected, _reshaped
+from .normalization import by_channel, mean_over, normalised_input, projection, reshaped
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -34,15 +34,15 @@ def _tangent(
     if which == 2:
         return g_t.sum(parameter_dims, True)
     x_t = x[1]
-    n, rstd = _normalised(x[0], rstd, dims)
-    n_t = _projected(x_t, n, rstd, dims)
+    n, rstd = normalised_input(x[0], rstd, dims)
+    n_t = projection(x_t, n, rstd, dims)
     if which == 1:
         return (g_t * n + g * n_t).sum(parameter_dims, True)
     u, u_t = _scaled(grad, weight)
     # rstd' = -rstd^2 mean(n x'), and P depends on it as a factor.
-    by_rstd = _projected(u, n, rstd, dims) * (_mean(n * x_t, dims) * -rstd)
-    by_n = (n_t * _mean(u * n, dims) + n * _mean(u * n_t, dims)) * rstd
-    return _projected(u_t, n, rstd, dims) + by_rstd - by_n
+    by_rstd = projection(u, n, rstd, dims) * (mean_over(n * x_t, dims) * -rstd)
+    by_n = (n_t * mean_over(u * n, dims) + n * mean_over(u * n_t, dims)) * rstd
+    return projection(u_t, n, rstd, dims) + by_rstd - by_n
 
 
 def _scaled(grad: Dual, weight: OptionalDual) -> Dual:
@@ -71,12 +71,12 @@ def layer_norm_backward_jvp(
         which,
         (grad_out.reshape(rows), grad_out_t.reshape(rows)),
         (input.reshape(rows), input_t.reshape(rows)),
-        (_reshaped(weight, single), _reshaped(weight_t, single)),
+        (reshaped(weight, single), reshaped(weight_t, single)),
         rstd.reshape(rows[0], 1),
         (1,),
         (0,),
     )
-    return _reshaped(found, tuple(normalized_shape) if which else input.shape)
+    return reshaped(found, tuple(normalized_shape) if which else input.shape)
 
 
 def group_norm_backward_jvp(
@@ -99,12 +99,12 @@ def group_norm_backward_jvp(
         which,
         (grad_out.reshape(rows), grad_out_t.reshape(rows)),
         (input.reshape(rows), input_t.reshape(rows)),
-        (_reshaped(weight, single), _reshaped(weight_t, single)),
+        (reshaped(weight, single), reshaped(weight_t, single)),
         rstd.reshape(N, group, 1, 1),
         (2, 3),
         (0, 3),
     )
-    return _reshaped(found, (C,) if which else input.shape)
+    return reshaped(found, (C,) if which else input.shape)
 
 
 def batch_norm_backward_jvp(
@@ -122,10 +122,10 @@ def batch_norm_backward_jvp(
     eps: float,
 ) -> Tensor | None:
     """The tangent of one of native_batch_norm_backward's results."""
-    rows, single = _by_channel(input), (1, -1, 1)
+    rows, single = by_channel(input), (1, -1, 1)
     grad = grad_out.reshape(rows), grad_out_t.reshape(rows)
     x = input.reshape(rows), input_t.reshape(rows)
-    scale = _reshaped(weight, single), _reshaped(weight_t, single)
+    scale = reshaped(weight, single), reshaped(weight_t, single)
     if train:
         assert save_invstd is not None
         found = _tangent(which, grad, x, scale, save_invstd.reshape(single), (0, 2), (0, 2))
@@ -133,7 +133,7 @@ def batch_norm_backward_jvp(
         assert running_mean is not None and running_var is not None
         rstd = (running_var + eps).rsqrt().reshape(single)
         found = _affine_tangent(which, grad, x, scale, running_mean.reshape(single), rstd)
-    return _reshaped(found, input.shape[1:2] if which else input.shape)
+    return reshaped(found, input.shape[1:2] if which else input.shape)
 
 
 def _affine_tangent(

@@ -208,7 +208,7 @@ def ufunc_at(out: Array, places: Array, values: Array, reduce: str, include_self
     """Fold ``values`` into ``out`` (1-d, in place) at ``places``."""
     ufunc = REDUCTIONS[reduce]
     if not include_self:
-        out[places] = _identity(reduce, out.dtype)
+        out[places] = identity_of(reduce, out.dtype)
     ufunc.at(out, places, values)
     if reduce == "mean":
         counts = np.bincount(places, None, len(out)) + (1 if include_self else 0)
@@ -219,7 +219,7 @@ def ufunc_at(out: Array, places: Array, values: Array, reduce: str, include_self
             np.divide(out, counts.astype(out.real.dtype), out)
 
 
-def _identity(reduce: str, dtype: np.dtype[Any]) -> Array:
+def identity_of(reduce: str, dtype: np.dtype[Any]) -> Array:
     """What ``reduce`` leaves unchanged."""
     if reduce in ("sum", "mean", "prod"):
         return dtype.type(1 if reduce == "prod" else 0)

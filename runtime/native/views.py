@@ -305,18 +305,24 @@ def split_sizes(total: int, split_size: int) -> Shape:
     return (*sizes, rest) if rest or not full else sizes
 
 
-def split_tensor(self: Array, split_size: int, dim: int = 0) -> tuple[Array, ...]:
-    """``self`` in pieces of ``split_size`` along ``dim``; the last one may be smaller."""
+def checked_split(self: Array, split_size: int, dim: int) -> tuple[Shape, int]:
+    """The sizes of the pieces of ``split_size`` along ``dim``, and ``dim`` counted from the front.
+
+    Raises RuntimeError for a 0-d ``self``, and for a size that is negative, or zero where there are elements.
+    """
     if self.ndim == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if split_size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
     d = wrap_dim(dim, self.ndim)
-    return _pieces(self, split_sizes(self.shape[d], split_size), d)
+    return split_sizes(self.shape[d], split_size), d
 
 
-def split_with_sizes(self: Array, sizes: Shape, dim: int = 0) -> tuple[Array, ...]:
-    """``self`` in pieces of the given sizes along ``dim``."""
+def check_split_sizes(self: Array, sizes: Shape, dim: int) -> int:
+    """``dim`` counted from the front, along which there are pieces of these sizes.
+
+    Raises RuntimeError for a 0-d ``self``, a negative size, and for sizes of another sum.
+    """
     if self.ndim == 0:
         raise RuntimeError("split_with_sizes expects at least a 1-dimensional tensor")
     d = wrap_dim(dim, self.ndim)
@@ -330,7 +336,17 @@ def split_with_sizes(self: Array, sizes: Shape, dim: int = 0) -> tuple[Array, ..
             f"split_with_sizes expects split_sizes to sum exactly to {self.shape[d]} (input tensor's size at "
             f"dimension {dim}), but got split_sizes={list(sizes)}"
         )
-    return _pieces(self, sizes, d)
+    return d
+
+
+def split_tensor(self: Array, split_size: int, dim: int = 0) -> tuple[Array, ...]:
+    """``self`` in pieces of ``split_size`` along ``dim``; the last one may be smaller."""
+    return _pieces(self, *checked_split(self, split_size, dim))
+
+
+def split_with_sizes(self: Array, sizes: Shape, dim: int = 0) -> tuple[Array, ...]:
+    """``self`` in pieces of the given sizes along ``dim``."""
+    return _pieces(self, sizes, check_split_sizes(self, sizes, dim))
 
 
 def _pieces(self: Array, sizes: Shape, d: int) -> tuple[Array, ...]:

@@ -10,7 +10,7 @@ from tengen.generated import functions as F
 
 from ..native.nn.common import expand
 from ..tensors.tensor import Tensor
-from .spatial import Pooled, Sizes, _sizes, _strides
+from .spatial import Pooled, Sizes, sizes_of, steps_of
 
 Wanted = int | Sequence[int | None] | None
 
@@ -35,7 +35,7 @@ def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Wanted, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The maxima of windows of the last two dims, and the places of these elements."""
-    best, indices = F.adaptive_max_pool2d(input, _sizes(input, output_size, 2))
+    best, indices = F.adaptive_max_pool2d(input, sizes_of(input, output_size, 2))
     return best, indices
 
 
@@ -49,7 +49,7 @@ def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Wanted, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The maxima of windows of the last three dims, and the places of these elements."""
-    best, indices = F.adaptive_max_pool3d(input, _sizes(input, output_size, 3))
+    best, indices = F.adaptive_max_pool3d(input, sizes_of(input, output_size, 3))
     return best, indices
 
 
@@ -231,7 +231,7 @@ def _norm_pool(
     stride: Sizes | None,
     ceil_mode: bool,
 ) -> Tensor:
-    steps = _strides(stride)
+    steps = steps_of(stride)
     if abs(norm_type) == math.inf:
         largest: Any = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[dims - 1]
         sign = 1 if norm_type > 0 else -1

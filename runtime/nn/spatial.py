@@ -13,7 +13,7 @@ Sizes = int | Sequence[int]
 Pooled = Any  # a Tensor, or with return_indices two; as a union it would help no caller
 
 
-def _strides(stride: Sizes | None) -> Sizes:
+def steps_of(stride: Sizes | None) -> Sizes:
     """None is an empty list to operators: the kernel's size."""
     return () if stride is None else stride
 
@@ -25,7 +25,7 @@ def _max_pool(
     plain: Callable[..., Any], with_indices: Callable[..., Any], return_indices: bool, *args: Any
 ) -> Any:
     input, kernel_size, stride, *rest = args
-    return (with_indices if return_indices else plain)(input, kernel_size, _strides(stride), *rest)
+    return (with_indices if return_indices else plain)(input, kernel_size, steps_of(stride), *rest)
 
 
 @overload
@@ -163,7 +163,7 @@ def max_pool1d_with_indices(
     ``input`` has the shape (N, C, L) or (C, L); the result has an element for each window, and the same
     dtype. Indices are int64, and number the elements of the dimensions that the windows go over.
     """
-    return F.max_pool1d_with_indices(input, kernel_size, _strides(stride), padding, dilation, ceil_mode)
+    return F.max_pool1d_with_indices(input, kernel_size, steps_of(stride), padding, dilation, ceil_mode)
 
 
 def max_pool2d_with_indices(
@@ -180,7 +180,7 @@ def max_pool2d_with_indices(
     ``input`` has the shape (N, C, H, W) or (C, H, W); the result has an element for each window, and the
     same dtype. Indices are int64, and number the elements of the dimensions that the windows go over.
     """
-    return F.max_pool2d_with_indices(input, kernel_size, _strides(stride), padding, dilation, ceil_mode)
+    return F.max_pool2d_with_indices(input, kernel_size, steps_of(stride), padding, dilation, ceil_mode)
 
 
 def max_pool3d_with_indices(
@@ -198,13 +198,13 @@ def max_pool3d_with_indices(
     and the same dtype. Indices are int64, and number the elements of the dimensions that the windows go
     over.
     """
-    return F.max_pool3d_with_indices(input, kernel_size, _strides(stride), padding, dilation, ceil_mode)
+    return F.max_pool3d_with_indices(input, kernel_size, steps_of(stride), padding, dilation, ceil_mode)
 
 
 # ------------------------------------------------------------------------------ adaptive
 
 
-def _sizes(input: Tensor, output_size: int | Sequence[int | None] | None, dims: int) -> list[int]:
+def sizes_of(input: Tensor, output_size: int | Sequence[int | None] | None, dims: int) -> list[int]:
     """One size for each of the last dims; None keeps the input's."""
     given = list(output_size) if isinstance(output_size, Sequence) else [output_size] * dims
     if isinstance(output_size, Sequence) and input.ndim <= len(given):
@@ -217,9 +217,9 @@ def _sizes(input: Tensor, output_size: int | Sequence[int | None] | None, dims: 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
     """Means over windows of as equal a size as possible; None keeps the size of a dim."""
-    return F.adaptive_avg_pool2d(input, _sizes(input, output_size, 2))
+    return F.adaptive_avg_pool2d(input, sizes_of(input, output_size, 2))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
     """Means over windows of as equal a size as possible; None keeps the size of a dim."""
-    return F.adaptive_avg_pool3d(input, _sizes(input, output_size, 3))
+    return F.adaptive_avg_pool3d(input, sizes_of(input, output_size, 3))

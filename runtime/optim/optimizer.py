@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterable
 from copy import deepcopy
 from typing import Any, TypeAlias
 
+from ..autograd.grad_mode import enable_grad
 from ..autograd.hooks import RemovableHandle
 from ..autograd.profiler.record_function import record_function
 from ..core.interception import active
@@ -139,6 +140,14 @@ class Optimizer:
         ``closure`` computes the loss anew, with gradients, and returns it; so does the step then.
         """
         raise NotImplementedError
+
+    @staticmethod
+    def _loss_of(closure: Callable[[], Any] | None) -> Any:
+        """What the closure of a step returns, with gradients; None where there is none."""
+        if closure is None:
+            return None
+        with enable_grad():
+            return closure()
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or with ``set_to_none=False`` fill them with zeros."""

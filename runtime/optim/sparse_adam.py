@@ -7,7 +7,7 @@ from typing import Any
 
 from tengen.generated.functions import _sparse_coo_tensor_unsafe, zeros_like
 
-from ..autograd.grad_mode import enable_grad, no_grad
+from ..autograd.grad_mode import no_grad
 from ..core.memory_format import sparse_coo, strided
 from ..tensors.tensor import Tensor
 from .checks import check_moments, check_rate
@@ -58,10 +58,7 @@ class SparseAdam(Optimizer):
 
         ``closure`` computes the loss anew, with gradients, and returns it; so does the step then.
         """
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
+        loss = self._loss_of(closure)
         with no_grad():
             for group in self.param_groups:
                 params = [p for p in group["params"] if p.grad is not None]

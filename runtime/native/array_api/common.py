@@ -109,3 +109,27 @@ def replaced(xp: Any, function: Callable[..., Any], array: Array, source: Array,
 
 def _places(function: Callable[..., Any], shape: Shape, arguments: tuple[Any, ...]) -> Any:
     return np.asarray(function(np.arange(prod(shape), dtype=np.int64).reshape(shape), *arguments))
+
+
+# -- kernels of the host as the group's --------------------------------------------------------------
+
+
+def made_on_host(function: Callable[..., Any]) -> Callable[..., Array]:
+    """A kernel that makes an array of numbers alone; the dtype is its last argument."""
+
+    def kernel(xp: Any, *arguments: Any) -> Array:
+        *numbers, dtype = arguments
+        return cast(xp, xp.from_host(function(*numbers, xp.numpy_dtype(dtype))), dtype)
+
+    return kernel
+
+
+def by_values(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of which only the values say how large the results are; lists of arrays are taken, too."""
+
+    def kernel(xp: Any, *arguments: Any) -> Any:
+        given = [[xp.to_host(a) for a in v] if isinstance(v, list) else v for v in arguments]
+        results = xp.on_host(function, None, *given)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    return kernel

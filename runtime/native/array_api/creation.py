@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .. import creation as host, fft as host_fft, windows as host_windows
-from .common import Array, cast, number_of
+from .common import Array, cast, made_on_host, number_of
 
 Number = bool | int | float | complex
 
@@ -57,30 +57,19 @@ def to_copy(xp: Any, self: Array, dtype: Any = None, memory_format: Any = None) 
     return cast(xp, self, dtype)
 
 
-def _on_host(function: Callable[..., Any]) -> Callable[..., Array]:
-    """A kernel that makes an array of numbers alone, dtype last."""
-
-    def kernel(xp: Any, *arguments: Any) -> Array:
-        *numbers, dtype = arguments
-        made = function(*numbers, xp.numpy_dtype(dtype))
-        return cast(xp, xp.from_host(made), dtype)
-
-    return kernel
-
-
-arange = _on_host(host.arange)
-range_ = _on_host(host.range_)
-linspace = _on_host(host.linspace)
-logspace = _on_host(host.logspace)
-eye = _on_host(host.eye)
-tril_indices = _on_host(host.tril_indices)
-triu_indices = _on_host(host.triu_indices)
-fft_fftfreq = _on_host(host_fft.fft_fftfreq)
-fft_rfftfreq = _on_host(host_fft.fft_rfftfreq)
-bartlett_window = _on_host(host_windows.bartlett_window)
-blackman_window = _on_host(host_windows.blackman_window)
-hamming_window = _on_host(host_windows.hamming_window)
-kaiser_window = _on_host(host_windows.kaiser_window)
+arange = made_on_host(host.arange)
+range_ = made_on_host(host.range_)
+linspace = made_on_host(host.linspace)
+logspace = made_on_host(host.logspace)
+eye = made_on_host(host.eye)
+tril_indices = made_on_host(host.tril_indices)
+triu_indices = made_on_host(host.triu_indices)
+fft_fftfreq = made_on_host(host_fft.fft_fftfreq)
+fft_rfftfreq = made_on_host(host_fft.fft_rfftfreq)
+bartlett_window = made_on_host(host_windows.bartlett_window)
+blackman_window = made_on_host(host_windows.blackman_window)
+hamming_window = made_on_host(host_windows.hamming_window)
+kaiser_window = made_on_host(host_windows.kaiser_window)
 
 
 def empty_strided(xp: Any, size: Sequence[int], stride: Sequence[int], dtype: Any) -> Array:

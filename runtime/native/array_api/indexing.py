@@ -126,7 +126,7 @@ def scatter_reduce(
     host_scatter.check_reduction(reduce, dtype, tuple(_FOLDS))
     start = self
     if not include_self:
-        identity = host_scatter._identity(reduce, dtype).item()
+        identity = host_scatter.identity_of(reduce, dtype).item()
         start = _scattered(xp, self, dim, index, None, identity, "set")
     result = _scattered(xp, start, dim, index, src, None, _FOLDS[reduce])
     if reduce != "mean" or not index.size:

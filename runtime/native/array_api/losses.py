@@ -42,8 +42,7 @@ def mse_loss_backward(
 
 def smooth_l1_loss_forward(xp: Any, self: Array, target: Array, reduction: int, beta: float) -> Array:
     """``d^2 / (2 beta)`` where ``d = |self - target| < beta``, else ``d - beta / 2``."""
-    if beta < 0:
-        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    host.check_beta(beta)
     distance = xp.abs(self - target)
     if beta:
         square = distance * distance * (0.5 / beta)
@@ -73,8 +72,7 @@ def _clipped(xp: Any, x: Array, bound: float) -> Array:
 
 def huber_loss_forward(xp: Any, self: Array, target: Array, reduction: int, delta: float) -> Array:
     """``d^2 / 2`` where ``d = |self - target| <= delta``, else ``delta * (d - delta / 2)``."""
-    if not delta > 0:
-        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    host.check_delta(delta)
     distance = xp.abs(self - target)
     found = xp.where(distance <= delta, distance * distance * 0.5, (distance - 0.5 * delta) * delta)
     return _reduced(xp, found, reduction)

@@ -84,8 +84,7 @@ def native_group_norm(
 ) -> tuple[Array, Array, Array]:
     """The input normalised over each group of channels of each sample; mean and rstd (N, group)."""
     host.group_shapes(input, weight, bias, C, group)
-    if input.size != N * C * HxW:
-        raise RuntimeError(f"expected {N} * {C} * {HxW} elements, but the input has {input.size}")
+    host.check_group_size(input, N, C, HxW)
     centred, mean, rstd = _statistics(xp, xp.reshape(input, (N, group, C // group * HxW)), (2,), eps)
     out = xp.reshape(centred * rstd, (N, C, HxW))
     out = out if weight is None else out * xp.reshape(weight, (C, 1))

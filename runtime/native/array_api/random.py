@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import random as host
-from .common import Array, cast
+from .common import Array, cast, made_on_host
 
 
 def _drawn_like(function: Callable[..., Any]) -> Callable[..., Array]:
@@ -20,21 +20,11 @@ def _drawn_like(function: Callable[..., Any]) -> Callable[..., Array]:
     return kernel
 
 
-def _drawn(function: Callable[..., Any]) -> Callable[..., Array]:
-    """A kernel of numbers alone, dtype last."""
-
-    def kernel(xp: Any, *arguments: Any) -> Array:
-        *given, dtype = arguments
-        return cast(xp, xp.from_host(function(*given, xp.numpy_dtype(dtype))), dtype)
-
-    return kernel
-
-
-random_uniform = _drawn(host.random_uniform)
-random_normal = _drawn(host.random_normal)
-random_integers = _drawn(host.random_integers)
-randperm = _drawn(host.randperm)
-normal_sized = _drawn(host.normal_sized)
+random_uniform = made_on_host(host.random_uniform)
+random_normal = made_on_host(host.random_normal)
+random_integers = made_on_host(host.random_integers)
+randperm = made_on_host(host.randperm)
+normal_sized = made_on_host(host.normal_sized)
 bernoulli = _drawn_like(host.bernoulli)
 bernoulli_by = _drawn_like(host.bernoulli_by)
 bernoulli_of = _drawn_like(host.bernoulli_of)

@@ -10,7 +10,7 @@ import numpy as np
 from .. import scans as host_scans, sorting as host
 from ..dims import wrap_dim
 from ..reductions import check_nonempty
-from .common import Array, as_array, cast, flat, is_bool, is_complex, is_integral, is_real
+from .common import Array, as_array, by_values, cast, flat, is_bool, is_complex, is_integral, is_real
 
 INT64 = np.dtype("int64")
 
@@ -162,20 +162,10 @@ def mode(xp: Any, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     return values, places
 
 
-def _by_values(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel of the host, of which only the values say how large the results are."""
-
-    def kernel(xp: Any, *arguments: Any) -> Any:
-        results = xp.on_host(function, None, *arguments)
-        return results[0] if len(results) == 1 else tuple(results)
-
-    return kernel
-
-
-unique2 = _by_values(host.unique2)
-unique_consecutive = _by_values(host.unique_consecutive)
-unique_dim = _by_values(host.unique_dim)
-bincount = _by_values(host.bincount)
+unique2 = by_values(host.unique2)
+unique_consecutive = by_values(host.unique_consecutive)
+unique_dim = by_values(host.unique_dim)
+bincount = by_values(host.bincount)
 
 
 def histc(xp: Any, self: Array, bins: int, min: float, max: float) -> Array:

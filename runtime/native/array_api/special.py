@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import distance, histograms, polynomials, positions, reductions, shape as host_shape, special
 from ..nn import ctc
-from .common import Array, moved, moved_back, replaced
+from .common import Array, by_values, moved, moved_back, replaced
 from .linalg import on_host
 
 _INT64 = np.dtype("int64")
@@ -56,22 +56,11 @@ def nonzero_static(xp: Any, self: Array, size: int, fill_value: int) -> Array:
     return xp.on_host(positions.nonzero_static, like, self, size, fill_value)[0]
 
 
-def _by_values(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel of the host, of which only the values say how large the results are."""
-
-    def kernel(xp: Any, *arguments: Any) -> Any:
-        given = [[xp.to_host(a) for a in v] if isinstance(v, list) else v for v in arguments]
-        results = xp.on_host(function, None, *given)
-        return results[0] if len(results) == 1 else tuple(results)
-
-    return kernel
-
-
-histogram_by_count = _by_values(histograms.histogram_by_count)
-histogram_by_edges = _by_values(histograms.histogram_by_edges)
-histogram_of = _by_values(histograms.histogram_of)
-hash_tensor = _by_values(reductions.hash_tensor)
-ctc_loss_of = _by_values(ctc.ctc_loss_of)
+histogram_by_count = by_values(histograms.histogram_by_count)
+histogram_by_edges = by_values(histograms.histogram_by_edges)
+histogram_of = by_values(histograms.histogram_of)
+hash_tensor = by_values(reductions.hash_tensor)
+ctc_loss_of = by_values(ctc.ctc_loss_of)
 
 
 def histogram_edges(xp: Any, self: Array, bins: Any, range: Any) -> list[Array]:

@@ -126,30 +126,12 @@ def slice_tensor(xp: Any, self: Array, dim: int, start: int | None, end: int | N
 
 def split_tensor(xp: Any, self: Array, split_size: int, dim: int = 0) -> tuple[Array, ...]:
     """``self`` in pieces of ``split_size`` along ``dim``; the last one may be smaller."""
-    if not self.ndim:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
-    if split_size < 0:
-        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
-    d = wrap_dim(dim, self.ndim)
-    return _pieces(self, host.split_sizes(self.shape[d], split_size), d)
+    return _pieces(self, *host.checked_split(self, split_size, dim))
 
 
 def split_with_sizes(xp: Any, self: Array, sizes: Sequence[int], dim: int = 0) -> tuple[Array, ...]:
     """``self`` in pieces of the given sizes along ``dim``."""
-    if not self.ndim:
-        raise RuntimeError("split_with_sizes expects at least a 1-dimensional tensor")
-    d = wrap_dim(dim, self.ndim)
-    if any([n < 0 for n in sizes]):
-        raise RuntimeError(
-            "split_with_sizes expects split_sizes have only non-negative entries, but got "
-            f"split_sizes={list(sizes)}"
-        )
-    if sum(sizes) != self.shape[d]:
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[d]} (input tensor's size at "
-            f"dimension {dim}), but got split_sizes={list(sizes)}"
-        )
-    return _pieces(self, sizes, d)
+    return _pieces(self, sizes, host.check_split_sizes(self, tuple(sizes), dim))
 
 
 def _pieces(self: Array, sizes: Sequence[int], d: int) -> tuple[Array, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from ..nn import conv as host_conv, max_windows as host_max, pooling as host_pool, resize as host_resize
+from ..nn.common import with_dims
 from .common import Array, as_array, flat, is_complex, is_integral, is_real
 from .pointwise import div_rounded
 
@@ -213,7 +214,7 @@ conv_transpose3d_backward = conv_transpose_backward
 
 def _pool_places(window: Any) -> tuple[Any, Any]:
     """Flat places in the input of each tap of each window, (places, taps), and which lie inside."""
-    offsets, base = host_pool._places(window)
+    offsets, base = host_pool.window_places(window)
     inside: Any = np.ones((1,) * (2 * len(window.kernel)), np.bool_)
     for d, (n, k) in enumerate(zip(window.spatial, window.kernel, strict=True)):
         own = window.starts(d)[:, None] + np.arange(k) * window.dilation[d]
@@ -325,7 +326,7 @@ def _avg_pool(
 
 
 def _divisors(xp: Any, window: Any, count_include_pad: bool, override: int | None, like: Array) -> Array:
-    found = host_pool._divisors(window, count_include_pad, override)
+    found = host_pool.window_divisors(window, count_include_pad, override)
     every = np.broadcast_to(np.asarray(found), window.out).reshape(-1)
     return xp.astype(xp.from_host(every), like.dtype)
 
@@ -359,27 +360,18 @@ def _avg_pool_gradient(
     return xp.reshape(summed, self.shape)
 
 
-def _with_dims(function: Callable[..., Any], dims: int, place: int) -> Callable[..., Any]:
-    """A kernel for so many spatial dimensions: ``dims`` goes in as argument number ``place``."""
-
-    def kernel(xp: Any, *arguments: Any) -> Any:
-        return function(xp, *arguments[:place], dims, *arguments[place:])
-
-    return kernel
-
-
-max_pool1d_forward = _with_dims(_max_pool, 1, 1)
-max_pool2d_forward = _with_dims(_max_pool, 2, 1)
-max_pool3d_forward = _with_dims(_max_pool, 3, 1)
-max_pool1d_backward = _with_dims(_max_pool_gradient, 1, 2)
-max_pool2d_backward = _with_dims(_max_pool_gradient, 2, 2)
-max_pool3d_backward = _with_dims(_max_pool_gradient, 3, 2)
-avg_pool1d_forward = _with_dims(_avg_pool, 1, 1)
-avg_pool2d_forward = _with_dims(_avg_pool, 2, 1)
-avg_pool3d_forward = _with_dims(_avg_pool, 3, 1)
-avg_pool1d_backward = _with_dims(_avg_pool_gradient, 1, 2)
-avg_pool2d_backward = _with_dims(_avg_pool_gradient, 2, 2)
-avg_pool3d_backward = _with_dims(_avg_pool_gradient, 3, 2)
+max_pool1d_forward = with_dims(_max_pool, 1, 2)
+max_pool2d_forward = with_dims(_max_pool, 2, 2)
+max_pool3d_forward = with_dims(_max_pool, 3, 2)
+max_pool1d_backward = with_dims(_max_pool_gradient, 1, 3)
+max_pool2d_backward = with_dims(_max_pool_gradient, 2, 3)
+max_pool3d_backward = with_dims(_max_pool_gradient, 3, 3)
+avg_pool1d_forward = with_dims(_avg_pool, 1, 2)
+avg_pool2d_forward = with_dims(_avg_pool, 2, 2)
+avg_pool3d_forward = with_dims(_avg_pool, 3, 2)
+avg_pool1d_backward = with_dims(_avg_pool_gradient, 1, 3)
+avg_pool2d_backward = with_dims(_avg_pool_gradient, 2, 3)
+avg_pool3d_backward = with_dims(_avg_pool_gradient, 3, 3)
 
 
 # -- along one dimension after the other, by matrices ----------------------------------------------
@@ -395,7 +387,7 @@ def _along(xp: Any, x: Array, axis: int, matrix: Any) -> Array:
 
 
 def _mean_matrix(n: int, out: int) -> Any:
-    starts, ends = host_pool._adaptive_bounds(n, out)
+    starts, ends = host_pool.adaptive_bounds(n, out)
     place = np.arange(n)
     inside = (place >= starts[:, None]) & (place < ends[:, None])
     return inside / (ends - starts)[:, None]
@@ -423,12 +415,12 @@ def _adaptive_avg_pool_gradient(
     return grad_output
 
 
-adaptive_avg_pool1d_forward = _with_dims(_adaptive_avg_pool, 1, 1)
-adaptive_avg_pool2d_forward = _with_dims(_adaptive_avg_pool, 2, 1)
-adaptive_avg_pool3d_forward = _with_dims(_adaptive_avg_pool, 3, 1)
-adaptive_avg_pool1d_backward = _with_dims(_adaptive_avg_pool_gradient, 1, 2)
-adaptive_avg_pool2d_backward = _with_dims(_adaptive_avg_pool_gradient, 2, 2)
-adaptive_avg_pool3d_backward = _with_dims(_adaptive_avg_pool_gradient, 3, 2)
+adaptive_avg_pool1d_forward = with_dims(_adaptive_avg_pool, 1, 2)
+adaptive_avg_pool2d_forward = with_dims(_adaptive_avg_pool, 2, 2)
+adaptive_avg_pool3d_forward = with_dims(_adaptive_avg_pool, 3, 2)
+adaptive_avg_pool1d_backward = with_dims(_adaptive_avg_pool_gradient, 1, 3)
+adaptive_avg_pool2d_backward = with_dims(_adaptive_avg_pool_gradient, 2, 3)
+adaptive_avg_pool3d_backward = with_dims(_adaptive_avg_pool_gradient, 3, 3)
 
 
 def adaptive_max_pool(xp: Any, self: Array, output_size: Shape) -> tuple[Array, Array]:
@@ -443,7 +435,7 @@ def adaptive_max_pool(xp: Any, self: Array, output_size: Shape) -> tuple[Array, 
     best, where = self, xp.from_host(numbers)
     for axis in reversed(range(self.ndim - dims, self.ndim)):
         n, size = self.shape[axis], out[axis - self.ndim + dims]
-        starts, ends = host_pool._adaptive_bounds(n, size)
+        starts, ends = host_pool.adaptive_bounds(n, size)
         taps = np.minimum(starts[:, None] + np.arange((ends - starts).max()), ends[:, None] - 1)
         parts = [_windows(xp, a, axis, taps) for a in (best, where)]
         best, where = _chosen(xp, *parts)
@@ -473,7 +465,7 @@ def fractional_max_pool(
 
 
 def _resize_matrix(mode: str, n: int, new: int, align_corners: bool, scale: float | None) -> Any:
-    places, weights = host_resize._taps(mode, n, new, align_corners, scale)
+    places, weights = host_resize.taps_of(mode, n, new, align_corners, scale)
     matrix = np.zeros((new, n))
     np.add.at(matrix, (np.arange(new)[:, None], places), weights)
     return matrix
@@ -487,7 +479,7 @@ def upsample(xp: Any, self: Array, mode: str, output_size: Shape, align_corners:
     for number, new in enumerate(output_size):
         axis = self.ndim - len(output_size) + number
         given = (mode, self.shape[axis], new, align_corners, scales[number] if scales else None)
-        places, weights = host_resize._taps(*given)
+        places, weights = host_resize.taps_of(*given)
         if places.shape[1] == 1 and (weights == 1).all():
             out = xp.take(out, xp.constant(places[:, 0]), axis=axis)
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,17 @@ def expand(value: int | Sequence[int], dims: int, name: str) -> Shape:
     raise RuntimeError(
         f"{name} must either be a single int, or a tuple of {dims} ints, but got {list(value)}"
     )
+
+
+def with_dims(function: Callable[..., Any], dims: int, place: int) -> Callable[..., Any]:
+    """A kernel for so many spatial dimensions: ``dims`` goes in as argument number ``place``."""
+
+    def kernel(*args: Any) -> Any:
+        return function(*args[:place], dims, *args[place:])
+
+    kernel.__name__ = kernel.__qualname__ = f"{function.__name__.strip('_')}_{dims}d"
+    kernel.__doc__ = function.__doc__
+    return kernel
 
 
 def stable_sigmoid(x: Array) -> Array:

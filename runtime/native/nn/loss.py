@@ -49,13 +49,18 @@ def mse_loss_backward(
     return _difference_gradients(slope, grad_output, reduction, output_mask)
 
 
+def check_beta(beta: float) -> None:
+    """Raises RuntimeError for a negative beta of ``smooth_l1_loss``."""
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+
+
 def smooth_l1_loss_forward(self: Array, target: Array, reduction: int, beta: float) -> Array:
     """``d^2 / (2 beta)`` where ``d = |self - target| < beta``, else ``d - beta / 2``.
 
     Raises RuntimeError for a negative beta.
     """
-    if beta < 0:
-        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    check_beta(beta)
     distance = np.abs(self - target)
     if beta == 0:
         return reduce_loss(distance, reduction)
@@ -81,13 +86,18 @@ def smooth_l1_loss_backward(
     return _difference_gradients(slope, grad_output, reduction, output_mask)
 
 
+def check_delta(delta: float) -> None:
+    """Raises RuntimeError unless the delta of ``huber_loss`` is positive."""
+    if not delta > 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+
+
 def huber_loss_forward(self: Array, target: Array, reduction: int, delta: float) -> Array:
     """``d^2 / 2`` where ``d = |self - target| <= delta``, else ``delta * (d - delta / 2)``.
 
     Raises RuntimeError unless delta is positive.
     """
-    if not delta > 0:
-        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    check_delta(delta)
     distance = np.abs(self - target)
     square = distance * distance
     square *= 0.5

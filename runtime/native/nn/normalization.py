@@ -280,6 +280,12 @@ def group_shapes(input: Array, weight: Array | None, bias: Array | None, channel
             )
 
 
+def check_group_size(input: Array, N: int, C: int, HxW: int) -> None:
+    """Raises RuntimeError unless there are ``N * C * HxW`` elements."""
+    if input.size != N * C * HxW:
+        raise RuntimeError(f"expected {N} * {C} * {HxW} elements, but the input has {input.size}")
+
+
 def native_group_norm(
     input: Array,
     weight: Array | None,
@@ -292,8 +298,7 @@ def native_group_norm(
 ) -> tuple[Array, Array, Array]:
     """The input normalised over each group of channels of each sample; mean and rstd (N, group)."""
     group_shapes(input, weight, bias, C, group)
-    if input.size != N * C * HxW:
-        raise RuntimeError(f"expected {N} * {C} * {HxW} elements, but the input has {input.size}")
+    check_group_size(input, N, C, HxW)
     dtype = input.dtype
     out, mean, rstd = np.empty(input.shape, dtype), np.empty((N, group), dtype), np.empty((N, group), dtype)
     operands = input.reshape(N, C * HxW), out.reshape(N, C * HxW), mean, rstd

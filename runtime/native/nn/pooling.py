@@ -7,7 +7,7 @@ one position of the window sees at all places at once is a strided view of the p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..pointwise import div_rounded
-from .common import Array, Shape, expand
+from .common import Array, Shape, expand, with_dims
 
 
 class Window(NamedTuple):
@@ -204,7 +204,7 @@ def _maximum(padded: Array, window: Window) -> tuple[Array, Array]:
 
 
 @lru_cache(64)
-def _places(window: Window) -> tuple[Array, Array]:
+def window_places(window: Window) -> tuple[Array, Array]:
     """Indices into the flattened input: of taps, from where their window begins, and of these beginnings."""
     dims = len(window.kernel)
     offsets = np.zeros(window.kernel, np.int64)
@@ -218,7 +218,7 @@ def _places(window: Window) -> tuple[Array, Array]:
 
 def _flat_indices(chosen: Array, window: Window) -> Array:
     """Indices into the flattened input of the chosen tap of each window."""
-    offsets, base = _places(window)
+    offsets, base = window_places(window)
     indices: Array = offsets.take(chosen)
     indices += base
     return indices
@@ -260,7 +260,7 @@ def _max_pool_backward(
 # -------------------------------------------------------------------------------- average
 
 
-def _divisors(window: Window, count_include_pad: bool, divisor_override: int | None) -> Array | int:
+def window_divisors(window: Window, count_include_pad: bool, divisor_override: int | None) -> Array | int:
     """What each window's sum is divided by: an array of the output's spatial shape, or one number."""
     if divisor_override is not None:
         return divisor_override
@@ -309,7 +309,7 @@ def _avg_pool_forward(
         for tap in range(1, k):
             summed += total[(..., window.seen(dim, tap), *after)]
         total = summed
-    divisors = _divisors(window, count_include_pad, divisor_override)
+    divisors = window_divisors(window, count_include_pad, divisor_override)
     if self.dtype.kind != "f":
         return div_rounded(total, divisors, "trunc")
     return np.divide(total, divisors, out=total, casting="same_kind")
@@ -327,7 +327,7 @@ def _avg_pool_backward(
     divisor_override: int | None = None,
 ) -> Array:
     window = avg_pool_window(self, dims, kernel_size, stride, padding, ceil_mode, divisor_override)
-    divisors = _divisors(window, count_include_pad, divisor_override)
+    divisors = window_divisors(window, count_include_pad, divisor_override)
     total = np.divide(grad_output, divisors).astype(grad_output.dtype, copy=False)
     for dim in reversed(range(dims)):
         after = [slice(None)] * (dims - dim - 1)
@@ -343,7 +343,7 @@ def _avg_pool_backward(
 # -------------------------------------------------------------------- to a given size
 
 
-def _adaptive_bounds(n: int, out: int) -> tuple[Array, Array]:
+def adaptive_bounds(n: int, out: int) -> tuple[Array, Array]:
     """Where each of ``out`` windows over ``n`` elements begins and ends."""
     place = np.arange(out)
     return place * n // out, -(-(place + 1) * n // out)
@@ -387,7 +387,7 @@ def _adaptive_avg_pool_forward(self: Array, dims: int, output_size: tuple[int, .
     total = self
     for dim, size in enumerate(out):
         axis = self.ndim - dims + dim
-        starts, ends = _adaptive_bounds(self.shape[axis], size)
+        starts, ends = adaptive_bounds(self.shape[axis], size)
         total = _window_sums(total, axis, starts, ends)
         total /= (ends - starts).reshape(-1, *[1] * (dims - dim - 1)).astype(self.dtype)
     return np.ascontiguousarray(total)
@@ -403,9 +403,9 @@ def _adaptive_avg_pool_backward(
     for dim in range(dims):
         axis = self.ndim - dims + dim
         n, size = self.shape[axis], grad_output.shape[axis]
-        starts, ends = _adaptive_bounds(n, size)
+        starts, ends = adaptive_bounds(n, size)
         total = total / (ends - starts).reshape(-1, *[1] * (dims - dim - 1)).astype(total.dtype)
-        first, last = _adaptive_bounds(size, n)
+        first, last = adaptive_bounds(size, n)
         total = _window_sums(total, axis, first, last)
     return np.ascontiguousarray(total)
 
@@ -413,32 +413,21 @@ def _adaptive_avg_pool_backward(
 # ----------------------------------------------------------------------------- the kernels
 
 
-def _with_dims(function: Callable[..., Any], dims: int, place: int) -> Callable[..., Any]:
-    """A kernel for so many spatial dimensions: ``dims`` goes in as argument number ``place``."""
-
-    def kernel(*args: Any) -> Any:
-        return function(*args[:place], dims, *args[place:])
-
-    kernel.__name__ = kernel.__qualname__ = f"{function.__name__.strip('_')}_{dims}d"
-    kernel.__doc__ = function.__doc__
-    return kernel
-
-
-max_pool1d_forward = _with_dims(_max_pool_forward, 1, 1)
-max_pool1d_backward = _with_dims(_max_pool_backward, 1, 2)
-max_pool2d_forward = _with_dims(_max_pool_forward, 2, 1)
-max_pool2d_backward = _with_dims(_max_pool_backward, 2, 2)
-max_pool3d_forward = _with_dims(_max_pool_forward, 3, 1)
-max_pool3d_backward = _with_dims(_max_pool_backward, 3, 2)
-avg_pool1d_forward = _with_dims(_avg_pool_forward, 1, 1)
-avg_pool1d_backward = _with_dims(_avg_pool_backward, 1, 2)
-avg_pool2d_forward = _with_dims(_avg_pool_forward, 2, 1)
-avg_pool2d_backward = _with_dims(_avg_pool_backward, 2, 2)
-avg_pool3d_forward = _with_dims(_avg_pool_forward, 3, 1)
-avg_pool3d_backward = _with_dims(_avg_pool_backward, 3, 2)
-adaptive_avg_pool1d_forward = _with_dims(_adaptive_avg_pool_forward, 1, 1)
-adaptive_avg_pool1d_backward = _with_dims(_adaptive_avg_pool_backward, 1, 2)
-adaptive_avg_pool2d_forward = _with_dims(_adaptive_avg_pool_forward, 2, 1)
-adaptive_avg_pool2d_backward = _with_dims(_adaptive_avg_pool_backward, 2, 2)
-adaptive_avg_pool3d_forward = _with_dims(_adaptive_avg_pool_forward, 3, 1)
-adaptive_avg_pool3d_backward = _with_dims(_adaptive_avg_pool_backward, 3, 2)
+max_pool1d_forward = with_dims(_max_pool_forward, 1, 1)
+max_pool1d_backward = with_dims(_max_pool_backward, 1, 2)
+max_pool2d_forward = with_dims(_max_pool_forward, 2, 1)
+max_pool2d_backward = with_dims(_max_pool_backward, 2, 2)
+max_pool3d_forward = with_dims(_max_pool_forward, 3, 1)
+max_pool3d_backward = with_dims(_max_pool_backward, 3, 2)
+avg_pool1d_forward = with_dims(_avg_pool_forward, 1, 1)
+avg_pool1d_backward = with_dims(_avg_pool_backward, 1, 2)
+avg_pool2d_forward = with_dims(_avg_pool_forward, 2, 1)
+avg_pool2d_backward = with_dims(_avg_pool_backward, 2, 2)
+avg_pool3d_forward = with_dims(_avg_pool_forward, 3, 1)
+avg_pool3d_backward = with_dims(_avg_pool_backward, 3, 2)
+adaptive_avg_pool1d_forward = with_dims(_adaptive_avg_pool_forward, 1, 1)
+adaptive_avg_pool1d_backward = with_dims(_adaptive_avg_pool_backward, 1, 2)
+adaptive_avg_pool2d_forward = with_dims(_adaptive_avg_pool_forward, 2, 1)
+adaptive_avg_pool2d_backward = with_dims(_adaptive_avg_pool_backward, 2, 2)
+adaptive_avg_pool3d_forward = with_dims(_adaptive_avg_pool_forward, 3, 1)
+adaptive_avg_pool3d_backward = with_dims(_adaptive_avg_pool_backward, 3, 2)

@@ -126,7 +126,8 @@ MODES: dict[str, Callable[[int, int, bool, float | None], Taps]] = {
 
 
 @lru_cache(64)
-def _taps(mode: str, n: int, new: int, align_corners: bool, scale: float | None) -> Taps:
+def taps_of(mode: str, n: int, new: int, align_corners: bool, scale: float | None) -> Taps:
+    """What the ``new`` places of a dimension of ``n`` are made of; RuntimeError for an unknown mode."""
     if mode not in MODES:
         raise RuntimeError(f"mode must be one of {', '.join(MODES)}, but got {mode!r}")
     return MODES[mode](n, new, align_corners, scale)
@@ -145,7 +146,7 @@ def upsample(
     out: Array = self
     for number, new in enumerate(output_size):
         axis = self.ndim - len(output_size) + number
-        places, weights = _taps(
+        places, weights = taps_of(
             mode, self.shape[axis], new, align_corners, scales[number] if scales else None
         )
         if places.shape[1] == 1 and (weights == 1).all():
@@ -186,7 +187,7 @@ def upsample_backward(
     for number, n in enumerate(input_size):
         axis = grad_output.ndim - len(input_size) + number
         scale = scales[number] if scales else None
-        places, weights = _taps(mode, n, out.shape[axis], align_corners, scale)
+        places, weights = taps_of(mode, n, out.shape[axis], align_corners, scale)
         outer, inner = math.prod(out.shape[:axis]), math.prod(out.shape[axis + 1 :])
         total: Array = np.zeros((outer, n, inner), out.dtype)
         values = np.ascontiguousarray(out).reshape(outer, out.shape[axis], inner)

@@ -57,7 +57,8 @@ OUT_OF_BOUNDS = "m.sparse_coo_tensor([[2]], [1.0], (2,)).shape[0]"
 CLAIMS = [
     Claim("Not there", NOT_THERE, False, True),
     Claim("Parts of autograd", NO_AUTOGRAD, False, True),
-    Claim("Devices", "m.device('cuda').type", RuntimeError, "cuda"),
+    Claim("Devices", "m.device('mps').type", RuntimeError, "mps"),
+    Claim("Devices", "[m.device(d).type for d in ('jax', 'dask')]", ["jax", "dask"], RuntimeError),
     Claim("Scalar types", NO_TYPES, False, True),
     Claim("complex32", "m.ones(2).chalf().flip(0).tolist()", [1, 1], NotImplementedError),
     Claim("complex32", "m.ones(2).chalf().sum(dtype=m.complex64).item()", NotImplementedError, 2 + 0j),
