@@ -1,16 +1,18 @@
 """The operators' samples on another backend, compared with the CPU.
 
-``python -m tengen.testing.backends jax`` says how many run on a device. An operator runs there if all its
-samples do, with the same dtypes, shapes, values and gradients. What does not run raises NotImplementedError,
-which names operator and backend, before anything is computed.
+``python -m tengen.testing.backends jax`` says how many run on a device; ``--library strictlib`` imports the library
+that declares it. An operator runs there if all its samples do, with the same dtypes, shapes, values and gradients.
+What does not run raises NotImplementedError, which names operator and backend, before anything is computed.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -127,10 +129,39 @@ def _compare(call: Call, kind: Any, found: Sequence[Any], expected: Sequence[Any
         close(mine, its, tolerance(call.operator, kind, ours.dtype), f"{call.text}: {what}")
 
 
+def backend_tests(device: str) -> Callable[..., None]:
+    """A test for pytest of every operator, that it does on a device as on the CPU.
+
+    In a module of the tests of a library that declares the device::
+
+        test_operators = backend_tests("mine")
+
+    Operators that the backend lacks are skipped, and named.
+    """
+    import pytest
+
+    operators = tried()
+
+    @pytest.mark.filterwarnings("ignore")
+    @pytest.mark.parametrize("name", sorted(operators))
+    def test(name: str) -> None:
+        if run_on(device, operators[name]) == LACKS:
+            pytest.skip(f"{name} is not on {device}")
+
+    return test
+
+
 def main(arguments: Sequence[str]) -> int:
     """Print how many operators run on a device, and what is with the others."""
     warnings.simplefilter("ignore")
-    device, *names = arguments
+    parser = argparse.ArgumentParser(prog="python -m tengen.testing.backends")
+    parser.add_argument("device", help="where the operators run: jax")
+    parser.add_argument("names", nargs="*", help="of operators, in place of all")
+    parser.add_argument("--library", metavar="PACKAGE", help="the library that declares the device")
+    options = parser.parse_args(arguments)
+    if options.library is not None:
+        import_module(options.library)
+    device, names = options.device, options.names
     outcomes: Counter[str] = Counter()
     for name, operator in tried().items():
         if names and name not in names:

@@ -102,3 +102,57 @@ def test_what_adds_nothing_is_not_generated(example: Workshop) -> None:
     """A library without methods for tengen's own backends has no classes for these."""
     folder = example.root / "strictlib" / "strictlib" / "generated"
     assert not [p.name for p in folder.iterdir() if p.name.startswith(("cpu_", "meta_"))]
+
+
+OWN_KERNELS = '''
+calls = []
+
+
+def own_sine(xp, self):
+    """The sine, and what it was called with."""
+    calls.append(("sin", type(self).__module__.partition(".")[0]))
+    return xp.sin(self)
+
+
+def own_sort(xp, self, dim, descending):
+    """As the group's, in the other order."""
+    from tengen.native.array_api.sorting import sort
+
+    calls.append(("sort", type(self).__module__.partition(".")[0]))
+    return sort(xp, self, dim, not descending)
+'''
+
+
+def test_a_member_may_have_kernels_of_its_own(workshops: Callable[[str], Workshop]) -> None:
+    """Those under its dispatch key go before the group's, also in place, and nowhere else."""
+    made = workshops("own_kernels")
+    folder = made.root / "strictlib"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("generated", "__pycache__", ".cache"))
+    kernels = folder / "strictlib" / "native" / "strict"
+    kernels.mkdir(parents=True)
+    for path in (kernels.parent / "__init__.py", kernels / "__init__.py"):
+        path.touch()
+    (kernels / "own.py").write_text(OWN_KERNELS)
+    own = {"sin": "own_sine(self)", "sort": "own_sort"}
+    entries = [f"- name: {name}\n  dispatch: {{Strict: {kernel}}}\n" for name, kernel in own.items()]
+    (folder / "strictlib" / "declarations" / "kernels.yaml").write_text("\n".join(entries))
+    made.tengen("gen", folder="strictlib")
+    assert (folder / "strictlib" / "generated" / "strict_types.py").is_file()
+    made.python("""
+import tengen, strictlib
+from strictlib.native.strict.own import calls
+x = tengen.tensor([1.0, 3.0, 2.0], device="strict", requires_grad=True)
+x.sin().sum().backward()
+assert tengen.allclose(x.grad.cpu(), x.detach().cpu().cos())
+assert calls == [("sin", "array_api_strict")]
+x.detach().clone().sin_()
+assert len(calls) == 2
+values, places = x.sort()
+assert values.tolist() == [3, 2, 1] and places.tolist() == [1, 2, 0] and calls[-1][0] == "sort"
+values.backward(tengen.tensor([1.0, 2.0, 3.0], device="strict"))
+assert tengen.allclose(x.grad.cpu(), x.detach().cpu().cos() + tengen.tensor([3.0, 1.0, 2.0]))
+there = tengen.tensor([1.0, 3.0, 2.0])
+there.sin()
+assert there.sort().values.tolist() == [1, 2, 3]
+assert len(calls) == 3
+""")

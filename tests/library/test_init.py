@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -70,3 +71,50 @@ def test_each_class_adds_something(initial: Workshop, backend: str) -> None:
         for c in classes:
             own = [n for n in c.body if isinstance(n, ast.FunctionDef)]
             assert own or c.decorator_list or len(c.bases) > 1 or c.name in mothers, c.name
+
+
+# -- with a backend --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def backend(workshops: Callable[[str], Workshop]) -> Workshop:
+    """A library as ``init --backend`` makes it."""
+    pytest.importorskip("array_api_strict")
+    made = workshops("init_backend")
+    said = made.tengen("init", "mybackend", "--backend", "array_api_strict")
+    assert "wrote the library mybackend to mybackend/" in said
+    return made
+
+
+def test_the_tests_of_a_backend_pass(backend: Workshop) -> None:
+    """A few of its operators here; on this array library tests/backends runs all."""
+    some = "test_the_library or mul or sort or softmax or conv2d or as_strided"
+    done = backend.run(
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", some, cwd=backend.root / "mybackend"
+    )
+    assert done.returncode == 0 and " passed" in done.stdout and " skipped" in done.stdout, done.stdout
+
+
+def test_a_backend_is_declared_as_the_formatter_writes_it(backend: Workshop) -> None:
+    backend.tengen("fmt", "--check", folder="mybackend")
+    said = backend.tengen("gen", "--check", folder="mybackend")
+    assert {line.split()[0] for line in said.splitlines()} == {"same"}
+
+
+def test_the_readme_of_a_backend_says_what_is(backend: Workshop) -> None:
+    readme = backend.root / "mybackend" / "README.md"
+    backend.python(f"import doctest; assert not doctest.testfile({str(readme)!r}, False).failed")
+
+
+@pytest.mark.parametrize("module", ["array-lib", "", "a..b", "class", "a.1"])
+def test_modules_that_cannot_be(workshop: Workshop, module: str) -> None:
+    assert f'"{module}" cannot be an array library' in workshop.fails("init", "mylib", "--backend", module)
+    assert not list(workshop.root.iterdir())
+
+
+def test_a_device_that_is_taken_leaves_nothing(workshop: Workshop) -> None:
+    (workshop.root / "mylib").mkdir()
+    (workshop.root / "mylib" / "notes.txt").touch()
+    said = workshop.fails("init", "mylib", "--backend", "dask")
+    assert 'the device "dask" is that of the backend Dask' in said
+    assert [p.name for p in workshop.root.rglob("*")] == ["mylib", "notes.txt"]
