@@ -1,8 +1,9 @@
 """The operators' samples on another backend, compared with the CPU.
 
-``python -m tengen.testing.backends jax`` says how many run on a device; ``--library strictlib`` imports the library
-that declares it. An operator runs there if all its samples do, with the same dtypes, shapes, values and gradients.
-What does not run raises NotImplementedError, which names operator and backend, before anything is computed.
+``python -m tengen.testing.backends jax`` says how many run on a device; ``--library strictlib`` imports
+the library that declares it. An operator runs there if all its samples do, with the same dtypes, shapes,
+values and gradients. What does not run raises NotImplementedError, which names operator and backend, before
+anything is computed.
 """
 
 from __future__ import annotations
