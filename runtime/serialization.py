@@ -11,6 +11,7 @@ import numpy as np
 from .core.device import as_device, device
 from .core.storage import UntypedStorage
 from .tensors.pickling import (
+    rebuild_parameter as rebuild_parameter,
     rebuild_storage,
     rebuild_stored as rebuild_stored,
     rebuild_subclass as rebuild_subclass,

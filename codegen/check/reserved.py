@@ -27,7 +27,7 @@ _GLOBAL = frozenset({
     "contiguous", "differentiable", "explain", "grad_mode", "gradient_edge", "gradient_edges",
     "graph_is_kept", "ints", "is_callers_only", "keeps", "lacks", "like", "make", "make_", "materialize",
     "materialize_array", "modified", "next_sequence_nr", "no_gradients", "not_differentiable",
-    "not_implemented", "one_type", "onnx", "operator", "prod", "record_composite", "record_node",
+    "not_implemented", "one_type", "onnx", "operator", "plain", "prod", "record_composite", "record_node",
     "record_not_implemented", "return_types", "rules", "run_factory", "run_in_mode", "run_inplace",
     "run_kernel", "run_kernels", "run_not_implemented", "run_out", "run_view",
     "run_views", "spread", "storage_of", "store", "strided_as", "unpack_array", "unpack_arrays",
@@ -111,5 +111,6 @@ def function_problem(name: str) -> str:
 #: What the module of functions, in which an operator's name is one of it, calls by its name.
 _OF_BINDINGS = frozenset({
     "Any", "MISSING", "NUMBERS", "Tensor", "active", "as_given", "bool", "call", "float", "frozenset",
-    "globals", "int", "ints", "len", "make", "one_type", "return_types", "tuple", "worded",
+    "globals", "int", "ints", "len", "make", "one_type", "plain", "return_types", "tuple",
+    "worded",
 })  # fmt: skip

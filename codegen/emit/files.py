@@ -305,6 +305,7 @@ class Renderer:
 
     def _binding_imports(self) -> list[str]:
         return [
+            "from tengen.core.function_dispatch import plain",
             "from tengen.core.interception import active",
             "from tengen.core.numbers import NUMBERS",
             "from tengen.dispatch.binding_support import MISSING, as_given, ints, worded",

@@ -25,10 +25,10 @@ def value_test(operator: Operator, argument: Argument, text: str, is_receiver: b
     match type_:
         case "Tensor":
             agree = f" and {text}._type is t" if must_agree else ""
-            return f"{text}.__class__ is Tensor{agree}", text
+            return f"{text}.__class__ in plain{agree}", text
         case "Tensor?":
             agree = f" and {text}._type is t" if must_agree else ""
-            return f"({text} is None or {text}.__class__ is Tensor{agree})", text
+            return f"({text} is None or {text}.__class__ in plain{agree})", text
         case "Scalar":
             return f"{text}.__class__ in t.weak{but_refused(operator, text)}", text
         case "Scalar?":

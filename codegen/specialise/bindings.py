@@ -83,7 +83,7 @@ class Binding:
 
     def _by_position(self) -> Iterator[str]:
         """The first paths of calls without keywords."""
-        a_tensor = f" and {self.receiver}.__class__ is Tensor" if self.receiver not in ("", "self") else ""
+        a_tensor = f" and {self.receiver}.__class__ in plain" if self.receiver not in ("", "self") else ""
         yield f"if {self.guard}{a_tensor}:"
         if self.names_type:
             yield f"    t = {self.receiver}._type"
@@ -92,7 +92,7 @@ class Binding:
 
     def _by_keyword(self) -> Iterator[str]:
         """The first paths of calls with keywords."""
-        a_tensor = "" if self.receiver == "self" else " and args and args[0].__class__ is Tensor"
+        a_tensor = "" if self.receiver == "self" else " and args and args[0].__class__ in plain"
         yield f"if keywords and not active{a_tensor}:"
         yield f"    t = {self.receiver}._type"
         yield "    given = (len(args), *keywords)"

@@ -57,17 +57,28 @@ def extra_of(node: Any) -> NodeExtra:
 
 
 class RemovableHandle:
-    """What registering a hook returns: ``remove()`` takes it out again, as leaving a ``with`` does."""
+    """What registering a hook returns: ``remove()`` takes it out again, as leaving a ``with`` does.
+
+    ``more`` are further dictionaries that say something of the hook.
+    """
 
     _ids = itertools.count()
 
-    def __init__(self, hooks: dict[int, Hook]) -> None:
+    def __init__(self, hooks: dict[int, Hook], *more: dict[int, Any]) -> None:
         self._hooks = hooks
+        self._more = more
         self.id = next(RemovableHandle._ids)
 
     def remove(self) -> None:
         """Take the hook out; nothing happens when that was done before."""
         self._hooks.pop(self.id, None)
+        for said in self._more:
+            said.pop(self.id, None)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # What is registered from now on has another number than this one.
+        RemovableHandle._ids = itertools.count(max(next(RemovableHandle._ids), self.id + 1))
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -40,7 +40,9 @@ class _State(threading.local):
 
 state = propagated(_State())
 
-#: Classes without overrides that are met often, Tensor among them.
+#: The classes of plain tensors, which override nothing: bindings pass such arguments on as they are.
+plain: set[Any] = set()
+#: Classes without overrides that are met often, those of plain tensors among them.
 without_overrides: set[type] = {bool, int, float, complex, str, bytes, slice, type(None), type(...)}
 
 
@@ -276,7 +278,7 @@ def overridable(function: Any) -> Any:
     scope: dict[str, Any] = {
         "__name__": function.__module__,
         "active": active,
-        "Tensor": Tensor,
+        "plain": plain,
         "function": function,
         "dispatch": dispatch_bound if tests else _dispatch_to_modes,
         "UNHANDLED": UNHANDLED,
@@ -347,7 +349,7 @@ def _is_plain(name: str, annotation: Any) -> str:
     kinds = {part.strip() for part in str(annotation).split("|")}
     if "Tensor" not in kinds:
         return ""
-    test = f"{name}.__class__ is Tensor"
+    test = f"{name}.__class__ in plain"
     return test if kinds == {"Tensor"} else f"({name} is None or {test})"
 
 

@@ -12,7 +12,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from ..core.device import device as Device
-from ..core.function_dispatch import Overridden, overrides
+from ..core.function_dispatch import Overridden, overrides, plain
 from ..core.memory_format import layout, memory_format
 from ..core.scalar_type import dtype
 from ..core.tensor_base import declare_tensor
@@ -56,7 +56,7 @@ class Mismatch(Exception):
 
 
 def _tensor(value: Any) -> Any:
-    if value.__class__ is Tensor:
+    if value.__class__ in plain:
         return value
     if isinstance(value, Tensor):
         return _unless_overriding(value)

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ..core.tensor_base import declare_tensor
+from ..core.function_dispatch import plain
 
 if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
     from .type import Type
-else:
-    declare_tensor(globals())
 
 
 class _Missing:
@@ -45,7 +42,7 @@ def one_type(tensors: Any) -> Type | None:
         return None
     kind: Type | None = None
     for t in tensors:
-        if t.__class__ is not Tensor or (t._type is not kind and kind is not None):
+        if t.__class__ not in plain or (t._type is not kind and kind is not None):
             return None
         kind = t._type
     return kind

@@ -88,6 +88,15 @@ def rebuild_subclass(cls: type[Tensor], arguments: tuple[Any, ...], attributes: 
     return made
 
 
+def rebuild_parameter(data: Tensor, requires_grad: bool, attributes: dict[str, Any]) -> Any:
+    """A Parameter on the memory of ``data``, with the attributes that somebody gave it."""
+    from .parameter import Parameter
+
+    made = Parameter(data, requires_grad)
+    made.__dict__.update(attributes)
+    return made
+
+
 def set_tensor_state(tensor: Any, state: Any) -> None:
     """``Tensor.__setstate__``."""
     if not tensor.is_leaf:
@@ -162,5 +171,5 @@ def rebuild_storage(
 
 
 copyreg.pickle(UntypedStorage, reduce_storage)
-for _function in (rebuild_tensor, rebuild_stored, rebuild_subclass, rebuild_storage):
+for _function in (rebuild_tensor, rebuild_stored, rebuild_subclass, rebuild_parameter, rebuild_storage):
     _function.__module__ = "tengen.serialization"

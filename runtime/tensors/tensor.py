@@ -19,7 +19,7 @@ from ..autograd.tensor_properties import AutogradProperties
 from ..autograd.view import adopt_view
 from ..autograd.writes import share
 from ..core.device import device as Device
-from ..core.function_dispatch import without_overrides
+from ..core.function_dispatch import plain, without_overrides
 from ..core.scalar_type import dtype as DType
 from ..core.storage import storage_of
 from ..core.tensor_base import define_tensor
@@ -313,6 +313,7 @@ class Tensor(
         return made
 
 
+plain.add(Tensor)
 without_overrides.add(Tensor)
 define_tensor(Tensor)
 

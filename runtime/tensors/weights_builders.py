@@ -23,7 +23,7 @@ from ..core.scalar_type import dtype
 from ..core.size import Size
 from ..core.storage import UntypedStorage
 from ..native.layout import extent
-from .pickling import rebuild_storage, rebuild_stored, rebuild_subclass, rebuild_tensor
+from .pickling import rebuild_parameter, rebuild_storage, rebuild_stored, rebuild_subclass, rebuild_tensor
 from .sparse_creation import check_stored
 from .tensor import Tensor
 
@@ -309,6 +309,17 @@ def _subclass(reader: WeightsUnpickler, arguments: tuple[Any, ...]) -> Tensor:
     return rebuild_subclass(Tensor, window, attributes)
 
 
+def _parameter(reader: WeightsUnpickler, arguments: tuple[Any, ...]) -> Any:
+    name = "rebuild_parameter"
+    _need([type(a) for a in arguments] == [Tensor, bool, dict], name, arguments)
+    data, requires_grad, attributes = arguments
+    if requires_grad and not (data.is_floating_point() or data.is_complex()):
+        refuse(f"the file has a parameter of the dtype {data.dtype} that requires gradients")
+    reader.spend(len(attributes))
+    check_attributes(Tensor, attributes)
+    return rebuild_parameter(data, requires_grad, attributes)
+
+
 def check_attributes(cls: type, attributes: dict[Any, Any]) -> None:
     """What an instance of the class gets as attributes: none that the class has already."""
     for name in attributes:
@@ -359,6 +370,7 @@ def _table() -> Iterator[Builder]:
     yield Builder("tengen.Tensor", None, Tensor)
     yield Builder("tengen.device", _device)
     yield Builder("tengen.core.scalar_type_base.named", _scalar_type)
+    yield Builder("tengen.serialization.rebuild_parameter", _parameter)
     yield Builder("tengen.serialization.rebuild_storage", _storage)
     yield Builder("tengen.serialization.rebuild_stored", _stored)
     yield Builder("tengen.serialization.rebuild_subclass", _subclass)

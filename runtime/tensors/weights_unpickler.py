@@ -21,6 +21,7 @@ from ..core.device import device
 from ..core.scalar_type import dtype
 from ..core.size import Size
 from ..core.storage import UntypedStorage
+from .parameter import Parameter
 from .tensor import Tensor
 from .weights_builders import (
     BUILDERS,
@@ -326,7 +327,7 @@ def _parts(value: Any) -> Iterator[Any]:
         parts = [*value, *value.values()]
         if kind is OrderedDict:
             parts += vars(value).values()
-    elif kind is Tensor:
+    elif kind is Tensor or kind is Parameter:
         parts = list(vars(value).values())
     elif isinstance(value, Builder):
         refuse(f"the file holds {described(value)} itself, which is no data")

@@ -27,6 +27,10 @@ def test_profiler(follow: Callable[[str], None]) -> None:
     follow("docs/profiler.md")
 
 
+def test_modules(follow: Callable[[str], None]) -> None:
+    follow("docs/modules.md")
+
+
 def test_optim(follow: Callable[[str], None]) -> None:
     follow("docs/optim.md")
 

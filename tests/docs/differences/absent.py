@@ -16,7 +16,7 @@ any(map(has, NAMES))
 NOT_THERE = ABSENT.replace(
     "NAMES",
     repr([
-        "nn.Module", "optim.Adafactor", "compile", "jit.script", "fx", "distributed", "amp",
+        "nn.Transformer", "optim.Adafactor", "compile", "jit.script", "fx", "distributed", "amp",
         "utils.data", "quantize_per_tensor", "Tensor.rename",
     ]),
 )  # fmt: skip
