@@ -57,6 +57,63 @@ def test_a_table_stands_once(table: str) -> None:
     assert not others
 
 
+#: Listed twice: kinds of values as expressions see them, for each of the names that schemas have.
+TWICE = {frozenset({"Scalar", "SymInt", "bool", "float", "int"})}
+
+
+def listings(path: Path) -> Iterator[tuple[bool, frozenset[str], int]]:
+    """The displays of four strings or more and nothing else: whether of a dict, whose keys they are."""
+    exported: list[ast.expr] = []  # the names that a module has, which are no table
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            exported.append(node.value)
+        if node in exported:
+            continue
+        items = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
+        listed = frozenset(words(items))
+        if len(listed) >= 4 and len(listed) == len(items):
+            yield isinstance(node, ast.Dict), listed, node.lineno
+
+
+def listed_twice(paths: Iterable[Path]) -> dict[frozenset[str], list[str]]:
+    """What a list, tuple or set has that stands elsewhere too, in whatever order, or as a dict's keys.
+
+    Dicts with the same keys say different things of them.
+    """
+    found: dict[frozenset[str], list[tuple[bool, str]]] = {}
+    for path in paths:
+        for is_dict, listed, line in listings(path):
+            found.setdefault(listed, []).append((is_dict, f"{path.name}:{line}"))
+    return {
+        listed: [place for _, place in places]
+        for listed, places in found.items()
+        if len(places) > 1 and not all(is_dict for is_dict, _ in places)
+    }
+
+
+def test_nothing_is_listed_twice() -> None:
+    paths = [p for folder in ("codegen", "runtime") for p in sorted((PROJECT / folder).rglob("*.py"))]
+    found = listed_twice(p for p in paths if "testing" not in p.parts)
+    assert {listed: places for listed, places in found.items() if listed not in TWICE} == {}
+
+
+def test_what_is_listed_twice_is_found(tmp_path: Path) -> None:
+    """In another order, as another kind of display, as keys; two dicts are two tables."""
+    texts = {
+        "a": "x = ('a', 'b', 'c', 'd')\ny = {'e': 1, 'f': 1, 'g': 1, 'h': 1}\n__all__ = ['i', 'j', 'k', 'l']",
+        "b": "x = frozenset({'d', 'c', 'b', 'a'})\ny = {'e': 2, 'f': 2, 'g': 2, 'h': 2}",
+        "c": "y = ['h', 'g', 'f', 'e']\n__all__ = ['i', 'j', 'k', 'l']",
+    }
+    paths = [tmp_path / f"{name}.py" for name in texts]
+    for path, text in zip(paths, texts.values(), strict=True):
+        path.write_text(text)
+    assert listed_twice(paths) == {
+        frozenset("abcd"): ["a.py:1", "b.py:1"],
+        frozenset("efgh"): ["a.py:2", "b.py:2", "c.py:1"],
+    }
+    assert len(listed_twice(paths[:2])) == 1
+
+
 def test_the_classes_of_numbers_stand_once() -> None:
     """As a set: tuples of classes are for isinstance."""
     found = [

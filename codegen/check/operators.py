@@ -25,6 +25,8 @@ VARIANTS = ("function", "method")
 PROMOTE_KINDS = ("default", "int_to_float", "always_bool", "complex_to_float", "bool_to_long", "none")
 OUTS = ("cast", "exact", "computed", "truth")
 OVERLAPS = ("none", "free")
+#: The types of the arguments that take part in promotion.
+OPERANDS = ("Tensor", "Tensor?", "Scalar", "Scalar?")
 PROMOTE_KEYS = ("kind", "args", "zero_dim", "numbers")
 #: What an integral dtype makes of numbers, where it does not wrap them.
 NUMBERS = ("given", "fitting")
@@ -328,8 +330,7 @@ class OperatorChecker:
     ) -> tuple[str | None, tuple[str, ...]]:
         """The kind of promotion, None for none, and the arguments that take part."""
         kind = "default" if "pointwise" in tags and not composite else "none"
-        types = ("Tensor", "Tensor?", "Scalar", "Scalar?")
-        chosen = tuple(a.name for a in declared.schema if str(a.type) in types)
+        chosen = tuple(a.name for a in declared.schema if str(a.type) in OPERANDS)
         located = declared.fields.get("promote")
         if located is not None:
             value: Located | None = located
@@ -338,7 +339,7 @@ class OperatorChecker:
                     known_word(name, item.key or item.place, PROMOTE_KEYS, "key in promote", self.report)
                 value = located.value.get("kind")
                 if "args" in located.value:
-                    chosen = self.arguments(declared, located.value["args"], (*types, "Tensor[]"))
+                    chosen = self.arguments(declared, located.value["args"], (*OPERANDS, "Tensor[]"))
             if value is not None:
                 known_word(str(value.value), value.place, PROMOTE_KINDS, "kind of promotion", self.report)
                 kind = str(value.value)
@@ -371,7 +372,7 @@ class OperatorChecker:
         located = declared.fields.get("refuse")
         if located is None or "args" not in located.value:
             return ()
-        return self.arguments(declared, located.value["args"], ("Tensor", "Tensor?", "Scalar", "Scalar?"))
+        return self.arguments(declared, located.value["args"], OPERANDS)
 
     def same_dtype(self, declared: Declared) -> tuple[str, ...]:
         """The arguments whose dtypes must agree, where nothing promotes."""

@@ -24,7 +24,6 @@ from tengen.codegen.pipeline import load_reporting
 from tengen.codegen.read.entries import KERNELS, mechanism_of, read_entries
 
 #: The groups of changes, in the order of the report.
-GROUPS = ("removed", "signature", "default", "dtypes", "added", "formula", "kernel", "other")
 TITLES = {
     "removed": "Removed",
     "signature": "Signature changed",
@@ -35,6 +34,7 @@ TITLES = {
     "kernel": "Kernel changed",
     "other": "Otherwise changed",
 }
+GROUPS = tuple(TITLES)
 
 
 @dataclass(frozen=True, slots=True)

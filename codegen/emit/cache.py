@@ -12,8 +12,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from .write import OUTPUTS
+
 _SUFFIXES = frozenset({".py", ".yaml", ".cwrap", ".jinja", ".toml"})
-_OUTPUTS = frozenset({".py", ".pyi", ".md", ".json"})
 
 
 def digest(places: Iterable[Path], suffixes: frozenset[str]) -> str:
@@ -39,7 +40,7 @@ class Cache:
         """Whether the output is what the very same inputs gave."""
         try:
             known = json.loads(self.file.read_text(encoding="utf-8"))
-            return bool(known[str(self.output)] == [self.inputs, digest([self.output], _OUTPUTS)])
+            return bool(known[str(self.output)] == [self.inputs, digest([self.output], OUTPUTS)])
         except (OSError, ValueError, TypeError, KeyError):
             return False
 
@@ -50,7 +51,7 @@ class Cache:
             known = known if isinstance(known, dict) else {}
         except (OSError, ValueError):
             known = {}
-        known[str(self.output)] = [self.inputs, digest([self.output], _OUTPUTS)]
+        known[str(self.output)] = [self.inputs, digest([self.output], OUTPUTS)]
         try:
             self.file.parent.mkdir(exist_ok=True)
             self.file.write_text(json.dumps(known), encoding="utf-8")

@@ -17,6 +17,9 @@ from pathlib import Path
 
 from ..model.source import OutputFile
 
+#: How the names of generated files end.
+OUTPUTS = frozenset({".py", ".pyi", ".md", ".json"})
+
 #: Stands in a rendered text for the checksum of the text itself.
 CHECKSUM = "checksum:" + "0" * 16
 _SEALED = re.compile(r"checksum:[0-9a-f]{16}")
@@ -98,11 +101,7 @@ def _compare(path: str, text: str, wanted: str) -> Status:
 def _generated(output: Path) -> Iterable[Path]:
     if output.is_dir():
         for path in output.rglob("*"):
-            if (
-                path.is_file()
-                and "__pycache__" not in path.parts
-                and path.suffix in (".py", ".pyi", ".md", ".json")
-            ):
+            if path.is_file() and "__pycache__" not in path.parts and path.suffix in OUTPUTS:
                 yield path
 
 

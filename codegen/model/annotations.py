@@ -30,7 +30,8 @@ _CALLER = {
 
 #: Words that schemas use as defaults, by the value they stand for.
 _WORDS = {"None": "None", "True": "True", "False": "False", "Mean": "1", "Sum": "2"}
-_DTYPE_WORDS = {"long": "int64", "float": "float32", "double": "float64", "int": "int32", "bool": "bool_"}
+#: Of the words that schemas have for dtypes, the dtypes.
+DTYPE_WORDS = {"long": "int64", "float": "float32", "double": "float64", "int": "int32", "bool": "bool_"}
 
 
 def parameter_name(name: str) -> str:
@@ -77,8 +78,8 @@ def default(argument: Argument) -> str | None:
     if text is None:
         return None
     base = str(argument.type).rstrip("?")
-    if base == "ScalarType" and text in _DTYPE_WORDS:
-        return repr(_DTYPE_WORDS[text])
+    if base == "ScalarType" and text in DTYPE_WORDS:
+        return repr(DTYPE_WORDS[text])
     if base == "int" and text == "None":  # the enumerator Reduction::None
         return "None" if argument.type.is_optional else "0"
     if text in _WORDS:

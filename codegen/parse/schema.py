@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 
 from ..ir.reader import read_value
+from ..model.annotations import DTYPE_WORDS
 from ..model.diagnostics import one_of, suggestion
 from ..model.names import BINARY_OPERATORS
 from ..model.schema import (
@@ -58,7 +59,7 @@ BASE_TYPES = (
 # The words that may be a default, by the type they are of.
 ENUMERATORS = {
     "int": ("Mean", "Sum", "None"),
-    "ScalarType": ("long", "float", "double", "int", "bool"),
+    "ScalarType": tuple(DTYPE_WORDS),
     "MemoryFormat": ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d"),
     "Layout": ("strided",),
 }

@@ -22,7 +22,8 @@ Array = Any
 Number = bool | int | float | complex
 Shape = tuple[int, ...]
 
-REDUCTIONS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+#: In the order in which errors list them.
+REDUCTIONS = {"sum": np.add, "prod": np.multiply, "mean": np.add, "amax": np.maximum, "amin": np.minimum}
 
 
 # -- checks, shared with the Meta backend ------------------------------------------------------------
@@ -192,13 +193,21 @@ def check_reduction(reduce: str, dtype: np.dtype[Any], names: tuple[str, ...]) -
         raise NotImplementedError(f"reduce={reduce!r} is not implemented for {dtype}")
 
 
+def check_index_reduction(reduce: str, dtype: np.dtype[Any]) -> None:
+    """Raise for a reduction that ``index_reduce`` has not, or that is not defined for ``dtype``."""
+    names = tuple([name for name in REDUCTIONS if name != "sum"])
+    if reduce not in names:
+        raise RuntimeError(f"Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    check_reduction(reduce, dtype, names)
+
+
 def scatter_reduce(self: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool) -> Array:
     """The elements of ``src`` that go to one place of ``self``, taken together by ``reduce``.
 
     ``include_self`` counts what stands there as one of them. Places that no index names stay.
     The mean of integers is rounded down.
     """
-    check_reduction(reduce, self.dtype, ("sum", "prod", "mean", "amax", "amin"))
+    check_reduction(reduce, self.dtype, tuple(REDUCTIONS))
     out, places, values = _scatter_operands(self, dim, index, src)
     ufunc_at(out.reshape(-1), places, values, reduce, include_self)
     return out
@@ -369,10 +378,7 @@ def index_reduce(
     self: Array, dim: int, index: Array, source: Array, reduce: str, include_self: bool
 ) -> Array:
     """The slices of ``source`` that go to one place along ``dim``, taken together by ``reduce``."""
-    names = ("prod", "mean", "amax", "amin")
-    if reduce not in names:
-        raise RuntimeError(f"Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    check_reduction(reduce, self.dtype, names)
+    check_index_reduction(reduce, self.dtype)
     dim = check_index_add(self, dim, index, source)
     check_bounds(index, self.shape[dim] if self.ndim else 1, dim, IndexError)
     out, rows = _as_rows(self, dim), _as_rows(source, dim)

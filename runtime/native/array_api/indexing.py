@@ -123,7 +123,7 @@ def scatter_reduce(
 ) -> Array:
     """The elements of ``src`` that go to one place of ``self``, taken together by ``reduce``."""
     dtype = xp.numpy_dtype(self.dtype)
-    host_scatter.check_reduction(reduce, dtype, tuple(_FOLDS))
+    host_scatter.check_reduction(reduce, dtype, tuple(host_scatter.REDUCTIONS))
     start = self
     if not include_self:
         identity = host_scatter.identity_of(reduce, dtype).item()
@@ -256,8 +256,7 @@ def index_reduce(
 ) -> Array:
     """The slices of ``source`` that go to one place along ``dim``, taken together by ``reduce``."""
     d = wrap_dim(dim, self.ndim)
-    names = {"prod": "prod", "mean": "mean", "amax": "amax", "amin": "amin"}
-    host_scatter.check_reduction(reduce, xp.numpy_dtype(self.dtype), tuple(names))
+    host_scatter.check_index_reduction(reduce, xp.numpy_dtype(self.dtype))
     own = [1] * source.ndim
     own[d] = -1
     wide = xp.broadcast_to(xp.reshape(index, tuple(own)), source.shape)
