@@ -231,30 +231,30 @@ def vdot(self: Array, other: Array) -> Any:
 def addmm(self: Array, mat1: Array, mat2: Array, beta: Number, alpha: Number) -> Array:
     """``beta * self + alpha * mat1 @ mat2``; with ``beta == 0`` what is in ``self`` does not matter."""
     shape = addmm_shape(self.shape, mat1.shape, mat2.shape)
-    return _accumulate(self, mat1.dot(mat2) if alpha != 0 else None, shape, beta, alpha)
+    return accumulate(self, mat1.dot(mat2) if alpha != 0 else None, shape, beta, alpha)
 
 
 def addmv(self: Array, mat: Array, vec: Array, beta: Number, alpha: Number) -> Array:
     """``beta * self + alpha * mat @ vec``."""
     shape = addmv_shape(self.shape, mat.shape, vec.shape)
-    return _accumulate(self, mat.dot(vec) if alpha != 0 else None, shape, beta, alpha)
+    return accumulate(self, mat.dot(vec) if alpha != 0 else None, shape, beta, alpha)
 
 
 def baddbmm(self: Array, batch1: Array, batch2: Array, beta: Number, alpha: Number) -> Array:
     """``beta * self + alpha * bmm(batch1, batch2)``."""
     shape = baddbmm_shape(self.shape, batch1.shape, batch2.shape)
-    return _accumulate(self, np.matmul(batch1, batch2) if alpha != 0 else None, shape, beta, alpha)
+    return accumulate(self, np.matmul(batch1, batch2) if alpha != 0 else None, shape, beta, alpha)
 
 
 def addbmm(self: Array, batch1: Array, batch2: Array, beta: Number, alpha: Number) -> Array:
     """``beta * self + alpha * bmm(batch1, batch2).sum(0)``, as one product of long matrices."""
     shape = addbmm_shape(self.shape, batch1.shape, batch2.shape)
     if alpha == 0:
-        return _accumulate(self, None, shape, beta, alpha)
+        return accumulate(self, None, shape, beta, alpha)
     # sum_b A_b B_b = [A_1 A_2 ...] [B_1; B_2; ...]
     inner = batch1.shape[0] * batch1.shape[2]
     wide = batch1.transpose(1, 0, 2).reshape(shape[0], inner)
-    return _accumulate(self, wide.dot(batch2.reshape(inner, shape[1])), shape, beta, alpha)
+    return accumulate(self, wide.dot(batch2.reshape(inner, shape[1])), shape, beta, alpha)
 
 
 def linear(input: Array, weight: Array, bias: Array | None) -> Array:
@@ -314,7 +314,7 @@ def trace(self: Array) -> Any:
     return np.trace(self, dtype=np.int64 if self.dtype.kind in "iu" else None)
 
 
-def _accumulate(self: Array, product: Array | None, shape: Shape, beta: Number, alpha: Number) -> Array:
+def accumulate(self: Array, product: Array | None, shape: Shape, beta: Number, alpha: Number) -> Array:
     """``beta * self + alpha * product`` in the dtype of ``self``; product None stands for zeros."""
     dtype = self.dtype
     if product is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sparse_calls import functions
 
 import tengen
 import tengen.nn.functional as F
@@ -33,27 +34,10 @@ each = pytest.mark.parametrize("layout", LAYOUTS, ids=[str(one) for one in LAYOU
 
 #: Functions to a strided tensor, of a sparse matrix.
 FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "to_dense": lambda s: s.to_dense() * W,
-    "scaled": lambda s: (s * 3).to_dense() * W,
-    "divided": lambda s: (s / 4).to_dense() * W,
-    "negated": lambda s: (-s).to_dense() * W,
-    "abs": lambda s: s.abs().to_dense() * W,
+    **functions(M, W),
     "relu": lambda s: s.relu().to_dense() * W,
-    "square": lambda s: (s * s).to_dense() * W,
-    "by strided": lambda s: (s * W).to_dense() * W,
-    "added": lambda s: W * (W + s),
-    "twice": lambda s: (s + s).to_dense() * W,
-    "mm": lambda s: s.mm(M).pow(2),
-    "matmul": lambda s: (s @ M).pow(2),
     "strided matmul": lambda s: (M.t() @ s.t()).pow(2),
     "linear": lambda s: F.linear(M.t(), s, M[:4, 0]).pow(2),
-    "mv": lambda s: s.mv(M[:, 1]).pow(2),
-    "addmm": lambda s: tengen.addmm(M[:4], s, M, beta=2, alpha=3).pow(2),
-    "of two": lambda s: s.mm(s.t()).to_dense().pow(2),
-    "transposed": lambda s: (s.t().to_dense() * W.t()).pow(2),
-    "sum": lambda s: s.sum().pow(2),
-    "cast": lambda s: s.to(tengen.complex128).to_dense().real * W,
-    "clone": lambda s: s.clone().to_dense() * W,
     "coordinates": lambda s: s.to_sparse().to_dense() * W,
     "columns": lambda s: s.to_sparse_csc().to_dense() * W,
     "blocks": lambda s: s.to_sparse_bsr((2, 2)).to_dense() * W,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+import sparse_calls
 
 import tengen
 
@@ -131,15 +131,10 @@ def program(lib: Any, coalesced: bool) -> dict[str, Callable[[], Any]]:
 
 def outcome(call: Callable[[], Any]) -> Any:
     """The facts of a result, or the class of an error: NotImplementedError is a RuntimeError."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = call()
-    except (RuntimeError, IndexError, TypeError) as error:
-        return next(c.__name__ for c in (RuntimeError, IndexError, TypeError) if isinstance(error, c))
-    if isinstance(found, (tuple, list)):
-        return [facts(one) for one in found]
-    return facts(found)
+    found = sparse_calls.outcome(call, facts)
+    if not isinstance(found, Exception):
+        return found
+    return next(c.__name__ for c in (RuntimeError, IndexError, TypeError, ValueError) if isinstance(found, c))
 
 
 def facts(found: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.memory_format import sparse_bsc, sparse_bsr, sparse_csc, sparse_csr
+from ..dtypes import upcast
 from ..sparse.array import Array, Shape, StoredArray, layout_dtype
 
 #: By layout: whether rows are compressed, and whether blocks are stored.
@@ -142,10 +143,18 @@ class CompressedArray(StoredArray):
         """An array of the same indices."""
         return CompressedArray(self.compressed, self.plain, values, self.shape, self.layout)
 
-    def astype(self, dtype: Any) -> CompressedArray:
-        """The array with values of a dtype, NumPy's or one of this layout."""
-        base = dtype.base
-        return self if base == self.values.dtype else self.with_values(self.values.astype(base))
+    def scipy_matrix(self) -> Any:
+        """SciPy's matrix in the same format, or by rows. RuntimeError for what is no matrix."""
+        from scipy.sparse import bsr_array, csc_array, csr_array
+
+        if self.ndim != 2:
+            raise RuntimeError(f"expected a sparse matrix, but got a tensor of size {list(self.shape)}")
+        parts = (upcast(self.values), self.plain, self.compressed)
+        if self.blocked and not self.by_rows:
+            # Blocks by columns are those of the transpose by rows.
+            return bsr_array((parts[0].swapaxes(1, 2), *parts[1:]), self.shape[::-1]).T  # type: ignore[arg-type]
+        made = bsr_array if self.blocked else csr_array if self.by_rows else csc_array
+        return made(parts, self.shape)  # type: ignore[arg-type]
 
     def assign(self, other: CompressedArray) -> None:
         """Take over the contents of another array."""

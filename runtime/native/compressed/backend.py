@@ -7,19 +7,24 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .. import cpu
-from ..sparse.array import LayoutDtype, layout_dtype
+from ..sparse.array import LayoutDtype, Shape, layout_dtype
 from ..sparse.backend import (
     add as add,
     add_ as add_,
     as_strided as as_strided,
+    cast as cast,
+    contiguous as contiguous,
+    copy as copy,
     data_ptr as data_ptr,
+    device_name as device_name,
+    dlpack_device as dlpack_device,
     empty_strided as empty_strided,
     from_numpy as from_numpy,
     full as full,
     is_contiguous as is_contiguous,
     isnan_any as isnan_any,
     item as item,
+    may_share_memory as may_share_memory,
     nbytes as nbytes,
     ones as ones,
     root as root,
@@ -27,14 +32,8 @@ from ..sparse.backend import (
     storage_offset as storage_offset,
     strides as strides,
 )
+from ..sparse.stored import stored_sum
 from .array import REPRESENTATIVE, CompressedArray, empty_compressed, nothing_stored
-from .conversions import compressed_copy
-from .reductions import compressed_sum
-
-device_name = cpu.device_name
-dlpack_device = None
-
-Shape = tuple[int, ...]
 
 
 def array_dtype(base: np.dtype[Any]) -> LayoutDtype:
@@ -49,7 +48,7 @@ def empty_like(a: Any, dtype: Any) -> CompressedArray:
     """Any values at the places of an array; nothing stored in the sizes of a strided one."""
     if not isinstance(a, CompressedArray):
         return empty_compressed(a.shape, dtype)
-    return compressed_copy(a.with_values(np.empty(a.values.shape, dtype.base)))
+    return a.with_values(np.empty(a.values.shape, dtype.base)).copy()
 
 
 def zeros_like(a: Any, dtype: Any) -> CompressedArray:
@@ -65,17 +64,11 @@ of_parts = CompressedArray
 
 def sum_to(a: CompressedArray, shape: Shape) -> Any:
     if not shape:
-        return compressed_sum(a, None)
+        return stored_sum(a, None)
     raise RuntimeError(
         f"a gradient of the layout {a.layout} and size {list(a.shape)} was expected to have the size "
         f"{list(shape)}"
     )
-
-
-def cast(a: Any, dtype: Any) -> Any:
-    if not isinstance(a, CompressedArray):
-        return cpu.cast(a, dtype.base)
-    return a if a.dtype is dtype else a.with_values(cpu.cast(a.values, dtype.base))
 
 
 def copyto(destination: CompressedArray, source: Any) -> None:
@@ -90,23 +83,11 @@ def copyto(destination: CompressedArray, source: Any) -> None:
         raise RuntimeError(
             f"copy_: sizes must agree, but got {list(destination.shape)} and {list(source.shape)}"
         )
-    destination.assign(compressed_copy(cast(source, destination.dtype)))
-
-
-copy = compressed_copy
-
-
-def contiguous(a: CompressedArray) -> NoReturn:
-    raise RuntimeError("unsupported memory format option Contiguous")
+    destination.assign(copy(cast(source, destination.dtype)))
 
 
 def to_numpy(a: CompressedArray) -> NoReturn:
     raise TypeError(f"can't convert {a.layout} layout tensor to numpy. Use Tensor.to_dense() first.")
-
-
-def may_share_memory(a: Any, b: Any) -> bool:
-    first = a.values if isinstance(a, CompressedArray) else a
-    return bool(np.may_share_memory(first, b.values if isinstance(b, CompressedArray) else b))
 
 
 def broadcast_to(a: CompressedArray, shape: Sequence[int]) -> CompressedArray:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...core.memory_format import sparse_coo
-from ..cpu import cast
 from ..sparse.array import Array, CooArray, flat_indices, unflat_indices
 from ..sparse.conversions import coo_coalesce, values_at
 from ..sparse.rows import add_rows
+from ..sparse.stored import check_dense_dim, check_empty_sizes, check_sizes_of_mask
 from .array import KINDS, NAMES, CompressedArray, compress, empty_compressed, nothing_stored
 
 Places = tuple[Array, Array, Array]
@@ -110,11 +110,7 @@ def to_layout(
     self: CompressedArray, layout: Any, blocksize: Sequence[int] | None, dense_dim: int | None
 ) -> CompressedArray | CooArray:
     """The array in another of the sparse layouts; itself where it is in that."""
-    if dense_dim is not None and dense_dim != self.dense_dim:
-        raise RuntimeError(
-            f"to_sparse: dense_dim argument must be {self.dense_dim}, the number of dense dimensions of "
-            f"self, but got {dense_dim}"
-        )
+    check_dense_dim(self, dense_dim)
     if layout is sparse_coo:
         return compressed_to_coo(self)
     block = check_block(layout.name, blocksize, *self.matrix_shape)
@@ -128,21 +124,6 @@ def to_layout(
     return gathered(places, values, self.shape, self.batch_dim, layout.name, block)
 
 
-def compressed_copy(self: CompressedArray) -> CompressedArray:
-    """A copy, indices too."""
-    return CompressedArray(self.compressed.copy(), self.plain.copy(), self.values.copy(), *self.facts())
-
-
-def compressed_to_copy(self: CompressedArray, dtype: Any) -> CompressedArray:
-    """A copy, as a dtype."""
-    copied = compressed_copy(self)
-    return (
-        copied
-        if dtype is None or dtype == copied.values.dtype
-        else copied.with_values(cast(copied.values, dtype))
-    )
-
-
 def compressed_zero(self: CompressedArray) -> CompressedArray:
     """Nothing stored, in the same sizes and layout."""
     return nothing_stored(self, self.values.dtype)
@@ -150,8 +131,7 @@ def compressed_zero(self: CompressedArray) -> CompressedArray:
 
 def compressed_empty(size: Sequence[int], dtype: Any) -> CompressedArray:
     """Nothing stored, in compressed rows. RuntimeError for a negative size."""
-    if any([n < 0 for n in size]):
-        raise RuntimeError(f"empty: sizes must be non-negative, got {list(size)}")
+    check_empty_sizes(size)
     return empty_compressed(size, dtype)
 
 
@@ -184,20 +164,12 @@ def row_indices(self: CompressedArray) -> Array:
     return _indices(self, False, 1)
 
 
-def compressed_values(self: CompressedArray) -> Array:
-    return self.values
-
-
 # -- what another array has at the same places
 
 
 def compressed_sparse_mask(self: Any, mask: Any) -> CompressedArray:
     """The elements of ``self``, of any layout, where ``mask`` stores some. RuntimeError for other sizes."""
-    if self.shape != mask.shape:
-        raise RuntimeError(
-            f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask has "
-            f"size {list(mask.shape)}"
-        )
+    check_sizes_of_mask(self, mask)
     if not isinstance(mask, CompressedArray):
         raise RuntimeError(
             f"sparse_mask(): mask must be in a compressed format, as self, but got {mask.layout}"

@@ -9,40 +9,21 @@ import numpy as np
 
 from ...core.memory_format import CONSTANTS, sparse_csr
 from ..dtypes import upcast
-from ..matmul import addmm_shape, bmm_shape, mm_shape
-from ..sparse.array import Array, StoredArray
-from ..sparse.matmul import scipy_matrix as scipy_coo
+from ..matmul import accumulate, addmm_shape, bmm_shape
+from ..sparse.array import Array
+from ..sparse.products import product
 from .array import CompressedArray, layout_of
-from .conversions import compressed_to_coo, elements, gathered, to_layout
-from .pointwise import compressed_add, compressed_conj
-from .shape import compressed_t
+from .conversions import elements, gathered, to_layout
+from .pointwise import compressed_add
 
 Number = bool | int | float | complex
 
 
-def scipy_matrix(self: Any) -> Any:
-    """SciPy's matrix of a matrix; a strided one as it is."""
-    if not isinstance(self, CompressedArray):
-        return upcast(self)
-    from scipy.sparse import bsr_array, csc_array, csr_array
-
-    if self.ndim != 2:
-        raise RuntimeError(f"expected a sparse matrix, but got a tensor of size {list(self.shape)}")
-    if self.blocked and not self.by_rows:
-        return scipy_coo(compressed_to_coo(self))
-    made = bsr_array if self.blocked else csr_array if self.by_rows else csc_array
-    return made((upcast(self.values), self.plain, self.compressed), self.shape)  # type: ignore[arg-type]
-
-
-def _of_scipy(product: Any, dtype: np.dtype[Any], layout: str) -> CompressedArray:
-    found = product.tocoo()
+def _of_scipy(matrix: Any, dtype: np.dtype[Any], layout: str) -> CompressedArray:
+    found = matrix.tocoo()
     row, column = found.row.astype(np.int64), found.col.astype(np.int64)
     values = found.data.astype(dtype, copy=False)
-    return gathered((np.zeros_like(row), row, column), values, product.shape, 0, layout, (1, 1))
-
-
-def _stored_dtype(self: Any) -> Any:
-    return self.values.dtype if isinstance(self, StoredArray) else self.dtype
+    return gathered((np.zeros_like(row), row, column), values, matrix.shape, 0, layout, (1, 1))
 
 
 def compressed_sparse_matmul(self: CompressedArray, mat2: CompressedArray) -> Any:
@@ -56,66 +37,24 @@ def compressed_mm(self: Any, mat2: Any) -> Any:
 
 
 def _product(self: Any, mat2: Any, layout: str) -> Any:
-    mm_shape(self.shape, mat2.shape)
-    dtype = _stored_dtype(self)
-    product = scipy_matrix(self) @ scipy_matrix(mat2)
-    if isinstance(self, CompressedArray) and isinstance(mat2, CompressedArray):
-        return _of_scipy(product, dtype, layout)
-    return np.asarray(product).astype(dtype, copy=False)
-
-
-def compressed_mv(self: CompressedArray, vec: Array) -> Array:
-    """Matrix times vector."""
-    if self.ndim != 2 or vec.ndim != 1:
-        raise RuntimeError(f"mv: two tensor dim should be 2 and 1, but got {self.ndim} and {vec.ndim}")
-    if self.shape[1] != vec.shape[0]:
-        raise RuntimeError(
-            f"mv: expected self.size(-1) == vec.size(-1), got {self.shape[1]} and {vec.shape[0]}"
-        )
-    product: Array = np.asarray(scipy_matrix(self) @ upcast(vec))
-    return product.astype(self.values.dtype, copy=False)
-
-
-def compressed_linear(input: Array, weight: CompressedArray, bias: Array | None) -> Array:
-    """``input @ weight.T + bias`` of a sparse matrix ``weight``."""
-    if input.ndim < 1 or weight.ndim != 2 or input.shape[-1] != weight.shape[1]:
-        raise RuntimeError(
-            f"linear: an input of size {list(input.shape)} does not fit to a weight of size "
-            f"{list(weight.shape)}"
-        )
-    rows = input.reshape(-1, input.shape[-1])
-    product: Array = compressed_mm(weight, rows.T).T.reshape(*input.shape[:-1], weight.shape[0])
-    return product if bias is None else product + bias
-
-
-def compressed_linear_input_backward(grad_output: Array, weight: CompressedArray) -> Array:
-    """``grad_output @ weight.conj()`` of a sparse matrix ``weight``."""
-    rows = grad_output.reshape(-1, grad_output.shape[-1])
-    product = compressed_mm(compressed_conj(compressed_t(weight)), rows.T).T
-    found: Array = product.reshape(*grad_output.shape[:-1], weight.shape[1])
-    return found
+    return product(self, mat2, lambda matrix, dtype: _of_scipy(matrix, dtype, layout))
 
 
 def compressed_addmm(self: Any, mat1: Any, mat2: Any, beta: Number, alpha: Number) -> Any:
     """``beta * self + alpha * mat1 @ mat2``: in the layout of ``self``."""
     shape = addmm_shape(self.shape, mat1.shape, mat2.shape)
-    product = compressed_mm(mat1, mat2)
-    if isinstance(product, CompressedArray):
-        product = product.with_values(product.values * alpha)
+    found = compressed_mm(mat1, mat2)
+    if isinstance(found, CompressedArray):
+        found = found.with_values(found.values * alpha)
         if isinstance(self, CompressedArray):
-            same = _in_layout_of(self, product)
+            same = to_layout(found, CONSTANTS[self.layout], self.blocksize, None)
             return compressed_add(self.with_values(self.values * beta), same, 1)
-        return compressed_add(np.broadcast_to(beta * self, shape), product, 1)
+        return compressed_add(np.broadcast_to(beta * self, shape), found, 1)
     if isinstance(self, CompressedArray):
         raise RuntimeError(
             f"addmm: expected strided self for a strided product, got a tensor with layout {self.layout}"
         )
-    product = product * alpha if alpha != 1 else product
-    return product + beta * np.broadcast_to(self, shape) if beta != 0 else product
-
-
-def _in_layout_of(self: CompressedArray, product: CompressedArray) -> Any:
-    return to_layout(product, CONSTANTS[self.layout], self.blocksize, None)
+    return accumulate(self, found, shape, beta, alpha)
 
 
 def compressed_bmm(self: CompressedArray, mat2: Array) -> Array:

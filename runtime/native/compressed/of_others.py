@@ -11,6 +11,7 @@ import numpy as np
 from ...core.memory_format import strided
 from ..sparse.array import Array, CooArray
 from ..sparse.conversions import coo_coalesce
+from ..sparse.stored import check_dense_dim
 from .array import CompressedArray, compress
 from .conversions import check_block, gathered
 
@@ -53,11 +54,7 @@ def to_sparse_of_coo(
             "sparse_dim()!=2 is not "
             f"supported, but got {self.sparse_dim}"
         )
-    if dense_dim is not None and dense_dim != self.dense_dim:
-        raise RuntimeError(
-            f"to_sparse: dense_dim argument must be {self.dense_dim}, the number of dense dimensions of "
-            f"self, but got {dense_dim}"
-        )
+    check_dense_dim(self, dense_dim)
     self = coo_coalesce(self)
     block = check_block(layout.name, blocksize, *self.sparse_shape)
     row, column = self.indices

@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..dtypes import upcast
 from ..layout import broadcast_shapes
 from ..pointwise import scaled
-from ..sparse.array import Array
+from ..sparse.stored import check_sizes_of_sum, times
 from .array import CompressedArray
 from .conversions import compressed_to_dense, elements, flat_places, gathered, values_in
 
 Number = bool | int | float | complex
-
-
-def on_values(function: Callable[[Array], Array], self: CompressedArray) -> CompressedArray:
-    """The elementwise ``function``, which gives zero for zero, of what is stored."""
-    wide = upcast(self.values)
-    computed = np.asarray(function(wide))
-    if wide is not self.values and computed.dtype == wide.dtype:
-        computed = computed.astype(self.values.dtype)
-    return self.with_values(computed)
-
-
-def compressed_neg(self: CompressedArray) -> CompressedArray:
-    """The values negated. RuntimeError for bools."""
-    if self.values.dtype == np.bool_:
-        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported.")
-    return self.with_values(-self.values)
-
-
-def compressed_conj(self: CompressedArray) -> CompressedArray:
-    """The values conjugated."""
-    return self.with_values(self.values.conj())
 
 
 def compressed_fill(self: CompressedArray, value: Any) -> CompressedArray:
@@ -65,12 +42,7 @@ def compressed_add(self: Any, other: Any, alpha: Number) -> Any:
     if isinstance(self, CompressedArray) and isinstance(other, CompressedArray):
         return _add_stored(self, other, alpha)
     sparse, dense = (self, other) if isinstance(self, CompressedArray) else (other, self)
-    if sparse.shape != dense.shape:
-        raise RuntimeError(
-            f"add: expected 'self' and 'other' to have same size, but self has size {list(self.shape)} while "
-            f"other has size {list(other.shape)} (FYI: dense-sparse addition does not currently support "
-            "broadcasting)"
-        )
+    check_sizes_of_sum(self, other)
     total = compressed_to_dense(sparse)
     if sparse is self:
         return total + (dense if alpha == 1 else scaled(dense, alpha))
@@ -107,14 +79,13 @@ def _add_stored(self: CompressedArray, other: CompressedArray, alpha: Number) ->
 def compressed_mul(self: Any, other: Any) -> Any:
     """The product: of what is stored in both, or in the one that is in a compressed format."""
     if isinstance(other, (int, float, complex)):
-        return self.with_values((upcast(self.values) * other).astype(self.values.dtype, copy=False))
+        return times(self, other)
     if not isinstance(self, CompressedArray):
         self, other = other, self
     if isinstance(other, CompressedArray):
         return _mul_stored(self, other)
     if not other.ndim:
-        dtype = self.values.dtype if self.values.dtype == other.dtype else None
-        return self.with_values(np.multiply(self.values, other, dtype=dtype))
+        return times(self, other)
     if broadcast_shapes(self.shape, other.shape) != self.shape:
         raise RuntimeError(
             f"mul: a strided factor of size {list(other.shape)} does not broadcast to the size "
@@ -134,15 +105,6 @@ def _mul_stored(self: CompressedArray, other: CompressedArray) -> CompressedArra
     batch, row, column = [a[common] for a in places]
     block = self.blocksize or (1, 1)
     return gathered((batch, row, column), products[common], self.shape, self.batch_dim, self.layout, block)
-
-
-def compressed_div(self: Any, other: Any) -> Any:
-    """Each value divided by a number or a 0-d array. RuntimeError for another divisor."""
-    if isinstance(other, (int, float, complex)):
-        return self.with_values((upcast(self.values) / other).astype(self.values.dtype, copy=False))
-    if not isinstance(self, CompressedArray) or isinstance(other, CompressedArray) or other.ndim:
-        raise RuntimeError("Sparse division requires a scalar or zero-dim dense tensor divisor")
-    return self.with_values(self.values / other)
 
 
 def compressed_threshold_backward(

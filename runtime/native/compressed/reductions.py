@@ -7,22 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..reductions import sum_dim
-from ..sparse.array import Array, CooArray
+from ..sparse.array import CooArray
 from ..sparse.reductions import coo_sum_dim
+from ..sparse.stored import stored_sum
 from .array import CompressedArray, compress
 from .conversions import compressed_to_coo
-
-
-def compressed_sum(self: CompressedArray, dtype: Any) -> Array:
-    """The sum of all elements, a strided array."""
-    return np.asarray(sum_dim(self.values, None, False, None if dtype is None else dtype.base))
 
 
 def compressed_sum_dim(self: CompressedArray, dim: Sequence[int] | None, keepdim: bool, dtype: Any) -> Any:
     """The sum over dimensions of a matrix, which stay with size 1, in its layout. Else RuntimeError."""
     if dim is None or not len(dim) or not self.ndim:
-        return compressed_sum(self, dtype) if not keepdim else compressed_sum_dim(self, (0, 1), True, dtype)
+        return stored_sum(self, dtype) if not keepdim else compressed_sum_dim(self, (0, 1), True, dtype)
     if not keepdim:
         raise RuntimeError(
             "sum: reduction operations on sparse compressed tensors with keepdim=False is unsupported"

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..dims import wrap_dim
 from ..sparse.shape import coo_select
+from ..sparse.stored import exchanged, selected
 from .array import CompressedArray, layout_of
 from .conversions import compressed_to_coo
 
@@ -57,22 +58,12 @@ def compressed_t(self: CompressedArray) -> CompressedArray:
 
 def compressed_transpose(self: CompressedArray, dim0: int, dim1: int) -> CompressedArray:
     """Two dimensions exchanged."""
-    order = list(range(self.ndim))
-    a, b = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
-    order[a], order[b] = order[b], order[a]
-    return compressed_permute(self, order)
+    return compressed_permute(self, exchanged(self.ndim, dim0, dim1))
 
 
 def compressed_select(self: CompressedArray, dim: int, index: int) -> Any:
     """One slice: of a batch or of the values in the same layout, a row or a column in coordinate format."""
-    at = wrap_dim(dim, self.ndim)
-    size = self.shape[at]
-    if not -size <= index < size:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {at}"
-        )
-    index %= size
-    shape = self.shape[:at] + self.shape[at + 1 :]
+    at, index, shape = selected(self, dim, index)
     lead = self.batch_dim
     if at < lead:
         parts = [a.take(index, at) for a in (self.compressed, self.plain, self.values)]

@@ -8,9 +8,10 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.memory_format import CONSTANTS
+from ..sparse.stored import stored_div, stored_neg
 from .array import CompressedArray
 from .conversions import to_layout
-from .pointwise import compressed_add, compressed_div, compressed_mul, compressed_neg
+from .pointwise import compressed_add, compressed_mul
 
 
 def _add(a: Any, b: Any) -> Any:
@@ -23,6 +24,6 @@ def _add(a: Any, b: Any) -> Any:
 KERNELS: Final[dict[np.ufunc, Callable[..., Any]]] = {
     np.add: _add,
     np.multiply: compressed_mul,
-    np.negative: compressed_neg,
-    np.true_divide: compressed_div,
+    np.negative: stored_neg,
+    np.true_divide: stored_div,
 }

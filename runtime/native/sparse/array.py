@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
 from ...core.memory_format import NotStrided
+from ..dtypes import upcast
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -89,9 +90,39 @@ class StoredArray:
         """The kernels of the ufuncs that such arrays have."""
         raise NotImplementedError
 
+    @property
+    def dense_dim(self) -> int:
+        """How many of the dimensions, the last ones, the values have."""
+        raise NotImplementedError
+
+    def parts(self) -> dict[str, Array]:
+        """What is stored, by name."""
+        raise NotImplementedError
+
     def facts(self) -> tuple[Any, ...]:
         """What makes an array, beside its parts."""
         raise NotImplementedError
+
+    def with_values(self, values: Array) -> Self:
+        """An array of the same indices."""
+        raise NotImplementedError
+
+    def distinct(self) -> Self:
+        """The array with one value for each index."""
+        return self
+
+    def scipy_matrix(self) -> Any:
+        """SciPy's matrix of the array. RuntimeError where that is no matrix."""
+        raise NotImplementedError
+
+    def copy(self) -> Self:
+        """A copy, indices too."""
+        return type(self)(*[part.copy() for part in self.parts().values()], *self.facts())
+
+    def astype(self, dtype: Any) -> Self:
+        """The array with values of a dtype, NumPy's or one of this layout."""
+        base = dtype.base
+        return self if base == self.values.dtype else self.with_values(self.values.astype(base))
 
     def __array__(self, *_: Any, **__: Any) -> Array:
         raise NotStrided(self.dtype.layout)
@@ -160,10 +191,22 @@ class CooArray(StoredArray):
         """An array of the same indices."""
         return CooArray(self.indices, values, self.shape, self.coalesced if coalesced is None else coalesced)
 
-    def astype(self, dtype: Any) -> CooArray:
-        """The array with values of a dtype, NumPy's or one of this layout."""
-        base = dtype.base
-        return self if base == self.values.dtype else self.with_values(self.values.astype(base))
+    def distinct(self) -> CooArray:
+        """The array coalesced."""
+        from .conversions import coo_coalesce
+
+        return coo_coalesce(self)
+
+    def scipy_matrix(self) -> Any:
+        """SciPy's matrix, by rows. RuntimeError for an array of other than two indexed dimensions."""
+        from scipy.sparse import csr_array
+
+        if self.sparse_dim != 2 or self.dense_dim:
+            raise RuntimeError(
+                f"expected a sparse matrix with 2 sparse dimensions and no dense ones, but got "
+                f"{self.sparse_dim} sparse and {self.dense_dim} dense dimensions"
+            )
+        return csr_array((upcast(self.values), (self.indices[0], self.indices[1])), self.shape)  # type: ignore[arg-type]
 
     def assign(self, other: CooArray) -> None:
         """Take over the contents of another array."""

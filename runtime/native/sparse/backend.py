@@ -8,9 +8,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import cpu
-from .array import CooArray, LayoutDtype, empty_coo, layout_dtype
-from .conversions import coo_broadcast, coo_copy
+from .array import CooArray, LayoutDtype, StoredArray, empty_coo, layout_dtype
+from .conversions import coo_broadcast
 from .reductions import sum_dims
+from .stored import in_dtype
 
 device_name = cpu.device_name
 dlpack_device = None
@@ -82,9 +83,7 @@ def isnan_any(a: Any) -> bool:
 
 
 def cast(a: Any, dtype: Any) -> Any:
-    if not isinstance(a, CooArray):
-        return cpu.cast(a, dtype.base)
-    return a if a.dtype is dtype else a.with_values(cpu.cast(a.values, dtype.base))
+    return in_dtype(a, dtype.base) if isinstance(a, StoredArray) else cpu.cast(a, dtype.base)
 
 
 def copyto(destination: CooArray, source: Any) -> None:
@@ -95,10 +94,10 @@ def copyto(destination: CooArray, source: Any) -> None:
     destination.assign(copy(cast(source, destination.dtype)))
 
 
-copy = coo_copy
+copy = StoredArray.copy
 
 
-def contiguous(a: CooArray) -> NoReturn:
+def contiguous(a: StoredArray) -> NoReturn:
     raise RuntimeError("unsupported memory format option Contiguous")
 
 
@@ -144,8 +143,8 @@ def data_ptr(a: Any) -> NoReturn:
 
 
 def may_share_memory(a: Any, b: Any) -> bool:
-    first = a.values if isinstance(a, CooArray) else a
-    return bool(np.may_share_memory(first, b.values if isinstance(b, CooArray) else b))
+    first, second = [one.values if isinstance(one, StoredArray) else one for one in (a, b)]
+    return bool(np.may_share_memory(first, second))
 
 
 def nbytes(root: Any) -> NoReturn:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..cpu import cast
 from ..layout import expanded
 from .array import Array, CooArray, empty_coo, flat_indices, unflat_indices
 from .rows import add_rows
+from .stored import check_empty_sizes, check_sizes_of_mask
 
 
 def coo_coalesce(self: CooArray) -> CooArray:
@@ -82,11 +82,7 @@ def values_at(self: Any, indices: Array, sparse_dim: int) -> Array:
 
 def coo_mask(self: Any, mask: CooArray) -> CooArray:
     """The elements of ``self`` where ``mask`` stores some. RuntimeError where the sizes differ."""
-    if self.shape != mask.shape:
-        raise RuntimeError(
-            f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask has "
-            f"size {list(mask.shape)}"
-        )
+    check_sizes_of_mask(self, mask)
     if isinstance(self, CooArray) and self.sparse_dim != mask.sparse_dim:
         raise RuntimeError(
             f"sparse_mask(): the arguments have incompatible number of sparse dimensions: self has "
@@ -111,35 +107,15 @@ def stored_indices(self: CooArray) -> Array:
     return self.indices
 
 
-def stored_values(self: CooArray) -> Array:
-    return self.values
-
-
 def _check_coalesced(self: CooArray, what: str) -> None:
     if not self.coalesced:
         raise RuntimeError(f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first")
 
 
-def coo_copy(self: CooArray) -> CooArray:
-    """A copy, indices too."""
-    return CooArray(self.indices.copy(), self.values.copy(), self.shape, self.coalesced)
-
-
 def coo_empty(size: Sequence[int], dtype: Any) -> CooArray:
     """Nothing stored. RuntimeError for a negative size."""
-    if any([n < 0 for n in size]):
-        raise RuntimeError(f"empty: sizes must be non-negative, got {list(size)}")
+    check_empty_sizes(size)
     return empty_coo(size, dtype)
-
-
-def coo_to_copy(self: CooArray, dtype: Any) -> CooArray:
-    """A copy, as a dtype."""
-    copied = coo_copy(self)
-    return (
-        copied
-        if dtype is None or dtype == copied.values.dtype
-        else copied.with_values(cast(copied.values, dtype))
-    )
 
 
 def coo_expand(self: CooArray, size: Sequence[int]) -> CooArray:

@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..dtypes import upcast
 from ..layout import broadcast_shapes
 from ..pointwise import div_rounded, scaled
 from .array import Array, CooArray, flat_indices
 from .conversions import coo_broadcast, coo_coalesce, values_at
+from .stored import check_sizes_of_sum, on_values, stored_div, times
 
 Number = bool | int | float | complex
-
-
-def on_values(function: Callable[[Array], Array], self: CooArray) -> CooArray:
-    """The elementwise ``function``, which gives zero for zero, of what is stored, once for each index."""
-    self = coo_coalesce(self)
-    wide = upcast(self.values)
-    computed = np.asarray(function(wide))
-    if wide is not self.values and computed.dtype == wide.dtype:
-        computed = computed.astype(self.values.dtype)
-    return self.with_values(computed)
-
-
-def coo_neg(self: CooArray) -> CooArray:
-    """The values negated. RuntimeError for bools."""
-    if self.values.dtype == np.bool_:
-        raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
-            "invert a mask, "
-            "use the `~` or `logical_not()` operator instead."
-        )
-    return self.with_values(-self.values)
-
-
-def coo_conj(self: CooArray) -> CooArray:
-    """The values conjugated."""
-    return self.with_values(self.values.conj())
 
 
 # -- sums
@@ -89,12 +62,7 @@ def add_coo(self: CooArray, other: CooArray, alpha: Number) -> CooArray:
 
 
 def _add_to_dense(self: Array, other: CooArray, alpha: Number) -> Array:
-    if self.shape != other.shape:
-        raise RuntimeError(
-            f"add: expected 'self' and 'other' to have same size, but self has size {list(self.shape)} while "
-            f"other has size {list(other.shape)} (FYI: dense-sparse addition does not currently support "
-            "broadcasting)"
-        )
+    check_sizes_of_sum(self, other)
     total = self.copy()
     other = coo_coalesce(other if alpha == 1 else other.with_values(scaled(other.values, alpha)))
     place = tuple(other.indices)
@@ -108,7 +76,7 @@ def _add_to_dense(self: Array, other: CooArray, alpha: Number) -> Array:
 def coo_mul(self: Any, other: Any) -> Any:
     """The product: what is stored in both, or in the one that is in coordinate format."""
     if isinstance(other, (int, float, complex)):
-        return self.with_values((upcast(self.values) * other).astype(self.values.dtype, copy=False))
+        return times(self, other)
     if not isinstance(self, CooArray):
         self, other = other, self
     if not isinstance(other, CooArray):
@@ -139,40 +107,22 @@ def _grown(self: CooArray, shape: tuple[int, ...]) -> CooArray:
 
 def _mul_dense(self: CooArray, other: Array) -> CooArray:
     if not other.ndim:
-        return self.with_values(np.multiply(self.values, other, dtype=_kept(self.values, other)))
+        return times(self, other)
     shape = broadcast_shapes(self.shape, other.shape)
     self = _grown(self, shape)
     factors = np.broadcast_to(other, shape)[tuple(self.indices)]
     return self.with_values(self.values * factors)
 
 
-def _kept(values: Array, other: Array) -> Any:
-    return values.dtype if values.dtype == other.dtype else None
-
-
-def coo_div(self: CooArray, other: Any) -> CooArray:
-    """Each value divided by a number or a 0-d array. RuntimeError for another divisor."""
-    if isinstance(other, (int, float, complex)):
-        return self.with_values((upcast(self.values) / other).astype(self.values.dtype, copy=False))
-    if not isinstance(self, CooArray) or isinstance(other, CooArray):
-        raise RuntimeError("Sparse division requires a dense divisor")
-    if other.ndim:
-        raise RuntimeError(
-            "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
-            f"{list(other.shape)} for divisor)"
-        )
-    return self.with_values(self.values / other)
-
-
-def coo_floor_divide(self: CooArray, other: Any) -> CooArray:
+def coo_floor_divide(self: CooArray, other: Any) -> Any:
     """Each element divided by a number or a 0-d array, rounded down."""
     return coo_div_rounded(self, other, "floor")
 
 
-def coo_div_rounded(self: CooArray, other: Any, rounding_mode: str) -> CooArray:
-    """As ``coo_div``, rounded down (``"floor"``) or towards zero (``"trunc"``)."""
+def coo_div_rounded(self: CooArray, other: Any, rounding_mode: str) -> Any:
+    """Each element divided by a number or a 0-d array, rounded: ``"floor"``, or ``"trunc"``, towards zero."""
     if isinstance(other, CooArray) or np.ndim(other) or not isinstance(self, CooArray):
-        return coo_div(self, other)  # which says what is wrong
+        return stored_div(self, other)  # which says what is wrong
     return on_values(lambda values: div_rounded(values, np.asarray(other, values.dtype), rounding_mode), self)
 
 

@@ -15,11 +15,6 @@ from .array import Array, CooArray
 from .conversions import coo_coalesce
 
 
-def coo_sum(self: CooArray, dtype: Any) -> Array:
-    """The sum of all elements, a strided array."""
-    return np.asarray(sum_dim(self.values, None, False, None if dtype is None else dtype.base))
-
-
 def coo_sum_dim(self: CooArray, dim: Sequence[int] | None, keepdim: bool, dtype: Any) -> Any:
     """The sum over dimensions, in coordinate format; strided where no indexed dimension is left."""
     chosen = range(self.ndim) if dim is None or not len(dim) else [wrap_dim(d, self.ndim) for d in dim]

@@ -10,6 +10,7 @@ import numpy as np
 from ..dims import wrap_dim
 from .array import Array, CooArray
 from .conversions import coo_coalesce
+from .stored import exchanged, selected
 
 
 def coo_permute(self: CooArray, dims: Sequence[int]) -> CooArray:
@@ -43,10 +44,7 @@ def coo_t(self: CooArray) -> CooArray:
 
 def coo_transpose(self: CooArray, dim0: int, dim1: int) -> CooArray:
     """Two dimensions exchanged."""
-    order = list(range(self.ndim))
-    a, b = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
-    order[a], order[b] = order[b], order[a]
-    return coo_permute(self, order)
+    return coo_permute(self, exchanged(self.ndim, dim0, dim1))
 
 
 def coo_unsqueeze(self: CooArray, dim: int) -> CooArray:
@@ -128,14 +126,7 @@ def coo_index_select(self: CooArray, dim: int, index: Array) -> CooArray:
 
 def coo_select(self: CooArray, dim: int, index: int) -> Any:
     """One slice; strided where no indexed dimension is left."""
-    at = wrap_dim(dim, self.ndim)
-    size = self.shape[at]
-    if not -size <= index < size:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {at}"
-        )
-    index %= size
-    shape = self.shape[:at] + self.shape[at + 1 :]
+    at, index, shape = selected(self, dim, index)
     if at >= self.sparse_dim:
         return _taken(self, at, index, shape)
     there = self.indices[at] == index

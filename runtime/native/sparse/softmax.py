@@ -26,24 +26,28 @@ def _spread(self: CooArray, at: int) -> Spread:
     return lambda ufunc, values: ufunc.reduceat(values[order], starts, axis=0)[place]
 
 
-def coo_softmax(self: CooArray, dim: int) -> CooArray:
-    """The exponentials of the elements over their sum along a dimension."""
+def _of_scaled(function: Callable[[Array, Spread], Array], self: CooArray, dim: int) -> CooArray:
+    """A function of the elements less the largest along a dimension, so that no exponential overflows."""
     self, at = coo_coalesce(self), wrap_dim(dim, self.ndim)
     if not self.values.size:
         return self
     spread = _spread(self, at)
-    powers = np.exp(self.values - spread(np.maximum, self.values))
-    return self.with_values(powers / spread(np.add, powers))
+    return self.with_values(function(self.values - spread(np.maximum, self.values), spread))
+
+
+def coo_softmax(self: CooArray, dim: int) -> CooArray:
+    """The exponentials of the elements over their sum along a dimension."""
+
+    def shares(below: Array, spread: Spread) -> Array:
+        powers: Array = np.exp(below)
+        return powers / spread(np.add, powers)
+
+    return _of_scaled(shares, self, dim)
 
 
 def coo_log_softmax(self: CooArray, dim: int) -> CooArray:
     """The logarithm of ``coo_softmax``."""
-    self, at = coo_coalesce(self), wrap_dim(dim, self.ndim)
-    if not self.values.size:
-        return self
-    spread = _spread(self, at)
-    below = self.values - spread(np.maximum, self.values)
-    return self.with_values(below - np.log(spread(np.add, np.exp(below))))
+    return _of_scaled(lambda below, spread: below - np.log(spread(np.add, np.exp(below))), self, dim)
 
 
 def coo_softmax_backward(grad_output: CooArray, output: CooArray, dim: int) -> CooArray:

@@ -9,7 +9,8 @@ import numpy as np
 
 from ...core.memory_format import NotStrided
 from .array import CooArray, StoredArray
-from .pointwise import add_coo, coo_add, coo_div, coo_mul, coo_neg
+from .pointwise import add_coo, coo_add, coo_mul
+from .stored import stored_div, stored_neg
 
 
 def _add(a: Any, b: Any) -> Any:
@@ -21,8 +22,8 @@ def _add(a: Any, b: Any) -> Any:
 KERNELS: Final[dict[np.ufunc, Callable[..., Any]]] = {
     np.add: _add,
     np.multiply: coo_mul,
-    np.negative: coo_neg,
-    np.true_divide: coo_div,
+    np.negative: stored_neg,
+    np.true_divide: stored_div,
 }
 
 
