@@ -3,8 +3,16 @@
 A mask is a bool tensor that broadcasts to the input; where it is False an element is *masked out*: it has no
 part in the result, nor a gradient. A reduction of which all elements are masked out gives its identity (0 for
 a sum, ``-inf`` for a largest element), and NaN where it has none (means, medians, variances).
+
+A ``MaskedTensor`` is a tensor and its mask in one.
 """
 
+from .maskedtensor import (
+    MaskedTensor as MaskedTensor,
+    as_masked_tensor as as_masked_tensor,
+    is_masked_tensor as is_masked_tensor,
+    masked_tensor as masked_tensor,
+)
 from .masks import input_mask as _input_mask  # noqa: F401
 from .normalizations import (
     cumprod as cumprod,

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 from ..core.scalar_type import dtype as DType, iinfo
 from ..native.dims import wrap_dim, wrap_dims
 from ..tensors.tensor import Tensor
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def takes_masked(function: _F) -> _F:
+    """A masked function that takes a MaskedTensor, too: its data, and its mask as well as ``mask``."""
+
+    @wraps(function)
+    def public(input: Any, *args: Any, mask: Tensor | None = None, **keywords: Any) -> Any:
+        data, kept = data_and_mask(input, mask)
+        return function(data, *args, mask=kept, **keywords)
+
+    return public  # type: ignore[return-value]
+
+
+def data_and_mask(input: Any, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """Of a MaskedTensor the data and what both masks leave; of another tensor what was given."""
+    own = getattr(input, "_masked_mask", None)
+    if own is None:
+        return input, mask
+    return input.get_data(), own if mask is None else own & mask.to(bool)
 
 
 def fitting(function: str, input: Tensor, mask: Tensor) -> Tensor:

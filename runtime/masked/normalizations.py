@@ -7,9 +7,10 @@ from tengen.generated import functions
 from ..core.scalar_type import dtype as DType
 from ..tensors.tensor import Tensor
 from . import reductions
-from .masks import dimension, filled, highest, lowest
+from .masks import data_and_mask, dimension, filled, highest, lowest, takes_masked
 
 
+@takes_masked
 def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """The running sums along ``dim`` of the elements that ``mask`` leaves; the others count as 0.
 
@@ -20,6 +21,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor 
     return kept.cumsum(dimension(dim, input.ndim), dtype=dtype or input.dtype)
 
 
+@takes_masked
 def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """The running products along ``dim`` of the elements that ``mask`` leaves; the others count as 1.
 
@@ -30,6 +32,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor
     return kept.cumprod(dimension(dim, input.ndim), dtype=dtype or input.dtype)
 
 
+@takes_masked
 def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """The exponentials over their sum along ``dim``, of what ``mask`` leaves; 0 in the other places.
 
@@ -40,18 +43,21 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor
     return functions.softmax(kept, dimension(dim, input.ndim), dtype=dtype or input.dtype)
 
 
+@takes_masked
 def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """The logarithms of ``masked.softmax``, with its arguments and its shape; ``-inf`` where masked out."""
     kept = filled("log_softmax", input, mask, lowest)
     return functions.log_softmax(kept, dimension(dim, input.ndim), dtype=dtype or input.dtype)
 
 
+@takes_masked
 def softmin(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """``masked.softmax`` of the negative of ``input``, with its arguments and its shape."""
     kept = filled("softmin", input, mask, highest)
     return functions.softmax(-kept, dimension(dim, input.ndim), dtype=dtype or input.dtype)
 
 
+@takes_masked
 def normalize(
     input: Tensor,
     ord: float,
@@ -84,6 +90,8 @@ def logaddexp(
     ``input_mask`` and ``other_mask`` are bool tensors that broadcast to ``input`` and to ``other``. The
     result is converted to ``dtype``, by default that of ``input``.
     """
+    input, input_mask = data_and_mask(input, input_mask)
+    other, other_mask = data_and_mask(other, other_mask)
     one = filled("logaddexp", input, input_mask, lowest)
     two = filled("logaddexp", other, other_mask, lowest)
     return functions.logaddexp(one, two).to(dtype or input.dtype)

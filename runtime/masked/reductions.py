@@ -10,7 +10,7 @@ from tengen.generated import functions, linalg_functions, scalar_types
 
 from ..core.scalar_type import dtype as DType
 from ..tensors.tensor import Tensor
-from .masks import dimension, dimensions, filled, fitting, highest, lowest
+from .masks import dimension, dimensions, filled, fitting, highest, lowest, takes_masked
 
 Dims = int | Sequence[int] | None
 
@@ -22,6 +22,7 @@ def _total(input: Tensor, dtype: DType | None) -> DType:
     return dtype or input.dtype
 
 
+@takes_masked
 def sum(
     input: Tensor,
     dim: Dims = None,
@@ -39,6 +40,7 @@ def sum(
     return kept.sum(dimensions(dim, input.ndim), keepdim, dtype=_total(input, dtype))
 
 
+@takes_masked
 def prod(
     input: Tensor,
     dim: Dims = None,
@@ -58,6 +60,7 @@ def prod(
     return result
 
 
+@takes_masked
 def amax(
     input: Tensor,
     dim: Dims = None,
@@ -76,6 +79,7 @@ def amax(
     return kept.amax(dimensions(dim, input.ndim), keepdim).to(dtype or input.dtype)
 
 
+@takes_masked
 def amin(
     input: Tensor,
     dim: Dims = None,
@@ -94,6 +98,7 @@ def amin(
     return kept.amin(dimensions(dim, input.ndim), keepdim).to(dtype or input.dtype)
 
 
+@takes_masked
 def argmax(
     input: Tensor,
     dim: int | None = None,
@@ -112,6 +117,7 @@ def argmax(
     return kept.argmax(dim, keepdim).to(dtype or input.dtype)
 
 
+@takes_masked
 def argmin(
     input: Tensor,
     dim: int | None = None,
@@ -130,6 +136,7 @@ def argmin(
     return kept.argmin(dim, keepdim).to(dtype or input.dtype)
 
 
+@takes_masked
 def mean(
     input: Tensor,
     dim: Dims = None,
@@ -160,6 +167,7 @@ def _count(function: str, input: Tensor, dim: Dims, keepdim: bool, mask: Tensor 
     return fitting(function, input, mask).sum(dims, keepdim)
 
 
+@takes_masked
 def median(
     input: Tensor,
     dim: int = -1,
@@ -185,6 +193,7 @@ def median(
     return result.to(dtype or input.dtype)
 
 
+@takes_masked
 def logsumexp(
     input: Tensor,
     dim: Dims = None,
@@ -203,6 +212,7 @@ def logsumexp(
     return kept.logsumexp(dimensions(dim, input.ndim), keepdim).to(dtype or input.dtype)
 
 
+@takes_masked
 def norm(
     input: Tensor,
     ord: float | None = 2.0,
@@ -224,6 +234,7 @@ def norm(
     return linalg_functions.vector_norm(kept, order, dims, keepdim, dtype=dtype or input.dtype)
 
 
+@takes_masked
 def var(
     input: Tensor,
     dim: Dims = None,
@@ -255,6 +266,7 @@ def var(
     return (squares / max(count - less, 0)).to(wanted)
 
 
+@takes_masked
 def std(
     input: Tensor,
     dim: Dims = None,

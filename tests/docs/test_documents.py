@@ -79,5 +79,9 @@ def test_files_that_the_architecture_names_are_there() -> None:
     assert {name for name in named if not any(f.endswith(f"/{name}") for f in files)} == set()
 
 
+def test_masked(follow: Callable[[str], None]) -> None:
+    follow("docs/masked.md")
+
+
 def test_sparse(follow: Callable[[str], None]) -> None:
     follow("docs/sparse.md")

@@ -35,6 +35,7 @@ PLACES = (
     "library",
     "linalg",
     "masked",
+    "masked.maskedtensor",
     "nn",
     "nn.functional",
     "nn.init",

@@ -168,6 +168,7 @@ def test_it_is_loaded_when_it_is_used() -> None:
 def test_signatures_are_those_of_torch() -> None:
     torch = pytest.importorskip("torch")
     names = [name for name, value in vars(masked).items() if inspect.isfunction(value) and name[0] != "_"]
+    names = [name for name in names if not name.endswith("masked_tensor")]
     assert len(names) == 19
     for name in names:
         ours = inspect.signature(getattr(masked, name)).parameters.values()

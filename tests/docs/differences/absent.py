@@ -54,6 +54,7 @@ Mode = type("Mode", (getattr(overrides, m.__name__.capitalize() + "FunctionMode"
 x = m.ones(2).as_subclass(type(m.Tensor)("Special", (m.Tensor,), {PROTOCOL: classmethod(handler)}))
 """
 OUT_OF_BOUNDS = "m.sparse_coo_tensor([[2]], [1.0], (2,)).shape[0]"
+MASKED = "x, mask = m.ones(3), m.tensor([True, True, False])\n"
 CLAIMS = [
     Claim("Not there", NOT_THERE, False, True),
     Claim("Parts of autograd", NO_AUTOGRAD, False, True),
@@ -105,6 +106,26 @@ CLAIMS = [
         "m.sparse_coo_tensor([[0, 1]], [1.0, 2.0])[1:].to_dense().tolist()",
         [2.0],
         NotImplementedError,
+    ),
+    Claim(
+        "Masked tensors",
+        MASKED
+        + "t = m.masked.masked_tensor(x, mask, True)\nt[0].sum().backward()\nt.grad.get_mask().tolist()",
+        [True, True, False],
+        [True, False, False],
+    ),
+    Claim(
+        "Masked tensors",
+        MASKED + "y = x.clone().requires_grad_()\nm.masked.as_masked_tensor(y, mask).sum().backward()\n"
+        "type(y.grad) is m.Tensor",
+        True,
+        False,
+    ),
+    Claim(
+        "Masked tensors",
+        MASKED + "m.masked.masked_tensor(x, mask).relu().get_data().tolist()",
+        [1.0, 1.0, 1.0],
+        TypeError,
     ),
     Claim(
         "Memory formats",
