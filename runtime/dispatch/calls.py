@@ -137,14 +137,14 @@ def _without_missing(
 def _unless_taken_over(
     function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
 ) -> tuple[Operator, list[Any]] | None:
-    """As ``_overload``; None also where a mode or an argument may take the call over.
+    """As ``chosen_overload``; None also where a mode or an argument may take the call over.
 
     Arguments that do are met where arguments are converted: looking for them before would cost every call.
     """
     if active and state.modes:
         return None
     try:
-        return _overload(function, arguments, keywords)
+        return chosen_overload(function, arguments, keywords)
     except Overridden:
         return None
 
@@ -163,10 +163,10 @@ def _taken_over(
         if result is not UNHANDLED:
             return result, None
     with at_level(NO_ARGUMENTS):
-        return UNHANDLED, _overload(function, arguments, keywords)
+        return UNHANDLED, chosen_overload(function, arguments, keywords)
 
 
-def _overload(
+def chosen_overload(
     function: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
 ) -> tuple[Operator, list[Any]] | None:
     """The first overload that takes the arguments, and these converted."""

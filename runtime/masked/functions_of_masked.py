@@ -96,7 +96,7 @@ def _unknown(name: str) -> Any:
 def _run_operator(name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     out = kwargs.get("out") is not None
     with at_level(NO_ARGUMENTS):
-        found = calls._overload(name, args, kwargs)
+        found = calls.chosen_overload(name, args, kwargs)
     operator = overloads(name, out)[0] if found is None else found[0]
     if _is_pointwise(operator) and not out:
         return _pointwise(func, args, kwargs, operator.kind == "inplace")

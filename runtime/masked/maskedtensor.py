@@ -18,7 +18,8 @@ from ..core.scalar_type import dtype as DType
 from ..core.user_stack import program_stacklevel
 from ..tensors.tensor import Tensor
 
-__all__ = ["MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"]
+# PyTorch has the functions that make one in a module beside.
+__all__ = ["MaskedTensor", "is_masked_tensor"]
 
 
 def __dir__() -> list[str]:
