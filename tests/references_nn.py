@@ -374,3 +374,51 @@ def adaptive_avg_pool(x: Array, output_size: int | Shape) -> Array:
         for n, size in zip(x.shape[-dims:], sizes, strict=True)
     ]
     return _pooled(x, dims, windows, lambda seen, _: seen.mean())
+
+
+# ---------------------------------------------------------------------------- recurrent layers
+
+
+def rnn_layer(
+    input: Array,
+    hx: Array,
+    cx: Array | None,
+    w_ih: Array,
+    w_hh: Array,
+    b_ih: Array | None,
+    b_hh: Array | None,
+    w_hr: Array | None,
+    batch_sizes: Shape,
+    mode: str,
+    reverse: bool,
+) -> tuple[Array | None, ...]:
+    """Each sequence by itself; gates and what else is saved are nobody's concern."""
+
+    def sigmoid(x: Array) -> Array:
+        return 1 / (1 + np.exp(-x))
+
+    starts = [sum(batch_sizes[:t]) for t in range(len(batch_sizes))]
+    output = np.empty((len(input), hx.shape[1]), input.dtype)
+    last_h, last_c = hx.copy(), None if cx is None else cx.copy()
+    for row in range(batch_sizes[0]):
+        h, c = hx[row], None if cx is None else cx[row]
+        steps = [t for t, size in enumerate(batch_sizes) if size > row]
+        for t in reversed(steps) if reverse else steps:
+            of_x = w_ih @ input[starts[t] + row] + (0 if b_ih is None else b_ih)
+            of_h = w_hh @ h + (0 if b_hh is None else b_hh)
+            if mode == "GRU":
+                (r, z, n), (r_h, z_h, n_h) = np.split(of_x, 3), np.split(of_h, 3)
+                z = sigmoid(z + z_h)
+                h = (1 - z) * np.tanh(n + sigmoid(r + r_h) * n_h) + z * h
+            elif mode == "LSTM":
+                i, f, g, o = np.split(of_x + of_h, 4)
+                c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+                h = sigmoid(o) * np.tanh(c)
+                h = h if w_hr is None else w_hr @ h
+            else:
+                h = np.tanh(of_x + of_h) if mode == "RNN_TANH" else np.maximum(of_x + of_h, 0)
+            output[starts[t] + row] = h
+        last_h[row] = h
+        if last_c is not None:
+            last_c[row] = c
+    return output, last_h, np.empty(0, input.dtype) if last_c is None else last_c, None, None

@@ -1,6 +1,9 @@
-"""Recurrent layers: a matrix product for all steps of a layer's input, then one cell after the other.
+"""Recurrent layers: each layer and direction by one operator, or a cell made of operators after the other.
 
-What differs between the kinds is a step: from what the input contributes to the gates, the state before it
+``_rnn_layer`` has all steps of a layer in one direction, where the backend has it: for real floating-point
+tensors of one dtype. Everything else (complex numbers, integers, mixed dtypes, other libraries' arrays) takes
+one step after the other. So do the derivatives of ``_rnn_layer`` beyond the first (``formulas/recurrent.py``).
+What differs between the modes is a step: from what the input contributes to the gates, the state before it
 and the weights of the state, the state after it. A state is a tuple of tensors whose first is the output.
 """
 
@@ -13,6 +16,7 @@ from typing import TYPE_CHECKING
 from tengen.generated import functions as F
 
 from ..core.scalar_type import int64
+from ..dispatch.absent import has_operator
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
 State = tuple["Tensor", ...]
 Weights = Sequence["Tensor | None"]  # of the input, of the state, their biases, of the projection
 Step = Callable[["Tensor", State, "Tensor", "Tensor | None", "Tensor | None"], State]
+
+_EMPTY = "Expected sequence length to be larger than 0 in RNN"
 
 
 def _expect_dims(name: str, count: int, tensors: Sequence[Tensor]) -> None:
@@ -64,6 +70,15 @@ def _step_gru(x: Tensor, state: State, weight: Tensor, bias: Tensor | None, _: T
     h_r, h_z, h_n = F.linear(hidden, weight, bias).chunk(3, -1)
     new = (x_n + (x_r + h_r).sigmoid() * h_n).tanh()
     return ((hidden - new) * (x_z + h_z).sigmoid() + new,)
+
+
+#: The step of each mode, by PyTorch's names.
+STEPS: dict[str, Step] = {
+    "RNN_TANH": _step_tanh,
+    "RNN_RELU": _step_relu,
+    "GRU": _step_gru,
+    "LSTM": _step_lstm,
+}
 
 
 # -------------------------------------------------------------------------------- cells
@@ -143,7 +158,7 @@ def _over_steps(
     w_ih, w_hh, b_ih, b_hh, projection = weights
     assert w_ih is not None and w_hh is not None
     if not input.shape[0]:
-        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+        raise RuntimeError(_EMPTY)
     expected = state[0].shape
     outputs = []
     steps = F.linear(input, w_ih, b_ih).unbind(0)
@@ -155,7 +170,7 @@ def _over_steps(
     return F.stack(outputs[::-1] if reverse else outputs), state
 
 
-def _over_packed(
+def over_packed(
     step: Step, data: Tensor, sizes: Sequence[int], state: State, weights: Weights, reverse: bool
 ) -> tuple[Tensor, State]:
     """The same where of each step ``data`` has only the rows of sequences that are as long."""
@@ -190,6 +205,32 @@ def _over_packed(
     return F.cat(outputs), state
 
 
+def _has_kernel(tensors: Sequence[Tensor | None]) -> bool:
+    """Whether ``_rnn_layer`` takes them."""
+    dtypes = {t.dtype for t in tensors if t is not None}
+    return len(dtypes) == 1 and all([t is None or has_operator(t._type, "_rnn_layer") for t in tensors])
+
+
+def _layer(
+    mode: str, input: Tensor, sizes: Sequence[int] | None, state: State, weights: Weights, reverse: bool
+) -> tuple[Tensor, State]:
+    """A layer in one direction, of packed sequences, or without ``sizes`` of shape (time, batch, features)."""
+    if not _has_kernel((input, *state, *weights)):
+        if sizes is None:
+            return _over_steps(STEPS[mode], input, state, weights, reverse)
+        return over_packed(STEPS[mode], input, sizes, state, weights, reverse)
+    hx, *cx = state
+    if sizes is not None:
+        out, *end, _, _ = F._rnn_layer(input, hx, *(cx or [None]), *weights, sizes, mode, reverse)
+        return out, tuple(end[: len(state)])
+    steps, batch, _ = input.shape
+    if not steps:
+        raise RuntimeError(_EMPTY)
+    rows, sizes = input.reshape(steps * batch, input.shape[2]), [batch] * steps
+    out, *end, _, _ = F._rnn_layer(rows, hx, *(cx or [None]), *weights, sizes, mode, reverse)
+    return out.view(steps, batch, out.shape[1]), tuple(end[: len(state)])
+
+
 def _weights(params: Sequence[Tensor], has_biases: bool, projected: bool) -> list[Weights]:
     """The weights of each layer and direction."""
     count = 2 + 2 * has_biases + projected
@@ -207,7 +248,7 @@ def _weights(params: Sequence[Tensor], has_biases: bool, projected: bool) -> lis
 
 
 def _stacked(
-    step: Step,
+    mode: str,
     input: Tensor,
     hx: Sequence[Tensor],
     params: Sequence[Tensor],
@@ -238,10 +279,7 @@ def _stacked(
         outputs = []
         for direction in range(directions):
             i = layer * directions + direction
-            if sizes is None:
-                out, end = _over_steps(step, input, states[i], weights[i], direction == 1)
-            else:
-                out, end = _over_packed(step, input, sizes, states[i], weights[i], direction == 1)
+            out, end = _layer(mode, input, sizes, states[i], weights[i], direction == 1)
             outputs.append(out)
             ends.append(end)
         input = F.cat(outputs, -1) if bidirectional else outputs[0]
@@ -251,7 +289,7 @@ def _stacked(
 
 
 def _of_input(
-    step: Step,
+    mode: str,
     input: Tensor,
     hx: Sequence[Tensor],
     params: Sequence[Tensor],
@@ -266,13 +304,13 @@ def _of_input(
     if batch_first:
         input = input.transpose(0, 1)
     out, *ends = _stacked(
-        step, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, None
+        mode, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, None
     )
     return (out.transpose(0, 1) if batch_first else out, *ends)
 
 
 def _of_data(
-    step: Step,
+    mode: str,
     data: Tensor,
     batch_sizes: Tensor,
     hx: Sequence[Tensor],
@@ -291,37 +329,37 @@ def _of_data(
             raise RuntimeError(
                 f"Expected a hidden state of {sizes[0]} sequences, but got one of size {list(h.shape)}"
             )
-    return _stacked(step, data, hx, params, has_biases, num_layers, dropout, train, bidirectional, sizes)
+    return _stacked(mode, data, hx, params, has_biases, num_layers, dropout, train, bidirectional, sizes)
 
 
 def rnn_tanh(input: Tensor, hx: Tensor, *rest: object) -> tuple[Tensor, ...]:
     """Layers with tanh."""
-    return _of_input(_step_tanh, input, (hx,), *rest)  # type: ignore[arg-type]
+    return _of_input("RNN_TANH", input, (hx,), *rest)  # type: ignore[arg-type]
 
 
 def rnn_tanh_data(data: Tensor, batch_sizes: Tensor, hx: Tensor, *rest: object) -> tuple[Tensor, ...]:
     """Layers with tanh, of packed sequences."""
-    return _of_data(_step_tanh, data, batch_sizes, (hx,), *rest)  # type: ignore[arg-type]
+    return _of_data("RNN_TANH", data, batch_sizes, (hx,), *rest)  # type: ignore[arg-type]
 
 
 def rnn_relu(input: Tensor, hx: Tensor, *rest: object) -> tuple[Tensor, ...]:
     """Layers with relu."""
-    return _of_input(_step_relu, input, (hx,), *rest)  # type: ignore[arg-type]
+    return _of_input("RNN_RELU", input, (hx,), *rest)  # type: ignore[arg-type]
 
 
 def rnn_relu_data(data: Tensor, batch_sizes: Tensor, hx: Tensor, *rest: object) -> tuple[Tensor, ...]:
     """Layers with relu, of packed sequences."""
-    return _of_data(_step_relu, data, batch_sizes, (hx,), *rest)  # type: ignore[arg-type]
+    return _of_data("RNN_RELU", data, batch_sizes, (hx,), *rest)  # type: ignore[arg-type]
 
 
 def gru(input: Tensor, hx: Tensor, *rest: object) -> tuple[Tensor, ...]:
     """Layers of gated recurrent units."""
-    return _of_input(_step_gru, input, (hx,), *rest)  # type: ignore[arg-type]
+    return _of_input("GRU", input, (hx,), *rest)  # type: ignore[arg-type]
 
 
 def gru_data(data: Tensor, batch_sizes: Tensor, hx: Tensor, *rest: object) -> tuple[Tensor, ...]:
     """Layers of gated recurrent units, of packed sequences."""
-    return _of_data(_step_gru, data, batch_sizes, (hx,), *rest)  # type: ignore[arg-type]
+    return _of_data("GRU", data, batch_sizes, (hx,), *rest)  # type: ignore[arg-type]
 
 
 def _expect_pair(hx: Sequence[Tensor]) -> None:
@@ -333,13 +371,13 @@ def _expect_pair(hx: Sequence[Tensor]) -> None:
 def lstm(input: Tensor, hx: Sequence[Tensor], *rest: object) -> tuple[Tensor, ...]:
     """Layers of long short-term memory."""
     _expect_pair(hx)
-    return _of_input(_step_lstm, input, hx, *rest)  # type: ignore[arg-type]
+    return _of_input("LSTM", input, hx, *rest)  # type: ignore[arg-type]
 
 
 def lstm_data(data: Tensor, batch_sizes: Tensor, hx: Sequence[Tensor], *rest: object) -> tuple[Tensor, ...]:
     """Layers of long short-term memory, of packed sequences."""
     _expect_pair(hx)
-    return _of_data(_step_lstm, data, batch_sizes, hx, *rest)  # type: ignore[arg-type]
+    return _of_data("LSTM", data, batch_sizes, hx, *rest)  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------------ packed sequences

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from inspect import getattr_static
 from typing import Any, TypeVar
 
 from ..core.error_notes import note_operator
@@ -60,6 +62,12 @@ def keeps(methods: str) -> Callable[[C], C]:
         return cls
 
     return marked
+
+
+@cache
+def has_operator(kind: Type, method: str) -> bool:
+    """Whether a Type has the operator whose method has this name, for its own dtype."""
+    return not isinstance(getattr_static(kind.recorded(False).__class__, method), Absent | Promoted)
 
 
 def unsupported(kind: Type, method: str) -> Exception:

@@ -19,6 +19,7 @@ from ..nn.max_windows import fractional_shape
 from ..nn.normalization import batch_shapes, group_shapes, layer_shapes
 from ..nn.padding import mirror_shape, pad_pairs, padded_shape
 from ..nn.pooling import adaptive_out, avg_pool_window, pool_window
+from ..nn.recurrent import Weights, gate_count, rnn_layer_shapes
 from ..nn.resize import resized_shape
 from .array import MetaArray, broadcast_shapes
 from .common import meta_like
@@ -309,3 +310,32 @@ def meta_norm_gradients(
 def meta_cdist(x1: MetaArray, x2: MetaArray) -> MetaArray:
     """A distance for each two rows."""
     return MetaArray(cdist_shape(x1, x2), x1.dtype)
+
+
+def meta_rnn_layer(
+    input: MetaArray,
+    hx: MetaArray,
+    cx: MetaArray | None,
+    w_ih: MetaArray,
+    w_hh: MetaArray,
+    b_ih: MetaArray | None,
+    b_hh: MetaArray | None,
+    w_hr: MetaArray | None,
+    batch_sizes: Sequence[int],
+    mode: str,
+    reverse: bool,
+) -> tuple[MetaArray, ...]:
+    """Outputs, the last states, the gates, and what else the gradients need."""
+    weights = Weights(w_ih, w_hh, b_ih, b_hh, w_hr)
+    rows, hidden, out = rnn_layer_shapes(input, hx, cx, weights, batch_sizes, mode)
+    count = gate_count(mode)
+    gates = (count, rows, hidden) if count > 1 else (0,)
+    inner = {4: (2, rows, hidden), 3: (rows, hidden)}.get(count, (0,))
+    shapes: tuple[Shape, ...] = ((rows, out), hx.shape, (0,) if cx is None else cx.shape, gates, inner)
+    return tuple([MetaArray(shape, input.dtype) for shape in shapes])
+
+
+def meta_rnn_layer_backward(*inputs_and_mask: Any) -> Gradients:
+    """A gradient for each input that the mask asks for."""
+    *inputs, mask = inputs_and_mask
+    return tuple([meta_like(t) if wanted else None for t, wanted in zip(inputs, mask, strict=True)])

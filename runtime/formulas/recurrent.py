@@ -1,0 +1,109 @@
+"""Derivatives of recurrent layers beyond the first, and those of forward mode.
+
+They are made of the steps of ``composite/recurrent.py``, whose operators have derivatives: the gradient of
+the layer as these have it is differentiated, to any order. A tangent is the gradient of a gradient, too:
+what the gradients are for cotangents v is linear in v, and its transpose is the map of tangents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tengen.generated import functions as F
+
+from ..autograd.edge import gradient_edge
+from ..autograd.engine import execute
+from ..autograd.grad_mode import enable_grad, grad_mode
+from ..composite.recurrent import STEPS, over_packed
+
+if TYPE_CHECKING:
+    from ..tensors.tensor import Tensor
+
+Some = Sequence["Tensor | None"]
+Gradients = tuple["Tensor | None", ...]
+
+
+def _leaves(tensors: Some) -> list[Tensor | None]:
+    """Views of the tensors that require gradients, whose histories lead on to those of the tensors."""
+    found = [None if t is None else t.view_as(t) for t in tensors]
+    for t in found:
+        if t is not None and not t.requires_grad:
+            t.requires_grad_()
+    return found
+
+
+def _gradients(roots: Some, grads: Some, leaves: Some, create_graph: bool, keep: bool) -> Gradients:
+    """The gradients of the leaves; None for what the roots that have a gradient do not depend on."""
+    pairs = [(r, g) for r, g in zip(roots, grads, strict=True) if r is not None and g is not None]
+    pairs = [(r, g) for r, g in pairs if r.requires_grad]
+    places = [i for i, leaf in enumerate(leaves) if leaf is not None]
+    found: list[Tensor | None] = [None] * len(leaves)
+    if pairs:
+        edges = [gradient_edge(leaves[i]) for i in places]
+        starts = [gradient_edge(root) for root, _ in pairs]
+        got = execute(starts, [g for _, g in pairs], keep, create_graph, edges, accumulate=False)  # type: ignore[arg-type]
+        for i, gradient in zip(places, got, strict=True):
+            found[i] = gradient
+    return tuple(found)
+
+
+def _layer(inputs: Some, batch_sizes: Sequence[int], mode: str, reverse: bool) -> tuple[Tensor, ...]:
+    """The outputs and the last states, by differentiable operators."""
+    input, hx, cx, *weights = inputs
+    assert input is not None and hx is not None
+    state = (hx,) if cx is None else (hx, cx)
+    output, end = over_packed(STEPS[mode], input, batch_sizes, state, weights, reverse)
+    return (output, *end)
+
+
+def rnn_layer_double_backward(
+    grads: Some, grad_outputs: Some, inputs: Some, batch_sizes: Sequence[int], mode: str, reverse: bool
+) -> Gradients:
+    """The gradients of ``_rnn_layer_backward`` for the gradients that it is given, and for the inputs."""
+    recorded = grad_mode.enabled
+    with enable_grad():
+        given, leaves = _leaves(grad_outputs), _leaves(inputs)
+        results = _layer(leaves, batch_sizes, mode, reverse)
+        first = _gradients(results, given[: len(results)], leaves, True, True)
+    return _gradients(first, grads, [*given, *leaves], recorded, recorded)
+
+
+def rnn_layer_jvp(
+    tangents: Some, inputs: Some, batch_sizes: Sequence[int], mode: str, reverse: bool
+) -> tuple[Tensor, ...]:
+    """The tangents of the outputs and of the last states."""
+    recorded = grad_mode.enabled
+    with enable_grad():
+        leaves = _leaves(inputs)
+        results = _layer(leaves, batch_sizes, mode, reverse)
+        given = _leaves([F.zeros_like(r) for r in results])
+        first = _gradients(results, given, leaves, True, True)
+    found = _gradients(first, tangents, given, recorded, recorded)
+    made = [F.zeros_like(r) if t is None else t for r, t in zip(results, found, strict=True)]
+    return (*made, *[made[0].new_zeros(0)] * (3 - len(made)))
+
+
+def rnn_layer_backward_jvp(
+    grad_tangents: Some,
+    tangents: Some,
+    grad_outputs: Some,
+    inputs: Some,
+    batch_sizes: Sequence[int],
+    mode: str,
+    reverse: bool,
+    output_mask: Sequence[bool],
+) -> Gradients:
+    """The tangents of ``_rnn_layer_backward``: it is linear in the gradients, and the rest is symmetric."""
+    recorded = grad_mode.enabled
+    with enable_grad():
+        given, leaves = _leaves(grad_outputs), _leaves(inputs)
+        results = _layer(leaves, batch_sizes, mode, reverse)
+        first = _gradients(results, given[: len(results)], leaves, True, True)
+    linear = _gradients(results, grad_tangents[: len(results)], leaves, recorded, True)
+    curved = _gradients(first, tangents, leaves, recorded, recorded)
+    made: list[Tensor | None] = []
+    for wanted, t, a, b in zip(output_mask, inputs, linear, curved, strict=True):
+        found = a if b is None else b if a is None else a + b
+        made.append(None if not wanted or t is None else F.zeros_like(t) if found is None else found)
+    return tuple(made)

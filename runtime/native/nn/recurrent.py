@@ -1,0 +1,404 @@
+"""Recurrent layers in one direction, over all steps at once, and their gradients.
+
+A layer reads packed sequences: the rows of the first step of all sequences, those of the second step of all
+that are as long, and so on. ``batch_sizes`` has the number of rows of each step, which never rises, so that
+the state of a sequence keeps its row. What the input contributes to the gates is one product for all steps;
+a step adds what the state contributes and computes in place. On the way back a step multiplies what the
+chain rule needs, which was computed for all steps at once, with the gradient of its state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..matmul import linear
+from ..sums import sum_floats
+from .common import Array, Shape
+
+Blocks = Sequence[tuple[int, int]]  # the rows of each step, in the order in which the steps are computed
+Optional = Array | None
+Gradients = tuple[Optional, ...]
+
+
+class Weights(NamedTuple):
+    """Those of the input and of the state, their biases, and the projection of the output."""
+
+    w_ih: Array
+    w_hh: Array
+    b_ih: Optional
+    b_hh: Optional
+    w_hr: Optional
+
+
+class Saved(NamedTuple):
+    """What the forward pass knows: the outputs, the gates, and what else a mode needs, by rows."""
+
+    output: Array
+    gates: Array
+    inner: Array
+
+
+class Forward(NamedTuple):
+    """What the layer returns: the outputs, the last states, and what the gradients need."""
+
+    output: Array
+    hy: Array
+    cy: Array
+    gates: Array
+    inner: Array
+
+
+class Backward(NamedTuple):
+    """The gradients of what input and state contribute to the gates, of the states and of the projection."""
+
+    of_input: Array
+    of_state: Array
+    hx: Array
+    cx: Optional
+    w_hr: Optional
+
+
+def gate_count(mode: str) -> int:
+    """How many gates a unit has; RuntimeError for no mode."""
+    found = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}.get(mode)
+    if found is None:
+        raise RuntimeError(f"mode must be RNN_TANH, RNN_RELU, GRU or LSTM, but got {mode}")
+    return found
+
+
+def rnn_layer_shapes(
+    input: Any, hx: Any, cx: Any, weights: Weights, batch_sizes: Sequence[int], mode: str
+) -> tuple[int, int, int]:
+    """The numbers of rows, of hidden units and of outputs; Meta shares it.
+
+    Raises RuntimeError for sizes that are not each other's.
+    """
+    w_ih, w_hh, b_ih, b_hh, w_hr = weights
+    sizes = list(batch_sizes)
+    if not sizes or sizes != sorted(sizes, reverse=True) or sizes[-1] < 0:
+        raise RuntimeError(f"batch_sizes must be one or more numbers that do not increase, but got {sizes}")
+    if w_ih.ndim != 2 or w_hh.ndim != 2 or w_ih.shape[0] != w_hh.shape[0] or w_hh.shape[0] % gate_count(mode):
+        raise RuntimeError(
+            f"the weights of {mode} must be matrices of as many rows, {gate_count(mode)} for each unit, but "
+            f"got {list(w_ih.shape)} and {list(w_hh.shape)}"
+        )
+    rows, hidden = sum(sizes), w_hh.shape[0] // gate_count(mode)
+    out = hidden if w_hr is None else w_hr.shape[0]
+    expected: list[tuple[str, Any, Shape]] = [
+        ("input", input, (rows, w_ih.shape[1])),
+        ("hx", hx, (sizes[0], out)),
+        ("w_hh", w_hh, (w_hh.shape[0], out)),
+    ]
+    expected += [(name, b, w_ih.shape[:1]) for name, b in (("b_ih", b_ih), ("b_hh", b_hh)) if b is not None]
+    if w_hr is not None:
+        expected.append(("w_hr", w_hr, (out, hidden)))
+    if (cx is None) != (mode != "LSTM") or (w_hr is not None and cx is None):
+        raise RuntimeError(f"LSTM alone has a cell state and a projection, but the mode is {mode}")
+    if cx is not None:
+        expected.append(("cx", cx, (sizes[0], hidden)))
+    for name, array, shape in expected:
+        if array.shape != shape:
+            raise RuntimeError(f"Expected {name} of size {list(shape)}, but got {list(array.shape)}")
+    return rows, hidden, out
+
+
+def _blocks(batch_sizes: Sequence[int], reverse: bool) -> Blocks:
+    ends = list(accumulate(batch_sizes))
+    found = [(end - size, end) for end, size in zip(ends, batch_sizes, strict=True)]
+    return found[::-1] if reverse else found
+
+
+def _followed(state: Array, rows: Array) -> Array:
+    """The state after a step that computed the first rows; the others have ended, or not begun."""
+    return rows if len(rows) == len(state) else np.concatenate([rows, state[len(rows) :]])
+
+
+def _before(state: Array, rows: Array, blocks: Blocks) -> Array:
+    """The state before each step, from the first one and those after each step."""
+    found = np.empty_like(rows)
+    for begin, end in blocks:
+        found[begin:end] = state[: end - begin]
+        state = _followed(state, rows[begin:end])
+    return found
+
+
+def _by_gate(rows: Array, order: Sequence[int]) -> Array:
+    """A weight or a bias as one for each gate, a matrix transposed: ``(gates, in, hidden)`` or ``(gates, hidden)``."""
+    table = rows.reshape(len(order), -1, *rows.shape[1:])[list(order)]
+    return table if rows.ndim == 1 else table.swapaxes(1, 2)
+
+
+def _of_input(input: Array, weights: Weights, order: Sequence[int], squashed: int) -> tuple[Array, Array]:
+    """What the input contributes to the gates, ``(gates, rows, hidden)``, and the weights of the state by gate.
+
+    Of the first gates, of which there will be the sigmoid, all is negated. The biases are in it, but not what
+    a further gate adds to the state.
+    """
+    gates = np.matmul(input, _by_gate(weights.w_ih, order))
+    for bias, count in (
+        (weights.b_ih, len(order)),
+        (weights.b_hh, squashed if len(order) == 3 else len(order)),
+    ):
+        if bias is not None:
+            np.add(gates[:count], _by_gate(bias, order)[:count, None], out=gates[:count])
+    by_state = np.ascontiguousarray(_by_gate(weights.w_hh, order))
+    for part in (gates[:squashed], by_state[:squashed]):
+        np.negative(part, out=part)
+    return gates, by_state
+
+
+def _sigmoid(negated: Array, one: Array, out: Array) -> None:
+    """As the operator computes it, of the negated numbers; these are lost."""
+    np.exp(negated, out=negated)
+    np.add(negated, one, out=negated)
+    np.reciprocal(negated, out=out)
+
+
+# ------------------------------------------------------------------------------ tanh and relu
+
+
+def _rnn_forward(activation: Any, input: Array, hx: Array, weights: Weights, blocks: Blocks) -> Forward:
+    output = linear(input, weights.w_ih, weights.b_ih)
+    if weights.b_hh is not None:
+        np.add(output, weights.b_hh, out=output)
+    h, by_state = hx, np.ascontiguousarray(weights.w_hh.T)
+    for begin, end in blocks:
+        now = output[begin:end]
+        np.add(now, h[: end - begin].dot(by_state), out=now)
+        activation(now, now)
+        h = _followed(h, now)
+    nothing = [np.empty(0, output.dtype) for _ in range(3)]
+    return Forward(output, h, *nothing)
+
+
+def _tanh(x: Array, out: Array) -> None:
+    np.tanh(x, out=out)
+
+
+def _relu(x: Array, out: Array) -> None:
+    np.maximum(x, 0, out=out)
+
+
+def _tanh_backward(grad: Array, out: Array, result: Array) -> None:
+    np.multiply(out, out, out=result)
+    np.subtract(1, result, out=result)
+    np.multiply(result, grad, out=result)
+
+
+def _relu_backward(grad: Array, out: Array, result: Array) -> None:
+    np.copyto(result, grad)
+    np.putmask(result, out <= 0, 0)
+
+
+def _rnn_backward(
+    activation: Any, grads: tuple[Array, ...], weights: Weights, saved: Saved, blocks: Blocks
+) -> Backward:
+    grad_output, grad_h = grads[0], grads[1].copy()
+    found = np.empty_like(saved.output)
+    for begin, end in reversed(blocks):
+        grad, now = grad_h[: end - begin], found[begin:end]
+        np.add(grad, grad_output[begin:end], out=grad)
+        activation(grad, saved.output[begin:end], now)
+        np.dot(now, weights.w_hh, out=grad)
+    return Backward(found, found, grad_h, None, None)
+
+
+# -------------------------------------------------------------------------------------- GRU
+
+
+def _gru_forward(input: Array, hx: Array, weights: Weights, blocks: Blocks) -> Forward:
+    """Gates r, z and n; beside them what the state contributes to n."""
+    gates, by_state = _of_input(input, weights, (0, 1, 2), 2)
+    batch, hidden = hx.shape
+    output, inner = (np.empty((len(input), hidden), gates.dtype) for _ in range(2))
+    one, b_n = np.ones((), gates.dtype), 0 if weights.b_hh is None else weights.b_hh[2 * hidden :]
+    h, space = hx, np.empty((3, batch, hidden), gates.dtype)
+    for begin, end in blocks:
+        size = end - begin
+        now, before, out, of_n = gates[:, begin:end], h[:size], output[begin:end], inner[begin:end]
+        of_state = space if size == batch else space[:, :size]
+        np.matmul(before, by_state, out=of_state)
+        np.add(of_state[2], b_n, out=of_n)
+        squashed = of_state[:2]
+        np.add(squashed, now[:2], out=squashed)
+        _sigmoid(squashed, one, now[:2])
+        r, z, n = now
+        np.multiply(r, of_n, out=out)
+        np.add(n, out, out=n)
+        np.tanh(n, out=n)
+        np.subtract(before, n, out=out)
+        np.multiply(out, z, out=out)
+        np.add(out, n, out=out)
+        h = _followed(h, out)
+    return Forward(output, h, np.empty(0, gates.dtype), gates, inner)
+
+
+def _gru_backward(
+    grads: tuple[Array, ...], hx: Array, weights: Weights, saved: Saved, blocks: Blocks
+) -> Backward:
+    grad_output, grad_h = grads[0], grads[1].copy()
+    rows, hidden = saved.output.shape
+    r, z, n = saved.gates
+    # Of a unit of the state's gradient: r, z and n for the state, n for the input.
+    found = np.empty((4, rows, hidden), r.dtype)
+    np.multiply(1 - z, 1 - n * n, out=found[3])
+    np.multiply(found[3], r, out=found[2])
+    np.multiply(found[2] * saved.inner, 1 - r, out=found[0])
+    np.multiply(_before(hx, saved.output, blocks) - n, z * (1 - z), out=found[1])
+    of_state = np.empty((rows, 3 * hidden), r.dtype)
+    for begin, end in reversed(blocks):
+        grad, now, through = grad_h[: end - begin], found[:, begin:end], of_state[begin:end]
+        np.add(grad, grad_output[begin:end], out=grad)
+        np.multiply(now, grad, out=now)
+        np.concatenate((now[0], now[1], now[2]), 1, out=through)
+        np.multiply(grad, z[begin:end], out=grad)
+        np.add(grad, through.dot(weights.w_hh), out=grad)
+    of_input = np.concatenate((found[0], found[1], found[3]), 1)
+    return Backward(of_input, of_state, grad_h, None, None)
+
+
+# ------------------------------------------------------------------------------------- LSTM
+
+
+def _lstm_forward(input: Array, hx: Array, cx: Array, weights: Weights, blocks: Blocks) -> Forward:
+    """Gates i, f, o and g; beside them the cell states, and these after tanh."""
+    gates, by_state = _of_input(input, weights, (0, 1, 3, 2), 3)
+    batch, hidden = cx.shape
+    output = np.empty((len(input), hx.shape[1]), gates.dtype)
+    inner = np.empty((2, len(input), hidden), gates.dtype)
+    one, projection = np.ones((), gates.dtype), None if weights.w_hr is None else weights.w_hr.T
+    h, c, space = hx, cx, np.empty((4, batch, hidden), gates.dtype)
+    for begin, end in blocks:
+        size, now, (cell, shown) = end - begin, gates[:, begin:end], inner[:, begin:end]
+        sums = space if size == batch else space[:, :size]
+        np.matmul(h[:size], by_state, out=sums)
+        np.add(sums, now, out=sums)
+        i, f, o, g = now
+        np.tanh(sums[3], out=g)
+        _sigmoid(sums[:3], one, now[:3])
+        product = sums[3]
+        np.multiply(i, g, out=product)
+        np.multiply(f, c[:size], out=cell)
+        np.add(cell, product, out=cell)
+        np.tanh(cell, out=shown)
+        if projection is None:
+            np.multiply(o, shown, out=output[begin:end])
+        else:
+            np.dot(np.multiply(o, shown), projection, out=output[begin:end])
+        h, c = _followed(h, output[begin:end]), _followed(c, cell)
+    return Forward(output, h, c, gates, inner)
+
+
+def _lstm_backward(
+    grads: tuple[Array, ...], cx: Array, weights: Weights, saved: Saved, blocks: Blocks
+) -> Backward:
+    grad_output, grad_h, grad_c = grads[0], grads[1].copy(), grads[2].copy()
+    (cells, shown), (i, f, o, g), w_hr = saved.inner, saved.gates, weights.w_hr
+    rows, hidden = cells.shape
+    # Of a unit of the cell's gradient: i, f and g; of one of the output's: o, and the cell.
+    found = np.empty((4, rows, hidden), cells.dtype)
+    np.multiply(g, i * (1 - i), out=found[0])
+    np.multiply(_before(cx, cells, blocks), f * (1 - f), out=found[1])
+    np.multiply(i, 1 - g * g, out=found[2])
+    np.multiply(shown, o * (1 - o), out=found[3])
+    of_cell = (1 - shown * shown) * o
+    of_gates = np.empty((rows, 4 * hidden), cells.dtype)
+    of_output = None if w_hr is None else np.empty_like(saved.output)
+    for begin, end in reversed(blocks):
+        grad, cell, step = grad_h[: end - begin], grad_c[: end - begin], of_cell[begin:end]
+        np.add(grad, grad_output[begin:end], out=grad)
+        inside = grad
+        if of_output is not None:
+            of_output[begin:end] = grad
+            inside = grad.dot(w_hr)
+        np.multiply(step, inside, out=step)
+        np.add(cell, step, out=cell)
+        now, through = found[:, begin:end], of_gates[begin:end]
+        by_cell = now[:3]
+        np.multiply(by_cell, cell, out=by_cell)
+        np.multiply(now[3], inside, out=now[3])
+        np.concatenate((now[0], now[1], now[2], now[3]), 1, out=through)
+        np.multiply(cell, f[begin:end], out=cell)
+        np.dot(through, weights.w_hh, out=grad)
+    projected = None if of_output is None else of_output.T.dot(o * shown)
+    return Backward(of_gates, of_gates, grad_h, grad_c, projected)
+
+
+# ------------------------------------------------------------------------------------ kernels
+
+
+def rnn_layer(
+    input: Array,
+    hx: Array,
+    cx: Optional,
+    w_ih: Array,
+    w_hh: Array,
+    b_ih: Optional,
+    b_hh: Optional,
+    w_hr: Optional,
+    batch_sizes: Sequence[int],
+    mode: str,
+    reverse: bool,
+) -> Forward:
+    """Outputs (rows, out), the last output and cell states, the gates, and what else the gradients need."""
+    weights = Weights(w_ih, w_hh, b_ih, b_hh, w_hr)
+    rnn_layer_shapes(input, hx, cx, weights, batch_sizes, mode)
+    blocks = _blocks(batch_sizes, reverse)
+    if mode == "LSTM":
+        found = _lstm_forward(input, hx, cx, weights, blocks)
+    elif mode == "GRU":
+        found = _gru_forward(input, hx, weights, blocks)
+    else:
+        found = _rnn_forward(_tanh if mode == "RNN_TANH" else _relu, input, hx, weights, blocks)
+    # The last states have memory of their own.
+    cy = found.cy.copy() if mode == "LSTM" else found.cy
+    return found._replace(hy=found.hy.copy(), cy=cy)
+
+
+def rnn_layer_backward(
+    grad_output: Array,
+    grad_hy: Array,
+    grad_cy: Array,
+    input: Array,
+    hx: Array,
+    cx: Optional,
+    w_ih: Array,
+    w_hh: Array,
+    b_ih: Optional,
+    b_hh: Optional,
+    w_hr: Optional,
+    batch_sizes: Sequence[int],
+    mode: str,
+    reverse: bool,
+    output: Array,
+    gates: Array,
+    inner: Array,
+    output_mask: Sequence[bool],
+) -> Gradients:
+    """The gradients of input, states, weights, biases and projection; None where the mask asks for none."""
+    weights, saved = Weights(w_ih, w_hh, b_ih, b_hh, w_hr), Saved(output, gates, inner)
+    blocks = _blocks(batch_sizes, reverse)
+    grads = (grad_output, grad_hy, grad_cy)
+    if mode == "LSTM":
+        found = _lstm_backward(grads, cx, weights, saved, blocks)
+    elif mode == "GRU":
+        found = _gru_backward(grads, hx, weights, saved, blocks)
+    else:
+        activation = _tanh_backward if mode == "RNN_TANH" else _relu_backward
+        found = _rnn_backward(activation, grads, weights, saved, blocks)
+    of_input, of_state = found.of_input, found.of_state
+    made: tuple[Callable[[], Optional], ...] = (
+        lambda: of_input.dot(w_ih),
+        lambda: found.hx,
+        lambda: found.cx,
+        lambda: of_input.T.dot(input),
+        lambda: of_state.T.dot(_before(hx, output, blocks)),
+        lambda: sum_floats(of_input, (0,), False),
+        lambda: sum_floats(of_state, (0,), False),
+        lambda: found.w_hr,
+    )
+    return tuple([make() if wanted else None for make, wanted in zip(made, output_mask, strict=True)])
