@@ -2,7 +2,9 @@
 
 ``_rnn_layer`` has all steps of a layer in one direction, where the backend has it: for real floating-point
 tensors of one dtype. Everything else (complex numbers, integers, mixed dtypes, other libraries' arrays) takes
-one step after the other. So do the derivatives of ``_rnn_layer`` beyond the first (``formulas/recurrent.py``).
+one step after the other. So do batches of ``vmap``, and derivatives of ``_rnn_layer`` beyond the first
+(``formulas/recurrent.py``).
+
 What differs between the modes is a step: from what the input contributes to the gates, the state before it
 and the weights of the state, the state after it. A state is a tuple of tensors whose first is the output.
 """
@@ -214,7 +216,7 @@ def _has_kernel(tensors: Sequence[Tensor | None]) -> bool:
 def _layer(
     mode: str, input: Tensor, sizes: Sequence[int] | None, state: State, weights: Weights, reverse: bool
 ) -> tuple[Tensor, State]:
-    """A layer in one direction, of packed sequences, or without ``sizes`` of shape (time, batch, features)."""
+    """A layer in one direction, of packed sequences, or, without ``sizes``, of (time, batch, features)."""
     if not _has_kernel((input, *state, *weights)):
         if sizes is None:
             return _over_steps(STEPS[mode], input, state, weights, reverse)

@@ -24,7 +24,7 @@ Some = Sequence["Tensor | None"]
 Gradients = tuple["Tensor | None", ...]
 
 
-def _leaves(tensors: Some) -> list[Tensor | None]:
+def leaves_of(tensors: Some) -> list[Tensor | None]:
     """Views of the tensors that require gradients, whose histories lead on to those of the tensors."""
     found = [None if t is None else t.view_as(t) for t in tensors]
     for t in found:
@@ -33,7 +33,7 @@ def _leaves(tensors: Some) -> list[Tensor | None]:
     return found
 
 
-def _gradients(roots: Some, grads: Some, leaves: Some, create_graph: bool, keep: bool) -> Gradients:
+def gradients_of(roots: Some, grads: Some, leaves: Some, create_graph: bool, keep: bool) -> Gradients:
     """The gradients of the leaves; None for what the roots that have a gradient do not depend on."""
     pairs = [(r, g) for r, g in zip(roots, grads, strict=True) if r is not None and g is not None]
     pairs = [(r, g) for r, g in pairs if r.requires_grad]
@@ -48,7 +48,7 @@ def _gradients(roots: Some, grads: Some, leaves: Some, create_graph: bool, keep:
     return tuple(found)
 
 
-def _layer(inputs: Some, batch_sizes: Sequence[int], mode: str, reverse: bool) -> tuple[Tensor, ...]:
+def layer_by_steps(inputs: Some, batch_sizes: Sequence[int], mode: str, reverse: bool) -> tuple[Tensor, ...]:
     """The outputs and the last states, by differentiable operators."""
     input, hx, cx, *weights = inputs
     assert input is not None and hx is not None
@@ -63,10 +63,10 @@ def rnn_layer_double_backward(
     """The gradients of ``_rnn_layer_backward`` for the gradients that it is given, and for the inputs."""
     recorded = grad_mode.enabled
     with enable_grad():
-        given, leaves = _leaves(grad_outputs), _leaves(inputs)
-        results = _layer(leaves, batch_sizes, mode, reverse)
-        first = _gradients(results, given[: len(results)], leaves, True, True)
-    return _gradients(first, grads, [*given, *leaves], recorded, recorded)
+        given, leaves = leaves_of(grad_outputs), leaves_of(inputs)
+        results = layer_by_steps(leaves, batch_sizes, mode, reverse)
+        first = gradients_of(results, given[: len(results)], leaves, True, True)
+    return gradients_of(first, grads, [*given, *leaves], recorded, recorded)
 
 
 def rnn_layer_jvp(
@@ -75,11 +75,11 @@ def rnn_layer_jvp(
     """The tangents of the outputs and of the last states."""
     recorded = grad_mode.enabled
     with enable_grad():
-        leaves = _leaves(inputs)
-        results = _layer(leaves, batch_sizes, mode, reverse)
-        given = _leaves([F.zeros_like(r) for r in results])
-        first = _gradients(results, given, leaves, True, True)
-    found = _gradients(first, tangents, given, recorded, recorded)
+        leaves = leaves_of(inputs)
+        results = layer_by_steps(leaves, batch_sizes, mode, reverse)
+        given = leaves_of([F.zeros_like(r) for r in results])
+        first = gradients_of(results, given, leaves, True, True)
+    found = gradients_of(first, tangents, given, recorded, recorded)
     made = [F.zeros_like(r) if t is None else t for r, t in zip(results, found, strict=True)]
     return (*made, *[made[0].new_zeros(0)] * (3 - len(made)))
 
@@ -97,11 +97,11 @@ def rnn_layer_backward_jvp(
     """The tangents of ``_rnn_layer_backward``: it is linear in the gradients, and the rest is symmetric."""
     recorded = grad_mode.enabled
     with enable_grad():
-        given, leaves = _leaves(grad_outputs), _leaves(inputs)
-        results = _layer(leaves, batch_sizes, mode, reverse)
-        first = _gradients(results, given[: len(results)], leaves, True, True)
-    linear = _gradients(results, grad_tangents[: len(results)], leaves, recorded, True)
-    curved = _gradients(first, tangents, leaves, recorded, recorded)
+        given, leaves = leaves_of(grad_outputs), leaves_of(inputs)
+        results = layer_by_steps(leaves, batch_sizes, mode, reverse)
+        first = gradients_of(results, given[: len(results)], leaves, True, True)
+    linear = gradients_of(results, grad_tangents[: len(results)], leaves, recorded, True)
+    curved = gradients_of(first, tangents, leaves, recorded, recorded)
     made: list[Tensor | None] = []
     for wanted, t, a, b in zip(output_mask, inputs, linear, curved, strict=True):
         found = a if b is None else b if a is None else a + b

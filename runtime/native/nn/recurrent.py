@@ -127,13 +127,13 @@ def _before(state: Array, rows: Array, blocks: Blocks) -> Array:
 
 
 def _by_gate(rows: Array, order: Sequence[int]) -> Array:
-    """A weight or a bias as one for each gate, a matrix transposed: ``(gates, in, hidden)`` or ``(gates, hidden)``."""
+    """A weight as ``(gates, in, hidden)``, or a bias as ``(gates, hidden)``."""
     table = rows.reshape(len(order), -1, *rows.shape[1:])[list(order)]
     return table if rows.ndim == 1 else table.swapaxes(1, 2)
 
 
 def _of_input(input: Array, weights: Weights, order: Sequence[int], squashed: int) -> tuple[Array, Array]:
-    """What the input contributes to the gates, ``(gates, rows, hidden)``, and the weights of the state by gate.
+    """What the input adds to the gates, ``(gates, rows, hidden)``, and the weights of the state by gate.
 
     Of the first gates, of which there will be the sigmoid, all is negated. The biases are in it, but not what
     a further gate adds to the state.
