@@ -221,16 +221,19 @@ def _layer(
         if sizes is None:
             return _over_steps(STEPS[mode], input, state, weights, reverse)
         return over_packed(STEPS[mode], input, sizes, state, weights, reverse)
-    hx, *cx = state
-    if sizes is not None:
-        out, *end, _, _ = F._rnn_layer(input, hx, *(cx or [None]), *weights, sizes, mode, reverse)
-        return out, tuple(end[: len(state)])
-    steps, batch, _ = input.shape
-    if not steps:
-        raise RuntimeError(_EMPTY)
-    rows, sizes = input.reshape(steps * batch, input.shape[2]), [batch] * steps
-    out, *end, _, _ = F._rnn_layer(rows, hx, *(cx or [None]), *weights, sizes, mode, reverse)
-    return out.view(steps, batch, out.shape[1]), tuple(end[: len(state)])
+    hx, cx = (state[0], None) if len(state) == 1 else state
+    w_ih, w_hh, b_ih, b_hh, w_hr = weights
+    assert w_ih is not None and w_hh is not None
+    rows, counts = input, sizes
+    if counts is None:
+        steps, batch, features = input.shape
+        if not steps:
+            raise RuntimeError(_EMPTY)
+        rows, counts = input.reshape(steps * batch, features), [batch] * steps
+    out, hy, cy, _, _ = F._rnn_layer(rows, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, counts, mode, reverse)
+    if sizes is None:
+        out = out.view(*input.shape[:2], out.shape[1])
+    return out, (hy,) if cx is None else (hy, cy)
 
 
 def _weights(params: Sequence[Tensor], has_biases: bool, projected: bool) -> list[Weights]:
