@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -123,6 +122,8 @@ def remember(nodes: Sequence[Node]) -> None:
     if not fresh:
         return
     frames = [(frame, frame.f_lineno) for frame in program_frames()]
+    import traceback  # half a millisecond of every import, and used only here
+
     where = traceback.StackSummary.extract(reversed(frames)).format()
     for node in fresh:
         node.metadata["traceback_"] = where
