@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import tengen.generated.functions as F
-
 from ..autograd.grad_mode import enable_grad, grad_mode
-from .recurrent import Gradients, Some, gradients_of, layer_by_steps, leaves_of
+from .recurrent import Gradients, Some, gradients_of, layer_by_steps, leaves_of, where_wanted
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -36,9 +34,4 @@ def rnn_layer_backward_by_steps(
         leaves = leaves_of(inputs)
         results = layer_by_steps(leaves, batch_sizes, mode, reverse)
     found = gradients_of(results, grad_outputs[: len(results)], leaves, recorded, recorded)
-    return tuple(
-        [
-            None if not wanted or t is None else F.zeros_like(t) if g is None else g
-            for wanted, t, g in zip(output_mask, inputs, found, strict=True)
-        ]
-    )
+    return where_wanted(found, inputs, output_mask)

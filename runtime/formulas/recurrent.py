@@ -35,8 +35,11 @@ def leaves_of(tensors: Some) -> list[Tensor | None]:
 
 def gradients_of(roots: Some, grads: Some, leaves: Some, create_graph: bool, keep: bool) -> Gradients:
     """The gradients of the leaves; None for what the roots that have a gradient do not depend on."""
-    pairs = [(r, g) for r, g in zip(roots, grads, strict=True) if r is not None and g is not None]
-    pairs = [(r, g) for r, g in pairs if r.requires_grad]
+    pairs = [
+        (r, g)
+        for r, g in zip(roots, grads, strict=True)
+        if r is not None and g is not None and r.requires_grad
+    ]
     places = [i for i, leaf in enumerate(leaves) if leaf is not None]
     found: list[Tensor | None] = [None] * len(leaves)
     if pairs:
@@ -57,15 +60,33 @@ def layer_by_steps(inputs: Some, batch_sizes: Sequence[int], mode: str, reverse:
     return (output, *end)
 
 
+def recorded_gradients(
+    grad_outputs: Some, inputs: Some, batch_sizes: Sequence[int], mode: str, reverse: bool
+) -> tuple[list[Tensor | None], list[Tensor | None], tuple[Tensor, ...], Gradients]:
+    """The gradients of the layer, recorded: what they are of, the inputs, the layer's results, and they."""
+    with enable_grad():
+        given, leaves = leaves_of(grad_outputs), leaves_of(inputs)
+        results = layer_by_steps(leaves, batch_sizes, mode, reverse)
+        first = gradients_of(results, given[: len(results)], leaves, True, True)
+    return given, leaves, results, first
+
+
+def where_wanted(found: Some, inputs: Some, output_mask: Sequence[bool]) -> Gradients:
+    """Those that the mask asks for: zeros for an input that has no part, None for one that is None."""
+    return tuple(
+        [
+            None if not wanted or t is None else F.zeros_like(t) if g is None else g
+            for g, t, wanted in zip(found, inputs, output_mask, strict=True)
+        ]
+    )
+
+
 def rnn_layer_double_backward(
     grads: Some, grad_outputs: Some, inputs: Some, batch_sizes: Sequence[int], mode: str, reverse: bool
 ) -> Gradients:
     """The gradients of ``_rnn_layer_backward`` for the gradients that it is given, and for the inputs."""
     recorded = grad_mode.enabled
-    with enable_grad():
-        given, leaves = leaves_of(grad_outputs), leaves_of(inputs)
-        results = layer_by_steps(leaves, batch_sizes, mode, reverse)
-        first = gradients_of(results, given[: len(results)], leaves, True, True)
+    given, leaves, _, first = recorded_gradients(grad_outputs, inputs, batch_sizes, mode, reverse)
     return gradients_of(first, grads, [*given, *leaves], recorded, recorded)
 
 
@@ -96,14 +117,8 @@ def rnn_layer_backward_jvp(
 ) -> Gradients:
     """The tangents of ``_rnn_layer_backward``: it is linear in the gradients, and the rest is symmetric."""
     recorded = grad_mode.enabled
-    with enable_grad():
-        given, leaves = leaves_of(grad_outputs), leaves_of(inputs)
-        results = layer_by_steps(leaves, batch_sizes, mode, reverse)
-        first = gradients_of(results, given[: len(results)], leaves, True, True)
+    _, leaves, results, first = recorded_gradients(grad_outputs, inputs, batch_sizes, mode, reverse)
     linear = gradients_of(results, grad_tangents[: len(results)], leaves, recorded, True)
     curved = gradients_of(first, tangents, leaves, recorded, recorded)
-    made: list[Tensor | None] = []
-    for wanted, t, a, b in zip(output_mask, inputs, linear, curved, strict=True):
-        found = a if b is None else b if a is None else a + b
-        made.append(None if not wanted or t is None else F.zeros_like(t) if found is None else found)
-    return tuple(made)
+    found = [a if b is None else b if a is None else a + b for a, b in zip(linear, curved, strict=True)]
+    return where_wanted(found, inputs, output_mask)
