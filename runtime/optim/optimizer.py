@@ -15,6 +15,7 @@ from ..autograd.profiler.record_function import record_function
 from ..core.interception import active
 from ..core.scalar_type import float32, float64, get_default_dtype
 from ..core.user_stack import program_stacklevel
+from ..tensors.gradients import zero_gradients
 from ..tensors.queries import typename
 from ..tensors.tensor import Tensor
 
@@ -159,18 +160,7 @@ class Optimizer:
 
     def _zero_grad(self, set_to_none: bool) -> None:
         for group in self.param_groups:
-            for p in group["params"]:
-                grad = p.grad
-                if grad is None:
-                    continue
-                if set_to_none:
-                    p.grad = None
-                    continue
-                if grad.grad_fn is not None:
-                    grad.detach_()
-                else:
-                    grad.requires_grad_(False)
-                grad.zero_()
+            zero_gradients(group["params"], set_to_none)
 
     def _patch_step_function(self) -> None:
         """Let the class's ``step`` call hooks, once for each class."""

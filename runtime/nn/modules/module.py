@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from ...autograd.hooks import RemovableHandle
 from ...core.user_stack import program_stacklevel
+from ...tensors.gradients import zero_gradients
 from .attributes import ModuleAttributes
 from .base import HOOKS, Hook
 from .calls import HookedCall
@@ -198,18 +199,7 @@ class Module(ModuleAttributes, ModuleMembers, ModuleState, ModuleConversions):
                 "your forward method, consider using autograd.grad instead.",
                 stacklevel=program_stacklevel(),
             )
-        for parameter in self.parameters():
-            grad = parameter.grad
-            if grad is None:
-                continue
-            if set_to_none:
-                parameter.grad = None
-                continue
-            if grad.grad_fn is not None:
-                grad.detach_()
-            else:
-                grad.requires_grad_(False)
-            grad.zero_()
+        zero_gradients(self.parameters(), set_to_none)
 
     # -- text, copies
 
