@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import views as host
 from ..dims import wrap_dim, wrap_dims
-from ..layout import infer_size
+from ..layout import expanded, infer_size
 from .common import Array, is_complex, moved
 
 ALL = slice(None)
@@ -25,29 +25,7 @@ def view(xp: Any, self: Array, size: Sequence[int]) -> Array:
 
 def expand_to(xp: Any, self: Array, size: Sequence[int], implicit: bool = False) -> Array:
     """``self`` broadcast to ``size``; -1 keeps a size. RuntimeError when it does not broadcast."""
-    missing = len(size) - self.ndim
-    if missing < 0:
-        raise RuntimeError(
-            f"the number of sizes provided ({len(size)}) must be greater or equal to the number of "
-            f"dimensions in the tensor ({self.ndim})"
-        )
-    shape = list(size)
-    for d, n in enumerate(size):
-        if d < missing:
-            if n < 0:
-                raise RuntimeError(
-                    f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing "
-                    f"dimension {d}"
-                )
-            continue
-        have = self.shape[d - missing]
-        if n == -1:
-            shape[d] = have
-        elif have not in (1, n) or n < 0:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at "
-                f"non-singleton dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
-            )
+    shape, _ = expanded(tuple(self.shape), (0,) * self.ndim, tuple(size))
     return xp.broadcast_to(self, tuple(shape))
 
 
