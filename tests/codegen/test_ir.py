@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 import pytest
 
 from tengen.codegen.ir.expressions import (
+    Constant,
     Expr,
     Foreign,
     Name,
+    Subscript,
     bound_by,
     constant,
     dotted,
@@ -42,11 +45,30 @@ TEXTS = [
 ]
 
 
+def written(jvps: Mapping[str, Formula]) -> list[Formula]:
+    """The formulas as they are written: of one for several results, each result has a part."""
+    joint: dict[int, list[Formula]] = {}
+    for formula in jvps.values():
+        joint.setdefault(id(formula.source), []).append(formula)
+    found = []
+    for first, *others in joint.values():
+        if not others:
+            found.append(first)
+            continue
+        assert isinstance(first.tree, Subscript)
+        whole = first.tree.value
+        assert [f.tree for f in (first, *others)] == [
+            Subscript(whole, Constant(number)) for number in range(1 + len(others))
+        ]
+        found.append(Formula(first.source, whole))
+    return found
+
+
 def formulas() -> list[Formula]:
     """All expressions that tengen's declarations write."""
     declared = declarations()
     found = [k.formula for o in declared.operators for k in o.kernels.values()]
-    found += [f for d in declared.derivatives for f in (*d.gradients.values(), *d.jvps.values())]
+    found += [f for d in declared.derivatives for f in (*d.gradients.values(), *written(d.jvps))]
     found += [o.reference for o in declared.operators if o.reference is not None]
     return found
 
