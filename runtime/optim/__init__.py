@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from . import lr_scheduler as lr_scheduler
+from . import lr_scheduler as lr_scheduler, swa_utils as swa_utils
 from .adadelta import Adadelta
+from .adafactor import Adafactor
 from .adagrad import Adagrad
 from .adam import Adam
 from .adamax import Adamax
 from .adamw import AdamW
+from .asgd import ASGD
 from .lbfgs import LBFGS
+from .muon import Muon
 from .nadam import NAdam
 from .optimizer import (
     Optimizer,
@@ -17,23 +20,31 @@ from .optimizer import (
 )
 from .radam import RAdam
 from .rmsprop import RMSprop
+from .rprop import Rprop
 from .sgd import SGD
 from .sparse_adam import SparseAdam
+from .swapping import swap_in_optimizer_params_and_state
 
 __all__ = [
+    "ASGD",
     "LBFGS",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",
     "RMSprop",
+    "Rprop",
     "SparseAdam",
     "lr_scheduler",
+    "swa_utils",
+    "swap_in_optimizer_params_and_state",
 ]
 
 

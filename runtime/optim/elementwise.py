@@ -86,10 +86,11 @@ class Elementwise(Optimizer):
         for name in self._names(group):
             state[name] = zeros_like(param)
 
-    def _advance(self, options: Group, counters: Sequence[Array]) -> None:
-        """Count a step."""
+    def _advance(self, options: Group, counters: Sequence[Array]) -> Sequence[Array]:
+        """Count a step; returns the counts that the step is computed with."""
         for counter in counters:
             counter += 1
+        return counters
 
     # -- the step
 
@@ -166,7 +167,7 @@ class Elementwise(Optimizer):
     def _maker(self, options: Group) -> Maker:
         """What makes kernels that take the gradient as it is: one for all passes with the same counts."""
         maximize = options["maximize"]
-        decay = 0 if options.get("decoupled_weight_decay") else options["weight_decay"]
+        decay = 0 if options.get("decoupled_weight_decay") else options.get("weight_decay", 0)
         known: dict[Any, tuple[Kernel, int]] = {}
 
         def make(counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
@@ -253,7 +254,7 @@ def decayed(group: Group, param: Tensor, grad: Tensor) -> Tensor:
     """The gradient with the sign of the direction to go, and coupled weight decay added; by operators."""
     if group["maximize"]:
         grad = -grad
-    decay = group["weight_decay"]
+    decay = group.get("weight_decay", 0)
     if isinstance(decay, Tensor) and decay.requires_grad:
         return grad.addcmul(param.clone(), decay)
     if decay != 0 and not group.get("decoupled_weight_decay"):

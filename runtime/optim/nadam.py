@@ -83,13 +83,14 @@ class NAdam(Elementwise):
         for name in self._names(group):
             state[name] = zeros_like(param)
 
-    def _advance(self, options: Group, counters: Sequence[Array]) -> None:
+    def _advance(self, options: Group, counters: Sequence[Array]) -> Sequence[Array]:
         steps, products = counters
         steps += 1
         counts = steps.ravel().tolist()
         # Python's powers: NumPy's differ by a bit between one number and many
         momenta = {count: _momenta(options, count)[0] for count in set(counts)}
         products *= np.array([momenta[count] for count in counts], products.dtype).reshape(products.shape)
+        return counters
 
     def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
         (step, product), beta2, rate = counts, options["betas"][1], options["lr"]

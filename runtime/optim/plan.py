@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 #: counters' values; of an optimiser without counters whether this is the first step (1.0) or another one
 #: (2.0).
 Maker = Callable[[Sequence[float], Any], tuple[Kernel, int]]
-#: Counts a step in the arrays of the counters.
-Advance = Callable[[Sequence[Array]], None]
+#: Counts a step in the arrays of the counters; returns the counts that the step is computed with.
+Advance = Callable[[Sequence[Array]], Sequence[Array]]
 
 _REAL = {"F": np.dtype("f"), "D": np.dtype("d")}
 
@@ -58,8 +58,7 @@ class Single:
 
     def run(self, make: Maker, advance: Advance, grads: Sequence[Any]) -> None:
         """Do a step."""
-        advance(self.counters)
-        counts = [c.item() for c in self.counters] or [1.0 if self.first else 2.0]
+        counts = [c.item() for c in advance(self.counters)] or [1.0 if self.first else 2.0]
         self.first = False
         kernel, spare = make(counts, self.values.dtype)
         run(kernel, [self.values, self._line(grads[self.index]._array), *self.buffers], spare)
@@ -110,21 +109,21 @@ class Together:
         """Do a step."""
         np.concatenate(self.places, self.axis, self.into[0])
         np.concatenate([grads[i]._array for i in self.indices], self.axis, self.into[1])
-        advance(self.counters)
-        counts = [c.item(0) for c in self.counters] or [1.0 if self.first else 2.0]
+        counted = advance(self.counters)
+        counts = [c.item(0) for c in counted] or [1.0 if self.first else 2.0]
         self.first = False
-        if all([(c == count).all() for c, count in zip(self.counters, counts, strict=False)]):
+        if all([(c == count).all() for c, count in zip(counted, counts, strict=False)]):
             kernel, spare = make(counts, self.values.dtype)
             run(kernel, [self.values, self.grads, *self.buffers], spare)
         else:
-            self._each(make)
+            self._each(make, counted)
         for place, value in zip(self.places, self.outof, strict=True):
             place[...] = value
 
-    def _each(self, make: Maker) -> None:
+    def _each(self, make: Maker, counted: Sequence[Array]) -> None:
         """The parameters one by one, for they have not had the same number of steps."""
-        counted = zip(*[c.tolist() for c in self.counters], strict=True)
-        for counts, begin, end in zip(counted, self.bounds, self.bounds[1:], strict=False):
+        each = zip(*[c.tolist() for c in counted], strict=True)
+        for counts, begin, end in zip(each, self.bounds, self.bounds[1:], strict=False):
             kernel, spare = make(counts, self.values.dtype)
             run(kernel, [a[begin:end] for a in (self.values, self.grads, *self.buffers)], spare)
 

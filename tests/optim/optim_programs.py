@@ -83,6 +83,20 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
         "decoupled_weight_decay": [False, True],
         "maximize": [False, True],
     },
+    "ASGD": {
+        "lr": [1e-2, 0.05],
+        "lambd": [1e-4, 0.1],
+        "alpha": [0.75, 0.5],
+        "t0": [1e6, 2],
+        "weight_decay": [0, 0.1],
+        "maximize": [False, True],
+    },
+    "Rprop": {
+        "lr": [1e-2, 0.05],
+        "etas": [(0.5, 1.2), (0.3, 1.5)],
+        "step_sizes": [(1e-6, 50), (1e-3, 0.03)],
+        "maximize": [False, True],
+    },
 }
 
 

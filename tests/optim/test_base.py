@@ -96,13 +96,13 @@ def test_a_tensor_that_retains_its_gradient(m: ModuleType) -> None:
 
 BAD_OPTIONS: list[tuple[str, dict[str, Any], str]] = [
     *[(name, {"lr": -1}, "Invalid learning rate: -1") for name in NAMES],
-    *[(name, {"weight_decay": -1}, "Invalid weight_decay value: -1") for name in OPTIONS],
+    *[(n, {"weight_decay": -1}, "Invalid weight_decay value: -1") for n in OPTIONS if n != "Rprop"],
     *[
         (n, {"betas": (1.0, 0.9)}, "beta parameter at index 0: 1.0")
         for n in ("Adam", "AdamW", "Adamax", "NAdam")
     ],
     *[(n, {"betas": (0.9, -0.1)}, "beta parameter at index 1: -0.1") for n in ("Adam", "RAdam")],
-    *[(n, {"eps": -1}, "Invalid epsilon value: -1") for n in OPTIONS if n != "SGD"],
+    *[(n, {"eps": -1}, "Invalid epsilon value: -1") for n, o in OPTIONS.items() if "eps" in o],
     ("SGD", {"momentum": -1}, "Invalid momentum value: -1"),
     ("SGD", {"nesterov": True}, "Nesterov momentum requires a momentum and zero dampening"),
     ("SGD", {"nesterov": True, "momentum": 0.9, "dampening": 0.1}, "Nesterov momentum requires"),
@@ -384,7 +384,7 @@ def step_all(m: ModuleType, params: list[Any], made: Any) -> None:
 @pytest.mark.parametrize("name", OPTIONS)
 def test_differentiable(m: ModuleType, name: str) -> None:
     """The parameter after two steps as a function of the first, and of the gradients; by differences."""
-    if name == "Adamax" and m is not tengen:
+    if name in ("Adamax", "Rprop") and m is not tengen:
         pytest.skip("torch writes over what it has saved")
 
     def after(start: Any, grads: Any) -> Any:
@@ -396,7 +396,7 @@ def test_differentiable(m: ModuleType, name: str) -> None:
         return p
 
     options: dict[str, Any] = {
-        "weight_decay": 0.1,
+        **({"weight_decay": 0.1} if name != "Rprop" else {}),
         **({"momentum": 0.9} if name in ("SGD", "RMSprop") else {}),
     }
     start = m.tensor([0.5, -1.0], dtype=m.float64, requires_grad=True)

@@ -34,7 +34,7 @@ from tengen.optim.line_search import Point, StrongWolfe
 def direction(o: dict[str, Any], p: Any, g: Any) -> Any:
     """The gradient with sign and coupled decay."""
     g = -g if o["maximize"] else g
-    return g if o.get("decoupled_weight_decay") else g + o["weight_decay"] * p
+    return g if o.get("decoupled_weight_decay") else g + o.get("weight_decay", 0) * p
 
 
 def sgd(o: dict[str, Any], t: int, p: Any, g: Any, s: dict[str, Any]) -> Any:
@@ -122,6 +122,24 @@ def radam(o: dict[str, Any], t: int, p: Any, g: Any, s: dict[str, Any]) -> Any:
     return shrunk(o, p) - o["lr"] * m
 
 
+def asgd(o: dict[str, Any], t: int, p: Any, g: Any, s: dict[str, Any]) -> Any:
+    g = direction(o, p, g)
+    eta = o["lr"] / (1 + o["lambd"] * o["lr"] * (t - 1)) ** o["alpha"]
+    p = p - eta * (g + o["lambd"] * p)
+    weight = 1 / max(1, t - 1 - o["t0"])
+    s["ax"] = p if t == 1 else s["ax"] + weight * (p - s["ax"])
+    return p
+
+
+def rprop(o: dict[str, Any], t: int, p: Any, g: Any, s: dict[str, Any]) -> Any:
+    g = direction(o, p, g)
+    turned = np.sign(g) * np.sign(s.get("g", 0 * g))
+    factor = np.select([turned > 0, turned < 0], [o["etas"][1], o["etas"][0]], 1.0)
+    s["size"] = np.clip(s.get("size", o["lr"]) * factor, *o["step_sizes"])
+    s["g"] = np.where(turned < 0, 0, g)
+    return p - s["size"] * np.sign(s["g"])
+
+
 FORMULAS: dict[str, Callable[..., Any]] = {
     "SGD": sgd,
     "Adam": adam,
@@ -132,6 +150,8 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Adamax": adamax,
     "NAdam": nadam,
     "RAdam": radam,
+    "ASGD": asgd,
+    "Rprop": rprop,
 }
 
 
@@ -150,8 +170,9 @@ def test_formula(name: str, options: dict[str, Any]) -> None:
         made.step()
         values = [FORMULAS[name](options, t, v, g, s) for v, g, s in zip(values, grads, states, strict=True)]
         for p, v in zip(params, values, strict=True):
-            # the product of NAdam's momenta is kept in float32
-            np.testing.assert_allclose(p.detach().numpy(), v, rtol=0, atol=1e-6 if name == "NAdam" else 1e-12)
+            # the product of NAdam's momenta and ASGD's rate are kept in float32
+            rough = name in ("NAdam", "ASGD")
+            np.testing.assert_allclose(p.detach().numpy(), v, rtol=0, atol=1e-6 if rough else 1e-12)
 
 
 # -- ways of computing ------------------------------------------------------------------------------
@@ -312,7 +333,7 @@ def test_meta_parameters() -> None:
         made = getattr(optim, name)([p])
         made.step()
         for key, value in made.state[p].items():
-            assert value.shape == (() if key in ("step", "mu_product") else (3, 2))
+            assert value.shape == (() if key in (*made.counters, "step") else (3, 2))
 
 
 # -- what they are for ----------------------------------------------------------------------------------
