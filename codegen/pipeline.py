@@ -8,6 +8,7 @@ from .check.added_kernels import with_kernels
 from .check.collect import collect
 from .check.cycles import check_cycles
 from .check.declarations import check_derivatives, check_operators
+from .check.modules import check_modules
 from .check.tables import load_tables
 from .check.vocabulary import library_vocabulary, vocabulary
 from .derive.onnx_forms import with_symbolics
@@ -43,6 +44,7 @@ def load_reporting(
     operators = with_symbolics(operators, tables.primitives.pointwise, sources.symbolics, own.symbolics)
     operators = with_kernels(operators, found.kernels, own, report)
     check_cycles(operators, sources.operators.attributes, report)
+    modules = check_modules(found.operators.values(), found.modules, runtime, report)
     derivatives = check_derivatives(found.derivatives, operators, sources, own, report)
     return Declarations(
         operators=tuple(
@@ -54,6 +56,7 @@ def load_reporting(
         backends=tuple(tables.backends.values()),
         tags=tables.tags,
         primitives=tables.primitives.pointwise,
+        modules=modules,
         library=own.library,
         folder="" if library is None else f"{library.display}/",
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..model.diagnostics import Report, suggestion
 from ..model.schema import OperatorName
 from ..model.source import Entry, Place
-from ..read.entries import KERNELS, MECHANISMS, mechanism_of, read_entries
+from ..read.entries import KERNELS, MECHANISMS, MODULES, mechanism_of, read_entries
 from ..read.functions import FunctionIndex
 from ..read.libraries import Library
 from .expand import Declared, expand
@@ -17,11 +17,12 @@ from .tables import TABLES, Tables
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What files declare: the operators by name, the entries of derivatives, and those of kernels.yaml."""
+    """What files declare: the operators by name, and the entries of derivatives and of other files."""
 
     operators: dict[OperatorName, Declared]
     derivatives: list[Entry]
     kernels: list[Entry]
+    modules: list[Entry]
 
 
 def collect(
@@ -34,12 +35,15 @@ def collect(
 ) -> Collected:
     """All that tengen declares, and a library on top of it, whose functions are in ``own_native`` too."""
     base = f"tengen/{declarations.name}" if library is not None else declarations.name
-    declared, entries, kernels = _read_folder(declarations, base, tables, native, report)
+    declared, others = _read_folder(declarations, base, tables, native, report, MODULES)
+    entries, kernels = others["derivatives"], []
     if library is not None:
-        own = _read_folder(library.declarations, library.display, tables, own_native, report, KERNELS)
-        named = [_of_library(item, library.name) for item in own[0]]
-        declared, entries, kernels = [*declared, *named], [*entries, *own[1]], own[2]
-    return Collected(_unique(declared, report), entries, kernels)
+        own, own_others = _read_folder(
+            library.declarations, library.display, tables, own_native, report, KERNELS
+        )
+        declared = [*declared, *(_of_library(item, library.name) for item in own)]
+        entries, kernels = [*entries, *own_others["derivatives"]], own_others[KERNELS]
+    return Collected(_unique(declared, report), entries, kernels, others[MODULES])
 
 
 def _of_library(item: Declared, library: str) -> Declared:
@@ -49,30 +53,27 @@ def _of_library(item: Declared, library: str) -> Declared:
 
 
 def _read_folder(
-    directory: Path, display: str, tables: Tables, native: FunctionIndex, report: Report, *more: str
-) -> tuple[list[Declared], list[Entry], list[Entry]]:
-    """The operators, the derivatives and the kernels of all files, in the order of the files' names.
+    directory: Path, display: str, tables: Tables, native: FunctionIndex, report: Report, more: str
+) -> tuple[list[Declared], dict[str, list[Entry]]]:
+    """The operators of all files, in the order of the files' names, and by mechanism the other entries.
 
-    ``more`` are the mechanisms that only a library has.
+    ``more`` is the mechanism that only tengen, or only a library, has.
     """
     declared: list[Declared] = []
-    entries: list[Entry] = []
-    kernels: list[Entry] = []
+    others: dict[str, list[Entry]] = {"derivatives": [], more: []}
     for path in sorted(directory.iterdir()) if directory.is_dir() else ():
         mechanism = mechanism_of(path)
-        if mechanism is None or mechanism not in (*MECHANISMS.values(), "cwrap", *more):
+        if mechanism is None or mechanism not in (*MECHANISMS.values(), "cwrap", more):
             _known_file(path, display, report)
             continue
         for entry in read_entries(path, f"{display}/{path.name}", mechanism, report):
-            if mechanism == "derivatives":
-                entries.append(entry)
-            elif mechanism == KERNELS:
-                kernels.append(entry)
+            if mechanism in others:
+                others[mechanism].append(entry)
             else:
                 operators, derivatives = expand(entry, tables, native, report)
                 declared += operators
-                entries += derivatives
-    return declared, entries, kernels
+                others["derivatives"] += derivatives
+    return declared, others
 
 
 def _known_file(path: Path, display: str, report: Report) -> None:

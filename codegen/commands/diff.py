@@ -21,7 +21,7 @@ from tengen.codegen.model.diagnostics import Report
 from tengen.codegen.model.operators import Declarations, Derivative, Operator
 from tengen.codegen.model.schema import Argument, Schema
 from tengen.codegen.pipeline import load_reporting
-from tengen.codegen.read.entries import KERNELS, mechanism_of, read_entries
+from tengen.codegen.read.entries import KERNELS, MODULES, mechanism_of, read_entries
 
 #: The groups of changes, in the order of the report.
 TITLES = {
@@ -121,7 +121,7 @@ def names_in(folder: Path) -> frozenset[str]:
     found = set()
     for path in sorted(folder.iterdir()):
         mechanism = mechanism_of(path)
-        if mechanism not in (None, "derivatives", KERNELS):
+        if mechanism not in (None, "derivatives", KERNELS, MODULES):
             for entry in read_entries(path, path.name, str(mechanism), Report()):
                 schema = entry.fields.get("func") or entry.fields.get("name")
                 if schema is not None:

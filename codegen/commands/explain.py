@@ -166,6 +166,10 @@ class Explainer:
             yield row(f"kernel {key}", f"{kernel.formula.text}    {self._place(place.file, place.line)}")
             for found in self._functions(key, kernel):
                 yield row("", found)
+        for key, kernel in self.hand.of_groups(operator):
+            yield row(f"kernel {key}", "the functions of the same names")
+            for found in self._functions(key, kernel):
+                yield row("", found)
 
     def _functions(self, key: str, kernel: Kernel) -> Iterator[str]:
         """Where the functions that a kernel names are written."""

@@ -14,9 +14,9 @@ from pathlib import Path
 from tengen.codegen.commands.workspace import Workspace, add_workspace
 from tengen.codegen.emit.write import replace
 from tengen.codegen.model.diagnostics import Report
-from tengen.codegen.read.entries import KERNELS, mechanism_of, read_entries
+from tengen.codegen.read.entries import KERNELS, MODULES, mechanism_of, read_entries
 from tengen.codegen.read.file_text import EntryText, Item, read_layout
-from tengen.codegen.read.keys import KEYS
+from tengen.codegen.read.keys import KEYS, MODULE_KEYS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,5 +72,6 @@ def in_order(entry: EntryText, mechanism: str) -> list[Item]:
     """The keys of an entry as the tables of keys have them; formulas stay in their order."""
     if mechanism in ("derivatives", KERNELS):
         return sorted(entry.items, key=lambda item: item.key != "name")
-    order = {key: position for position, key in enumerate(KEYS[mechanism])}
+    keys = MODULE_KEYS if mechanism == MODULES else KEYS[mechanism]
+    order = {key: position for position, key in enumerate(keys)}
     return sorted(entry.items, key=lambda item: order.get(item.key, len(order)))

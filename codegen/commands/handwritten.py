@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..model.operators import Declarations, Operator
+from ..model.operators import Declarations, Kernel, Operator
 from ..model.source import Place
-from ..read.functions import ABSOLUTE, source_of
+from ..read.functions import ABSOLUTE, FunctionIndex, source_of
+from ..read.libraries import index
+from ..specialise.counterparts import counterpart
 from .affected import called_names
 from .workspace import Workspace
-from .written import definitions, formulas_of, named_functions, written_at
+from .written import definitions, formulas_of, kernel_functions, named_functions, written_at
 
 #: The packages of the runtime where functions are named after operators.
 _NAMED = ("native", "composite", "formulas", "onnx", "nn")
@@ -53,11 +55,27 @@ class HandWritten:
     def named(self, operator: Operator) -> Iterator[tuple[str, Found]]:
         """The functions that the declaration of an operator names, each with the key that does."""
         seen = set()
+        groups = [
+            (package, qualified)
+            for key, kernel in self.of_groups(operator)
+            for package, qualified in kernel_functions(key, kernel)
+        ]
         for key, package, qualified in named_functions(operator, self.derivatives.get(str(operator.name))):
-            for found in self.function(package, qualified):
-                if (key, found) not in seen:
-                    seen.add((key, found))
-                    yield key, found
+            name = qualified.rpartition(".")[2]
+            namesakes = [g for g in groups if key == "dispatch" and g[1].rpartition(".")[2] == name]
+            for place in ((package, qualified), *namesakes):
+                for found in self.function(*place):
+                    if (key, found) not in seen:
+                        seen.add((key, found))
+                        yield key, found
+
+    def of_groups(self, operator: Operator) -> Iterator[tuple[str, Kernel]]:
+        """The kernels that groups of backends have for an operator, by the names of others' functions."""
+        for group in self.declared.backends:
+            if group.is_group and group.name not in operator.kernels:
+                kernel = counterpart(operator, group, self.native)
+                if kernel is not None and (kernel.calls or ":" not in (kernel.function or ":")):
+                    yield group.name, kernel
 
     def function(self, package: str, qualified: str) -> Iterator[Found]:
         """Where a function is written, and what stands for it over arrays, or over arrays without data."""
@@ -145,16 +163,23 @@ class HandWritten:
         return list(found)
 
     def tested(self, function: str) -> list[Found]:
-        """The files of tests that name an operator: as an attribute, or in a string."""
-        pattern = re.compile(rf"(?:\.|[\"']){function}\b")
+        """The files of tests that name an operator: as an attribute, in a string, in a list of operators."""
+        named = re.compile(rf"(?:\.|[\"']){function}\b")
+        listed = re.compile(rf"^ *operators:.*?\b{function}\b", re.M)
         found = []
         for path, text in having(function, self.test_files):
+            pattern = named if path.suffix == ".py" else listed
             lines = {text.count("\n", 0, m.start()) + 1 for m in pattern.finditer(text)}
             if lines:
                 found.append(Found(path.name, self.shown(path), min(lines), len(lines)))
         return found
 
     # -- files -----------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def native(self) -> FunctionIndex:
+        """The functions that are kernels, those of a library too."""
+        return index(self.workspace.runtime, "native", self.workspace.library)
 
     @functools.cached_property
     def runtime(self) -> Mapping[Path, str]:
@@ -165,8 +190,11 @@ class HandWritten:
 
     @functools.cached_property
     def test_files(self) -> Mapping[Path, str]:
-        """The text of each module of the tests."""
-        return {path: source_of(path) for path in sorted(self.tests.rglob("*.py"))}
+        """The text of each module of the tests, and of each of their tables."""
+        found = {path: source_of(path) for path in sorted(self.tests.rglob("*.py"))}
+        for path in sorted(self.tests.rglob("*.yaml")):
+            found[path] = path.read_text(encoding="utf-8", errors="replace")  # some are there to be wrong
+        return found
 
     def shown(self, path: Path) -> str:
         """A file as messages show it."""

@@ -32,6 +32,7 @@ from ..specialise.rules import imports as rule_imports, rows as rule_rows
 from .docs import reference
 from .docstrings import DocstringWriter
 from .json_schema import schemas
+from .modules import module_files
 from .page import TemplateRenderer, import_lines, lazy_modules
 from .scope import TENGEN, VARIABLE_TYPE, Scope, function_names
 from .stubs import StubWriter
@@ -80,6 +81,7 @@ class Renderer:
             *self._modules(),
             *self._stubs(),
             *self._rules(),
+            *module_files(self.templates, self.declared.modules),
             *schemas(self.declared),
             self.templates.page(
                 "operators.md",

@@ -22,7 +22,8 @@ from ..check.operators import (
 from ..model.names import CATEGORIES, COMPOSITES
 from ..model.operators import Declarations
 from ..model.source import OutputFile
-from ..read.keys import DERIVATIVE_KEYS, KEYS, Key
+from ..read.entries import MODULES
+from ..read.keys import DERIVATIVE_KEYS, KEYS, MODULE_KEYS, Key
 from ..read.overloads import KEY as OVERLOADS, OF
 from .page import HEADER
 from .write import sealed
@@ -52,7 +53,8 @@ def schemas(declared: Declarations) -> list[OutputFile]:
     derivative = _entries(_properties(DERIVATIVE_KEYS.values(), declared), ["name"])
     # Every other key names arguments or results, and its value is a formula.
     derivative["items"]["additionalProperties"] = _TYPES["scalar"]
-    return [*found, _file("derivatives", derivative)]
+    module = _entries(_properties(MODULE_KEYS.values(), declared), ["name", "function"])
+    return [*found, _file("derivatives", derivative), _file(MODULES, module)]
 
 
 def _file(name: str, schema: Mapping[str, Any]) -> OutputFile:
@@ -126,7 +128,10 @@ def _special(declared: Declarations) -> dict[str, dict[str, Any]]:
     names = {"anyOf": [_TYPES["str"], {"type": "array", "items": _TYPES["str"]}]}
     parts = dict(zip(PROMOTE_KEYS, (kinds, names, names, {"enum": list(NUMBERS)}), strict=True))
     promote = {"type": "object", "properties": parts, "additionalProperties": False}
+    inner = {key.name: _of_kinds(key.kinds) | {"description": key.meaning} for key in MODULE_KEYS.values()}
+    module = {"type": "object", "properties": inner, "required": ["name"], "additionalProperties": False}
     return {
+        "module": {"anyOf": [_TYPES["str"], module]},
         "variants": _words(VARIANTS),
         "tags": _words(declared.tags),
         "python_module": {"enum": list(PYTHON_MODULES)},

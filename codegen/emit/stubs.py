@@ -168,11 +168,16 @@ class StubWriter:
             parameters = [StubParameter("self", ""), *parameters[:position], *parameters[position + 1 :]]
         if leaf:
             parameters.append(StubParameter("requires_grad", "bool", "False", keyword=True))
-        if out is not None:
-            written = "Tensor | None" if len(out.schema.returns) == 1 else "Sequence[Tensor] | None"
+        ways: list[tuple[tuple[StubParameter, ...], str]] = [((), returns)]
+        if out is not None and out.schema.writes_list:
+            ways.append(((StubParameter("out", "Sequence[Tensor]", keyword=True),), "None"))
+        elif out is not None:
+            written = "Tensor | None" if len(out.schema.out) == 1 else "Sequence[Tensor] | None"
             parameters.append(StubParameter("out", written, "None", keyword=True))
-        for form in [tuple(parameters)] if documented else _with_words(tuple(parameters)):
-            yield Overload(form, returns)
+        for further, result in ways:
+            whole = (*parameters, *further)
+            for form in [whole] if documented else _with_words(whole):
+                yield Overload(form, result)
         loose = _loose(operator, parameters)
         if loose is not None and not (documented and kind == "function" and not loose[0].takes_an_int):
             yield Overload(loose, returns)

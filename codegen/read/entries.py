@@ -41,6 +41,8 @@ _WORDS: dict[str, bool | None] = {
 MECHANISMS = {"native_functions": "native", "nn": "nn", "derivatives": "derivatives"}
 #: What only a library has: kernels for tengen's operators.
 KERNELS = "kernels"
+#: Classes of ``tengen.nn`` whose functions are no operators.
+MODULES = "modules"
 
 
 def mechanism_of(path: Path) -> str | None:
@@ -49,7 +51,7 @@ def mechanism_of(path: Path) -> str | None:
         return "cwrap"
     if path.suffix == ".yaml":
         stem = path.name.split(".")[0]
-        return KERNELS if stem == KERNELS else MECHANISMS.get(stem)
+        return stem if stem in (KERNELS, MODULES) else MECHANISMS.get(stem)
     return None
 
 

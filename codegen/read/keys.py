@@ -52,6 +52,7 @@ _MORE = (
     Key("saves_result", _BOOL, "whether a derivative that follows from the kernel may save the result"),
     Key("symbolic", _STR, "the operator in ONNX"),
     Key("write_back", _STR, "of a view: the tensor after a write to the view"),
+    Key("module", ("str", "map"), "the class of tengen.nn that calls it: its name, or more of it"),
     Key("doc", _STR, "the docstring"),
     Key("domain", _MAP, "where random sample values come from"),
     Key("samples", _LIST, "calls for the generated tests"),
@@ -135,6 +136,25 @@ KERNEL_KEYS = _table(
     Key("name", _STR, "the operator of tengen that gets kernels"),
     Key("dispatch", _MAP, "the kernel for each backend that lacks one"),
     _DTYPES,
+)
+
+# Keys of an entry of modules.yaml, and of what an operator's ``module`` says.
+MODULE_KEYS = _table(
+    Key("name", _STR, "the class"),
+    Key("function", _STR, "the function of nn.functional that it calls"),
+    Key("home", _STR, "the module of nn.modules that has it"),
+    Key("base", _STR, "the class it derives from; with arguments, that which does all it does"),
+    Key("init", _STR, "the parameters that it is made with, where these are not the function's"),
+    Key("forward", _STR, "the parameters of a call, where these are not the function's tensors"),
+    Key(
+        "attributes", _MAP, "what it keeps, where that is not an argument as it is; null for what it does not"
+    ),
+    Key("buffers", _WORDS, "the arguments that are buffers"),
+    Key("given", _MAP, "what the function is given for an argument, where that is no attribute"),
+    Key("check", _WORDS, "calls that raise an error for bad arguments"),
+    Key("check_input", _WORDS, "calls that raise an error for bad inputs"),
+    Key("repr", _WORDS, "the attributes that are printed, or the whole text with these in { }"),
+    Key("doc", _STR, "the docstring"),
 )
 
 # Keys of a derivatives entry that are no names of arguments or results.
