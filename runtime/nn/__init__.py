@@ -1,5 +1,8 @@
 """Neural networks: modules with parameters, functions, initial values, and what gradients need."""
 
+import typing as _typing
+from importlib import import_module as _import_module
+
 from . import (
     functional as functional,
     init as init,
@@ -8,8 +11,7 @@ from . import (
     parameter as parameter,
     utils as utils,
 )
-from .modules import *  # noqa: F403
-from .modules import __all__ as _modules
+from .modules.module import Module as Module
 from .parameter import (
     Buffer as Buffer,
     Parameter as Parameter,
@@ -17,8 +19,8 @@ from .parameter import (
     UninitializedParameter as UninitializedParameter,
 )
 
-__all__ = [
-    *_modules,
+_OWN = (
+    "attention",
     "Buffer",
     "Parameter",
     "UninitializedBuffer",
@@ -29,8 +31,23 @@ __all__ = [
     "parallel",
     "parameter",
     "utils",
-]
+)
+
+if _typing.TYPE_CHECKING:
+    from . import attention as attention
+    from .modules import *  # noqa: F403
+else:
+    __all__ = sorted([*_OWN, *modules.__all__])
+
+    def __getattr__(name: str) -> _typing.Any:
+        """The classes of modules, which are imported when they are asked for."""
+        if name == "attention":
+            return _import_module(f"{__name__}.attention")
+        if name not in modules.__all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(modules, name)
+        return found
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*_OWN, *dir(modules)])

@@ -158,6 +158,10 @@ from .spatial import (
 )
 
 _make_overridable(globals())
+for _function in list(globals().values()):
+    # Those that are wrapped are pickled by their names here; in their modules these are other functions.
+    if hasattr(_function, "__wrapped__") and _function.__module__.startswith("tengen.nn."):
+        _function.__module__ = __name__
 
 if not _typing.TYPE_CHECKING:  # a checker would believe that every name exists
 

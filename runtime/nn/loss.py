@@ -21,15 +21,21 @@ from ..tensors.tensor import Tensor
 _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
 
 
+def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
+    """The word for what ``size_average`` and ``reduce`` say, with a warning."""
+    size_average = True if size_average is None else size_average
+    reduction = "none" if reduce is False else "mean" if size_average else "sum"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+        stacklevel=program_stacklevel(),
+    )
+    return reduction
+
+
 def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
     """The number that operators take."""
     if size_average is not None or reduce is not None:
-        size_average = True if size_average is None else size_average
-        reduction = "none" if reduce is False else "mean" if size_average else "sum"
-        warnings.warn(
-            f"size_average and reduce args will be deprecated, use reduction='{reduction}' instead.",
-            stacklevel=program_stacklevel(),
-        )
+        reduction = legacy_reduction(size_average, reduce)
     if reduction not in _REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return _REDUCTIONS[reduction]

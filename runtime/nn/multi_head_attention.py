@@ -63,6 +63,19 @@ def _added(mask: Tensor | None, name: str, dtype: Dtype) -> Tensor | None:
     return F.zeros_like(mask, dtype=dtype).masked_fill(mask, -math.inf)
 
 
+def float_masks(
+    padding: Tensor | None, mask: Tensor | None, names: tuple[str, str], dtype: Dtype
+) -> tuple[Tensor | None, Tensor | None]:
+    """Both masks as what is added to scores. Warns where they are of two kinds."""
+    if padding is not None and mask is not None and padding.dtype is not mask.dtype:
+        warnings.warn(
+            f"Support for mismatched {names[0]} and {names[1]} is deprecated. "
+            "Use same type for both instead.",
+            stacklevel=program_stacklevel(),
+        )
+    return _added(padding, names[0], dtype), _added(mask, names[1], dtype)
+
+
 def _thirds(bias: Tensor | None) -> tuple[Tensor | None, ...]:
     return (None, None, None) if bias is None else tuple(bias.chunk(3))
 
@@ -155,19 +168,13 @@ def multi_head_attention_forward(
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     length, batch, width = query.shape
-    both = [m.dtype for m in (key_padding_mask, attn_mask) if m is not None]
-    if len(set(both)) > 1:
-        warnings.warn(
-            "Support for mismatched key_padding_mask and attn_mask is deprecated. "
-            "Use same type for both instead.",
-            stacklevel=program_stacklevel(),
-        )
-    padding = _added(key_padding_mask, "key_padding_mask", query.dtype)
+    names = ("key_padding_mask", "attn_mask")
+    padding, added = float_masks(key_padding_mask, attn_mask, names, query.dtype)
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
     # The hint is for the product of attention; with other masks or weights the mask itself counts.
     hinted = is_causal and padding is None and not need_weights
-    mask = None if hinted else _added(attn_mask, "attn_mask", query.dtype)
+    mask = None if hinted else added
     _demand(
         width == embed_dim_to_check,
         f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}",

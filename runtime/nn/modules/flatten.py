@@ -1,0 +1,12 @@
+"""Dimensions joined and split."""
+
+from __future__ import annotations
+
+from tengen.generated.flatten_modules import *  # noqa: F403
+from tengen.generated.flatten_modules import __all__ as _generated
+
+__all__ = [*_generated]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
