@@ -11,10 +11,12 @@ from .grad import grad, grad_and_value, vjp
 from .jacobian import hessian, jacfwd, jacrev
 from .jvp import jvp
 from .linearize import linearize
+from .module_state import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from .vmap import vmap
 
 __all__ = [
     "debug_unwrap",
+    "functional_call",
     "grad",
     "grad_and_value",
     "hessian",
@@ -22,6 +24,8 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
+    "stack_module_state",
     "vjp",
     "vmap",
 ]

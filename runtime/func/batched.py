@@ -13,6 +13,7 @@ from ..autograd.grad_mode import inside_transform
 from ..core.function_dispatch import disabled_impl
 from ..core.memory_format import contiguous_format
 from ..native.meta.array import MetaArray
+from ..tensors.held_slots import held_slot, read_slot
 from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -62,34 +63,11 @@ class BatchedTensor(Tensor):
             raise RuntimeError(_ESCAPED)
         return self._value._type
 
-    @property
-    def _requires_grad(self) -> bool:  # type: ignore[override]
-        found: bool = self._value._requires_grad
-        return found
-
-    @property
-    def _edge(self) -> Any:  # type: ignore[override]
-        return self._value._edge
-
-    @property
-    def _base(self) -> Any:  # type: ignore[override]
-        return self._value._base
-
-    @property
-    def _storage(self) -> Any:
-        return self._value._storage
-
-    @_storage.setter
-    def _storage(self, storage: Any) -> None:
-        self._value._storage = storage
-
-    @property
-    def _meta(self) -> Any:
-        return self._value._meta
-
-    @_meta.setter
-    def _meta(self, meta: Any) -> None:
-        self._value._meta = meta
+    _requires_grad: Any = read_slot("_value._requires_grad")
+    _edge: Any = read_slot("_value._edge")
+    _base: Any = read_slot("_value._base")
+    _storage: Any = held_slot("_value._storage")
+    _meta: Any = held_slot("_value._meta")
 
     # -- what would need the elements
 
@@ -140,7 +118,8 @@ class BatchedTensor(Tensor):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients flow to the value."""
-        return self._requires_grad
+        found: bool = self._requires_grad
+        return found
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any
 
-from tengen.generated.functions import cat, zeros
+from tengen.generated.functions import arange, cat
 
 from ..utils.pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .arguments import Argnums, check_given_tensors, check_real, positions
@@ -162,8 +162,9 @@ def unit_vectors(tensors: Sequence[Any], chunk_size: int | None) -> Iterator[lis
         chunk, start = [], 0
         for tensor, size in zip(tensors, sizes, strict=True):
             kind = tensor._type
-            block = zeros((count, size), dtype=kind.scalar_type, device=kind.backend.device)
-            block.diagonal(first - start).fill_(1)
+            where = kind.backend.device  # whose arrays may not be written to
+            rows = arange(first - start, first - start + count, device=where).unsqueeze(1)
+            block = (rows == arange(size, device=where)).to(kind.scalar_type)
             chunk.append(block.reshape((count, *tensor._array.shape)))
             start += size
         yield chunk
