@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from ..model.diagnostics import Report, one_of, suggestion
+from ..model.names import POINTWISE_VALUES
 from ..model.operators import Backend, ResultLayout
 from ..model.schema import Schema
 from ..model.source import Located
@@ -71,11 +72,19 @@ def parse_mixtures(
     schema: Schema,
     backends: Mapping[str, Backend],
     kernels: Mapping[str, object],
+    elementwise: bool,
     report: Report,
-) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """By backend, the sets of Tensor arguments that may be of its layouts; mistakes are reported."""
-    found: dict[str, tuple[tuple[str, ...], ...]] = {}
+) -> dict[str, tuple[tuple[str, ...], ...] | None]:
+    """By backend, the sets of Tensor arguments that may be of its layouts; mistakes are reported.
+
+    None for any: of elementwise operators where these are called on values.
+    """
+    found: dict[str, tuple[tuple[str, ...], ...] | None] = {}
     tensors = [a.name for a in schema.arguments if a.is_tensor_like]
+    if elementwise and len(tensors) > 1:
+        found |= dict.fromkeys(
+            name for name, b in backends.items() if POINTWISE_VALUES in b.capabilities and name not in kernels
+        )
     sparse = [name for name, backend in backends.items() if not backend.is_strided]
     for name, value in located.value.items() if located is not None else ():
         place = value.key or value.place

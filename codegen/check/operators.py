@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..model.diagnostics import Report
 from ..model.names import BINARY_OPERATORS, CATEGORIES, COMPOSITES, OTHER_LAYOUT
-from ..model.operators import RESULT_OF_PROMOTION, Kernel, Operator, ResultLayout
+from ..model.operators import ELEMENTWISE, RESULT_OF_PROMOTION, Kernel, Operator, ResultLayout
 from ..model.schema import OperatorName, Schema
 from ..model.source import Located, Place
 from ..read.fields import kind_of, known_word, words
@@ -102,7 +102,12 @@ class OperatorChecker:
             overlap=self.overlap(declared),
             layout=self.layout(declared, composite),
             layouts=parse_mixtures(
-                fields.get("layouts"), schema, self.sources.tables.backends, kernels, self.report
+                fields.get("layouts"),
+                schema,
+                self.sources.tables.backends,
+                kernels,
+                not (composite or ELEMENTWISE.isdisjoint(tags)),
+                self.report,
             ),
             opmath=fields["opmath"].value if "opmath" in fields else True,
             factory=factory,

@@ -47,7 +47,10 @@ def inplace_variant(operator: Operator, name: OperatorName) -> Variant:
 
 
 def out_variant(operator: Operator, name: OperatorName) -> Variant:
-    """``add.Tensor`` -> ``add.out(..., *, Tensor(a!) out) -> Tensor(a!)``."""
+    """``add.Tensor`` -> ``add.out(..., *, Tensor(a!) out) -> Tensor(a!)``.
+
+    One whose result is a list writes into a list, of which nothing is returned: ``Tensor(a!)[] out) -> ()``.
+    """
     schema = operator.schema
     results = schema.returns
     letters = [Alias((chr(ord("a") + i),), True) for i in range(len(results))]
@@ -55,12 +58,16 @@ def out_variant(operator: Operator, name: OperatorName) -> Variant:
     outs = tuple(
         Argument(n, r.type, alias=a, kwarg_only=True) for n, r, a in zip(names, results, letters, strict=True)
     )
+    returns = tuple(Return(r.type, r.name, a) for r, a in zip(results, letters, strict=True))
+    if any(r.type.is_tensor_list for r in results):
+        returns = ()
     written = replace(
         schema,
         name=name,
         out=outs,
         kwarg_only=tuple(a for a in schema.kwarg_only if operator.factory is None or not a.type.is_option),
-        returns=tuple(Return(r.type, r.name, a) for r, a in zip(results, letters, strict=True)),
+        returns=returns,
+        parenthesised=schema.parenthesised or not returns,
     )
     made = replace(
         operator, schema=written, kernels={}, autogen=(), samples=(), variants=frozenset({"function"})

@@ -13,10 +13,13 @@ TENSOR_OPTIONS = ("dtype", "layout", "device", "pin_memory")
 
 #: The layouts of tensors: how their elements are stored.
 STRIDED = "strided"
-LAYOUTS = (STRIDED, "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+LAYOUTS = (STRIDED, "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged")
 
 #: The tag of operators that take or give tensors of other layouts than strided.
 OTHER_LAYOUT = "other_layout"
+
+#: The capability of a backend that calls pointwise operators on the values that its arrays hold.
+POINTWISE_VALUES = "pointwise_values"
 
 #: The names that NumPy has for an argument, which are understood beside PyTorch's.
 NUMPY_NAMES: dict[str, tuple[str, ...]] = {

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.expressions import Call, Expr, names_in
+from .modules import ModuleClass
 from .names import APART, IMPLICIT, LIMITED, STRIDED
 from .schema import (
     OperatorName,
@@ -153,8 +154,9 @@ class Operator:
     same_dtype: tuple[str, ...] = ()  # the Tensor arguments that must have one dtype
     result: str = "dynamic"  # "same" | "bool" | "real" | "int64" | "dynamic"
     layout: tuple[ResultLayout | None, ...] = ()  # of each result; () for what follows from the tags
-    #: By backend, the sets of Tensor arguments that may be of its layouts together, the others being strided.
-    layouts: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    #: By backend, the sets of Tensor arguments that may be of its layouts together, the others being strided;
+    #: None for any.
+    layouts: Mapping[str, tuple[tuple[str, ...], ...] | None] = field(default_factory=dict)
     out: str = "cast"  # which dtypes out arguments may have: "cast", "exact", "computed" or "truth"
     overlap: Mapping[str, str] = field(
         default_factory=dict
@@ -327,6 +329,7 @@ class Declarations:
     backends: tuple[Backend, ...]
     tags: Mapping[str, str]
     primitives: Mapping[str, Primitive] = field(default_factory=dict)
+    modules: tuple[ModuleClass, ...] = ()  # of tengen.nn
     library: str = ""  # whose declarations they are, on top of tengen's; empty for tengen's own
     folder: str = ""  # of the library's declarations, as places have it
 

@@ -197,6 +197,11 @@ class Schema:
         return first is not None and not first.write
 
     @property
+    def writes_list(self) -> bool:
+        """Whether it writes its results into a list of tensors, and returns nothing: ``Tensor(a!)[] out``."""
+        return any(a.is_tensor_list for a in self.out)
+
+    @property
     def arguments(self) -> tuple[Argument, ...]:
         """All arguments save the out ones, in order."""
         return self.positional + self.kwarg_only

@@ -96,6 +96,26 @@ class VariantWriter:
     def _out(self, variant: Variant) -> CallMethod:
         base = self.by_name[str(variant.base)]
         many = len(base.schema.returns) > 1
+        given = self._given(variant, base)
+        exact = {"exact": ", exact=True", "truth": ", truth=True"}.get(base.out, "")
+        arguments = ", ".join(given) + ("," if len(given) == 1 else "")
+        if variant.operator.schema.writes_list:
+            call = f'"{variant.name.called}", operator("{base.name}"), ({arguments}), out{exact}'
+            call = f"{write(self._function('shape.write_list'))}({call}{_overlap(variant.operator)})"
+            return self._method(variant, call, ", out: Sequence[Tensor]")
+        outs = "tuple(out)" if many else "(out,)"
+        call = f'run_out("{variant.name.called}", operator("{base.name}").proceed, ({arguments}), {outs}'
+        call += exact + _overlap(variant.operator) + ")"
+        call += "" if many else "[0]"
+        structure = self.structures.get(str(variant.name))
+        call = call if structure is None else f"{structure}({call})"
+        extra = ", out: Sequence[Tensor]" if many else ", out: Tensor"
+        method = self._method(variant, call, extra)
+        return method if method.signature[0] != "," else _without_comma(method)
+
+    @staticmethod
+    def _given(variant: Variant, base: Operator) -> list[str]:
+        """What the functional operator gets of the arguments of the one with ``out``."""
         given: list[str] = []
         kept = {a.name for a in plain_arguments(variant.operator)}
         for a in base.schema.arguments:
@@ -109,20 +129,7 @@ class VariantWriter:
                 )
         if base.out == "computed":
             given = ["out.dtype if dtype is None else dtype" if n == "dtype" else n for n in given]
-        outs = "tuple(out)" if many else "(out,)"
-        arguments = ", ".join(given) + ("," if len(given) == 1 else "")
-        call = f'run_out("{variant.name.called}", operator("{base.name}").proceed, ({arguments}), {outs}'
-        call += (
-            {"exact": ", exact=True", "truth": ", truth=True"}.get(base.out, "")
-            + _overlap(variant.operator)
-            + ")"
-        )
-        call += "" if many else "[0]"
-        structure = self.structures.get(str(variant.name))
-        call = call if structure is None else f"{structure}({call})"
-        extra = ", out: Sequence[Tensor]" if many else ", out: Tensor"
-        method = self._method(variant, call, extra)
-        return method if method.signature[0] != "," else _without_comma(method)
+        return given
 
     def _implicit(self, variant: Variant) -> CallMethod:
         """A composite whose derivative is that of its parts."""

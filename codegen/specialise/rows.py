@@ -124,8 +124,7 @@ def operator_row(variant: Variant) -> str:
     parameters = [_parameter(a) for a in arguments]
     tensors = [i for i, a in enumerate(arguments) if a.is_tensor_like]
     if variant.kind == "out":
-        count = len(operator.schema.returns)
-        parameters.append(("out", f"Tensor[{count}]" if count > 1 else "Tensor", True, None, True))
+        parameters.append(("out", _out_type(operator), True, None, True))
         tensors = tensors or [len(arguments)]
     promoted = tuple(index[n] for n in operator.promoted if n in index) if plain and operator.promote else ()
     factory, options = _factory(variant, index)
@@ -144,12 +143,18 @@ def operator_row(variant: Variant) -> str:
         variant.kind == "out",
         variant.kind != "inplace" and _takes_numbers(operator),
         _refused(operator, index),
-        variant.kind,
+        "composite" if operator.schema.writes_list else variant.kind,
         str(variant.base) if variant.base is not None else None,
         variant.kind in ("composite", "inplace", "out") or EXPLICIT in operator.kernels,
         _mixtures(operator, index),
     )
     return repr(columns)
+
+
+def _out_type(operator: Operator) -> str:
+    """The type of ``out``, in which all that is written to is given together."""
+    written = operator.schema.out
+    return f"Tensor[{len(written)}]" if len(written) > 1 else str(written[0].type)
 
 
 def _takes_numbers(operator: Operator) -> str | bool:
@@ -164,9 +169,10 @@ def _refused(operator: Operator, index: Mapping[str, int]) -> dict[str, Any] | N
 
 
 def _mixtures(operator: Operator, index: Mapping[str, int]) -> dict[str, Any] | None:
-    """By backend, the sets of arguments, by number, that may be of its layouts together."""
+    """By backend, the sets of arguments, by number, that may be of its layouts together; None for any."""
     found = {
-        b: tuple(tuple(index[n] for n in names) for names in sets) for b, sets in operator.layouts.items()
+        b: None if sets is None else tuple(tuple(index[n] for n in names) for names in sets)
+        for b, sets in operator.layouts.items()
     }
     return found or None
 

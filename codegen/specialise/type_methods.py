@@ -42,12 +42,13 @@ from ..model.methods import (
     Result,
     ResultKind,
 )
-from ..model.names import COMPOSITES, OTHER_LAYOUT
+from ..model.names import COMPOSITES, OTHER_LAYOUT, POINTWISE_VALUES
 from ..model.operators import Backend, Kernel, Operator, Primitive, ScalarType
 from ..model.schema import Argument, OperatorName, Schema
 from ..read.functions import ABSOLUTE, FunctionIndex, module_path
 from .array_results import ArrayResults
 from .blocks import CostModel, call_of, function_of
+from .counterparts import counterpart
 from .environments import kernel_environment, type_of
 from .generic import generic
 from .headers import header, plain_arguments
@@ -136,7 +137,9 @@ class Specialiser:
         """What this backend runs for the operator."""
         own = operator.kernels.get(self.backend.name)
         if own is None and self.backend.is_group:
-            return self._counterpart(operator)
+            return counterpart(operator, self.backend, self.native)
+        if own is None and POINTWISE_VALUES in self.backend.capabilities:
+            return self._of_values(operator)
         if own is not None or "pointwise" not in operator.tags or self.backend.group:
             return own
         if ZERO_PRESERVING in self.backend.capabilities and ZERO_PRESERVING in operator.tags:
@@ -145,35 +148,11 @@ class Specialiser:
             return next(iter(operator.kernels.values()), None)
         return None
 
-    def _counterpart(self, operator: Operator) -> Kernel | None:
-        """The kernel of another backend, each of its functions that of the same name of this group.
-
-        None where the group lacks one, or what is no pointwise expression names none: that is written for
-        one array library.
-        """
-        if operator.kernels.keys() & set(COMPOSITES):
+    def _of_values(self, operator: Operator) -> Kernel | None:
+        """The kernel of another backend that is called on values: that of an elementwise operator."""
+        if not operator.is_elementwise or operator.kernels.keys() & set(COMPOSITES):
             return None
-        pointwise = "pointwise" in operator.tags
-        found = (self._translated(kernel, pointwise) for kernel in operator.kernels.values())
-        return next((kernel for kernel in found if kernel is not None), None)
-
-    def _translated(self, kernel: Kernel, pointwise: bool) -> Kernel | None:
-        """A kernel of another backend with this group's functions; None where it lacks one."""
-        if kernel.function is not None:
-            if ":" in kernel.function:
-                return kernel if pointwise else None
-            function = self._namesake(kernel.function)
-            return None if function is None else replace(kernel, function=function)
-        found = [(name, self._namesake(name)) for name in kernel.calls]
-        calls = {name: namesake for name, namesake in found if namesake is not None}
-        if len(calls) < len(found) or not (calls or pointwise):
-            return None
-        return replace(kernel, calls=calls)
-
-    def _namesake(self, function: str) -> str | None:
-        """The function of this backend's kernels that is called as another backend's is."""
-        found = self.native.find(function.rpartition(".")[2], self._modules)
-        return found[0].qualified if len(found) == 1 else None
+        return operator.kernels.get(str(self.backend.capabilities.get("values_of")))
 
     def supports(self, operator: Operator, scalar: ScalarType) -> bool:
         """Whether the operator has a kernel for a scalar type."""
@@ -271,22 +250,29 @@ class Specialiser:
         if kernel is not operator.kernels.get(self.backend.name) and "pointwise" in self.backend.capabilities:
             return [], self._pointwise(operator)
         arrays = {a.name: _array(a, hooked, self.backend.runs_generically) for a in arguments}
-        runner = self._on_values(operator, kernel)
+        runner, named = self._on_values(operator, kernel)
         if runner is not None:
-            stored = [a for a in arguments if a.type.is_tensor]
+            stored = [a for a in arguments if a.type.is_tensor or (named and a.type.is_optional_tensor)]
             given = [arrays[a.name] for a in stored]
             arrays |= {a.name: Name(parameter_name(a.name)) for a in stored}
             _, call = self._kernel_call(operator, kernel, arrays, hooked, named=False)
             function = Lambda(tuple([Parameter(parameter_name(a.name)) for a in stored]), call)
-            return [], Call(runner, (function, *given))
+            return [], Call(runner, (*named, function, *given))
         return self._kernel_call(operator, kernel, arrays, hooked)
 
-    def _on_values(self, operator: Operator, kernel: Kernel) -> Expr | None:
-        """What calls the kernel of another backend on the values that an array stores, where that is done."""
-        name = self.backend.capabilities.get(ZERO_PRESERVING)
-        if name is None or kernel is operator.kernels.get(self.backend.name):
-            return None
-        return self._function(self.native.find(str(name), self._modules)[0].qualified)
+    def _on_values(self, operator: Operator, kernel: Kernel) -> tuple[Expr | None, tuple[Expr, ...]]:
+        """What calls the kernel of another backend on the values that an array stores, where that is done.
+
+        And what it gets first: the operator's name, where it looks at several operands.
+        """
+        if kernel is operator.kernels.get(self.backend.name):
+            return None, ()
+        capabilities = self.backend.capabilities
+        name = capabilities.get(ZERO_PRESERVING, capabilities.get(POINTWISE_VALUES))
+        if name is None:
+            return None, ()
+        first = (Constant(operator.name.base),) if POINTWISE_VALUES in capabilities else ()
+        return self._function(self.native.find(str(name), self._modules)[0].qualified), first
 
     def _kernel_call(
         self,

@@ -1,0 +1,46 @@
+"""Operators of nested tensors that are made of those of their parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import tengen.generated.functions as F
+
+if TYPE_CHECKING:
+    from ..tensors.tensor import Tensor
+
+
+def nested_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> Tensor:
+    """``scaled_dot_product_attention`` of each part; the ragged sizes are those of the query.
+
+    RuntimeError for arguments that are not all nested, of as many parts; ValueError for a mask.
+    """
+    name = "scaled_dot_product_attention"
+    given = {"query": query, "key": key, "value": value}
+    for argument, tensor in given.items():
+        if not tensor.is_nested:
+            raise RuntimeError(f"{name}: expected query, key and value to be nested, but {argument} is not")
+        if tensor.shape[0] != query.shape[0]:
+            raise RuntimeError(
+                f"{name}: expected as many parts of {argument} as of query, but got {tensor.shape[0]} and "
+                f"{query.shape[0]}"
+            )
+    if attn_mask is not None:
+        raise ValueError(f"{name}: attn_mask: Masks are not yet supported for nested tensors")
+    parts = zip(query.unbind(), key.unbind(), value.unbind(), strict=True)
+    averaged = [
+        F.scaled_dot_product_attention(
+            *part, dropout_p=dropout_p, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa
+        )
+        for part in parts
+    ]
+    return F._nested_with_parts(averaged, query)

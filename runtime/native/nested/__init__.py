@@ -1,0 +1,1 @@
+"""Kernels for tensors of which the parts differ in their sizes."""

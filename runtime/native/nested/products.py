@@ -1,0 +1,161 @@
+"""Matrix products, layer normalisation and dropout of arrays of parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import upcast
+from ..matmul import linear, linear_input_backward, linear_weight_backward
+from ..nn.dropout import native_dropout, native_dropout_backward
+from ..nn.normalization import native_layer_norm, native_layer_norm_backward
+from .array import Array, JaggedArray, RaggedArray
+
+Gradients = tuple[Any, Any, Any]
+
+
+# -- linear
+
+
+def nested_linear(input: RaggedArray, weight: Array, bias: Array | None) -> RaggedArray:
+    """``input @ weight.T + bias`` over the last dimension, which is not ragged."""
+    rows = linear(upcast(input.rows(1)), upcast(weight), None if bias is None else upcast(bias))
+    return _of_rows(input, rows, weight.ndim)
+
+
+def nested_linear_input_backward(grad_output: RaggedArray, weight: Array) -> RaggedArray:
+    """The gradient of ``linear`` for its input."""
+    if weight.ndim == 1:
+        raise RuntimeError("a weight that is a vector is not supported beside a nested input")
+    return _of_rows(grad_output, linear_input_backward(upcast(grad_output.rows(1)), upcast(weight)), 2)
+
+
+def nested_linear_weight_backward(grad_output: RaggedArray, input: RaggedArray) -> Array:
+    """The gradient of ``linear`` for its weight, a strided array."""
+    found = linear_weight_backward(upcast(grad_output.rows(1)), upcast(input.rows(1)))
+    narrow: Array = found.astype(input.values.dtype, copy=False)
+    return narrow
+
+
+def _of_rows(like: RaggedArray, rows: Array, weight_ndim: int) -> RaggedArray:
+    if weight_ndim != 2:
+        raise RuntimeError("a weight that is a vector is not supported beside a nested input")
+    return like.of_rows(rows.astype(like.values.dtype, copy=False), 1)
+
+
+# -- products of matrices
+
+
+def nested_matmul(self: Any, other: Any) -> Any:
+    """The product of the matrices of each part with those beside them, of which some may be strided.
+
+    Strided where all of these are of one size and both factors are jagged. RuntimeError for sizes that do
+    not fit.
+    """
+    if isinstance(self, RaggedArray) and not isinstance(other, RaggedArray) and other.ndim == 2:
+        rows = self.rows(1)
+        if rows.shape[1] != other.shape[0]:
+            raise _cannot(self, other)
+        return _of_rows(self, upcast(rows) @ upcast(other), 2)
+    like = self if isinstance(self, RaggedArray) else other
+    lefts, rights = _matrices(self, like), _matrices(other, like)
+    if len(lefts) != len(rights) or any([_unfit(a, b) for a, b in zip(lefts, rights, strict=True)]):
+        raise _cannot(self, other)
+    products = [
+        np.matmul(upcast(a), upcast(b)).astype(a.dtype, copy=False)
+        for a, b in zip(lefts, rights, strict=True)
+    ]
+    return _joined(products, self, other)
+
+
+def nested_bmm(self: Any, mat2: Any) -> Any:
+    """As ``nested_matmul``, of parts that are matrices."""
+    for name, one in (("self", self), ("mat2", mat2)):
+        if one.ndim != 3:
+            raise RuntimeError(f"batch1 and batch2 must be 3D tensors, but {name} has {one.ndim} dimensions")
+    return nested_matmul(self, mat2)
+
+
+def _matrices(one: Any, like: RaggedArray) -> list[Array]:
+    if isinstance(one, RaggedArray):
+        return one.pieces()
+    return [one] * like.shape[0] if one.ndim == 2 else list(one)
+
+
+def _unfit(a: Array, b: Array) -> bool:
+    return min(a.ndim, b.ndim) < 2 or a.shape[-1] != b.shape[-2]
+
+
+def _cannot(a: Any, b: Any) -> RuntimeError:
+    return RuntimeError(f"not supported between inputs of shapes {list(a.shape)} and {list(b.shape)}")
+
+
+def _joined(products: Sequence[Array], self: Any, other: Any) -> Any:
+    """The products as parts like those of a factor, or in one strided array."""
+    factors = [one for one in (self, other) if isinstance(one, RaggedArray)]
+    jagged = [one for one in factors if isinstance(one, JaggedArray)]
+    if len(jagged) < len(factors):
+        return next(one for one in factors if not isinstance(one, JaggedArray)).with_pieces(products)
+    rows = isinstance(self, JaggedArray) and self.ragged_idx < self.ndim - 1
+    columns = isinstance(other, JaggedArray) and (other.ragged_idx == other.ndim - 1)
+    columns = columns or (isinstance(other, JaggedArray) and other.ragged_idx < other.ndim - 2 and not rows)
+    if rows and columns:
+        raise _cannot(self, other)
+    if rows:
+        return self.with_pieces(products)
+    if columns:
+        return other.with_pieces(products)
+    return np.stack(products)
+
+
+# -- layer normalisation
+
+
+def nested_layer_norm(
+    input: RaggedArray, normalized_shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float
+) -> Gradients:
+    """As ``native_layer_norm``, over the last dimensions, which are not ragged: three nested arrays."""
+    count = len(normalized_shape)
+    rows = upcast(input.rows(count))
+    given = [None if a is None else upcast(a) for a in (weight, bias)]
+    found = native_layer_norm(rows, tuple(normalized_shape), given[0], given[1], eps)
+    out, mean, rstd = [input.of_rows(a.astype(input.values.dtype, copy=False), count) for a in found]
+    return out, mean, rstd
+
+
+def nested_layer_norm_backward(
+    grad_out: RaggedArray,
+    input: RaggedArray,
+    normalized_shape: Sequence[int],
+    mean: RaggedArray,
+    rstd: RaggedArray,
+    weight: Array | None,
+    bias: Array | None,
+    output_mask: Sequence[bool],
+) -> Gradients:
+    """Gradients of input, nested, and of weight and bias, strided; None where there is none."""
+    count, dtype = len(normalized_shape), input.values.dtype
+    rows = [upcast(a.rows(count)) for a in (grad_out, input, mean, rstd)]
+    given = [None if a is None else upcast(a) for a in (weight, bias)]
+    found = native_layer_norm_backward(
+        rows[0], rows[1], tuple(normalized_shape), rows[2], rows[3], given[0], given[1], output_mask
+    )
+    first, *rest = [None if a is None else a.astype(dtype, copy=False) for a in found]
+    return None if first is None else input.of_rows(first, count), rest[0], rest[1]
+
+
+# -- dropout
+
+
+def nested_dropout(input: RaggedArray, p: float, train: bool | None) -> tuple[RaggedArray, RaggedArray]:
+    """Each element kept with probability ``1 - p`` and divided by it; and which were kept."""
+    out, kept = native_dropout(upcast(input.values), p, train)
+    return input.with_values(out.astype(input.values.dtype, copy=False)), input.with_values(kept)
+
+
+def nested_dropout_backward(grad_output: RaggedArray, mask: RaggedArray, scale: float) -> RaggedArray:
+    """The gradient of what was kept."""
+    found = native_dropout_backward(upcast(grad_output.values), mask.values, scale)
+    return grad_output.with_values(found.astype(grad_output.values.dtype, copy=False))

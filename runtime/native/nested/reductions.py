@@ -1,0 +1,125 @@
+"""Kernels over arrays of parts that combine elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dims import wrap_dim
+from ..nn.softmax import log_softmax, log_softmax_backward_data, softmax, softmax_backward_data
+from ..reductions import all_dims, amax, amin, any_dims, mean_dim, sum_dim
+from .array import Array, JaggedArray, RaggedArray
+from .shape import inner_dim, over
+
+Dims = Any
+
+
+def _flat(self: RaggedArray) -> Array:
+    """All elements of all parts."""
+    if isinstance(self, JaggedArray) and not self.is_dense:
+        return np.concatenate([piece.reshape(-1) for piece in self.pieces()])
+    return self.values.reshape(-1)
+
+
+def nested_sum(self: RaggedArray, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+    """The sum over all elements, over dimensions of each part, or over parts and the ragged dimension."""
+    return _reduced(lambda a, d, keep: sum_dim(a, d, keep, dtype), self, dim, keepdim)
+
+
+def nested_mean(self: RaggedArray, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+    """The mean, over what ``nested_sum`` adds."""
+    return _reduced(lambda a, d, keep: mean_dim(a, d, keep, dtype), self, dim, keepdim)
+
+
+def nested_amax(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
+    """The largest element, over what ``nested_sum`` adds."""
+    return _reduced(amax, self, dim or None, keepdim)
+
+
+def nested_amin(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
+    """The smallest element, over what ``nested_sum`` adds."""
+    return _reduced(amin, self, dim or None, keepdim)
+
+
+def nested_all(self: RaggedArray) -> Array:
+    """Whether no element is zero."""
+    return np.asarray(all_dims(_flat(self), None, False))
+
+
+def nested_any(self: RaggedArray) -> Array:
+    """Whether an element is not zero."""
+    return np.asarray(any_dims(_flat(self), None, False))
+
+
+Kernel = Callable[[Array, Any, bool], Array]
+
+
+def _reduced(kernel: Kernel, self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
+    """A reduction: nested where the dimensions that are left are ragged, else strided."""
+    chosen = range(self.ndim) if not dim else [wrap_dim(d, self.ndim) for d in dim]
+    if len(set(chosen)) == self.ndim:
+        total = np.asarray(kernel(_flat(self), None, False))
+        return total.reshape((1,) * self.ndim) if keepdim else total
+    if not isinstance(self, JaggedArray):
+        return _over_last(kernel, self, chosen, keepdim)
+    r = self.ragged_idx
+    if 0 in chosen and r not in chosen:
+        raise RuntimeError(
+            "reducing along the batch dimension but not the ragged dimension is not supported for "
+            "nested tensors"
+        )
+    if r in chosen and 0 not in chosen and len(chosen) > 1:
+        raise RuntimeError(
+            "reducing along a ragged and non-batch dimension is not supported for nested tensors"
+        )
+    inner = tuple([d - 1 for d in chosen if d])
+    if 0 in chosen:
+        whole = self.values if self.is_dense else np.concatenate(self.pieces(), r - 1)
+        total = kernel(whole, inner, keepdim)
+        return total[None] if keepdim else total
+    if r in chosen:
+        return np.stack([np.asarray(kernel(piece, inner, keepdim)) for piece in self.pieces()])
+    values = kernel(self.values, inner, keepdim)
+    return self.turned(values, r if keepdim else r - len([d for d in chosen if d < r]))
+
+
+def _over_last(kernel: Kernel, self: RaggedArray, chosen: Sequence[int], keepdim: bool) -> Any:
+    """Over the last dimension of each part, which is all that PyTorch has for the layout strided."""
+    if list(chosen) != [self.ndim - 1] or not keepdim:
+        raise RuntimeError(
+            f"a nested tensor of the layout strided can only be reduced over its last dimension, "
+            "with "
+            f"keepdim=True, or over all, but got dim={list(chosen)}, keepdim={keepdim}"
+        )
+    return self.with_pieces([kernel(piece, (piece.ndim - 1,), True) for piece in self.pieces()])
+
+
+# -- softmax
+
+
+def nested_softmax(self: RaggedArray, dim: int, half_to_float: bool) -> Any:
+    """softmax in each part."""
+    at = inner_dim(self, dim)
+    return over(self, [at], lambda a: softmax(a, at, half_to_float))
+
+
+def nested_log_softmax(self: RaggedArray, dim: int, half_to_float: bool) -> Any:
+    """The logarithm of softmax in each part."""
+    at = inner_dim(self, dim)
+    return over(self, [at], lambda a: log_softmax(a, at, half_to_float))
+
+
+def nested_softmax_backward(grad_output: RaggedArray, output: RaggedArray, dim: int, input_dtype: Any) -> Any:
+    """The gradient of softmax."""
+    at = inner_dim(output, dim)
+    return over(output, [at], lambda y, g: softmax_backward_data(g, y, at, input_dtype), grad_output)
+
+
+def nested_log_softmax_backward(
+    grad_output: RaggedArray, output: RaggedArray, dim: int, input_dtype: Any
+) -> Any:
+    """The gradient of the logarithm of softmax."""
+    at = inner_dim(output, dim)
+    return over(output, [at], lambda y, g: log_softmax_backward_data(g, y, at, input_dtype), grad_output)

@@ -1,0 +1,431 @@
+"""Kernels over arrays of parts that move and choose elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.memory_format import contiguous_format
+from ...core.sym_int import SymInt
+from .. import cpu
+from ..dims import wrap_dim
+from ..layout import infer_size
+from ..shape import cat
+from ..sparse.stored import exchanged
+from .array import Array, JaggedArray, NestedArray, RaggedArray, of_pieces
+from .expansion import expanded_to
+from .pointwise import nested_like
+
+
+def inner_dim(self: RaggedArray, dim: int, ragged: bool = True) -> int:
+    """A dimension of the parts, counted from the front of these. RuntimeError for that which counts parts.
+
+    Without ``ragged`` also for the ragged dimension of a jagged array.
+    """
+    at = wrap_dim(dim, self.ndim)
+    if not at:
+        raise RuntimeError("not supported for a nested tensor on dim=0, which counts the parts")
+    if not ragged and isinstance(self, JaggedArray) and at == self.ragged_idx:
+        raise RuntimeError(f"not supported for a nested tensor on its ragged dimension, dim={at}")
+    return at - 1
+
+
+def over(self: RaggedArray, dims: Sequence[int], function: Callable[..., Array], *others: RaggedArray) -> Any:
+    """What a kernel that combines elements along dimensions of the parts gives for each.
+
+    It is called once, on the values, where parts do not differ in these dimensions.
+    """
+    if isinstance(self, JaggedArray) and self.ragged_idx - 1 not in dims:
+        return self.with_values(function(self.values, *[other.values for other in others]))
+    pieces = zip(self.pieces(), *[other.pieces() for other in others], strict=True)
+    return self.with_pieces([function(*given) for given in pieces])
+
+
+# -- what is stored
+
+
+def nested_values(self: RaggedArray) -> Array:
+    return self.values
+
+
+def nested_get_offsets(self: RaggedArray) -> Array:
+    return _jagged(self).offsets
+
+
+def nested_get_lengths(self: RaggedArray) -> Array:
+    """The lengths of the parts, which are none where there are no gaps."""
+    lengths = _jagged(self).lengths
+    return np.empty(0, np.int64) if lengths is None else lengths
+
+
+def nested_tensor_size(self: RaggedArray) -> Array:
+    """The shape of each part, a row."""
+    shapes = [piece.shape for piece in self.pieces()]
+    return np.array(shapes, np.int64).reshape(len(shapes), self.ndim - 1)
+
+
+def _jagged(self: RaggedArray) -> JaggedArray:
+    if not isinstance(self, JaggedArray):
+        raise RuntimeError("expected a nested tensor of the layout tengen.jagged, not tengen.strided")
+    return self
+
+
+def nested_with_values(self: Array, like: RaggedArray) -> RaggedArray:
+    """The parts of ``like`` with other values."""
+    return nested_like(like, self)
+
+
+def nested_expand_as(self: Any, like: RaggedArray) -> RaggedArray:
+    """What broadcasts to parts, in their sizes."""
+    return expanded_to(self, like)
+
+
+def nested_with_parts(tensors: Sequence[Array], like: RaggedArray) -> RaggedArray:
+    """Other parts, of the ragged sizes of those of ``like``."""
+    return like.with_pieces(tensors)
+
+
+def nested_to_copy(self: RaggedArray, dtype: Any) -> RaggedArray:
+    """A copy, as a dtype, None for its own."""
+    copied = self.copy()
+    return copied if dtype is None else copied.with_values(cpu.cast(copied.values, dtype))
+
+
+def nested_clone(self: RaggedArray, memory_format: Any) -> RaggedArray:
+    """A copy; with ``contiguous_format`` the parts one behind the other."""
+    return nested_pack(self).copy() if memory_format is contiguous_format else self.copy()
+
+
+def nested_fill(self: RaggedArray, value: Any) -> RaggedArray:
+    """The same parts, with all elements ``value``."""
+    return self.with_values(np.full_like(self.values, value))
+
+
+def nested_zero(self: RaggedArray) -> RaggedArray:
+    """Zeros in the same places."""
+    return self.with_values(np.zeros_like(self.values))
+
+
+def nested_pack(self: RaggedArray) -> RaggedArray:
+    """The same parts one behind the other in C's order."""
+    if not isinstance(self, JaggedArray):
+        return self
+    if self.lengths is None:
+        return self.with_values(np.ascontiguousarray(self.values))
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.counts)])
+    pieces = self.pieces()
+    values = np.concatenate(pieces, self.ragged_idx - 1) if pieces else self.values
+    return JaggedArray(values, offsets, None, self.ragged_idx)
+
+
+def nested_to_padded_tensor(self: RaggedArray, padding: float, output_size: Sequence[int] | None) -> Array:
+    """The parts in one strided array, with ``padding`` where one is smaller than that.
+
+    RuntimeError for a size in which a part has no place.
+    """
+    if isinstance(self, JaggedArray) and self.lengths is not None:
+        raise RuntimeError("not supported for nested tensors with holes")
+    pieces = self.pieces()
+    shapes = np.array([piece.shape for piece in pieces], np.int64).reshape(len(pieces), self.ndim - 1)
+    least = (len(pieces), *(shapes.max(0).tolist() if len(pieces) else [0] * (self.ndim - 1)))
+    shape = least if output_size is None else tuple(output_size)
+    if len(shape) != len(least):
+        raise RuntimeError(
+            f"output_size {list(shape)} must have {len(least)} sizes, as the nested tensor "
+            "has "
+            "dimensions. Broadcasting is not supported."
+        )
+    if any([n < m for n, m in zip(shape, least, strict=True)]):
+        raise RuntimeError(
+            f"output_size {list(shape)} is less than the padded size {list(least)}. "
+            "Truncation "
+            "is not supported."
+        )
+    padded = np.full(shape, cpu.cast(np.asarray(padding), self.values.dtype), self.values.dtype)
+    for number, piece in enumerate(pieces):
+        padded[number][tuple([slice(n) for n in piece.shape])] = piece
+    return padded
+
+
+# -- dimensions
+
+
+def nested_transpose(self: RaggedArray, dim0: int, dim1: int) -> RaggedArray:
+    """Two dimensions exchanged; not that which counts the parts."""
+    return _permuted(self, exchanged(self.ndim, dim0, dim1))
+
+
+def nested_permute(self: RaggedArray, dims: Sequence[int]) -> RaggedArray:
+    """The dimensions in another order, behind that which counts the parts."""
+    if len(dims) != self.ndim:
+        raise RuntimeError(f"got {len(dims)} dimensions for a nested tensor of {self.ndim}")
+    return _permuted(self, [wrap_dim(d, self.ndim) for d in dims])
+
+
+def _permuted(self: RaggedArray, order: Sequence[int]) -> RaggedArray:
+    if order[0] != 0:
+        raise RuntimeError("not supported for a nested tensor on dim=0, which counts the parts")
+    if len(set(order)) != len(order):
+        raise RuntimeError(f"a dimension is repeated in {list(order)}")
+    inner = [d - 1 for d in order[1:]]
+    if isinstance(self, JaggedArray):
+        return self.turned(self.values.transpose(inner), order.index(self.ragged_idx))
+    return self.with_pieces([piece.transpose(inner) for piece in self.pieces()])
+
+
+def nested_unsqueeze(self: RaggedArray, dim: int) -> RaggedArray:
+    """A new dimension of size 1, behind that which counts the parts."""
+    at = wrap_dim(dim, self.ndim + 1)
+    if not at:
+        raise RuntimeError("not supported for a nested tensor on dim=0, which counts the parts")
+    if isinstance(self, JaggedArray):
+        return self.turned(np.expand_dims(self.values, at - 1), self.ragged_idx + (at <= self.ragged_idx))
+    return self.with_pieces([np.expand_dims(piece, at - 1) for piece in self.pieces()])
+
+
+def nested_squeeze(self: RaggedArray, dim: int) -> RaggedArray:
+    """Without a dimension, if it is of size 1 in all parts."""
+    at = inner_dim(self, dim, ragged=False)
+    if self.shape[at + 1] != 1:
+        return self
+    if isinstance(self, JaggedArray):
+        return self.turned(np.squeeze(self.values, at), self.ragged_idx - (at + 1 < self.ragged_idx))
+    return self.with_pieces([np.squeeze(piece, at) for piece in self.pieces()])
+
+
+def nested_view(self: RaggedArray, size: Sequence[Any]) -> RaggedArray:
+    """Other dimensions of the same elements; the ragged one, -1 or its symbol, stays where it is."""
+    if not size or size[0] != self.shape[0]:
+        raise RuntimeError(
+            f"cannot view a nested tensor of the size {list(self.shape)} as {list(size)}: the first "
+            "size "
+            f"must be {self.shape[0]}, the number of parts"
+        )
+    if isinstance(self, JaggedArray):
+        return _jagged_view(self, tuple(size))
+    inner = [_size_of_parts(self, at, n) for at, n in enumerate(size[1:], 1)]
+    shapes = [
+        infer_size(
+            tuple([column[i] if isinstance(column, tuple) else column for column in inner]), piece.size
+        )
+        for i, piece in enumerate(self.pieces())
+    ]
+    return of_pieces([piece.reshape(shape) for piece, shape in zip(self.pieces(), shapes, strict=True)])
+
+
+def _size_of_parts(self: NestedArray | RaggedArray, at: int, n: Any) -> Any:
+    """A size of a view: the number of all parts, or those of each, where it is inherited."""
+    if isinstance(n, int) and n != -1:
+        return n
+    if at >= self.ndim or (isinstance(n, SymInt) and n != self.shape[at]):
+        raise RuntimeError(
+            f"a nested tensor of the size {list(self.shape)} has no dimension {at} of size {n}"
+        )
+    found = [piece.shape[at - 1] for piece in self.pieces()]
+    return tuple(found)
+
+
+def _jagged_view(self: JaggedArray, size: tuple[Any, ...]) -> JaggedArray:
+    at = next((i for i, n in enumerate(size) if n == self.ragged_size), None)
+    if at is None:
+        at = next((i for i, n in enumerate(size) if n == -1), None)
+    if at is None or not _agrees(self, size, at):
+        raise RuntimeError(
+            f"cannot view a nested tensor of the size {list(self.shape)} as {list(size)}: the ragged "
+            "dimension, -1 or its own size, must stay between as many elements"
+        )
+    total = self.values.shape[self.ragged_idx - 1]
+    return self.turned(self.values.reshape(*size[1:at], total, *size[at + 1 :]), at)
+
+
+def _agrees(self: JaggedArray, size: tuple[Any, ...], at: int) -> bool:
+    """Whether a view has as many elements before and behind the ragged dimension."""
+    own, r = self.values.shape, self.ragged_idx
+    before, behind = size[1:at], size[at + 1 :]
+    if any([not isinstance(n, int) or n < 0 for n in (*before, *behind)]):
+        return False
+    return bool(np.prod(before) == np.prod(own[: r - 1]) and np.prod(behind) == np.prod(own[r:]))
+
+
+def nested_expand(self: RaggedArray, size: Sequence[Any]) -> RaggedArray:
+    """Dimensions of size 1 repeated; the others are -1 or as they are."""
+    if len(size) != self.ndim:
+        raise RuntimeError(f"got {len(size)} sizes for a nested tensor of {self.ndim} dimensions")
+    grown = {}
+    for at, (n, own) in enumerate(zip(size, self.shape, strict=True)):
+        if n == -1 or n == own:
+            continue
+        if own != 1 or not at:
+            raise RuntimeError(
+                f"the size {n} must be {own}, or -1, at dimension {at} of a nested tensor of the "
+                "size "
+                f"{list(self.shape)}"
+            )
+        grown[at - 1] = n
+    if not grown:
+        return self
+
+    def repeated(piece: Array) -> Array:
+        return np.broadcast_to(piece, [grown.get(d, n) for d, n in enumerate(piece.shape)])
+
+    found: RaggedArray = over(self, list(grown), repeated)
+    return found
+
+
+# -- parts
+
+
+def nested_unbind(self: RaggedArray, dim: int) -> list[Array]:
+    """The parts."""
+    if wrap_dim(dim, self.ndim):
+        raise RuntimeError(f"a nested tensor can only be unbound along dim=0, got dim={dim}")
+    return self.pieces()
+
+
+def nested_select(self: RaggedArray, dim: int, index: int) -> Any:
+    """A part; or of each part one slice along a dimension that is not ragged."""
+    at = wrap_dim(dim, self.ndim)
+    if not at:
+        count = self.shape[0]
+        if not -count <= index < count:
+            raise IndexError(f"index {index} is out of bounds for dimension 0 with size {count}")
+        return self.pieces()[index]
+    inner = inner_dim(self, dim, ragged=False)
+    if isinstance(self, JaggedArray):
+        return self.turned(_chosen(self.values, inner, index, None), self.ragged_idx - (at < self.ragged_idx))
+    return self.with_pieces([_chosen(piece, inner, index, i) for i, piece in enumerate(self.pieces())])
+
+
+def _chosen(piece: Array, dim: int, index: int, part: int | None) -> Array:
+    size = piece.shape[dim]
+    if not -size <= index < size:
+        of = "" if part is None else f" of part {part}"
+        raise IndexError(f"index {index} is out of bounds for dimension {dim + 1}{of} with size {size}")
+    chosen: Array = piece.take(index, dim)
+    return chosen
+
+
+def nested_select_backward(grad: Any, like: RaggedArray, dim: int, index: int) -> RaggedArray:
+    """Zeros but for what ``select`` chose."""
+    zeros = like.with_values(
+        np.zeros(like.values.shape, grad.dtype.base if isinstance(grad, RaggedArray) else grad.dtype)
+    )
+    at = wrap_dim(dim, like.ndim)
+    if not at:
+        zeros.pieces()[index][...] = grad
+        return zeros
+    for piece, one in zip(zeros.pieces(), grad.pieces(), strict=True):
+        np.moveaxis(piece, at - 1, 0)[index] = one
+    return zeros
+
+
+def nested_slice(self: RaggedArray, dim: int, start: int | None, end: int | None, step: int) -> RaggedArray:
+    """Of each part the slice along a dimension that is not ragged; along the first one fewer parts."""
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    at = wrap_dim(dim, self.ndim)
+    if not at:
+        chosen = range(*slice(start, end, step).indices(self.shape[0]))
+        return self if len(chosen) == self.shape[0] else chosen_parts(self, chosen)
+    inner = inner_dim(self, dim, ragged=False)
+    place = (*[slice(None)] * inner, slice(start, end, step))
+    return over(self, [inner], lambda piece: piece[place])  # type: ignore[no-any-return]
+
+
+def nested_slice_backward(
+    grad: RaggedArray, like: RaggedArray, dim: int, start: int | None, end: int | None, step: int
+) -> RaggedArray:
+    """Zeros but for the slice."""
+    zeros = like.with_values(np.zeros(like.values.shape, grad.values.dtype))
+    at = wrap_dim(dim, like.ndim)
+    if not at:
+        chosen = range(*slice(start, end, step).indices(like.shape[0]))
+        pieces = zeros.pieces()
+        targets = [pieces[i] for i in chosen]
+    else:
+        place = (*[slice(None)] * (at - 1), slice(start, end, step))
+        targets = [piece[place] for piece in zeros.pieces()]
+    for target, one in zip(targets, grad.pieces(), strict=True):
+        target[...] = one
+    return zeros
+
+
+def chosen_parts(self: RaggedArray, chosen: range) -> RaggedArray:
+    """Some of the parts."""
+    pieces = self.pieces()
+    kept = [pieces[i] for i in chosen]
+    if not isinstance(self, JaggedArray):
+        return of_pieces(kept)
+    at = self.ragged_idx - 1
+    offsets = np.concatenate(
+        [np.zeros(1, np.int64), np.cumsum(self.counts[chosen.start : chosen.stop : chosen.step])]
+    )
+    empty = self.values[(*[slice(None)] * at, slice(0))]
+    return JaggedArray(np.concatenate([empty, *kept], at), offsets, None, self.ragged_idx)
+
+
+def nested_split(self: RaggedArray, split_size: int, dim: int) -> list[RaggedArray]:
+    """Pieces of ``split_size`` along a dimension, the last one with what is left."""
+    size = _regular_size(self, dim)
+    if split_size < 0 or (split_size == 0 and size):
+        raise RuntimeError(f"expects split_size be non-negative, but got split_size={split_size}")
+    starts = range(0, max(size, 1), max(split_size, 1))
+    return [nested_slice(self, dim, start, min(start + split_size, size), 1) for start in starts]
+
+
+def nested_split_with_sizes(self: RaggedArray, split_sizes: Sequence[int], dim: int) -> list[RaggedArray]:
+    """Pieces of these sizes along a dimension."""
+    size = _regular_size(self, dim)
+    if sum(split_sizes) != size or any([n < 0 for n in split_sizes]):
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at "
+            "dimension "
+            f"{dim}), but got split_sizes={list(split_sizes)}"
+        )
+    ends = np.cumsum(split_sizes).tolist()
+    return [nested_slice(self, dim, end - n, end, 1) for n, end in zip(split_sizes, ends, strict=True)]
+
+
+def _regular_size(self: RaggedArray, dim: int) -> int:
+    at = wrap_dim(dim, self.ndim)
+    size: Any = self.shape[at]
+    if isinstance(size, SymInt):
+        raise RuntimeError(f"not supported for a nested tensor on its ragged dimension, dim={at}")
+    count: int = size
+    return count
+
+
+def nested_cat(tensors: Sequence[RaggedArray], dim: int) -> RaggedArray:
+    """Arrays of the same ragged sizes one behind the other in each part; strided ones also as parts."""
+    first = tensors[0]
+    at = wrap_dim(dim, first.ndim)
+    if not at:
+        if any([isinstance(t, JaggedArray) for t in tensors]):
+            raise RuntimeError("not supported for a nested tensor of the layout jagged on dim=0")
+        return of_pieces([piece for t in tensors for piece in t.pieces()])
+    if isinstance(first.shape[at], SymInt) and isinstance(first, JaggedArray):
+        raise RuntimeError(f"not supported for a nested tensor on its ragged dimension, dim={at}")
+    for number, t in enumerate(tensors):
+        if t.__class__ is not first.__class__ or t.ndim != first.ndim or _rest(t, at) != _rest(first, at):
+            raise RuntimeError(
+                f"expected nested tensors of the same sizes but for dimension {at}, but got "
+                f"{list(first.shape)} and, as tensor {number}, {list(t.shape)}"
+            )
+    return over(first, [at - 1], lambda *given: cat(given, at - 1), *tensors[1:])  # type: ignore[no-any-return]
+
+
+def _rest(self: RaggedArray, at: int) -> Any:
+    return self.shape[:at] + self.shape[at + 1 :]
+
+
+def nested_restore_dims(
+    self: RaggedArray, dim: Sequence[int] | None, keepdim: bool, ndim: int
+) -> RaggedArray:
+    """A reduction's result with the dimensions again that were reduced, of size 1."""
+    if keepdim or not dim:
+        return self
+    for d in sorted([wrap_dim(d, ndim) for d in dim]):
+        self = nested_unsqueeze(self, d)
+    return self

@@ -1,0 +1,153 @@
+"""Nested tensors of lists of tensors, and of the rows of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tengen.generated.functions as F
+
+from ..core.memory_format import jagged, layout as Layout, strided
+from ..core.scalar_type import int64
+from ..core.tensor_base import TensorBase
+from ..tensors.creation import tensor
+
+if TYPE_CHECKING:
+    from ..core.device import device as Device
+    from ..core.scalar_type import dtype as DType
+    from ..tensors.tensor import Tensor
+
+__all__ = ["as_nested_tensor", "nested_tensor"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def _is_tensor(given: Any) -> bool:
+    return isinstance(given, TensorBase)
+
+
+def nested_tensor(
+    tensor_list: Sequence[Any],
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A leaf of parts, which are copied: tensors, or lists of what ``tengen.tensor`` takes.
+
+    Of the layout ``tengen.strided``, the default, parts may differ in all sizes, and numbers promote; of
+    ``tengen.jagged`` in one, and dtypes must agree. ``dtype`` and ``device`` are those of the first part,
+    unless given. TypeError for what is no list, RuntimeError for parts that do not go together.
+    """
+    if not isinstance(tensor_list, list) and not (layout is jagged and _is_tensor(tensor_list)):
+        raise TypeError(
+            "nested_tensor(): Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in "
+            "nested_tensor, "
+            f"but argument tensor_list is of type {type(tensor_list).__name__}"
+        )
+    parts = [p.detach() if _is_tensor(p) else tensor(p, dtype=dtype, device=device) for p in tensor_list]
+    if parts and (dtype is not None or layout is not jagged):
+        parts = [p.to(dtype or parts[0].dtype) for p in parts]
+    made = _of_parts("nested_tensor", parts, dtype, device, layout)
+    return made.requires_grad_() if requires_grad else made
+
+
+def as_nested_tensor(
+    ts: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    layout: Layout | None = None,
+) -> Tensor:
+    """Tensors as the parts of one, or a tensor of its rows; gradients flow to them.
+
+    ``dtype`` and ``device`` are those of the first part, unless given.
+
+    A nested tensor of this layout is itself, of another one a RuntimeError. Errors are those of
+    ``nested_tensor``; TypeError for other things.
+    """
+    wanted = strided if layout is None else layout
+    if _is_tensor(ts):
+        if ts.is_nested:
+            if ts.layout is not wanted:
+                raise RuntimeError(
+                    "as_nested_tensor(): Converting between nested tensor layouts is not supported"
+                )
+            return ts.to(device=device, dtype=dtype)  # type: ignore[no-any-return]
+        if ts.ndim <= 1:
+            raise RuntimeError(
+                f"as_nested_tensor(): Expected tensor argument to have dim() > 1, but ts has dim() {ts.ndim}"
+            )
+        return _of_parts("as_nested_tensor", ts.unbind(), dtype, device, layout)
+    if not isinstance(ts, (list, tuple)) or not all([_is_tensor(t) for t in ts]):
+        raise TypeError(
+            "as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors, but ts "
+            "is "
+            f"of type {type(ts).__name__}"
+        )
+    return _of_parts("as_nested_tensor", ts, dtype, device, layout)
+
+
+def _of_parts(
+    name: str, parts: Sequence[Any], dtype: DType | None, device: Any, layout: Layout | None
+) -> Tensor:
+    """The nested tensor of parts, of which the dtypes and the numbers of dimensions are checked."""
+    _check_dims(name, parts)
+    if layout is None or layout is strided:
+        if not parts:
+            return _empty(dtype, device)
+        kind = parts[0].dtype if dtype is None else dtype
+        return F._nested_tensor_from_tensor_list([p.to(device=device, dtype=kind) for p in parts])
+    if layout is not jagged:
+        raise RuntimeError(f"{name}(): Specified layout is unsupported for nested tensors: {layout}")
+    if not parts:
+        raise RuntimeError(
+            f"{name}(): Cannot construct a nested tensor of the layout jagged from an empty list"
+        )
+    if not parts[0].ndim:
+        raise RuntimeError(
+            f"{name}(): Cannot construct a nested tensor of the layout jagged from 0-d tensors"
+        )
+    if len({p.dtype for p in parts}) > 1:
+        found = ", ".join(dict.fromkeys(str(p.dtype) for p in parts))
+        raise RuntimeError(f"{name}(): all tensors in list must have the same dtype, but got {found}")
+    at = _ragged_dim(name, parts)
+    values = F.cat([p.to(device=device, dtype=dtype) for p in parts], at)
+    sizes = [p.shape[at] for p in parts]
+    offsets = tensor(np.concatenate([[0], np.cumsum(sizes)]), dtype=int64)
+    return F._nested_view_from_jagged(values, offsets, None, at + 1)
+
+
+def _empty(dtype: DType | None, device: Any) -> Tensor:
+    """A nested tensor without parts."""
+    like = F._nested_tensor_from_tensor_list([F.empty((0,), dtype=dtype, device=device)])
+    return F.slice(like, 0, 0, 0, 1)
+
+
+def _check_dims(name: str, parts: Sequence[Any]) -> None:
+    for number, part in enumerate(parts):
+        if part.is_nested:
+            raise RuntimeError(f"{name}(): the tensor at index {number} is nested itself")
+        if part.ndim != parts[0].ndim:
+            raise RuntimeError(
+                f"{name}(): All Tensors given to nested_tensor must have the same dimension. Found dimension "
+                f"{part.ndim} for Tensor at index {number} and dimension {parts[0].ndim} for Tensor at index "
+                "0."
+            )
+
+
+def _ragged_dim(name: str, parts: Sequence[Any]) -> int:
+    """The one dimension in which parts differ; the first, where they do not."""
+    ragged = [d for d in range(parts[0].ndim) if len({p.shape[d] for p in parts}) > 1]
+    if len(ragged) > 1:
+        raise RuntimeError(
+            f"{name}(): a nested tensor of the layout jagged has one ragged dimension, but the parts differ "
+            "in "
+            f"the dimensions {ragged}"
+        )
+    return ragged[0] if ragged else 0

@@ -1,0 +1,162 @@
+"""Operators of nested tensors, and their gradients, are those of a loop over the parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from called import Called
+
+import tengen
+from tengen import nested
+from tengen.nn import functional as F
+from tengen.testing import declared
+
+LAYOUTS = {"jagged": tengen.jagged, "strided": tengen.strided}
+SIZES = (2, 4, 1)
+
+
+def parts(last: int = 3, seed: int = 0) -> list[Any]:
+    tengen.manual_seed(seed)
+    return [tengen.rand(n, last, dtype=tengen.float64) + 0.5 for n in SIZES]
+
+
+def pieces(result: Any) -> list[Any]:
+    return list(result.unbind())
+
+
+W, B3, B5 = [tengen.linspace(-1, 1, n, dtype=tengen.float64) for n in (15, 3, 5)]
+W = W.reshape(5, 3)
+
+#: What is done with a nested tensor, and with one of its parts; both give as many tensors.
+BOTH: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    name: (f, f)
+    for name, f in {
+        "exp": lambda x: x.exp(),
+        "neg": lambda x: -x,
+        "number": lambda x: 2 * x + 1 - x / 3,
+        "power": lambda x: x**3,
+        "reversed power": lambda x: 2**x,
+        "0-d": lambda x: x * tengen.tensor(2.0, dtype=tengen.float64),
+        "gelu": F.gelu,
+        "relu": lambda x: (x - 1).relu(),
+        "sigmoid": lambda x: x.sigmoid() * x.tanh(),
+        "addcmul": lambda x: x.addcmul(x, x, value=2),
+        "where": lambda x: tengen.where(x > 1, x, -x),
+        "clamp": lambda x: x.clamp(0.7, 1.2),
+        "clamp_min": lambda x: x.clamp_min(1),
+        "maximum": lambda x: tengen.maximum(x, 2 - x),
+        "linear": lambda x: F.linear(x, W, B5),
+        "linear without bias": lambda x: F.linear(x, W),
+        "layer_norm": lambda x: F.layer_norm(x, (3,), B3, B3),
+        "layer_norm alone": lambda x: F.layer_norm(x, (3,)),
+        "softmax of the last": lambda x: x.softmax(-1),
+        "log_softmax": lambda x: x.log_softmax(-1),
+        "sum of the last": lambda x: x.sum(-1, keepdim=True),
+        "mean of the last": lambda x: x.mean(-1, keepdim=True),
+        "amax of the last": lambda x: x.amax(-1, keepdim=True),
+        "matmul": lambda x: x @ W.t(),
+        "mT": lambda x: x.mT,
+        "unsqueeze": lambda x: x.unsqueeze(-1),
+        "squeeze": lambda x: x.unsqueeze(-1).squeeze(-1),
+        "to": lambda x: x.to(tengen.float32).to(tengen.float64),
+        "clone": lambda x: x.clone(),
+        "contiguous": lambda x: x.contiguous(),
+        "cat": lambda x: tengen.cat([x, 2 * x], -1),
+        "chunk": lambda x: x.chunk(3, -1)[1],
+        "split": lambda x: x.split([1, 2], -1)[1],
+        "dropout of nothing": lambda x: F.dropout(x, 0.0),
+        "in place": lambda x: x.clone().mul_(3).add_(x),
+    }.items()
+}
+BOTH |= {
+    "softmax of the ragged": (lambda x: x.softmax(1), lambda p: p.softmax(0)),
+    "log_softmax of the ragged": (lambda x: x.log_softmax(1), lambda p: p.log_softmax(0)),
+    "transpose": (lambda x: x.transpose(1, 2), lambda p: p.transpose(0, 1)),
+    "of the transpose": (lambda x: x.transpose(1, 2).exp(), lambda p: p.t().exp()),
+    "select": (lambda x: x.select(2, 1), lambda p: p.select(1, 1)),
+    "bmm": (lambda x: x.bmm(MATRICES), None),
+    "batches": (lambda x: x.matmul(MATRICES), None),
+    "view": (lambda x: x.view(3, -1, 3, 1), lambda p: p.view(-1, 3, 1)),
+    "reshape": (lambda x: x.reshape(3, -1, 3, 1), lambda p: p.reshape(-1, 3, 1)),
+    "unsqueeze before": (lambda x: x.unsqueeze(1), lambda p: p.unsqueeze(0)),
+    "permute": (lambda x: x.permute(0, 2, 1), lambda p: p.permute(1, 0)),
+}
+MATRICES = tengen.linspace(-2, 2, 18, dtype=tengen.float64).reshape(3, 3, 2)
+#: Of these also which part it is is known.
+BY_NUMBER = {"bmm": lambda p, i: p @ MATRICES[i], "batches": lambda p, i: p @ MATRICES[i]}
+
+#: Of jagged tensors alone, as in PyTorch: with strided tensors that broadcast, and reductions.
+JAGGED: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "row": (lambda x: x + B3, lambda p, i: p + B3),
+    "row before": (lambda x: B3 - x, lambda p, i: B3 - p),
+    "by part": (lambda x: x * BY_PART, lambda p, i: p * BY_PART[i]),
+    "number by part": (lambda x: x * BY_PART[:, :, :1], lambda p, i: p * BY_PART[i][:, :1]),
+    "ragged sum": (lambda x: x.sum(1), lambda p, i: p.sum(0)),
+    "ragged mean": (lambda x: x.mean(1), lambda p, i: p.mean(0)),
+    "ragged amax": (lambda x: x.amax(1), lambda p, i: p.amax(0)),
+    "ragged sum kept": (lambda x: x.sum(1, keepdim=True), lambda p, i: p.sum(0, keepdim=True)),
+    "last sum": (lambda x: x.sum(-1), lambda p, i: p.sum(-1)),
+    "last mean": (lambda x: x.mean(2), lambda p, i: p.mean(-1)),
+    "square": (lambda x: x.transpose(1, 2) @ x, lambda p, i: p.t() @ p),
+    "softmax of the transpose": (lambda x: x.transpose(1, 2).softmax(-1), lambda p, i: p.t().softmax(-1)),
+    "expand": (lambda x: x.unsqueeze(-1).expand(3, -1, 3, 2), lambda p, i: p.unsqueeze(-1).expand(-1, 3, 2)),
+}
+BY_PART = tengen.linspace(1, 3, 9, dtype=tengen.float64).reshape(3, 1, 3)
+
+
+def weighted(results: list[Any]) -> Any:
+    """A number of which the gradients of all elements differ."""
+    total = 0.0
+    for number, result in enumerate(results, 2):
+        weights = tengen.arange(result.numel(), dtype=tengen.float64).reshape(result.shape).cos() * number
+        total = total + (result * weights).sum()
+    return total
+
+
+def compare(f: Callable[..., Any], by_part: Callable[[Any, int], Any], layout: Any) -> None:
+    leaves = [p.requires_grad_() for p in parts()]
+    expected = [by_part(p, i) for i, p in enumerate(leaves)]
+    found = pieces(f(nested.as_nested_tensor(leaves, layout=layout)))
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
+        assert a.shape == b.shape
+        tengen.testing.assert_close(a, b)
+    wanted = tengen.autograd.grad(weighted(expected), leaves)
+    for a, b in zip(tengen.autograd.grad(weighted(found), leaves), wanted, strict=True):
+        tengen.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", BOTH)
+def test_loop(name: str, layout: str) -> None:
+    f, g = BOTH[name]
+    compare(f, BY_NUMBER.get(name, lambda p, i: g(p)), LAYOUTS[layout])
+
+
+@pytest.mark.parametrize("name", JAGGED)
+def test_loop_jagged(name: str) -> None:
+    f, g = JAGGED[name]
+    compare(f, g, tengen.jagged)
+
+
+def test_every_operator_is_called() -> None:
+    """Those of nested tensors alone, which have no samples; each is compared with a loop above."""
+    operators = declared.declared_operators().items()
+    wanted = {n for n, o in operators if "other_layout" in o.tags and "nested" in o.place.file}
+    with Called() as called:
+        for name in BOTH:
+            for layout in LAYOUTS:
+                test_loop(name, layout)
+        for name in JAGGED:
+            test_loop_jagged(name)
+        strided = nested.as_nested_tensor(parts())
+        assert strided._nested_tensor_size().tolist() == [[n, 3] for n in SIZES]
+        assert nested.to_padded_tensor(strided, 0.0).shape == (3, 4, 3)
+        leaf = nested.nested_tensor(parts(), layout=tengen.jagged, requires_grad=True)
+        leaf.values().sum().backward()
+        assert tengen.equal(leaf.grad.values(), tengen.ones_like(leaf.detach().values()))
+        batch = nested.nested_tensor_from_jagged(tengen.rand(7, 3), tengen.tensor([0, 2, 6, 7]))
+        assert batch.offsets().tolist() == [0, 2, 6, 7] and batch.lengths() is None
+    assert wanted and wanted - called.names == set()
