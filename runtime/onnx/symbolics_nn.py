@@ -137,6 +137,31 @@ def _ceiling(input: Ref, kernel: list[int], stride: list[int], padding: list[int
     return more
 
 
+def _window(
+    kernel_size: Any, stride: Any, dilation: Any, dims: int
+) -> tuple[list[int], list[int], list[int]]:
+    """For each dimension a window's size, its steps (by default its size) and the gaps in it."""
+    kernel = _each(kernel_size, dims)
+    return kernel, _each(stride, dims) if stride else kernel, _each(dilation, dims)
+
+
+def _paddings(
+    input: Ref,
+    kernel: list[int],
+    stride: list[int],
+    dilation: list[int],
+    padding: Any,
+    ceil_mode: bool,
+    result: Any,
+) -> tuple[list[int], list[int]]:
+    """The padding before each dimension, and that behind it, where ceil_mode adds windows."""
+    pads = _each(padding, len(kernel))
+    if not ceil_mode:
+        return pads, pads
+    more = _ceiling(input, kernel, stride, pads, dilation, result)
+    return pads, [p + m for p, m in zip(pads, more, strict=True)]
+
+
 def max_pooled(
     self: Ref,
     kernel_size: Any,
@@ -148,12 +173,9 @@ def max_pooled(
     result: Any,
 ) -> Ref:
     """The largest element of each window."""
-    kernel = _each(kernel_size, dims)
-    steps = _each(stride, dims) if stride else kernel
-    pads, gaps = _each(padding, dims), _each(dilation, dims)
+    kernel, steps, gaps = _window(kernel_size, stride, dilation, dims)
+    pads, behind = _paddings(self, kernel, steps, gaps, padding, ceil_mode, result)
     x, alone = _batched(self, dims)
-    more = _ceiling(self, kernel, steps, pads, gaps, result) if ceil_mode else [0] * dims
-    behind = [p + m for p, m in zip(pads, more, strict=True)]
     if any(p >= k for p, k in zip(behind, kernel, strict=True)):
         x, pads, behind = _walled(x, pads, behind), [0] * dims, [0] * dims
     made = onnx.MaxPool(x, kernel_shape=kernel, strides=steps, pads=[*pads, *behind], dilations=gaps)
@@ -177,12 +199,9 @@ def max_pooled_at(
     result: Any,
 ) -> tuple[Ref, Ref]:
     """The largest element of each window, and its place in the flattened picture."""
-    kernel = _each(kernel_size, dims)
-    steps = _each(stride, dims) if stride else kernel
-    pads, gaps = _each(padding, dims), _each(dilation, dims)
+    kernel, steps, gaps = _window(kernel_size, stride, dilation, dims)
+    pads, behind = _paddings(self, kernel, steps, gaps, padding, ceil_mode, result[0])
     x, alone = _batched(self, dims)
-    more = _ceiling(self, kernel, steps, pads, gaps, result[0]) if ceil_mode else [0] * dims
-    behind = [p + m for p, m in zip(pads, more, strict=True)]
     values, places = onnx.MaxPool(
         x, kernel_shape=kernel, strides=steps, pads=[*pads, *behind], dilations=gaps, outputs=2
     )
@@ -199,10 +218,9 @@ def mean_pooled(
     divisor: int | None, dims: int, result: Any,
 ) -> Ref:  # fmt: skip
     """The mean of each window; or its sum over a divisor."""
-    kernel = _each(kernel_size, dims)
-    steps = _each(stride, dims) if stride else kernel
-    pads = _each(padding, dims)
-    if ceil_mode and any(_ceiling(self, kernel, steps, pads, [1] * dims, result)):
+    kernel, steps, gaps = _window(kernel_size, stride, 1, dims)
+    pads, behind = _paddings(self, kernel, steps, gaps, padding, ceil_mode, result)
+    if pads != behind:
         raise Unsupported("ceil_mode with windows that reach behind the padding")
     x, alone = _batched(self, dims)
     include = int(count_include_pad or divisor is not None)

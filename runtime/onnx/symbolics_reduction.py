@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -156,19 +157,19 @@ def vector_norm(self: Ref, order: Any, dim: Any, keepdim: bool, result: Any) -> 
 
 def cumsum_symbolic(self: Ref, dim: int, result: Any) -> Ref:
     """The sum of the elements up to each one."""
-    value = cast(self, result.dtype)
-    if not self.ndim:
-        return value
-    made: Ref = onnx.CumSum(value, constant(dim % self.ndim, int64))
-    return made
+    return _scanned(onnx.CumSum, self, dim, result)
 
 
 def cumprod_symbolic(self: Ref, dim: int, result: Any) -> Ref:
     """The product of the elements up to each one."""
+    return _scanned(onnx.CumProd, self, dim, result)
+
+
+def _scanned(scan: Callable[..., Any], self: Ref, dim: int, result: Any) -> Ref:
     value = cast(self, result.dtype)
     if not self.ndim:
         return value
-    made: Ref = onnx.CumProd(value, constant(dim % self.ndim, int64))
+    made: Ref = scan(value, constant(dim % self.ndim, int64))
     return made
 
 

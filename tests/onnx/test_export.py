@@ -368,3 +368,52 @@ def test_what_is_complex_is_not_taken_for_real() -> None:
     for function in (lambda x: x.conj(), lambda x: x.conj_physical()):
         with pytest.raises(tengen.onnx.UnsupportedOperatorError, match=r"conj.*complex numbers"):
             tengen.onnx.export(function, (tengen.ones(2, dtype=tengen.complex64),))
+
+
+# -- recurrent layers -------------------------------------------------------------------------------
+
+
+def recurrent_parameters(gates: int, layers: int, directions: int) -> list[Any]:
+    """Weights and biases of layers with four inputs and states of six."""
+    found = []
+    for layer in range(layers):
+        for _ in range(directions):
+            size = 6 * directions if layer else 4
+            shapes = (6 * gates, size), (6 * gates, 6), (6 * gates,), (6 * gates,)
+            found += [tengen.randn(shape) * 0.3 for shape in shapes]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("mode", "gates", "node"),
+    [("lstm", 4, "LSTM"), ("gru", 3, "GRU"), ("rnn_tanh", 1, "RNN"), ("rnn_relu", 1, "RNN")],
+)
+def test_recurrent_layers(mode: str, gates: int, node: str) -> None:
+    """Two layers in both directions are four nodes, padded (the batch is dynamic) and packed."""
+    tengen.manual_seed(0)
+    layer, parameters = getattr(tengen, mode), recurrent_parameters(gates, 2, 2)
+
+    def states(batch: int) -> Any:
+        h = tengen.linspace(-1, 1, 4).view(4, 1, 1).expand(4, batch, 6)
+        return (h, -h) if mode == "lstm" else h
+
+    def padded(x: Any) -> Any:
+        return layer(x, states(x.shape[0]), parameters, True, 2, 0.0, False, True, True)
+
+    def packed(x: Any) -> Any:
+        sizes = tengen.tensor([3, 2, 2, 1])
+        return layer(x, sizes, states(3), parameters, True, 2, 0.0, False, True)
+
+    model = export(padded, (tengen.randn(3, 5, 4),), input_names=["x"], dynamic_axes={"x": {0: "batch"}})
+    assert [n.op_type for n in model.graph.node].count(node) == 4
+    agree(model, padded, tengen.randn(7, 5, 4))
+    x = tengen.randn(8, 4)
+    agree(export(packed, (x,)), packed, x)
+
+
+def test_a_projection_is_not_exported() -> None:
+    x, states = tengen.randn(2, 3, 4), (tengen.zeros(1, 3, 2), tengen.zeros(1, 3, 6))
+    shapes = (24, 4), (24, 2), (24,), (24,), (2, 6)
+    weights = [tengen.randn(shape) for shape in shapes]
+    with pytest.raises(UnsupportedOperatorError, match="projection"):
+        export(lambda x: tengen.lstm(x, states, weights, True, 1, 0.0, False, False, False), (x,))
