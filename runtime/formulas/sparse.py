@@ -25,7 +25,11 @@ def to_dense_backward(grad: Tensor, self: Tensor, masked_grad: bool | None) -> T
         return masked_as(grad, self)
     if self.layout is sparse_coo:
         return grad.to_sparse(self.sparse_dim())
-    return grad.to_sparse(layout=self.layout, blocksize=self._blocksize, dense_dim=self.dense_dim())
+    where = grad
+    if self.ndim - self.dense_dim() > 2:  # batches, which store equally many
+        where = F.ones_like(grad)
+    found = where.to_sparse(layout=self.layout, blocksize=self._blocksize, dense_dim=self.dense_dim())
+    return found if where is grad else grad.sparse_mask(found)
 
 
 def to_sparse_backward(grad: Tensor, layout: Any, blocksize: Sequence[int] | None) -> Tensor:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import tengen.generated.functions as F
 
+from .named_errors import named
+
 if TYPE_CHECKING:
     from ..core.scalar_type import dtype as DType
     from ..tensors.tensor import Tensor
@@ -17,6 +19,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+@named
 def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """softmax along a dimension of a tensor in coordinate format, as if what is not stored were -inf.
 
@@ -26,6 +29,7 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     return F._sparse_softmax(input if dtype is None else input.to(dtype), dim, False)
 
 
+@named
 def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """The logarithm of ``softmax``, in its shape and dtype, and its errors."""
     return F._sparse_log_softmax(input if dtype is None else input.to(dtype), dim, False)

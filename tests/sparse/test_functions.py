@@ -73,3 +73,134 @@ def test_what_would_fill_all_elements() -> None:
             getattr(tengen, name)(sparse)
         assert getattr(tengen, name)(sparse, layout=tengen.strided).shape == (2, 2)
     assert tengen.zeros_like(sparse)._nnz() == tengen.empty_like(sparse)._nnz() == 0
+
+
+def test_triangles_of_sparse_matrices() -> None:
+    dense = tengen.tensor([[2.0, 1.0, 3.0], [4.0, 5.0, 0.0], [0.0, 7.0, 8.0]], dtype=tengen.float64)
+    right = tengen.arange(6.0, dtype=tengen.float64).reshape(3, 2)
+    layouts = [
+        dense.to_sparse_csr(),
+        dense.to_sparse_csc(),
+        dense.to_sparse_bsr((3, 1)),
+        dense.to_sparse_bsc((1, 1)),
+    ]
+    for matrix in layouts:
+        for upper in (True, False):
+            for options in ({}, {"unitriangular": True}, {"left": False}):
+                b = right.t() if "left" in options else right
+                found = tengen.linalg.solve_triangular(matrix, b, upper=upper, **options)
+                expected = tengen.linalg.solve_triangular(dense, b, upper=upper, **options)
+                tengen.testing.assert_close(found, expected)
+    solution, copy = tengen.triangular_solve(right.expand(2, 3, 2), layouts[0], transpose=True)
+    tengen.testing.assert_close(solution[1], tengen.triangular_solve(right, dense, transpose=True)[0])
+    assert copy.shape == (0,)
+    batch = tengen.stack([dense, dense.t()]).to_sparse_csr()
+    solution = tengen.linalg.solve_triangular(batch, right, upper=True)
+    tengen.testing.assert_close(solution, tengen.linalg.solve_triangular(batch.to_dense(), right, upper=True))
+    singular = tengen.tensor([[0.0, 1.0], [0.0, 2.0]], dtype=tengen.float64)
+    found = tengen.linalg.solve_triangular(singular.to_sparse_csr(), right[:2], upper=True)
+    assert found.tolist() == tengen.linalg.solve_triangular(singular, right[:2], upper=True).tolist()
+
+
+def test_gradients_of_triangles() -> None:
+    dense = tengen.tensor([[2.0, 1.0], [4.0, 5.0]], dtype=tengen.float64)
+    right = tengen.tensor([[1.0], [3.0]], dtype=tengen.float64, requires_grad=True)
+    gradients = []
+    for matrix in (dense.to_sparse_csr(), dense.clone()):
+        given = matrix.requires_grad_(), right
+        result = tengen.triangular_solve(right, matrix)[0].pow(2).sum()
+        gradients.append([g.to_dense() for g in tengen.autograd.grad(result, given)])
+    for found, expected in zip(*gradients, strict=True):
+        tengen.testing.assert_close(found, expected)
+
+
+def test_errors_name_the_function() -> None:
+    square = tengen.eye(3).to_sparse()
+    calls = {
+        "sparse.softmax: Dimension out of range": lambda: tengen.sparse.softmax(square, 5),
+        '"sparse.log_softmax" not implemented for': lambda: tengen.sparse.log_softmax(square.long(), 0),
+        "sparse.mm: mat1 and mat2 shapes": lambda: tengen.sparse.mm(square, tengen.ones(2, 2)),
+        "sparse.mm: expected self and mat1 to have the same dtype": lambda: tengen.sparse.mm(
+            square, tengen.ones(3, 2, dtype=tengen.float64)
+        ),
+        "sparse.addmm: The expanded size": lambda: tengen.sparse.addmm(
+            tengen.ones(2, 2), square, tengen.ones(3, 3)
+        ),
+        "sparse.sum: Dimension out of range": lambda: tengen.sparse.sum(square, 5),
+        "to_sparse: tensor sparse size": lambda: tengen.ones(3, 3).to_sparse_bsr((2, 2)),
+    }
+    for text, call in calls.items():
+        with pytest.raises((RuntimeError, IndexError, NotImplementedError)) as raised:
+            call()
+        assert str(raised.value).startswith(text)
+
+
+def test_other_sizes() -> None:
+    s = tengen.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
+    refused = {
+        "shrinking the size of sparse dimensions": ((1, 1), 2, 0),
+        "changing the number of sparse dimensions": ((2, 3), 1, 1),
+        "changing the number of dense dimensions": ((2, 3, 4), 2, 1),
+        "'len.size. == sparse_dim . dense_dim' is not satisfied": ((2, 3), 3, 0),
+        "sizes must be non-negative": ((-1, 3), 2, 0),
+    }
+    for text, given in refused.items():
+        with pytest.raises(RuntimeError, match=text):
+            s.sparse_resize_(*given)
+    assert s.shape == (2, 3) and s._nnz() == 3
+    rows = tengen.sparse_coo_tensor([[2, 0]], [[1.0, 2.0], [3.0, 4.0]], (3, 2))
+    assert rows.sparse_resize_((4, 3), 1, 1)._values().tolist() == [[1.0, 2.0, 0.0], [3.0, 4.0, 0.0]]
+    leaf = s.clone().requires_grad_()
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        leaf.sparse_resize_((4, 5), 2, 0)
+    resized = (leaf * 2).sparse_resize_((4, 5), 2, 0)
+    with pytest.raises(RuntimeError, match="sparse_resize_"):
+        resized.to_dense().sum().backward()
+    for other in (s.to_sparse_csr(), tengen.ones(2, 3)):
+        with pytest.raises(RuntimeError, match="resize_as_sparse_ expected sparse coordinate tensor layout"):
+            other.resize_as_sparse_(s)
+    with pytest.raises(NotImplementedError, match="resize_: not implemented for tensors of the layout"):
+        s.resize_(4, 5)
+
+
+def test_products_that_are_reduced() -> None:
+    matrix = tengen.tensor([[2.0, 0.0, 3.0], [0.0, 0.0, 0.0], [0.0, 7.0, 0.0]], dtype=tengen.float64)
+    other = tengen.arange(6.0, dtype=tengen.float64).reshape(3, 2) - 2
+    expected = {
+        "sum": [[2.0, 7.0], [0.0, 0.0], [0.0, 7.0]],
+        "mean": [[1.0, 3.5], [0.0, 0.0], [0.0, 7.0]],
+        "amax": [[6.0, 9.0], [0.0, 0.0], [0.0, 7.0]],
+        "amin": [[-4.0, -2.0], [0.0, 0.0], [0.0, 7.0]],
+    }
+    for reduce, found in expected.items():
+        assert tengen.sparse.mm(matrix.to_sparse_csr(), other, reduce).tolist() == found
+        inputs = matrix.to_sparse_csr().requires_grad_(), other.clone().requires_grad_()
+        product = lambda a, b, r=reduce: tengen.sparse.mm(a, b, r)  # noqa: E731
+        assert tengen.autograd.gradcheck(product, inputs, masked=True)
+    for wrong in ((matrix.to_sparse(), other, "sum"), (matrix.to_sparse_csr(), other, "prod")):
+        with pytest.raises(RuntimeError, match=r"^sparse\.mm: "):
+            tengen.sparse.mm(*wrong)
+
+
+def test_what_is_made_like_a_sparse_tensor() -> None:
+    matrix = tengen.eye(2)
+    for layout in (tengen.sparse_coo, tengen.sparse_csr, tengen.sparse_csc):
+        given = matrix.to_sparse(layout=layout)
+        assert tengen.zeros_like(given, device="cpu").layout is layout
+        assert tengen.empty_like(given, dtype=tengen.float64, device="cpu").layout is layout
+        for wanted in (tengen.sparse_csr, tengen.sparse_csc, tengen.sparse_coo, tengen.strided):
+            assert tengen.zeros_like(given, layout=wanted).layout is wanted
+    with pytest.raises(RuntimeError, match="empty_like with different sparse layout is not supported"):
+        tengen.ones_like(matrix.to_sparse_csr(), layout=tengen.sparse_csc)
+    drawn = tengen.randn_like(matrix.to_sparse_csr())
+    assert drawn.col_indices().tolist() == [0, 1] and drawn.values().unique().numel() == 2
+
+
+def test_gradients_of_log1p_and_of_a_number() -> None:
+    for sparse in (tengen.eye(2).double().to_sparse(), tengen.eye(2).double().to_sparse_csr()):
+        leaf = sparse.requires_grad_()
+        assert tengen.autograd.gradcheck(lambda s: tengen.log1p(s).to_dense(), leaf, masked=True)
+    empty = tengen.zeros(1, 0, 3).to_sparse().requires_grad_()
+    factor = tengen.tensor(2.0, requires_grad=True)
+    (empty * factor).to_dense().sum().backward()
+    assert factor.grad.item() == 0

@@ -164,7 +164,22 @@ def test_steps_on_sparse_gradients() -> None:
         assert tables[0][2].tolist() == [1.0, 1.0, 1.0]
 
 
-@pytest.mark.parametrize("name", ["Adam", "AdamW", "RMSprop", "Adadelta", "Adamax", "NAdam", "RAdam"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Adam",
+        "AdamW",
+        "RMSprop",
+        "Adadelta",
+        "Adamax",
+        "NAdam",
+        "RAdam",
+        "ASGD",
+        "Rprop",
+        "Adafactor",
+        "Muon",
+    ],
+)
 def test_optimisers_that_take_no_sparse_gradients_say_so(name: str) -> None:
     table = tengen.ones(4, 3, requires_grad=True)
     F.embedding(tengen.tensor([1]), table, sparse=True).sum().backward()

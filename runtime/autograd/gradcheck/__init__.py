@@ -41,7 +41,9 @@ def gradcheck(
 
     ``inputs`` is a Tensor or a tuple or list of what ``func`` takes. Those of them that require gradients
     are moved by ``eps``, element by element and in place, and back again: they should be float64 or
-    complex128, and none of their dimensions may have stride 0. ``func`` returns a Tensor or a tuple or
+    complex128, and none of their dimensions may have stride 0. Of sparse ones all elements are moved, also
+    those that are not stored, in a tensor that stores them all; with ``masked`` the stored ones alone, and
+    the derivatives by the others should be zero. ``func`` returns a Tensor or a tuple or
     list of Tensors; looked at are those that require gradients, and when there are none the values may
     not change at all. An analytical value ``a`` and a numerical one ``n`` agree when
     ``|a - n| <= atol + rtol * |n|``. Of complex results first the imaginary, then the real parts are
@@ -60,10 +62,10 @@ def gradcheck(
     what they do to random vectors: it calls ``func`` not for each element but for each input.
 
     Returns True. Raises GradcheckError when something is wrong, or returns False without
-    ``raise_exception``. Raises ValueError when no input requires gradients, RuntimeError for an input of
-    stride 0, TypeError for a result that is no Tensor, AssertionError for options that contradict each
-    other and for results whose shape or dtype is another one nearby. Warns of inputs that are not of
-    double precision.
+    ``raise_exception``. Raises ValueError when no input requires gradients and for a sparse result,
+    RuntimeError for an input of stride 0, TypeError for a result that is no Tensor, AssertionError for
+    options that contradict each other and for results whose shape or dtype is another one nearby. Warns of
+    inputs that are not of double precision.
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError(

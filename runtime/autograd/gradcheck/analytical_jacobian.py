@@ -39,7 +39,7 @@ def _fitting(variable: Any, gradient: Any, check_dtypes: bool) -> Array:
             f"Analytical gradient has incorrect size: {list(gradient._array.shape)} is not "
             f"{list(variable._array.shape)}"
         )
-    if check_dtypes and gradient._type.dtype != variable._type.dtype:
+    if check_dtypes and gradient._type.scalar_type is not variable._type.scalar_type:
         raise GradcheckError(
             f"Gradient has dtype mismatch: {gradient._type.scalar_type} is not {variable._type.scalar_type}"
         )

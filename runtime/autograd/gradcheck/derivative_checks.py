@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ...core.memory_format import strided
+from ...core.scalar_type import complex128, float64
 from ...core.tensor_base import TensorBase
 from ...core.user_stack import program_stacklevel
 from .. import grad
@@ -31,9 +33,13 @@ from .numerical_jacobian import (
     Problem,
     as_tuple,
     derivatives_along,
+    element_numbers,
     is_complex,
     like,
     numerical_jacobian,
+    stored_everywhere,
+    stored_numbers,
+    strided_type,
     tensors,
     values_of,
 )
@@ -62,6 +68,7 @@ def check_derivatives(function: Callable[..., Any], inputs: Any, options: Option
     given = as_tuple(inputs)
     wanted = _checked_inputs(given)
     results = tensors(function(*given))
+    _check_results(results)
     kept = tuple([i for i, r in enumerate(results) if r._requires_grad])
     problem = Problem(function, given, results, wanted, kept)
     if not kept:
@@ -101,15 +108,15 @@ def _checked_inputs(inputs: tuple[Any, ...]) -> tuple[int, ...]:
         if not isinstance(tensor, TensorBase) or not tensor._requires_grad:
             continue
         kind = tensor._type
-        if kind.dtype not in (np.float64, np.complex128):
+        if kind.scalar_type not in (float64, complex128):
             warnings.warn(
                 f"Input #{index} requires gradient and is not a double precision floating point or complex. "
                 "This check will likely fail if all the inputs are not of double precision floating point or "
                 "complex.",
                 stacklevel=program_stacklevel(),
             )
-        strides = kind.backend.lib.strides(tensor._array)
-        if any([s == 0 and n > 1 for s, n in zip(strides, tensor._array.shape, strict=True)]):
+        held, lib = stored_numbers(tensor)
+        if any([s == 0 and n > 1 for s, n in zip(lib.strides(held), held.shape, strict=True)]):
             raise RuntimeError(
                 f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                 "non-overlapping to be able to compute the numerical gradients correctly. You should call "
@@ -122,6 +129,15 @@ def _checked_inputs(inputs: tuple[Any, ...]) -> tuple[int, ...]:
             "requires_grad=True."
         )
     return tuple(wanted)
+
+
+def _check_results(results: tuple[Any, ...]) -> None:
+    """ValueError for a sparse one: of what stands in its Jacobian there is no order."""
+    if any([r.layout is not strided for r in results]):
+        raise ValueError(
+            "Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the "
+            "output of fn for gradcheck."
+        )
 
 
 # -- against differences -------------------------------------------------------------------
@@ -147,7 +163,8 @@ def _check_constant(problem: Problem, options: Options) -> None:
 
 def _compare_slow(problem: Problem, aspect: Aspect, options: Options) -> None:
     """Compare whole Jacobians."""
-    numerical = [numerical_jacobian(problem, i, aspect, options.eps) for i in problem.wanted]
+    moved = problem if options.masked else stored_everywhere(problem)
+    numerical = [numerical_jacobian(moved, i, aspect, options.eps) for i in problem.wanted]
     if aspect.forward:
         forward = [forward_jacobian(problem, j, aspect, options.dtypes) for j in range(len(problem.wanted))]
     for i in range(len(problem.kept)):
@@ -169,6 +186,10 @@ class _Vectors:
 
         def vector(tensor: Any) -> Array:
             values: Array = np.asarray(random.random(tensor._array.shape))
+            if not tensor._type.backend.is_strided:
+                moving = np.zeros(values.size)
+                moving[element_numbers(tensor)] = 1.0
+                values *= np.reshape(moving, values.shape)
             if values.size:
                 values /= np.linalg.norm(np.ravel(values))
             return values
@@ -181,8 +202,9 @@ class _Vectors:
 def _compare_fast(problem: Problem, aspect: Aspect, options: Options) -> None:
     """Compare what the Jacobians do to random vectors: from the right, in reverse mode from both sides."""
     vectors = _Vectors(problem)
+    moved = problem if options.masked else stored_everywhere(problem)
     numerical = [
-        derivatives_along(problem, position, along, aspect, options.eps)
+        derivatives_along(moved, position, along, aspect, options.eps)
         for position, along in zip(problem.wanted, vectors.inputs, strict=True)
     ]
     if aspect.forward:
@@ -253,7 +275,8 @@ def _shown(problem: Problem, i: int, j: int, aspect: Aspect, values: Array) -> s
 
 def _in_slow_mode(problem: Problem, i: int, j: int, aspect: Aspect, options: Options) -> str:
     """The whole Jacobians of output ``i`` and variable ``j``, where fast mode found a difference."""
-    numerical = numerical_jacobian(problem, problem.wanted[j], aspect, options.eps)[i]
+    moved = problem if options.masked else stored_everywhere(problem)
+    numerical = numerical_jacobian(moved, problem.wanted[j], aspect, options.eps)[i]
     if aspect.forward:
         analytical = forward_jacobian(problem, j, aspect, False)[i]
     else:
@@ -279,7 +302,8 @@ def _in_slow_mode(problem: Problem, i: int, j: int, aspect: Aspect, options: Opt
 
 
 def _zeros_like(tensor: Any) -> Any:
-    kind = tensor._type
+    """Strided zeros in the shape and the dtype of a tensor."""
+    kind = strided_type(tensor._type)
     return kind.wrap(kind.backend.lib.zeros(tensor._array.shape, kind.dtype))
 
 
@@ -290,13 +314,28 @@ def _check_zero_gradients(problem: Problem, masked: bool) -> None:
     for variable, gradient in zip(variables, found, strict=True):
         if gradient is None:
             continue
+        if gradient.layout is not strided:
+            _check_layout(gradient, variable)
         values = values_of(gradient)
         if not (np.allclose(values, 0.0) if masked else np.all(values == 0)):
             raise GradcheckError("backward not multiplied by grad_output")
-        if gradient._type.dtype != variable._type.dtype:
+        if gradient._type.scalar_type is not variable._type.scalar_type:
             raise GradcheckError("grad is incorrect type")
         if gradient._array.shape != variable._array.shape:
             raise GradcheckError("grad is incorrect size")
+
+
+def _check_layout(gradient: Any, variable: Any) -> None:
+    """GradcheckError for a sparse gradient that does not store what its variable does."""
+    if gradient.layout is not variable.layout:
+        raise GradcheckError(f"grad is incorrect layout ({gradient.layout} is not {variable.layout})")
+    kind = gradient.layout.name.removesuffix("_coo")
+    for what in ("sparse_dim", "dense_dim"):
+        found, expected = getattr(gradient, what)(), getattr(variable, what)()
+        if found != expected:
+            raise GradcheckError(
+                f"grad is {kind} tensor, but has incorrect {what} {found}, expected {expected}"
+            )
 
 
 def _check_undefined_gradients(problem: Problem) -> None:
@@ -504,6 +543,6 @@ def _random_gradient(tensor: Any, strided: bool, random: np.random.Generator) ->
     if is_complex(tensor):
         values = values + 1j * random.uniform(-1.0, 1.0, room)
     array = like(tensor, values)._array
-    made = tensor._type.wrap(array if room == shape else array[..., ::2])
+    made = strided_type(tensor._type).wrap(array if room == shape else array[..., ::2])
     made._requires_grad = True
     return made

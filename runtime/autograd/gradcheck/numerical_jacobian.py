@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from ...core.tensor_base import TensorBase
+from ...dispatch.legacy_type_dispatch import type_of
 
 Array = np.ndarray[Any, Any]
 
@@ -78,14 +79,21 @@ def is_complex(tensor: Any) -> bool:
 
 
 def values_of(tensor: Any) -> Array:
-    """A Tensor's numbers in NumPy, copied, in double precision."""
-    array = tensor._type.backend.lib.to_numpy(tensor._array)
+    """A Tensor's numbers in NumPy, copied, in double precision; all of them, where some are stored."""
+    array, backend = tensor._array, tensor._type.backend
+    array = backend.lib.to_numpy(array) if backend.is_strided else array.strided()
     return np.array(array, np.complex128 if is_complex(tensor) else np.float64)
 
 
+def strided_type(kind: Any) -> Any:
+    """The Type of strided tensors of a Type's dtype and device."""
+    backend = kind.backend
+    return kind if backend.is_strided else type_of(kind.scalar_type, backend.device, kind.recording)
+
+
 def like(tensor: Any, values: Array) -> Any:
-    """A new Tensor of the Type of another one."""
-    kind = tensor._type
+    """A new Tensor of the dtype and the device of another one; strided, whatever that is."""
+    kind = strided_type(tensor._type)
     return kind.wrap(kind.backend.lib.from_numpy(np.asarray(values).astype(kind.dtype)))
 
 
@@ -117,13 +125,51 @@ def units(shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Array]]:
 def numerical_jacobian(problem: Problem, position: int, aspect: Aspect, eps: float) -> list[Array]:
     """The Jacobians with respect to one input: a matrix for each output.
 
-    It has a row for each number of the input, and a column for each of the output.
+    It has a row for each number of the input, and a column for each of the output. That of a number which a
+    sparse input does not store is zero: it does not move.
     """
-    shape = problem.inputs[position]._array.shape
-    rows = [derivatives_along(problem, position, [u, u], aspect, eps, index=i) for i, u in units(shape)]
-    if not rows:
-        return [np.zeros((0, prod(out._array.shape))) for out in problem.outputs]
-    return [np.stack(columns) for columns in zip(*rows, strict=True)]
+    variable = problem.inputs[position]
+    moving = set(element_numbers(variable).tolist())
+    rows = [
+        derivatives_along(problem, position, [u, u], aspect, eps, index=i) if number in moving else None
+        for number, (i, u) in enumerate(units(variable._array.shape))
+    ]
+    there = next((row for row in rows if row is not None), None)
+    if there is None:
+        return [np.zeros((len(rows), prod(out._array.shape))) for out in problem.outputs]
+    still = [np.zeros_like(column) for column in there]
+    return [np.stack(columns) for columns in zip(*[row or still for row in rows], strict=True)]
+
+
+def stored_everywhere(problem: Problem) -> Problem:
+    """The same at inputs of which every element is stored, so that all of them move."""
+    inputs = [
+        _filled(x) if isinstance(x, TensorBase) and not x._type.backend.is_strided else x
+        for x in problem.inputs
+    ]
+    return replace(problem, inputs=tuple(inputs))
+
+
+def _filled(tensor: Any) -> Any:
+    made = tensor._type.wrap(tensor._array.filled())
+    made._requires_grad = tensor._requires_grad
+    return made
+
+
+def element_numbers(tensor: Any) -> Array:
+    """Which elements of a Tensor are stored, by their numbers in C's order."""
+    array = tensor._array
+    if tensor._type.backend.is_strided:
+        return np.arange(prod(array.shape))
+    found: Array = array.element_numbers()
+    return found
+
+
+def stored_numbers(tensor: Any) -> tuple[Any, Any]:
+    """The strided array of the numbers that a Tensor stores, and the library of such arrays."""
+    kind = tensor._type
+    held = tensor._array if kind.backend.is_strided else tensor._array.values
+    return held, strided_type(kind).backend.lib
 
 
 def derivatives_along(
@@ -154,9 +200,10 @@ def _perturbation(eps: float, index: tuple[int, ...] | None) -> str:
 def _nearby(problem: Problem, position: int, step: Array, how: str) -> tuple[list[Array], list[Array]]:
     """The outputs a step before and a step after the point."""
     variable = problem.inputs[position]
-    lib, array = variable._type.backend.lib, variable._array
+    array, lib = stored_numbers(variable)
     original = np.array(lib.to_numpy(array))
-    wide = values_of(variable)
+    wide = original.astype(np.complex128 if is_complex(variable) else np.float64)
+    step = _step_of_stored(variable, step)
     try:
         lib.copyto(array, lib.from_numpy((wide - step).astype(original.dtype)))
         behind = _outputs(problem, how)
@@ -165,6 +212,19 @@ def _nearby(problem: Problem, position: int, step: Array, how: str) -> tuple[lis
     finally:
         lib.copyto(array, lib.from_numpy(original))
     return behind, ahead
+
+
+def _step_of_stored(variable: Any, step: Array) -> Array:
+    """A step of a Tensor's elements as one of the numbers that it stores."""
+    if variable._type.backend.is_strided:
+        return step
+    shape = variable._array.values.shape
+    places = element_numbers(variable)
+    # Of the numbers that add up to an element one moves.
+    first = np.unique(places, return_index=True)[1]
+    moved = np.zeros(prod(shape), step.dtype)
+    moved[first] = np.ravel(step)[places[first]]
+    return np.reshape(moved, shape)
 
 
 def _outputs(problem: Problem, how: str) -> list[Array]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.memory_format import sparse_bsc, sparse_bsr, sparse_csc, sparse_csr
 from ..dtypes import upcast
-from ..sparse.array import Array, Shape, StoredArray, layout_dtype
+from ..sparse.array import Array, Shape, StoredArray, layout_dtype, unflat_indices
 
 #: By layout: whether rows are compressed, and whether blocks are stored.
 KINDS: Final = {
@@ -142,6 +142,30 @@ class CompressedArray(StoredArray):
     def with_values(self, values: Array) -> CompressedArray:
         """An array of the same indices."""
         return CompressedArray(self.compressed, self.plain, values, self.shape, self.layout)
+
+    def element_numbers(self) -> Array:
+        """Of each number in ``values``, flat, which element of the array it belongs to, in C's order."""
+        from .conversions import elements, flat_places
+
+        size = prod(self.dense_shape)
+        first = flat_places(self, elements(self)[0]) * size
+        return np.asarray(np.add.outer(first, np.arange(size))).reshape(-1)
+
+    def strided(self) -> Array:
+        """All elements."""
+        from .conversions import compressed_to_dense
+
+        return compressed_to_dense(self)
+
+    def filled(self) -> CompressedArray:
+        """The array with every element stored, by rows or by columns."""
+        from .conversions import gathered
+
+        sizes = (prod(self.batch_shape), *self.matrix_shape)
+        batch, row, column = unflat_indices(np.arange(prod(sizes)), sizes)
+        values = self.strided().reshape(-1, *self.dense_shape)
+        block = self.blocksize or (1, 1)
+        return gathered((batch, row, column), values, self.shape, self.batch_dim, self.layout, block)
 
     def scipy_matrix(self) -> Any:
         """SciPy's matrix in the same format, or by rows. RuntimeError for what is no matrix."""

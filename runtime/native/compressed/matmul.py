@@ -94,8 +94,8 @@ def _sampled(self: CompressedArray, mat1: Array, mat2: Array) -> Array:
     """The products of rows and columns at the places that are stored, laid out as the values."""
     (batch, row, column), stored = elements(self)
     batches, inner = prod(self.batch_shape), mat1.shape[-1]
-    rows = mat1.reshape(batches, -1, inner)
-    columns = mat2.reshape(batches, inner, -1).swapaxes(1, 2)
+    rows = mat1.reshape(batches, mat1.shape[-2], inner)
+    columns = mat2.reshape(batches, inner, mat2.shape[-1]).swapaxes(1, 2)
     found = np.empty(len(stored), np.result_type(mat1, mat2))
     step = max(1, 2**16 // max(inner, 1))
     for start in range(0, len(stored), step):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..layout import broadcast_shapes
 from ..pointwise import scaled
+from ..random import normal_like
 from ..sparse.stored import check_sizes_of_sum, times
 from .array import CompressedArray
 from .conversions import compressed_to_dense, elements, flat_places, gathered, values_in
@@ -18,6 +19,11 @@ Number = bool | int | float | complex
 def compressed_fill(self: CompressedArray, value: Any) -> CompressedArray:
     """The same elements stored, all of them ``value``."""
     return self.with_values(np.full_like(self.values, value))
+
+
+def compressed_normal(self: CompressedArray, mean: float, std: float, generator: Any) -> CompressedArray:
+    """The same elements stored, of a normal distribution."""
+    return self.with_values(normal_like(self.values, mean, std, generator))
 
 
 def check_alike(name: str, self: CompressedArray, other: CompressedArray) -> None:

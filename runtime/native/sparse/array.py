@@ -107,9 +107,26 @@ class StoredArray:
         """An array of the same indices."""
         raise NotImplementedError
 
+    @property
+    def stored_as(self) -> str:
+        """The layout by which the backend of such arrays is found."""
+        return self.layout  # type: ignore[attr-defined, no-any-return]
+
     def distinct(self) -> Self:
         """The array with one value for each index."""
         return self
+
+    def element_numbers(self) -> Array:
+        """Of each number in ``values``, flat, which element of the array it belongs to, in C's order."""
+        raise NotImplementedError
+
+    def strided(self) -> Array:
+        """All elements."""
+        raise NotImplementedError
+
+    def filled(self) -> Self:
+        """The array with every element stored."""
+        raise NotImplementedError
 
     def scipy_matrix(self) -> Any:
         """SciPy's matrix of the array. RuntimeError where that is no matrix."""
@@ -196,6 +213,24 @@ class CooArray(StoredArray):
         from .conversions import coo_coalesce
 
         return coo_coalesce(self)
+
+    def element_numbers(self) -> Array:
+        """Of each number in ``values``, flat, which element of the array it belongs to, in C's order."""
+        size = prod(self.dense_shape)
+        flat = flat_indices(self.indices, self.sparse_shape)
+        return np.asarray(np.add.outer(flat * size, np.arange(size))).reshape(-1)
+
+    def strided(self) -> Array:
+        """All elements."""
+        from .conversions import coo_to_dense
+
+        return coo_to_dense(self)
+
+    def filled(self) -> CooArray:
+        """The array with every element stored, in C's order."""
+        count = prod(self.sparse_shape)
+        values = self.strided().reshape(count, *self.dense_shape)
+        return CooArray(unflat_indices(np.arange(count), self.sparse_shape), values, self.shape, True)
 
     def scipy_matrix(self) -> Any:
         """SciPy's matrix, by rows. RuntimeError for an array of other than two indexed dimensions."""

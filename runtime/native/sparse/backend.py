@@ -72,6 +72,8 @@ def sum_to(a: CooArray, shape: Shape) -> Any:
     lead = len(a.shape) - len(shape)
     dims = [d for d, n in enumerate(a.shape) if d < lead or (shape[d - lead] == 1 and n != 1)]
     total = sum_dims(a, dims, True)
+    if not isinstance(total, CooArray):  # of all dimensions that were indexed
+        return total.reshape(shape)
     return total if not lead else sum_dims(total, range(lead), False)
 
 

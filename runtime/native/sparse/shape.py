@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dim
-from .array import Array, CooArray
+from .array import Array, CooArray, empty_coo
 from .conversions import coo_coalesce
 from .stored import exchanged, selected
 
@@ -169,3 +169,30 @@ def coo_restore_dims(self: CooArray, dim: Sequence[int] | None, keepdim: bool, n
     for d in sorted([wrap_dim(d, ndim) for d in dim]):
         self = coo_unsqueeze(self, d)
     return self
+
+
+def coo_resize(self: CooArray, size: tuple[int, ...], sparse_dim: int, dense_dim: int) -> CooArray:
+    """The array in other sizes, with zeros where values grow. RuntimeError where something would be lost."""
+    if len(size) != sparse_dim + dense_dim or min(sparse_dim, dense_dim) < 0:
+        raise RuntimeError(
+            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = "
+            f"{sparse_dim}, dense_dim = {dense_dim}"
+        )
+    if any([n < 0 for n in size]):
+        raise RuntimeError(f"sizes must be non-negative, got {list(size)}")
+    if not self.nnz:
+        return empty_coo(size, self.dtype, dense_dim)
+    refused = "on a non-empty sparse tensor is not supported."
+    kinds = ("sparse", self.sparse_shape, size[:sparse_dim]), ("dense", self.dense_shape, size[sparse_dim:])
+    for kind, old, new in kinds:
+        if len(old) != len(new):
+            raise RuntimeError(
+                f"changing the number of {kind} dimensions (from {len(old)} to {len(new)}) {refused}"
+            )
+    for kind, old, new in kinds:
+        if any([n < m for m, n in zip(old, new, strict=True)]):
+            raise RuntimeError(
+                f"shrinking the size of {kind} dimensions (from {list(old)} to {list(new)}) {refused}"
+            )
+    grown = [(0, n - m) for m, n in zip(self.dense_shape, size[sparse_dim:], strict=True)]
+    return CooArray(self.indices, np.pad(self.values, [(0, 0), *grown]), size, self.coalesced)
