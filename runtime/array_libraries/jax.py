@@ -33,6 +33,9 @@ class JaxNamespace(Namespace):
     def scatter(self, array: Any, places: Any, values: Any, how: str = "set") -> Any:
         return getattr(array.at[places], how)(values)
 
+    def put(self, array: Any, key: tuple[Any, ...], values: Any) -> Any:
+        return array.at[key].set(values)
+
     def on_host(self, function: Callable[..., Any], like: Sequence[Like] | None, *arrays: Any) -> list[Any]:
         if like is None or not any([isinstance(a, jax.core.Tracer) for a in arrays]):
             return super().on_host(function, like, *arrays)

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from .accumulate_grad import AccumulateGrad
     from .forward.forward_grad import ForwardGrad
     from .hooks import NodeExtra
+    from .view_paths import ViewPath
+    from .writes import SharedArray
 
 #: How a view was made, where that restricts what may be written through it.
 PLAIN_VIEW, MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, CUSTOM_VIEW, INFERENCE_VIEW = 0, 1, 2, 3, 4
@@ -28,7 +30,9 @@ class AutogradMeta:
         "leaf_extra",
         "lock",
         "name",
+        "path",
         "retains_grad",
+        "shared",
     )
 
     def __init__(self) -> None:
@@ -47,6 +51,9 @@ class AutogradMeta:
         self.creation = PLAIN_VIEW
         #: Of a view without a history: it requires gradients only as its base does, and gets none.
         self.follows = False
+        #: Where arrays cannot change: what the tensor shows, with others, and the path to its part.
+        self.shared: SharedArray | None = None
+        self.path: ViewPath | None = None
         #: The tangents of forward mode.
         self.forward_grad: ForwardGrad | None = None
 

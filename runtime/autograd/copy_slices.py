@@ -9,7 +9,7 @@ from .graph_task import current
 from .input_metadata import fit_array, fit_tensor
 from .linear_maps import Erase, Gather, Scatter, add_tensors, apply_linear
 from .node import Node
-from .view_geometry import ViewGeometry
+from .view_paths import Pair
 
 
 class CopySlices(Node):
@@ -22,7 +22,7 @@ class CopySlices(Node):
 
     __slots__ = ("fn", "number", "own", "pair")
 
-    def __init__(self, base: Edge | None, pair: ViewGeometry, fn: Node, number: int, own: int) -> None:
+    def __init__(self, base: Edge | None, pair: Pair, fn: Node, number: int, own: int) -> None:
         others = tuple([edge for i, edge in enumerate(fn.next_edges) if i != own])
         super().__init__((base, *others), pair.base.shape, pair.base.type)
         self.pair = pair
@@ -31,9 +31,9 @@ class CopySlices(Node):
         self.own = own
 
     def apply(self, grad: Any) -> tuple[Any, ...]:
-        lib = self.pair.base.type.backend.lib
-        base, view = self.pair.memory()
-        lib.copyto(base, grad)
+        lib = self.pair.view.type.backend.lib
+        opened = self.pair.open(grad)
+        view = opened[1]
         fn = self.fn
         if fn.type.__class__ is not tuple:
             part = fit_array(lib.copy(view), fn.shape, fn.type, self, 0)
@@ -42,13 +42,10 @@ class CopySlices(Node):
             part = fit_array(lib.copy(view), fn.shape[self.number], fn.type[self.number], self, 0)
             grads = fn.apply(self._at_number(part))
         own, others = self._split(grads)
-        geometry = self.pair.view
-        if own is None:
-            own = lib.zeros((), geometry.type.dtype)
-        else:
+        if own is not None:
+            geometry = self.pair.view
             own = fit_array(own, geometry.shape, geometry.type, fn, self.own)
-        lib.copyto(view, own)
-        return (base, *others)
+        return (self.pair.replaced(opened, own), *others)
 
     def apply_graph(self, grad: Any) -> tuple[Any, ...]:
         part = apply_linear(Gather(self.pair), grad)

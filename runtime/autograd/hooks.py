@@ -105,37 +105,32 @@ def add_to(hooks: dict[int, Hook], hook: Hook) -> RemovableHandle:
 
 def run_hooks(hooks: dict[int, Hook], gradient: Any) -> Any:
     """The gradient (a Tensor or None) as the hooks leave it; each sees what the last returned."""
-    for hook in list(hooks.values()):
-        with users_level():
-            returned = hook(gradient)
-        if returned is not None:
-            check_hook_result(hook, gradient, returned)
-            gradient = returned
-    return gradient
+    return _replaced(hooks, gradient, check_hook_result)
 
 
 def run_pre_hooks(hooks: dict[int, Hook], grads: tuple[Any, ...]) -> tuple[Any, ...]:
     """The incoming gradients (Tensors or None) as a Node's own hooks leave them."""
-    for hook in list(hooks.values()):
-        with users_level():
-            returned = hook(grads)
-        if returned is not None:
-            check_hook_results(hook, grads, returned)
-            grads = returned
-    return grads
+    found: tuple[Any, ...] = _replaced(hooks, grads, check_hook_results)
+    return found
 
 
 def run_post_hooks(
     hooks: dict[int, Hook], grads: tuple[Any, ...], incoming: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """The gradients that a Node gave as its hooks leave them; they also see what came in."""
+    found: tuple[Any, ...] = _replaced(hooks, grads, check_hook_results, incoming)
+    return found
+
+
+def _replaced(hooks: dict[int, Hook], value: Any, check: Callable[..., None], *more: Any) -> Any:
+    """What the hooks, called with ``value`` and ``more``, leave of the value."""
     for hook in list(hooks.values()):
         with users_level():
-            returned = hook(grads, incoming)
+            returned = hook(value, *more)
         if returned is not None:
-            check_hook_results(hook, grads, returned)
-            grads = returned
-    return grads
+            check(hook, value, returned)
+            value = returned
+    return value
 
 
 def run_post_accumulate(hooks: dict[int, Hook], leaf: Any) -> None:

@@ -7,13 +7,14 @@ are not operators: no declaration knows them, and they work on every backend.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ..core.interception import Layer, active, layers
 from .edge import Edge, gradient_edge
 from .grad_mode import grad_mode
 from .node import Node
-from .view_geometry import TensorGeometry, ViewGeometry
+from .view_paths import Pair
 
 Shape = tuple[int, ...]
 
@@ -243,6 +244,25 @@ class Identity(LinearMap):
         return Identity(self.type)
 
 
+class Placed(Identity):
+    """The same values placed otherwise, by a function of arrays, that of ``lead`` more dimensions."""
+
+    __slots__ = ("lead", "place")
+
+    node = CloneBackward0
+
+    def __init__(self, type: Any, place: Callable[[Any, int], Any], lead: int = 0) -> None:
+        super().__init__(type)
+        self.place = place
+        self.lead = lead
+
+    def __call__(self, array: Any) -> Any:
+        return self.place(array, self.lead)
+
+    def batched(self, count: int) -> LinearMap:
+        return Placed(self.type, self.place, self.lead + 1)
+
+
 class Copy(Identity):
     """The same values in fresh memory."""
 
@@ -258,11 +278,11 @@ class Copy(Identity):
 
 
 class ViewMap(LinearMap):
-    """A map between arrays like the base and arrays like the view of a ViewGeometry."""
+    """A map between arrays like the base and arrays like the view of a pair."""
 
     __slots__ = ("pair",)
 
-    def __init__(self, pair: ViewGeometry) -> None:
+    def __init__(self, pair: Pair) -> None:
         self.pair = pair
 
     def batched(self, count: int) -> LinearMap:
@@ -277,9 +297,7 @@ class Gather(ViewMap):
     node = AsStridedBackward0
 
     def __call__(self, array: Any) -> Any:
-        base, view = self.pair.memory()
-        self.pair.base.type.backend.lib.copyto(base, array)
-        return view
+        return self.pair.view_of(array)
 
     def result_type(self) -> Any:
         return self.pair.view.type
@@ -296,13 +314,7 @@ class Scatter(ViewMap):
     node = AsStridedScatterBackward0
 
     def __call__(self, array: Any) -> Any:
-        base, view = self.pair.memory()
-        lib = self.pair.view.type.backend.lib
-        if self.pair.view.overlaps_itself():
-            _add_overlapping(lib, view, lib.contiguous(array), self.pair.view)
-        else:
-            lib.copyto(view, array)
-        return base
+        return self.pair.spread(array)
 
     def result_type(self) -> Any:
         return self.pair.base.type
@@ -319,35 +331,10 @@ class Erase(ViewMap):
     node = EraseBackward0
 
     def __call__(self, array: Any) -> Any:
-        base, view = self.pair.memory()
-        lib = self.pair.base.type.backend.lib
-        lib.copyto(base, array)
-        lib.copyto(view, lib.zeros((), self.pair.view.type.dtype))
-        return base
+        return self.pair.erase(array)
 
     def result_type(self) -> Any:
         return self.pair.base.type
 
     def adjoint(self) -> LinearMap:
         return self
-
-
-def _add_overlapping(lib: Any, target: Any, array: Any, geometry: TensorGeometry) -> None:
-    """Add ``array`` into ``target``, elements of which share places: one slice at a time.
-
-    The shortest dimension is walked until what is left does not overlap.
-    """
-    if not geometry.overlaps_itself():
-        lib.add_(target, array)
-        return
-    sizes = geometry.shape
-    dim = min([d for d, n in enumerate(sizes) if n > 1], key=sizes.__getitem__)
-    rest = TensorGeometry(
-        sizes[:dim] + sizes[dim + 1 :], geometry.strides[:dim] + geometry.strides[dim + 1 :], 0, geometry.type
-    )
-    key: list[Any] = [slice(None)] * len(sizes)
-    for i in range(sizes[dim]):
-        key[dim] = i
-        # The Ellipsis keeps a 0-d slice an array.
-        at = (*key, ...)
-        _add_overlapping(lib, target[at], array[at], rest)

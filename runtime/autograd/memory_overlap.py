@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core.error_notes import note_operator
-from .view_geometry import TensorGeometry
+from .view_geometry import TensorGeometry, geometry_of
 
 #: What a declaration says of an argument: it may share nothing with what is written, or anything. Any other
 #: may be all of it, but no part.
@@ -43,7 +43,8 @@ def _overlap(target: Any, value: Any, whole: bool) -> bool:
     """
     if value._array is target._array:
         return whole
-    if not target._type.backend.lib.may_share_memory(target._array, value._array):
+    mutable = target._type.backend.mutable
+    if mutable and not target._type.backend.lib.may_share_memory(target._array, value._array):
         return False
     ours, theirs = _window(target), _window(value)
     (start, end), (first, last) = ours.reach(), theirs.reach()
@@ -55,6 +56,8 @@ def _overlap(target: Any, value: Any, whole: bool) -> bool:
 def _window(tensor: Any) -> TensorGeometry:
     """Where a tensor's elements lie, from the start of all memory: for that of its own one must search."""
     array, kind = tensor._array, tensor._type
+    if not kind.backend.mutable:
+        return geometry_of(tensor)
     lib = kind.backend.lib
     offset = lib.data_ptr(array) // array.itemsize if kind.backend.has_data else lib.storage_offset(array)
     return TensorGeometry(tuple(array.shape), lib.strides(array), offset, kind)
@@ -78,6 +81,8 @@ def check_no_internal_overlap(op_name: str, tensor: Any) -> None:
     """Raise RuntimeError when several elements of ``tensor`` are one place of memory by expansion."""
     array = tensor._array
     strides = getattr(array, "strides", ())  # not all array libraries have them
+    if not tensor._type.backend.mutable:
+        strides = geometry_of(tensor).strides
     if 0 not in strides or not array.size:
         return
     if any([not stride and size > 1 for stride, size in zip(strides, array.shape, strict=True)]):

@@ -306,6 +306,8 @@ class AutogradProperties(TensorBase):
         this one that tensor's memory; its version counter stays that of its former views.
         """
         out: Tensor = self._type.wrap(self._array)
+        if not self._type.backend.mutable:
+            share(self, out)
         if active:
             notify_alias(self, out, AliasKind.DETACHED)
         return out
@@ -326,6 +328,8 @@ class AutogradProperties(TensorBase):
             )
         self._array = value._array
         self._type = kind
+        if not kind.backend.mutable:
+            share(value, self)
         if self._meta is not None:
             self._meta.fit_accumulator(self._array.shape, kind)
 

@@ -21,8 +21,9 @@ from .linear_maps import BroadcastTo, Cast, Copy, Identity, apply_linear
 from .memory_overlap import FREE, NOTHING, check_no_internal_overlap, check_overlap
 from .node import NotImplementedNode, UndefinedGrad
 from .view import differentiable, lose_history, modified_message, renew_views, rewrite_views, set_history
-from .view_geometry import ViewGeometry, element_count, geometry_of
-from .writes import check_replaceable, replace, write
+from .view_geometry import element_count
+from .view_paths import pair_of
+from .writes import check_replaceable, give_own, write
 
 
 def run_inplace(
@@ -219,7 +220,7 @@ def rebase(tensor: Any, edge: Edge, own_edge: Any) -> None:
     own = -1
     if own_edge is not None:
         own = next((i for i, other in enumerate(fn.next_edges) if other is own_edge), -1)
-    pair = ViewGeometry(geometry_of(base), geometry_of(tensor))
+    pair = pair_of(base, tensor)
     set_history(base, (CopySlices(gradient_edge(base), pair, fn, number, own), 0))
     rewrite_views(base, tensor, pair)
 
@@ -288,7 +289,7 @@ def run_out(
         check_write(target)
     before = grad_mode.enabled
     if before and requires_grad_in(targets):
-        raise _not_differentiable(op_name)
+        raise not_differentiable(op_name)
     for target in targets:
         check_overlap(op_name, target, args, overlap)
         check_replaceable(op_name, target)
@@ -301,15 +302,9 @@ def run_out(
     if isinstance(results, TensorBase):
         results = (results,)
     if requires_grad_in(results):
-        raise _not_differentiable(op_name)
+        raise not_differentiable(op_name)
     for target, result in zip(targets, results, strict=True):
-        if target._type.backend is not result._type.backend:
-            wanted, given = result._type.backend.device, target._type.backend.device
-            if wanted == given:
-                raise RuntimeError(
-                    f"{op_name}(): Expected out tensor of the layout {result.layout}, but got {target.layout}"
-                )
-            raise RuntimeError(f"{op_name}(): Expected out tensor to be on {wanted}, but got {given} instead")
+        check_backend(op_name, target, result)
         if exact:
             check_same_dtype(op_name, result._type, target._type)
         if truth and target._type.scalar_type.name not in _TRUTH:
@@ -328,28 +323,46 @@ def run_out(
     return outs
 
 
-def _not_differentiable(op_name: str) -> RuntimeError:
+def check_backend(op_name: str, target: Any, result: Any) -> None:
+    """Raise RuntimeError for an output of another device or layout than what is written into it."""
+    if target._type.backend is result._type.backend:
+        return
+    wanted, given = result._type.backend.device, target._type.backend.device
+    if wanted == given:
+        raise RuntimeError(
+            f"{op_name}(): Expected out tensor of the layout {result.layout}, but got {target.layout}"
+        )
+    raise RuntimeError(f"{op_name}(): Expected out tensor to be on {wanted}, but got {given} instead")
+
+
+def not_differentiable(op_name: str) -> RuntimeError:
+    """The error of a call with ``out`` and gradients."""
     return RuntimeError(
         f"{op_name}(): functions with out=... arguments don't support automatic differentiation, but one "
         "of the arguments requires grad."
     )
 
 
-def _resize_output(tensor: Any, shape: tuple[int, ...]) -> None:
-    """Give an output another shape, in its own memory when that is large enough."""
-    array = tensor._array
-    if array.size:
+def warn_resized(shape: Sequence[int], wanted: Sequence[int]) -> None:
+    """Warn that an output with elements gets another shape."""
+    if 0 not in shape:
         warnings.warn(
-            f"An output with one or more elements was resized since it had shape {list(array.shape)}, which "
-            f"does not match the required output shape {list(shape)}. This behavior is deprecated, and in a "
+            f"An output with one or more elements was resized since it had shape {list(shape)}, which "
+            f"does not match the required output shape {list(wanted)}. This behavior is deprecated, and in a "
             "future release outputs will not be resized unless they have zero elements. You can explicitly "
             "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
             UserWarning,
             stacklevel=program_stacklevel(),
         )
+
+
+def _resize_output(tensor: Any, shape: tuple[int, ...]) -> None:
+    """Give an output another shape, in its own memory when that is large enough."""
+    array = tensor._array
+    warn_resized(array.shape, shape)
     lib = tensor._type.backend.lib
     if not tensor._type.backend.mutable:
-        replace(tensor, lib.empty(shape, tensor._type.dtype))
+        give_own(tensor, lib.empty(shape, tensor._type.dtype))
         return
     offset = lib.storage_offset(array)
     if offset + element_count(shape) <= lib.root(array).size:

@@ -15,7 +15,8 @@ from .grad_mode import grad_mode
 from .hooks import extra_of
 from .linear_maps import AsStridedBackward0, Scatter
 from .node import Error
-from .view_geometry import TensorGeometry, ViewGeometry, geometry_of
+from .view_paths import Pair, pair_of
+from .writes import adopt, share
 
 _ref = weakref.ref
 _new = object.__new__
@@ -80,6 +81,8 @@ def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
 def view_of_all(source: Any) -> Any:
     """A view of the whole of a Tensor, of the same class, unless that opts out of overrides."""
     view, cls = as_view(source, source._array, source._type), source.__class__
+    if not source._type.backend.mutable:
+        share(source, view)
     if cls is Tensor or source._wraps or cls.__tengen_function__ is disabled_impl:
         return view
     return adopt_view(view, _new(cls))
@@ -89,12 +92,14 @@ def adopt_view(view: Any, handle: Any) -> Any:
     """Make ``handle``, new and of any class, the view that ``view`` is, which nobody else has."""
     for name in ("_array", "_type", "_requires_grad", "_edge", "_storage", "_base", "_meta"):
         setattr(handle, name, getattr(view, name))
+    if not handle._type.backend.mutable:
+        adopt(handle)
     if handle._base is not None and handle._storage.views is not None:  # else nothing looks for its views
         handle._storage.views.append(_ref(handle))
     return handle
 
 
-def rewrite_views(base: Any, written: Any = None, pair: ViewGeometry | None = None) -> None:
+def rewrite_views(base: Any, written: Any = None, pair: Pair | None = None) -> None:
     """Give the live views of ``base`` the history that they have now that the base has a new one.
 
     ``pair`` is where ``written``, one of the views, lies, if that is known already.
@@ -103,20 +108,15 @@ def rewrite_views(base: Any, written: Any = None, pair: ViewGeometry | None = No
     if storage is None or not storage.views:
         return
     edge = base._edge
-    base_window: TensorGeometry | None = None if pair is None else pair.base
     for ref in tuple(storage.views):
         view = ref()
         if view is None or view._base is not base or not differentiable(view._type):
             continue
-        if base_window is None:
-            base_window = geometry_of(base)
         creation = PLAIN_VIEW if view._meta is None else view._meta.creation
         old = view._edge
         node: Any
         if creation == PLAIN_VIEW:
-            place = (
-                pair if view is written and pair is not None else ViewGeometry(base_window, geometry_of(view))
-            )
+            place = pair if view is written and pair is not None else pair_of(base, view)
             node = AsStridedBackward0(Scatter(place), edge, view._array.shape, view._type)
         else:
             # Whoever uses the view from now on is told in the backward pass, or by `grad_fn`.
@@ -191,7 +191,7 @@ def renew_views(tensor: Any) -> None:
                 view._edge = None
                 view._requires_grad = False
         elif view._meta is not None and view._meta.follows and view._edge is None:
-            place = ViewGeometry(geometry_of(base), geometry_of(view))
+            place = pair_of(base, view)
             edge = gradient_edge(base)
             set_history(view, (AsStridedBackward0(Scatter(place), edge, view._array.shape, view._type), 0))
     base._storage.views.waiting = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..native.layout import extent, is_dense, may_overlap
+from ..native.layout import extent, is_contiguous, is_dense, may_overlap
 
 Shape = tuple[int, ...]
 
@@ -23,7 +23,7 @@ class TensorGeometry:
 
     @property
     def itemsize(self) -> int:
-        size: int = self.type.dtype.itemsize
+        size: int = self.type.scalar_type.itemsize
         return size
 
     def reach(self) -> tuple[int, int]:
@@ -34,6 +34,10 @@ class TensorGeometry:
     def overlaps_itself(self) -> bool:
         """Whether two elements may lie in one place; never False when they do."""
         return may_overlap(self.shape, self.strides)
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements stand in C's order without gaps."""
+        return is_contiguous(self.shape, self.strides)
 
     def is_dense(self) -> bool:
         """Whether the elements fill their memory without a gap, each in a place of its own."""
@@ -49,6 +53,10 @@ def geometry_of(tensor: Any) -> TensorGeometry:
     array = tensor._array
     if tensor._wraps:
         return TensorGeometry(tuple(array.shape), array.element_strides, array.offset, tensor._type)
+    if tensor._meta is not None and tensor._meta.path is not None:
+        found: TensorGeometry | None = tensor._meta.path.geometry(tensor._type)
+        if found is not None:
+            return found
     lib = tensor._type.backend.lib
     return TensorGeometry(tuple(array.shape), lib.strides(array), lib.storage_offset(array), tensor._type)
 
@@ -72,6 +80,36 @@ class ViewGeometry:
         memory = lib.zeros((-(-(stop - start) // self.base.itemsize),), self.base.type.dtype)
         return self._in(memory, self.base, start), self._in(memory, self.view, start)
 
+    def view_of(self, array: Any) -> Any:
+        """From an array like the base, what the view shows of it."""
+        return self.open(array)[1]
+
+    def spread(self, array: Any) -> Any:
+        """From an array like the view, one like the base that is zero elsewhere; overlaps add up."""
+        base, view = self.memory()
+        lib = self.view.type.backend.lib
+        if self.view.overlaps_itself():
+            _add_overlapping(lib, view, lib.contiguous(array), self.view)
+        else:
+            lib.copyto(view, array)
+        return base
+
+    def erase(self, array: Any) -> Any:
+        """An array like the base, with zeros where the view lies."""
+        return self.replaced(self.open(array), None)
+
+    def open(self, array: Any) -> tuple[Any, Any]:
+        """Memory that ``replaced`` takes, like the base with these elements, and the view of it."""
+        opened = self.memory()
+        self.base.type.backend.lib.copyto(opened[0], array)
+        return opened
+
+    def replaced(self, opened: tuple[Any, Any], value: Any) -> Any:
+        """The opened base with ``value``, or zeros for None, where the view lies."""
+        lib = self.base.type.backend.lib
+        lib.copyto(opened[1], lib.zeros((), self.view.type.dtype) if value is None else value)
+        return opened[0]
+
     def repeated(self, count: int) -> ViewGeometry:
         """``count`` such pairs, one behind the other in one piece of memory."""
         ends = self.base.reach(), self.view.reach()
@@ -93,3 +131,24 @@ class ViewGeometry:
 def element_count(shape: Shape) -> int:
     """The number of elements of an array of this shape."""
     return math.prod(shape)
+
+
+def _add_overlapping(lib: Any, target: Any, array: Any, geometry: TensorGeometry) -> None:
+    """Add ``array`` into ``target``, elements of which share places: one slice at a time.
+
+    The shortest dimension is walked until what is left does not overlap.
+    """
+    if not geometry.overlaps_itself():
+        lib.add_(target, array)
+        return
+    sizes = geometry.shape
+    dim = min([d for d, n in enumerate(sizes) if n > 1], key=sizes.__getitem__)
+    rest = TensorGeometry(
+        sizes[:dim] + sizes[dim + 1 :], geometry.strides[:dim] + geometry.strides[dim + 1 :], 0, geometry.type
+    )
+    key: list[Any] = [slice(None)] * len(sizes)
+    for i in range(sizes[dim]):
+        key[dim] = i
+        # The Ellipsis keeps a 0-d slice an array.
+        at = (*key, ...)
+        _add_overlapping(lib, target[at], array[at], rest)

@@ -1,16 +1,56 @@
 """Writing to tensors whose arrays cannot change: a tensor that is written gets another array.
 
-Views of such arrays are copies. So a write reaches those handles that have the same array (``detach()``,
-``data``), and where a live view shows other elements of the memory it is an error before anything changes.
+Handles that show the same elements (views, ``detach()``, ``data``) are listed in one ``SharedArray``. A write
+to one of them makes another array of what all are made of, and each gets its part of that.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
-from ..core.storage import storage_of
+from .autograd_meta import meta_of
+from .view_paths import ViewPath, ViewStep
+
+
+class SharedArray:
+    """An array that several handles show: each has in its ``_meta`` this object, and the path to its part."""
+
+    __slots__ = ("handles", "limit", "root")
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self.handles: list[weakref.ref[Any]] = []
+        self.limit = 16
+
+    def add(self, handle: Any, path: ViewPath | None) -> None:
+        """Note that a handle shows the view at a path, or all."""
+        meta = meta_of(handle)
+        meta.shared, meta.path = self, path
+        self.handles.append(weakref.ref(handle))
+        if len(self.handles) > self.limit:
+            self.handles = [ref for ref in self.handles if ref() is not None]
+            self.limit = 2 * len(self.handles) + 16
+
+    def remove(self, handle: Any) -> None:
+        """Note that a handle shows something else from now on."""
+        self.handles = [r for r in self.handles if r() is not None and r() is not handle]
+        meta_of(handle).shared = meta_of(handle).path = None
+
+    def write(self, path: ViewPath | None, array: Any) -> None:
+        """Make ``array`` what is at a path, and let all handles see that."""
+        root = array if path is None else path.write(self.root, array)
+        known: dict[Any, Any] = {}
+        parts = []
+        for ref in self.handles:
+            handle = ref()
+            if handle is not None:
+                own = handle._meta.path
+                part = array if own is path else root if own is None else own.read(root, known)
+                parts.append((handle, part))
+        self.root = root
+        for handle, part in parts:
+            handle._array = part
 
 
 def write(tensor: Any, array: Any) -> None:
@@ -32,42 +72,78 @@ def add_into(tensor: Any, array: Any) -> None:
 
 
 def replace(tensor: Any, array: Any) -> None:
-    """Make ``array`` that of a tensor and of the handles that have the same one."""
-    former = tensor._array
-    for handle in _others(tensor):
-        if handle._array is former:
-            handle._array = array
+    """Make ``array``, of the same shape and dtype, that of a tensor; who shows its elements sees that."""
+    shared = _shared(tensor)
+    if shared is None:
+        tensor._array = array
+    else:
+        shared.write(tensor._meta.path, array)
+
+
+def give_own(tensor: Any, array: Any) -> None:
+    """Make ``array``, whatever its shape, that of a tensor alone."""
+    shared = _shared(tensor)
+    if shared is not None:
+        shared.remove(tensor)
     tensor._array = array
 
 
 def check_replaceable(op_name: str, tensor: Any) -> None:
-    """RuntimeError where a write to a tensor whose array cannot change would have to reach other arrays."""
-    if tensor._type.backend.mutable or tensor._storage is None:
+    """RuntimeError where an array that cannot change is to be written through a view that has no way back."""
+    if tensor._type.backend.mutable or _shared(tensor) is None:
         return
-    if any([handle._array is not tensor._array for handle in _others(tensor)]):
-        what = "is a view of another tensor" if tensor._base is not None else "has views"
+    path: ViewPath | None = tensor._meta.path
+    if path is not None and path.geometry(tensor._type) is None:
         raise RuntimeError(
-            f"{op_name}: the tensor that is written to {what}, and arrays of the backend "
-            f"{tensor._type.backend.name} cannot change: clone() it, delete the views, or use the operator "
-            "that is not in place"
+            f"{op_name}: the tensor that is written to is a view in a shape that its strides do not allow. "
+            "Please clone() it, or use reshape() in place of view()."
         )
+    while path is not None:
+        if not path.step.is_writable():
+            raise RuntimeError(
+                f"{op_name}: the tensor that is written to is a view which was made by an operator without "
+                f"write_back rule, and arrays of the backend {tensor._type.backend.name} cannot change: "
+                "clone() it, or use the operator that is not in place"
+            )
+        path = path.parent
 
 
 def share(tensor: Any, handle: Any) -> None:
-    """Note that a new handle has the array of ``tensor``, where a write has to reach both."""
-    storage = storage_of(tensor)
-    storage.handles = [ref for ref in storage.handles or () if ref() is not None]
-    storage.handles += [weakref.ref(tensor), weakref.ref(handle)]
+    """Note that a new handle shows all elements of ``tensor``, where arrays cannot change."""
+    shared = _shared_by(tensor)
+    former = _shared(handle)
+    if former is not None:
+        former.remove(handle)
+    shared.add(handle, tensor._meta.path)
 
 
-def _others(tensor: Any) -> Iterator[Any]:
-    """The other live handles on the memory of a tensor."""
-    storage = tensor._storage
-    if tensor._base is not None:
-        yield tensor._base
-    if storage is None:
-        return
-    for ref in (*(storage.views or ()), *(storage.handles or ())):
-        handle = ref()
-        if handle is not None and handle is not tensor:
-            yield handle
+def share_view(tensor: Any, view: Any, step: ViewStep, number: int) -> None:
+    """Note that a new handle shows what a step makes of ``tensor``, where arrays cannot change."""
+    _shared_by(tensor).add(view, ViewPath(tensor._meta.path, step, number))
+
+
+def become_view(tensor: Any, view: Any) -> None:
+    """Let a tensor, whose array cannot change, show what one of its views shows."""
+    tensor._array = view._array
+    share(view, tensor)
+
+
+def adopt(handle: Any) -> None:
+    """Note that a handle has the ``_meta`` of one that is no more."""
+    shared = _shared(handle)
+    if shared is not None:
+        shared.handles.append(weakref.ref(handle))
+
+
+def _shared(tensor: Any) -> SharedArray | None:
+    meta = tensor._meta
+    return None if meta is None else meta.shared
+
+
+def _shared_by(tensor: Any) -> SharedArray:
+    """The SharedArray of a tensor, made if there is none yet."""
+    found = _shared(tensor)
+    if found is None:
+        found = SharedArray(tensor._array)
+        found.add(tensor, None)
+    return found

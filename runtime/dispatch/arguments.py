@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..core.device import device as Device
 from ..core.function_dispatch import Overridden, overrides, plain
 from ..core.memory_format import layout, memory_format
 from ..core.scalar_type import dtype
+from ..core.sym_int import SymInt
 from ..core.tensor_base import declare_tensor
 from .binding_support import MISSING
 
@@ -43,6 +44,8 @@ class Parameter:
             self.default = dtype.registry[self.default]  # which the table names: it is plain data
         if self.default == () and type_.startswith(("int[", "SymInt[")):
             type_ += "|None"
+        if type_ == "Tensor[]" and self.name == "out":
+            type_ = "Tensor[]!"
         self.convert = converter(type_)
         # An operator that is one of Python's takes numbers for tensors: 2 - x, 2 ** x.
         takes_number = numbers and type_ == "Tensor" and self.name != "out"
@@ -98,6 +101,10 @@ def _int(value: Any) -> Any:
         return index(value)
     except TypeError:
         raise Mismatch from None
+
+
+def _sym_int(value: Any) -> Any:
+    return value if value.__class__ is SymInt else _int(value)
 
 
 def _float(value: Any) -> Any:
@@ -166,7 +173,7 @@ _SIMPLE: dict[str, Callable[[Any], Any]] = {
     "Scalar": _scalar,
     "Tensor|Scalar": _tensor_or_number,
     "int": _int,
-    "SymInt": _int,
+    "SymInt": _sym_int,
     "float": _float,
     "bool": _bool,
     "str": _str,
@@ -180,18 +187,22 @@ _SIMPLE: dict[str, Callable[[Any], Any]] = {
 
 def _behind_first(value: Any) -> Any:
     """An element of a list of ints: as PyTorch, only the first one tells that bools are none."""
-    return int(value) if value.__class__ is bool else _int(value)
+    return int(value) if value.__class__ is bool else _sym_int(value)
+
+
+#: What converts the elements of a list of ints.
+_INTS: Final = (_int, _sym_int)
 
 
 def _list(element: Callable[[Any], Any], size: int | None) -> Callable[[Any], Any]:
-    rest = _behind_first if element is _int else element
+    rest = _behind_first if element in _INTS else element
 
     def convert(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             if size is not None and size > 1 and len(value) == 1:
                 return (element(value[0]),) * size
             return (element(value[0]), *map(rest, value[1:])) if value else ()
-        if isinstance(value, Tensor) and element is _int and value._array.ndim == 1:
+        if isinstance(value, Tensor) and element in _INTS and value._array.ndim == 1:
             return tuple(map(element, value.tolist()))
         if size is not None and not isinstance(value, str):
             return (element(value),) * size
@@ -211,11 +222,11 @@ def _tensors(element: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return convert
 
 
-def _some_tensors(element: Callable[[Any], Any], count: int) -> Callable[[Any], Any]:
-    """A list or tuple of so many tensors: what several results are written into."""
+def _some_tensors(element: Callable[[Any], Any], count: int | None) -> Callable[[Any], Any]:
+    """A list or tuple of so many tensors, or any number: what several results are written into."""
 
     def convert(value: Any) -> Any:
-        if not isinstance(value, (list, tuple)) or len(value) != count:
+        if not isinstance(value, (list, tuple)) or count not in (None, len(value)):
             raise Mismatch
         return tuple(map(element, value))
 
@@ -247,6 +258,8 @@ def _build(type_: str) -> Callable[[Any], Any]:
         return _optional(converter(type_[:-1]))
     if type_.endswith("|None"):
         return _optional(converter(type_.removesuffix("|None")), ())
+    if type_.endswith("[]!"):
+        return _some_tensors(converter(type_.removesuffix("[]!")), None)
     if type_.endswith("]"):
         element, _, size = type_[:-1].rpartition("[")
         if element.rstrip("?") == "Tensor":
@@ -338,7 +351,7 @@ def _loose(parameter: Parameter, values: tuple[Any, ...]) -> bool:
     if parameter.type == "Tensor[]":
         return all([isinstance(v, Tensor) for v in values])
     try:
-        _int(values[0])
+        _sym_int(values[0])
         for v in values[1:]:
             _behind_first(v)
     except Mismatch:

@@ -6,6 +6,7 @@ and ``store_computed`` what becomes of the array that it returns. Reduced types 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..autograd.inference_mode import run_in_mode
 from ..autograd.view import as_view
 from ..core.errors import explain
 from .operator import by_method
+from .view_steps import shared_view, shared_views
 
 Compute = Callable[[], Any]
 Convert = Callable[..., Any]
@@ -78,12 +80,17 @@ def run_factory(
 def run_view(T: Any, method: str, arguments: tuple[Any, ...], compute: Compute, kind: Any = None) -> Any:
     """A view of the first argument."""
     array = _computed(method, arguments, compute)
-    return as_view(arguments[0], array, kind or T.of_array(array))
+    kind = kind or T.of_array(array)
+    if not T.backend.mutable:
+        return shared_view(arguments[0], array, kind, method, arguments[1:])
+    return as_view(arguments[0], array, kind)
 
 
 def run_views(T: Any, method: str, arguments: tuple[Any, ...], compute: Compute) -> tuple[Any, ...]:
     """The views of the first argument that an operator returns together."""
     arrays = _computed(method, arguments, compute)
+    if not T.backend.mutable:
+        return shared_views(arguments[0], arrays, T, method, arguments[1:])
     return tuple([as_view(arguments[0], array, T, True) for array in arrays])
 
 
@@ -102,6 +109,18 @@ def _computed(method: str, arguments: tuple[Any, ...], compute: Compute) -> Any:
     except Exception as error:
         operator = by_method(method)
         raise explain(error, method if operator is None else operator.name, *arguments) from None
+
+
+def running_operator() -> str:
+    """The name of the operator whose kernel runs in this thread, for what may be wrong later; "" for none."""
+    frame = sys._getframe(1)
+    while frame.f_code is not _computed.__code__:
+        if frame.f_back is None:
+            return ""
+        frame = frame.f_back
+    method: str = frame.f_locals["method"]
+    operator = by_method(method)
+    return (method if operator is None else operator.name).partition(".")[0]
 
 
 def _finished(

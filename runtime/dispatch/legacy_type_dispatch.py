@@ -114,6 +114,11 @@ def backend_of_device(where: device) -> Backend:
     return backend(name)
 
 
+def dataless_device() -> device:
+    """The device of the backend whose tensors have shapes only."""
+    return next(device(row["device"]) for row in BACKENDS.values() if not row["data"])
+
+
 def get_type(backend_name: str, scalar_type: dtype, recording: bool = True) -> Type:
     """The Type of a backend and a scalar type; ``recording`` ones build the graph.
 

@@ -245,6 +245,8 @@ class Operator:
         chosen = tuple([i for i in places if backends[i] == {kind.backend}])
         allowed = (self.layouts or {}).get(kind.backend.name, (tuple(places),))
         others = [b for i in places if i not in chosen for b in backends[i]]
+        if allowed is None:  # a pointwise operator that is called on values
+            allowed = (chosen,)
         if chosen not in allowed or not all([b.is_strided for b in others]):
             found = ", ".join([f"{shown(self.parameters[i])} {_layouts_of(arguments[i])}" for i in places])
             sets = [" and ".join([shown(self.parameters[i]) for i in one]) for one in allowed]

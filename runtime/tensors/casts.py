@@ -6,14 +6,18 @@ annotation means those.
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.linear_maps import Placed, apply_linear
 from ..core import scalar_type as _types
+from ..core.device import as_device, device
 from ..core.function_dispatch import UNHANDLED, dispatch, state
 from ..core.interception import active
 from ..core.tensor_base import TensorBase
 from ..dispatch.calls import call
-from ..dispatch.operator import operator
+from ..dispatch.legacy_type_dispatch import backend_of_device
+from ..dispatch.operator import operator, table
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -31,9 +35,12 @@ class TensorCasts(TensorBase):
 
             ``to(dtype)``, ``to(device, dtype)`` or ``to(other)``, where ``other`` is a tensor; then
             ``non_blocking``, ``copy`` and ``memory_format``. ``copy=True`` always makes a copy.
+            A device's array library may have more options, as ``chunks``, of how it places the elements.
             """
             if len(args) == 1 and not keywords and args[0].__class__ is _types.dtype:
                 return _cast(self, args[0], None, "to")
+            if keywords and not keywords.keys() <= _options():
+                return _placed(self, args, keywords)
             return call("to", (self, *args), keywords, "to")
 
     def bool(self, memory_format: Any = None) -> Tensor:
@@ -87,6 +94,29 @@ class TensorCasts(TensorBase):
     def cdouble(self, memory_format: Any = None) -> Tensor:
         """``self`` as complex128."""
         return _cast(self, _types.complex128, memory_format, "cdouble")
+
+
+@cache
+def _options() -> frozenset[str]:
+    """The keywords that the overloads of ``to`` have."""
+    return frozenset().union(*[operator(name).names for name in table().OVERLOADS["to"]])
+
+
+def _placed(self: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Tensor:
+    """``to`` with options that the device's array library has, else the error of unknown keywords."""
+    where = next((a for a in (*args[:1], keywords.get("device")) if isinstance(a, str | device)), None)
+    lib = (self._type.backend if where is None else backend_of_device(as_device(where))).lib
+    options = {name: keywords[name] for name in keywords.keys() - _options()}
+    if not options.keys() <= getattr(lib, "placement", frozenset()):
+        refused: Tensor = call("to", (self, *args), keywords, "to")
+        return refused
+    given = {name: value for name, value in keywords.items() if name not in options}
+    moved = call("to", (self, *args), given, "to") if args or given else self
+    try:
+        result: Tensor = apply_linear(Placed(moved._type, partial(lib.placed, **options)), moved)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"to(): {error}") from None
+    return result
 
 
 def _cast(self: Any, dtype: Any, memory_format: Any, method: str) -> Tensor:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, overload
 
+from ..autograd.view_geometry import geometry_of
 from ..core.device import default_device, device as Device
 from ..core.memory_format import (
     CONSTANTS,
     channels_last,
     contiguous_format,
     is_channels_last,
+    jagged,
     layout as Layout,
     memory_format as MemoryFormat,
     preserve_format,
@@ -85,12 +87,16 @@ class TensorDescription(TensorBase):
     def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
         """The strides in elements, or that of one dimension. IndexError when there is no such one."""
-        steps: tuple[int, ...] = self._type.backend.lib.strides(self._array)
+        backend = self._type.backend
+        steps: tuple[int, ...]
+        steps = backend.lib.strides(self._array) if backend.mutable else geometry_of(self).strides
         return steps if dim is None else steps[_checked_dim(dim, len(steps))]
 
     def storage_offset(self) -> int:
         """How many elements after the start of the storage the first element is."""
-        offset: int = self._type.backend.lib.storage_offset(self._array)
+        backend = self._type.backend
+        offset: int
+        offset = backend.lib.storage_offset(self._array) if backend.mutable else geometry_of(self).offset
         return offset
 
     def data_ptr(self) -> int:
@@ -110,13 +116,17 @@ class TensorDescription(TensorBase):
         With another ``memory_format``: in the order of that. RuntimeError for ``preserve_format``, which is
         none.
         """
-        lib = self._type.backend.lib
+        backend = self._type.backend
         if memory_format is contiguous_format:
-            contiguous: bool = lib.is_contiguous(self._array)
+            contiguous: bool
+            if backend.mutable:
+                contiguous = backend.lib.is_contiguous(self._array)
+            else:
+                contiguous = geometry_of(self).is_contiguous()
             return contiguous
         if memory_format is preserve_format:
             raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-        return is_channels_last(memory_format, self._array.shape, lib.strides(self._array))
+        return is_channels_last(memory_format, self._array.shape, self.stride())
 
     def dim_order(self, *, ambiguity_check: bool | list[MemoryFormat] = False) -> tuple[int, ...]:
         """The dimensions in the order in which they stand in memory, the outermost first.
@@ -167,7 +177,7 @@ class TensorDescription(TensorBase):
     @property
     def nbytes(self) -> int:
         """The bytes of all elements. RuntimeError for a sparse tensor."""
-        if self.layout is not strided:
+        if self.layout is not strided and not self.is_nested:
             raise RuntimeError(
                 "nbytes is not defined for sparse tensors. If you want the size of the constituent "
                 "tensors, add "
@@ -224,7 +234,7 @@ class TensorDescription(TensorBase):
         """``tengen.FloatTensor``; with the layout, or the kind of device where it is not the default."""
         kind = self.device.type
         place = "" if kind == default_device.type else f"{kind}."
-        place += "" if self.layout is strided else "sparse."
+        place += "" if self.layout is strided or self.is_nested else "sparse."
         return f"tengen.{place}{self.dtype.type_name}Tensor"
 
     # -- layouts, and what no tensor of ours is, and programs written for PyTorch ask
@@ -301,8 +311,25 @@ class TensorDescription(TensorBase):
 
     @property
     def is_nested(self) -> bool:
-        """Whether this is a list of tensors of several shapes: never."""
-        return False
+        """Whether this is a list of tensors, the parts, of several shapes."""
+        return jagged.name in self._type.backend.layouts
+
+    def offsets(self) -> Tensor:
+        """Where each part begins in the values of a nested tensor, and where the last one ends, ``(parts +
+        1,)``.
+
+        NotImplementedError for a tensor that is not nested, RuntimeError for one of the layout strided.
+        """
+        made: Tensor = self._nested_get_offsets()  # type: ignore[attr-defined]
+        return made
+
+    def lengths(self) -> Tensor | None:
+        """The lengths of the parts, ``(parts,)``, of a jagged tensor with gaps between them; else None.
+
+        Errors are those of ``offsets``.
+        """
+        made: Tensor = self._nested_get_lengths()  # type: ignore[attr-defined]
+        return None if self._array.lengths is None else made
 
     @property
     def is_mkldnn(self) -> bool:

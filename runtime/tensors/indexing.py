@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from ..core.memory_format import NotStrided
 from ..core.numbers import NUMBERS
 from ..core.scalar_type import from_array_dtype
 from ..core.storage import begin_write
+from ..core.sym_int import RaggedSizeError
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from ..dispatch.operator import operator as by_name
@@ -44,19 +44,20 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     slice with a step that is not positive.
     """
     if not active:
-        if index.__class__ is int and self._array.ndim > 1:
+        if self._type.backend.mutable:  # else a view has to know how it was made
+            if index.__class__ is int and self._array.ndim > 1:
+                try:
+                    if self._requires_grad and grad_mode.enabled:
+                        return self._type.select_int(self, 0, index)  # type: ignore[no-any-return]
+                    return as_view(self, self._array[index], self._type)  # type: ignore[no-any-return]
+                except IndexError:
+                    pass  # which is put in PyTorch's words below
             try:
-                if self._requires_grad and grad_mode.enabled:
-                    return self._type.select_int(self, 0, index)  # type: ignore[no-any-return]
-                return as_view(self, self._array[index], self._type)  # type: ignore[no-any-return]
-            except IndexError:
-                pass  # which is put in PyTorch's words below
-        try:
-            quick = _quick(self, index)
-        except NotStrided:  # its operators know what its parts are
-            quick = None
-        if quick is not None:
-            return quick
+                quick = _quick(self, index)
+            except (NotStrided, RaggedSizeError):  # its operators know what its parts are
+                quick = None
+            if quick is not None:
+                return quick
     elif state.modes:
         taken = dispatch("__getitem__", (self, index), {})
         if taken is not UNHANDLED:
@@ -92,8 +93,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         key = _basic_key(self._array.shape, index if kind is tuple else (index,))
         if key is not None and self._type.backend.mutable and _write(self, key, value):
             return
-    if not self._type.backend.mutable:
-        _put(self, index, value)
+    if not self._type.backend.mutable and _fill_mask(self, index, value):
         return
     if value._storage is not None and value._storage is self._storage and not value._array.ndim:
         value = value.clone()  # one element, that is read before any is written
@@ -112,19 +112,13 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     run_operator(view, "index_put_", indices, value, False)
 
 
-def _put(self: Tensor, index: Any, value: Tensor) -> None:
-    """Write to a tensor whose array cannot change: to the places that an index of their numbers gives."""
+def _fill_mask(self: Tensor, index: Any, value: Tensor) -> bool:
+    """Write one value where a mask of the same shape says; no place need be known for that."""
     mask = isinstance(index, TensorBase) and index._type.scalar_type.name == "bool"
-    if mask and index._array.shape == self._array.shape and not value._array.ndim:
-        run_operator(self, "masked_fill_.Tensor", index, value)  # no place need be known
-        return
-    long = self._type.int64_type
-    numbers = long.wrap(long.backend.lib.from_numpy(np.arange(prod(self._array.shape))))
-    places = getitem(run_operator(numbers, "view", self._array.shape), index)
-    value = _without_leading_ones(value, places._array.ndim)
-    if value._type is not self._type:
-        value = value.to(self.dtype)
-    run_operator(self, "put_", places, run_operator(value, "expand", places._array.shape, False), False)
+    if not mask or index._array.shape != self._array.shape or value._array.ndim:
+        return False
+    run_operator(self, "masked_fill_.Tensor", index, value)
+    return True
 
 
 def _quick(self: Tensor, index: Any) -> Tensor | None:

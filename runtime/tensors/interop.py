@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..core.device import as_device, device
-from ..core.scalar_type import get_default_dtype, named
+from ..core.device import DEVICES, as_device, device
+from ..core.scalar_type import from_array_dtype, get_default_dtype, named
 from ..core.tensor_base import TensorBase
-from ..dispatch.legacy_type_dispatch import type_of
+from ..dispatch.legacy_type_dispatch import backend_of_device, type_of
 from .creation import from_array
 
 if TYPE_CHECKING:
@@ -87,6 +87,9 @@ def to_capsule(
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if tensor._type.backend.lib.dlpack_device is None:
         raise BufferError(f"Cannot pack tensors on {tensor._type.backend.device.type}")
+    if tensor._type.backend.lib.dlpack_device[0] != CPU_DEVICE[0]:
+        exported: Any = tensor._array
+        return exported.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
     if stream is not None and stream != -1:
         raise AssertionError(f"stream should be None on {tensor._type.backend.device.type}.")
     array = tensor._type.backend.lib.to_numpy(tensor._array)
@@ -114,7 +117,10 @@ def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bo
     """
     asked: dict[str, Any] = {} if copy is None else {"copy": copy}
     if hasattr(ext_tensor, "__dlpack__"):
-        ext_tensor.__dlpack_device__()  # which refuses devices that are not DLPack's
+        kind, _ = ext_tensor.__dlpack_device__()  # which refuses devices that are not DLPack's
+        if device is None and copy is None and (found := _library_of(kind)) is not None:
+            array = found.lib.from_dlpack(ext_tensor)
+            return type_of(from_array_dtype(array.dtype), found.device).wrap(array)
         if device is not None:
             asked["dl_device"] = _dl_device(as_device(device))
     elif type(ext_tensor).__name__ != "PyCapsule":
@@ -134,6 +140,14 @@ def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bo
         array = array.view(named(exporter.added).array_dtype)
     # NumPy takes what comes in a capsule without flags to be read-only; nobody else does
     return from_array(array, None if exporter.has_flags else True)
+
+
+def _library_of(kind: int) -> Any:
+    """The backend of the device that DLPack calls by this number, where its library takes memory as it is."""
+    name = DLDeviceType(kind).name.removeprefix("kDL").lower()
+    if kind == CPU_DEVICE[0] or name not in DEVICES:
+        return None
+    return backend_of_device(as_device(name))
 
 
 def _dl_device(where: device) -> tuple[int, int]:

@@ -62,7 +62,7 @@ def _reduce_stored(tensor: TensorBase) -> tuple[Any, ...]:
     """How a tensor that is not strided is pickled: by the strided tensors of what it stores."""
     kind, array = tensor._type, tensor._array
     parts = [_strided(part, kind.backend.device) for part in array.parts().values()]
-    return rebuild_stored, (array.layout, kind.backend.device, parts, array.facts(), tensor._requires_grad)
+    return rebuild_stored, (array.stored_as, kind.backend.device, parts, array.facts(), tensor._requires_grad)
 
 
 def _strided(array: Any, where: device) -> Any:

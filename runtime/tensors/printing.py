@@ -204,11 +204,32 @@ def _line(values: Array, indent: int, shorten: bool, form: Any) -> str:
 
 def tensor_str(tensor: Any) -> str:
     """``repr(tensor)``."""
+    if tensor.is_nested:
+        return _nested_str(tensor)
     cls = type(tensor)
     prefix = "tensor(" if cls.__module__.partition(".")[0] == "tengen" else f"{cls.__name__}("
     contents, suffixes = _contents(tensor, len(prefix))
     suffixes += _gradient(tensor) + _tangent(tensor)
     return _joined(prefix + contents, suffixes, len(prefix), tensor.is_sparse)
+
+
+def _nested_str(tensor: Any) -> str:
+    """A nested tensor: of the layout strided its parts, of jagged its sizes and offsets."""
+    suffixes = _gradient(tensor) + _tangent(tensor)
+    array, kind = tensor._array, tensor._type
+    if tensor.layout is strided:
+        plain = kind.of_array(array.values).recorded(False)
+        inner = [tensor_str(plain.wrap(piece)) for piece in array.pieces()]
+        parts = ",\n".join(["  " + text.replace("\n", "\n  ") for text in inner])
+        return (
+            f"nested_tensor([\n{parts}\n])"
+            if not suffixes
+            else f"nested_tensor([\n{parts}\n], {', '.join(suffixes)})"
+        )
+    size = ", ".join(map(str, array.shape))
+    offsets = f"offsets=tensor({_array_str(array.offsets, 0)})"
+    contiguous = f"contiguous={tensor.is_contiguous()}"
+    return f"NestedTensor({', '.join([f'size=({size})', offsets, *suffixes, contiguous])})"
 
 
 _HTML: Final = (
@@ -233,6 +254,8 @@ def tensor_html(tensor: Any) -> str:
 
 def _contents(tensor: Any, indent: int) -> tuple[str, list[str]]:
     """What is stored, and what that does not tell of shape, dtype, device and layout."""
+    if tensor.is_nested:
+        return _nested_str(tensor), []
     return (_elements if tensor.layout is strided else _parts)(tensor, indent)
 
 

@@ -34,6 +34,7 @@ from ..grad_mode import grad_mode
 from ..linear_maps import AliasBackward0, Identity, apply_linear
 from ..saved_variable import alias
 from ..view import as_view, differentiable
+from ..writes import share
 
 if TYPE_CHECKING:
     from ...dispatch.operator import Operator
@@ -292,6 +293,8 @@ class ForwardLevel(DualLevel):
         """A view of the tensor that has no tangent of this level."""
         kind = tensor._type
         out = as_view(tensor, tensor._array, kind)
+        if not kind.backend.mutable:
+            share(tensor, out)
         if tensor._requires_grad and grad_mode.enabled:
             node = AliasBackward0(Identity(kind), gradient_edge(tensor), out._array.shape, kind)
             out._edge, out._requires_grad = (node, 0), True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -20,11 +21,9 @@ Number = bool | int | float | complex
 
 def check_bounds(
     xp: Any, index: Array, size: int, dim: int, error: type[Exception], negative: bool = False
-) -> None:
-    """Raise as NumPy's kernels do for an index out of range, where the values are known already."""
-    values = xp.known(index)
-    if values is not None:
-        checks.check_bounds(values, size, dim, error, negative=negative)
+) -> Array:
+    """The index, of which what is out of range is an error as of NumPy's kernels, as soon as it is known."""
+    return xp.checked(index, partial(checks.check_bounds, size=size, dim=dim, error=error, negative=negative))
 
 
 def _from_front(xp: Any, index: Array, size: int) -> Array:
@@ -53,7 +52,7 @@ def gather(xp: Any, self: Array, dim: int, index: Array) -> Array:
     if not index.size:
         return xp.zeros(index.shape, dtype=self.dtype)
     shape = tuple(self.shape) or (1,)
-    check_bounds(xp, index, shape[d], d, RuntimeError)
+    index = check_bounds(xp, index, shape[d], d, RuntimeError)
     flat_index = xp.reshape(index, index.shape or (1,))
     places = _along(xp, shape, d, cast(xp, flat_index, xp.int64))
     return xp.reshape(xp.at(flat(xp, self), flat(xp, places)), index.shape)
@@ -74,7 +73,7 @@ def _scattered(
     if not index.size:
         return self
     shape = tuple(self.shape) or (1,)
-    check_bounds(xp, index, shape[d], d, RuntimeError)
+    index = check_bounds(xp, index, shape[d], d, RuntimeError)
     index = cast(xp, xp.reshape(index, index.shape or (1,)), xp.int64)
     places = flat(xp, _along(xp, shape, d, index))
     if src is None:
@@ -183,7 +182,7 @@ def index_select(xp: Any, self: Array, dim: int, index: Array) -> Array:
     if not self.ndim:
         checks.check_single(_described(xp, index))
         return self
-    check_bounds(xp, index, self.shape[d], d, IndexError)
+    index = check_bounds(xp, index, self.shape[d], d, IndexError)
     return xp.take(self, xp.reshape(index, (-1,)), axis=d)
 
 
@@ -215,7 +214,7 @@ def index_add(xp: Any, self: Array, dim: int, index: Array, source: Array, alpha
     """``self`` with ``alpha`` times the slices of ``source`` added at ``index`` along ``dim``."""
     given = [_described(xp, a) for a in (self, index, source)]
     d = host_scatter.check_index_add(given[0], dim, given[1], given[2])
-    check_bounds(xp, index, self.shape[d] if self.ndim else 1, d, IndexError)
+    index = check_bounds(xp, index, self.shape[d] if self.ndim else 1, d, IndexError)
     source = xp.reshape(source, ()) if not self.ndim and source.ndim else source
     part = source if alpha == 1 else source * number_of(alpha, self.dtype, xp)
     return _write_slices(xp, self, d, index, part, "add")
@@ -228,7 +227,7 @@ def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> A
     d = check_index_copy(
         *[v if isinstance(v, int) else _described(xp, v) for v in (self, dim, index, source)]
     )
-    check_bounds(xp, index, self.shape[d] if self.ndim else 1, d, IndexError)
+    index = check_bounds(xp, index, self.shape[d] if self.ndim else 1, d, IndexError)
     source = xp.reshape(source, ()) if not self.ndim else source
     return _write_slices(xp, self, d, index, source, "set")
 
@@ -239,7 +238,7 @@ def index_fill(xp: Any, self: Array, dim: int, index: Array, value: Any) -> Arra
     if index.dtype != xp.int64:
         raise IndexError("Expected dtype int64 for index.")
     _vector(index)
-    check_bounds(xp, index, self.shape[d] if self.ndim else 1, d, IndexError, negative=True)
+    index = check_bounds(xp, index, self.shape[d] if self.ndim else 1, d, IndexError, negative=True)
     return _write_slices(xp, self, d, index, _filler(xp, value, self), "set")
 
 
@@ -270,7 +269,7 @@ def take(xp: Any, self: Array, index: Array) -> Array:
     """The elements at places of the flattened ``self``, in the shape of ``index``."""
     if not index.size:
         return xp.zeros(index.shape, dtype=self.dtype)
-    check_bounds(xp, index, self.size, 0, IndexError, negative=True)
+    index = check_bounds(xp, index, self.size, 0, IndexError, negative=True)
     places = _from_front(xp, flat(xp, index), self.size)
     return xp.reshape(xp.at(flat(xp, self), flat(xp, places)), index.shape)
 
@@ -285,7 +284,7 @@ def put(xp: Any, self: Array, index: Array, source: Array, accumulate: bool) -> 
     check_put_count(_described(xp, source), _described(xp, index))
     if not index.size:
         return self
-    check_bounds(xp, index, self.size, 0, IndexError, negative=True)
+    index = check_bounds(xp, index, self.size, 0, IndexError, negative=True)
     places = _from_front(xp, flat(xp, index), self.size)
     values = flat(xp, cast(xp, source, self.dtype))
     how = "add" if accumulate else "set"
@@ -324,7 +323,7 @@ def _advanced(xp: Any, shape: Shape, indices: Indices) -> Array:
         step = prod(shape[d + 1 :])
         if d in given:
             index = indices[d]
-            check_bounds(xp, index, size, d, IndexError, negative=True)
+            index = check_bounds(xp, index, size, d, IndexError, negative=True)
             own = _from_front(xp, index, size) * step
             behind = len(result) - before - count
             own = xp.reshape(own, (*(1,) * (before + count - own.ndim), *own.shape, *(1,) * behind))
@@ -399,17 +398,22 @@ def _order(xp: Any, mask: Array) -> Array:
     return counts - xp.astype(flat(xp, mask), xp.int64)
 
 
+def _check_enough(size: int, ones: Any) -> None:
+    if ones.size and size < ones.max():
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+
+
 def masked_scatter(xp: Any, self: Array, mask: Array, source: Array) -> Array:
     """``self`` with the elements of ``source``, in order, where ``mask`` is true; both are broadcast."""
     checks.check_mask(_described(xp, mask))
     checks.check_same_dtype(_described(xp, self), _described(xp, source))
     self, mask = xp.broadcast_arrays(self, mask)
-    known = xp.known(mask)
-    if known is not None and source.size < int(known.sum()):
-        raise RuntimeError("Number of elements of source < number of ones in mask")
     if not source.size:
-        return self
+        return xp.where(xp.checked(mask, partial(_check_enough, 0)), self, self)
     order = _order(xp, mask)
+    if order.size:
+        last = order[-1:] + xp.astype(flat(xp, mask)[-1:], xp.int64)
+        order = order + (xp.checked(last, partial(_check_enough, source.size)) - last)
     places = xp.where(order < source.size, order, xp.zeros_like(order))
     return xp.where(mask, xp.reshape(xp.at(flat(xp, source), places), self.shape), self)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+from ..index_checks import all_in_range
 from ..nn import loss as host
 from ..nn.common import MEAN, NONE, SUM, loss_scale
 from .common import Array, as_array, cast, flat
-from .indexing import check_bounds
 
 Pair = tuple[Array | None, Array | None]
 
@@ -101,6 +102,11 @@ def _weighted(loss: Array, weight: Array | None) -> Array:
     return loss if weight is None else loss * weight
 
 
+def _check_probabilities(values: Any) -> None:
+    if values.size and not (values.min() >= 0 and values.max() <= 1):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+
+
 def binary_cross_entropy_forward(
     xp: Any, self: Array, target: Array, weight: Array | None, reduction: int
 ) -> Array:
@@ -109,9 +115,7 @@ def binary_cross_entropy_forward(
         raise RuntimeError(
             f"target size {list(target.shape)} is different to the input size {list(self.shape)}"
         )
-    known = xp.known(self)
-    if known is not None and known.size and not (known.min() >= 0 and known.max() <= 1):
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    self = xp.checked(self, _check_probabilities)
     floor = as_array(xp, _LOG_FLOOR, self)
     other = xp.maximum(xp.log1p(-self), floor) * (target - 1)
     return _reduced(xp, _weighted(other - xp.maximum(xp.log(self), floor) * target, weight), reduction)
@@ -146,6 +150,12 @@ def binary_cross_entropy_with_logits(
 # -- negative log likelihood --------------------------------------------------------------------
 
 
+def _check_classes(classes: int, targets: Any) -> None:
+    bad = targets[(targets < 0) | (targets >= classes)]
+    if bad.size:
+        raise IndexError(f"Target {int(bad.flat[0])} is out of bounds.")
+
+
 def _class_weights(
     xp: Any, target: Array, weight: Array | None, classes: int, ignore_index: int, dtype: Any
 ) -> tuple[Array, Array, Array]:
@@ -154,11 +164,7 @@ def _class_weights(
         raise RuntimeError(f"expected target dtype to be int64 or uint8, but got {target.dtype}")
     target = cast(xp, target, xp.int64)
     kept = target != ignore_index
-    safe = xp.where(kept, target, xp.zeros_like(target))
-    known = xp.known(safe)
-    if known is not None and known.size and (known.min() < 0 or known.max() >= classes):
-        bad = known[(known < 0) | (known >= classes)]
-        raise IndexError(f"Target {int(bad.flat[0])} is out of bounds.")
+    safe = xp.checked(xp.where(kept, target, xp.zeros_like(target)), partial(_check_classes, classes))
     each = xp.astype(kept, dtype)
     if weight is not None:
         each = xp.reshape(xp.at(weight, flat(xp, safe)), safe.shape) * each
@@ -264,7 +270,7 @@ def embedding(
             "Expected tensor for argument 'indices' to have one of the scalar types int64, int32; "
             f"but got {indices.dtype}"
         )
-    _check_rows(xp, indices, weight.shape[0])
+    indices = _check_rows(xp, indices, weight.shape[0])
     rows = _row_places(xp, indices, weight.shape[1])
     if not rows.size:
         return xp.zeros((*indices.shape, weight.shape[1]), dtype=weight.dtype)
@@ -272,12 +278,13 @@ def embedding(
     return xp.reshape(found, (*indices.shape, weight.shape[1]))
 
 
-def _check_rows(xp: Any, indices: Array, count: int) -> None:
-    try:
-        if indices.size:
-            check_bounds(xp, indices, count, 0, IndexError)
-    except IndexError:
-        raise IndexError("index out of range in self") from None
+def _check_rows(xp: Any, indices: Array, count: int) -> Array:
+    return xp.checked(indices, partial(_check_in_range, count))
+
+
+def _check_in_range(count: int, indices: Any) -> None:
+    if not all_in_range(indices, count):
+        raise IndexError("index out of range in self")
 
 
 def _row_places(xp: Any, indices: Array, columns: int) -> Array:
@@ -303,7 +310,7 @@ def embedding_dense_backward(
     zeros = xp.zeros((num_weights * columns,), dtype=grad_output.dtype)
     if not grad_output.size:
         return xp.reshape(zeros, (num_weights, columns))
-    _check_rows(xp, indices, num_weights)
+    indices = _check_rows(xp, indices, num_weights)
     values = xp.reshape(grad_output, (-1, columns))
     if scale_grad_by_freq:
         places = flat(xp, cast(xp, indices, xp.int64))

@@ -16,20 +16,22 @@ def axes(self: Array, dim: Dims) -> tuple[int, ...]:
     return wrap_dims(dim, self.ndim) if dim else tuple(range(self.ndim))
 
 
-def _summed(xp: Any, self: Array, dtype: Any) -> Array:
-    """An array as it is summed: bools and integers in int64 by default."""
+def _folded(
+    xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any, of_numbers: Any, of_bools: Any
+) -> Array:
+    """The reduction over ``dim``, computed in ``dtype``: by default the input's, int64 for integers."""
+    over = axes(self, dim)
     if dtype is None:
         dtype = xp.int64 if is_integral(xp, self) or is_bool(xp, self) else self.dtype
-    return cast(xp, self, dtype)
+    self = cast(xp, self, dtype)
+    if is_bool(xp, self):
+        return of_bools(self, axis=over, keepdims=keepdim)
+    return of_numbers(self, axis=over, keepdims=keepdim, dtype=self.dtype)
 
 
 def sum_dim(xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
     """The sum over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
-    over = axes(self, dim)
-    self = _summed(xp, self, dtype)
-    if is_bool(xp, self):
-        return xp.any(self, axis=over, keepdims=keepdim)
-    return xp.sum(self, axis=over, keepdims=keepdim, dtype=self.dtype)
+    return _folded(xp, self, dim, keepdim, dtype, xp.sum, xp.any)
 
 
 def nansum(xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
@@ -41,11 +43,7 @@ def nansum(xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
 
 def prod_dim(xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
     """The product over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
-    over = axes(self, dim)
-    self = _summed(xp, self, dtype)
-    if is_bool(xp, self):
-        return xp.all(self, axis=over, keepdims=keepdim)
-    return xp.prod(self, axis=over, keepdims=keepdim, dtype=self.dtype)
+    return _folded(xp, self, dim, keepdim, dtype, xp.prod, xp.all)
 
 
 def mean_dim(xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from .. import shape as host, views as host_views
 from ..dims import wrap_dim
 from ..nn import columns as host_columns, padding as host_padding
-from .common import Array, as_array, moved, moved_back, replaced
+from .common import Array, as_array, cast, moved, moved_back, replaced
 
 Shape = tuple[int, ...]
 
@@ -115,31 +115,60 @@ def diagonal_scatter(xp: Any, self: Array, src: Array, offset: int, dim1: int, d
 
 def select_backward(xp: Any, grad: Array, sizes: Shape, dim: int, index: int) -> Array:
     """Zeros of shape ``sizes`` with the gradient as a slice."""
-    return moved_back(xp, host_views.select_int, grad, sizes, dim, index)
+    key = _selected(tuple(sizes), dim, index)
+    return xp.put(xp.zeros(tuple(sizes), dtype=grad.dtype), key, grad)
 
 
 def select_scatter(xp: Any, self: Array, src: Array, dim: int, index: int) -> Array:
     """``self`` with ``src`` as the ``index``-th slice along ``dim``."""
-    return _embedded(xp, host_views.select_int, self, src, dim, index)
+    return _put(xp, self, _selected(tuple(self.shape), dim, index), src)
 
 
 def slice_backward(xp: Any, grad: Array, sizes: Shape, dim: int, start: int, end: int, step: int) -> Array:
     """Zeros of shape ``sizes`` with the gradient at ``start:end:step``."""
-    return moved_back(xp, host_views.slice_tensor, grad, sizes, dim, start, end, step)
+    key = _sliced(tuple(sizes), dim, start, end, step)
+    return xp.put(xp.zeros(tuple(sizes), dtype=grad.dtype), key, grad)
 
 
 def slice_scatter(xp: Any, self: Array, src: Array, dim: int, start: Any, end: Any, step: int) -> Array:
     """``self`` with ``src`` at ``start:end:step`` along ``dim``."""
-    return _embedded(xp, host_views.slice_tensor, self, src, dim, start, end, step)
+    return _put(xp, self, _sliced(tuple(self.shape), dim, start, end, step), src)
+
+
+def _selected(sizes: Shape, dim: int, index: int) -> tuple[Any, ...]:
+    """The basic key of ``select``, after its checks."""
+    host_views.select_int(_of_shape(sizes), dim, index)
+    d = dim % len(sizes)
+    return (*(slice(None),) * d, index % sizes[d], ...)
+
+
+def _sliced(sizes: Shape, dim: int, start: Any, end: Any, step: int) -> tuple[Any, ...]:
+    """The basic key of ``slice``, after its checks."""
+    host_views.slice_tensor(_of_shape(sizes), dim, start, end, step)
+    d = dim % len(sizes)
+    return (*(slice(None),) * d, slice(*slice(start, end, step).indices(sizes[d])), ...)
+
+
+def _of_shape(sizes: Shape) -> Any:
+    """An array of NumPy's of a shape, which takes no memory."""
+    return np.broadcast_to(np.False_, sizes)
+
+
+def _put(xp: Any, self: Array, key: tuple[Any, ...], src: Array) -> Array:
+    _check_source(src, _of_shape(tuple(self.shape))[key].shape)
+    return xp.put(self, key, cast(xp, src, self.dtype))
+
+
+def _check_source(src: Array, shape: Shape) -> None:
+    if tuple(src.shape) != shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice "
+            f"size = {list(shape)}"
+        )
 
 
 def _embedded(xp: Any, function: Any, self: Array, src: Array, *arguments: Any) -> Array:
-    part = np.asarray(function(np.empty(self.shape, np.bool_), *arguments))
-    if tuple(src.shape) != part.shape:
-        raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice "
-            f"size = {list(part.shape)}"
-        )
+    _check_source(src, np.asarray(function(_of_shape(tuple(self.shape)), *arguments)).shape)
     return replaced(xp, function, self, src, *arguments)
 
 

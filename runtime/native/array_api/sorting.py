@@ -48,9 +48,7 @@ def _part(self: Array, d: int, part: slice) -> Array:
 
 def topk(xp: Any, self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Array, Array]:
     """The ``k`` greatest (or least) elements along ``dim`` in order, and where they stand."""
-    d = wrap_dim(dim, self.ndim)
-    if not 0 <= k <= (self.shape[d] if self.ndim else 1):
-        raise RuntimeError("selected index k out of range")
+    d = host.topk_dim(tuple(self.shape), k, dim)
     values, order = sort(xp, self, dim, largest)
     return (_part(values, d, slice(0, k)), _part(order, d, slice(0, k))) if self.ndim else (values, order)
 
@@ -64,11 +62,7 @@ def _one(xp: Any, values: Array, order: Array, d: int, k: int, keepdim: bool) ->
 
 def kthvalue(xp: Any, self: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The ``k``-th least element along ``dim`` (from 1) and where it stands."""
-    d = wrap_dim(dim, self.ndim)
-    if self.ndim:
-        check_nonempty(tuple(self.shape), (d,))
-    if not 1 <= k <= (self.shape[d] if self.ndim else 1):
-        raise RuntimeError(f"selected number k out of range for dimension {d}")
+    d = host.kthvalue_dim(tuple(self.shape), k, dim)
     values, order = sort(xp, self, d, False)
     return _one(xp, values, order, d, k - 1, keepdim) if self.ndim else (values, order)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from ..index_checks import all_in_range
 from ..nn import conv as host_conv, max_windows as host_max, pooling as host_pool, resize as host_resize
 from ..nn.common import with_dims
 from .common import Array, as_array, flat, is_complex, is_integral, is_real
@@ -277,6 +279,11 @@ def _max_pool(
     return xp.reshape(best, shape), xp.reshape(where, shape)
 
 
+def _check_places(size: int, indices: Any) -> None:
+    if not all_in_range(indices, size):
+        raise RuntimeError(f"indices must be between 0 and {size - 1}, the elements of a plane of self")
+
+
 def _max_pool_gradient(
     xp: Any,
     grad_output: Array,
@@ -294,9 +301,7 @@ def _max_pool_gradient(
     if not self.size:
         return xp.reshape(zeros, self.shape)
     size = prod(window.spatial)
-    known = xp.known(indices)
-    if known is not None and known.size and (known.min() < 0 or known.max() >= size):
-        raise RuntimeError(f"indices must be between 0 and {size - 1}, the elements of a plane of self")
+    indices = xp.checked(indices, partial(_check_places, size))
     planes = xp.from_host(np.arange(self.size // size, dtype=np.int64)[:, None] * size)
     places = xp.reshape(indices, (self.size // size, -1)) + planes
     return xp.reshape(xp.scatter(zeros, flat(xp, places), flat(xp, grad_output), "add"), self.shape)
