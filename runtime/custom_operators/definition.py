@@ -113,7 +113,8 @@ class CustomOpDef:
         operator.check_result = _CHECKS.get(next((t for t in tags if t in _CHECKS), None), _check_fresh)
         if operator.signature.is_view and not operator.written:
             operator.check_result = None
-        operator.formula = Formula(operator)
+        self._formula = Formula(operator)
+        operator.add_kernel(self._formula.kernel)
         self._lib.impl(name, fake_kernel(self._fake, self._qualname), keys.without_data())
 
     @property
@@ -256,9 +257,7 @@ class CustomOpDef:
                 f"{signature}. Please create a functional operator and register an autograd formula for "
                 "that."
             )
-        formula = self._operator.formula
-        assert formula is not None  # there since it was made
-        formula.backward, formula.setup_context = backward, setup_context
+        self._formula.backward, self._formula.setup_context = backward, setup_context
 
     def register_vmap(self, func: _Function | None = None) -> Any:
         """Register the batching rule, also as a decorator: see ``tengen.library.register_vmap``."""

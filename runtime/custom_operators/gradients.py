@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.edge import Edge, gradient_edge
 from ..autograd.function import Function, FunctionMeta
+from ..autograd.grad_mode import grad_mode
 from ..autograd.node import Node
 from ..autograd.variable_type_utils import rebase
 from ..autograd.view import differentiable
@@ -16,23 +17,29 @@ from ..core.tensor_base import TensorBase
 from ..core.thread_state import current_thread
 from ..core.user_stack import program_stacklevel
 from ..utils.pytree import tree_structure
+from .keys import AUTOGRAD
+from .operator import Kernel
+from .overloads import bind
 
 if TYPE_CHECKING:
-    from .operator import CustomOperator, Kernel
+    from .operator import CustomOperator
 
 
 class Formula:
     """What ``register_autograd`` was given, as an ``autograd.Function`` whose Node is that of each call."""
 
-    __slots__ = ("backward", "function", "operator", "setup_context", "structured")
+    __slots__ = ("backward", "function", "kernel", "operator", "setup_context", "structured")
 
     def __init__(
         self,
         operator: CustomOperator,
         backward: Callable[..., Any] | None = None,
         setup_context: Callable[..., Any] | None = None,
+        source: str = "",
     ) -> None:
         self.operator = operator
+        #: What is registered: it counts from when the operator has it, for the key Autograd.
+        self.kernel = Kernel(self.call, AUTOGRAD, False, source, self)
         self.backward = backward
         self.setup_context = setup_context
         ns, _, name = operator.function.partition("::")
@@ -43,6 +50,23 @@ class Formula:
         attributes: dict[str, Any] = {m.__name__: staticmethod(m) for m in made}
         title = f"GeneratedBackwardFor_{ns}_{name}_{overload}"
         self.function: type[Function] = FunctionMeta(title, (Function,), attributes)  # type: ignore[assignment]
+
+    def call(self, *args: Any, **keywords: Any) -> Any:
+        """Run the operator with this derivative, whatever was registered since."""
+        operator = self.operator
+        bound = tuple(bind(operator, args, keywords))
+        tensors = operator._tensors(bound)
+        return self.run(operator.backend(tensors, bound), tensors, bound)
+
+    def run(self, backend: str, tensors: Sequence[Any], arguments: tuple[Any, ...]) -> Any:
+        """Run the operator. What its kernel calls is not recorded, whatever it captures."""
+        if grad_mode.enabled and any([t._requires_grad for t in tensors]):
+            return self.record(backend, arguments)
+        before, grad_mode.enabled = grad_mode.enabled, False
+        try:
+            return self.operator.below(backend, arguments)
+        finally:
+            grad_mode.enabled = before
 
     def record(self, backend: str, arguments: tuple[Any, ...]) -> Any:
         """Run the operator where gradients are recorded: its results have the Function's Node."""

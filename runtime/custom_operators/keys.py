@@ -24,6 +24,11 @@ def checked(key: str) -> str:
     raise RuntimeError(f"could not parse dispatch key: {key} (known: {known})")
 
 
+def is_alias(key: str) -> bool:
+    """Whether it is a key that stands for several: what is registered for it is run for these."""
+    return key in (EXPLICIT, IMPLICIT, AUTOGRAD)
+
+
 def is_key(name: str) -> bool:
     """Whether a name is a key, and not a kind of devices."""
     try:

@@ -92,10 +92,13 @@ class Library:
         """Register a function as the operator's for a dispatch key.
 
         Keys are the names of backends, ``"Autograd"``, that with a backend's name,
-        ``"CompositeExplicitAutograd"`` for all backends, and ``"CompositeImplicitAutograd"``, the default,
-        for what is made of differentiable operators. With ``with_keyset`` the function is given a set with
-        the key before its arguments. The operator may be defined later. Raises TypeError for what is no
-        function; RuntimeError for an unknown key, and, without ``allow_override``, where there is a function.
+        ``"CompositeExplicitAutograd"`` for all backends that have none of their own, and
+        ``"CompositeImplicitAutograd"``, the default, for what is made of differentiable operators: where a
+        backend has no function by the other keys it is run in their place, whatever is there for Autograd.
+        Functions for Autograd run where gradients may be recorded, so not in inference mode. With
+        ``with_keyset`` the function is given a set with the key before its arguments. The operator may be
+        defined later. Raises TypeError for what is no function; RuntimeError for an unknown key, and, without
+        ``allow_override``, where there is a function.
         """
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")

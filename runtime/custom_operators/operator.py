@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tengen.generated.backends import BACKENDS
@@ -39,6 +39,8 @@ class Kernel:
     key: str
     with_keyset: bool
     source: str
+    #: What ``register_autograd`` was given, if that has registered it.
+    formula: Formula | None = None
 
 
 #: For all operators that have no kernel of their own for a key: ``Library("_", "IMPL").fallback``.
@@ -54,7 +56,6 @@ class CustomOperator(Operator):
         "check_result",
         "counts_writes",
         "definition",
-        "formula",
         "gives_tensor",
         "inside",
         "is_plain",
@@ -101,7 +102,6 @@ class CustomOperator(Operator):
         self.counts_writes = False
         #: The registered functions by key, the newest last.
         self.kernels: dict[str, list[Kernel]] = {}
-        self.formula: Formula | None = None
         self.vmap_rule: Callable[..., Any] | None = None
         #: Looks at what a kernel returned for the arguments.
         self.check_result: Callable[[CustomOperator, Sequence[Any], Any, Kernel], None] | None = None
@@ -141,8 +141,9 @@ class CustomOperator(Operator):
         """Something was registered: decide anew what calls do."""
         self._below.clear()
         self._own_autograd.clear()
-        backends = [key for key in self.kernels if key == EXPLICIT or key in BACKENDS]
-        self.decomposes = IMPLICIT in self.kernels and not backends and self.formula is None
+        # A function for Autograd, or a formula, is not for what is made of differentiable operators.
+        backends = [key for key in self.kernels if key == EXPLICIT or key.removeprefix(AUTOGRAD) in BACKENDS]
+        self.decomposes = self.newest(IMPLICIT) is not None and not backends
         if self.decomposes:
             self.kind = "composite"
         elif self.kind == "composite":
@@ -163,33 +164,22 @@ class CustomOperator(Operator):
         try:
             own = self._own_autograd[backend]
         except KeyError:
-            own = self._own_autograd[backend] = self._autograd_kernel(backend)
+            own = self._own_autograd[backend] = self.autograd_kernel(backend)
         if own is not None:
-            if own.function is fallthrough_kernel:
+            if own.key == IMPLICIT:
+                return self.finished(self.run(own, arguments))
+            if own.function is fallthrough_kernel or not _may_record(tensors):
                 return self.below(backend, arguments)
+            if own.formula is not None:
+                return own.formula.run(backend, tensors, arguments)
             from .gradients import run_own
 
             return run_own(self, own, backend, arguments)
-        if self.decomposes:
-            return self.finished(self.run(self._kernel(backend), arguments))
-        recorded = grad_mode.enabled and any([t._requires_grad for t in tensors])
-        if self.formula is not None:
-            return (
-                self.formula.record(backend, arguments) if recorded else self._unrecorded(backend, arguments)
-            )
-        if not recorded:
+        if not (grad_mode.enabled and any([t._requires_grad for t in tensors])):
             return self.below(backend, arguments)
         from .gradients import record_without
 
         return record_without(self, backend, tensors, arguments)
-
-    def _unrecorded(self, backend: str, arguments: tuple[Any, ...]) -> Any:
-        """As ``below``; what the kernel calls is not recorded, whatever it captures: there is a formula."""
-        before, grad_mode.enabled = grad_mode.enabled, False
-        try:
-            return self.below(backend, arguments)
-        finally:
-            grad_mode.enabled = before
 
     def below(self, backend: str, arguments: Sequence[Any]) -> Any:
         """Run the kernel of a backend, which no layer looks into, and check what it returns."""
@@ -260,25 +250,46 @@ class CustomOperator(Operator):
             return found[-1]
         return None
 
-    def _autograd_kernel(self, backend: str) -> Kernel | None:
-        keys = (AUTOGRAD + backend, AUTOGRAD)
-        found = [self.kernels[key][-1] for key in keys if key in self.kernels]
-        if not found and self.formula is None and not self.decomposes:
-            found = [fallbacks[key] for key in keys if key in fallbacks]
-        return found[0] if found else None
+    def autograd_kernel(self, backend: str) -> Kernel | None:
+        """What is run for a backend in place of its kernel, so that it is differentiated; None for nothing.
+
+        The function for that backend's Autograd; what the operator is made of, where the backend has no
+        kernel; what was registered for Autograd last: a function, or a formula.
+        """
+        own = self.kernels.get(AUTOGRAD + backend) if backend else None
+        if own:
+            return own[-1]
+        implicit = self.newest(IMPLICIT)
+        if implicit is not None and backend not in self.kernels and EXPLICIT not in self.kernels:
+            return implicit
+        found = self.kernels.get(AUTOGRAD)
+        if found:
+            return found[-1]
+        return next((self._fallback(key) for key in (AUTOGRAD + backend, AUTOGRAD) if key in fallbacks), None)
 
     def kernel_for(self, backend: str) -> Kernel | None:
         """What is run for a backend, below autograd; None where there is nothing."""
         found = [self.newest(key) for key in (backend, EXPLICIT, IMPLICIT)]
-        return next((k for k in (*found, fallbacks.get(backend)) if k is not None), None)
+        own = next((k for k in found if k is not None), None)
+        if own is not None or backend not in fallbacks:
+            return own
+        everyones = self._fallback(backend)
+        return None if everyones.function is fallthrough_kernel else everyones
+
+    def _fallback(self, key: str) -> Kernel:
+        """A key's function for all operators, which is given this one before its arguments."""
+        found = fallbacks[key]
+        function = found.function
+        if function is fallthrough_kernel:
+            return found
+        if found.with_keyset:
+            return replace(found, function=lambda keys, *a, **k: function(keys, self.overload, *a, **k))
+        return replace(found, function=lambda *a, **k: function(self.overload, *a, **k))
 
     def _kernel(self, backend: str) -> Kernel:
         found = self.kernel_for(backend)
         if found is None:
             raise self._missing(backend)
-        if found is fallbacks.get(backend):
-            function = found.function
-            found = Kernel(lambda *a, **k: function(self.overload, *a, **k), backend, False, found.source)
         self._below[backend] = found
         return found
 
@@ -340,6 +351,11 @@ class CustomOperator(Operator):
                 f"{self.name}: Unable to cast {result!r} to {kind}, which the kernel has to return"
             )
         return result
+
+
+def _may_record(tensors: Sequence[Any]) -> bool:
+    """Whether keys of autograd are for a call: never in inference mode, nor for its tensors alone."""
+    return not grad_mode.inference and any([t._type.recording for t in tensors])
 
 
 def _is_number(value: Any, kind: str) -> bool:

@@ -14,7 +14,7 @@ from .definition import CustomOpDef, no_autocast, opdef_of
 from .fake import fake_kernel
 from .gradients import Formula
 from .libraries import Library, defined, find, impl, library_for, parse_namespace, source_of_caller
-from .operator import CustomOperator, Kernel
+from .operator import CustomOperator, Kernel, fallthrough_kernel
 from .overloads import OpOverload
 
 _Function = Callable[..., Any]
@@ -132,17 +132,10 @@ def register_autograd(
             "register_autograd with kwarg-only Tensor args. In the original definition of the op, please "
             f"make your tensors not kwarg-only. Got: {signature}"
         )
-    formula = Formula(operator, backward, setup_context)
-    operator.formula = formula
-    operator.changed()
+    kernel = Formula(operator, backward, setup_context, source_of_caller()).kernel
+    operator.add_kernel(kernel)
     if lib is not None:
-        lib._registered.append(lambda: _drop_formula(operator, formula))
-
-
-def _drop_formula(operator: CustomOperator, formula: Formula) -> None:
-    if operator.formula is formula:
-        operator.formula = None
-        operator.changed()
+        lib._registered.append(lambda: operator.remove_kernel(kernel))
 
 
 def register_vmap(op: _Operator, func: _Function | None = None, /, *, lib: Library | None = None) -> Any:
@@ -221,10 +214,12 @@ class KernelFunction:
 
 
 def get_kernel(op: str | OpOverload, dispatch_key: str) -> KernelFunction:
-    """What runs for an operator that the program has defined and a dispatch key.
+    """What runs for an operator that the program has defined and a dispatch key: a backend's name, or that
+    behind ``"Autograd"``.
 
     It stays what it is when another function is registered, which may call it. Raises ValueError for what is
-    no operator or key, RuntimeError where there is no operator of the name, or no function for the key.
+    no operator or key; RuntimeError where there is no operator of the name, or no function for the key, and
+    for keys that stand for several.
     """
     if not isinstance(op, (str, OpOverload)):
         raise ValueError(f"get_kernel({op}): got unexpected type for op: {type(op)}")
@@ -234,9 +229,12 @@ def get_kernel(op: str | OpOverload, dispatch_key: str) -> KernelFunction:
     found = defined.get(name)
     if found is None:
         raise RuntimeError(f"operator {name} does not exist")
-    kernel = found.newest(dispatch_key) or (
-        None if dispatch_key.startswith(keys.AUTOGRAD) else found.kernel_for(dispatch_key)
-    )
+    if keys.is_alias(dispatch_key):
+        raise RuntimeError("Alias keys do not have runtime kernel registrations.")
+    backend = dispatch_key.removeprefix(keys.AUTOGRAD)
+    kernel = found.autograd_kernel(backend) if backend != dispatch_key else None
+    if kernel is None or kernel.function is fallthrough_kernel:
+        kernel = found.kernel_for(backend)
     if kernel is None:
         raise RuntimeError(f"operator {name} has no kernel for {dispatch_key}")
     return KernelFunction(found, kernel)

@@ -193,6 +193,75 @@ PROGRAMS: dict[str, str] = {
         lib.impl("d", lambda keys, x: before.call_boxed(keys, x) + 1, "CPU", with_keyset=True)
         out = ops().d(y)
     """,
+    "what is registered for several keys": """
+        import itertools
+        KEYS = ("CPU", "Meta", "CompositeExplicitAutograd", "CompositeImplicitAutograd", "Autograd",
+                "AutogradCPU", "formula")
+        def attempt(run):
+            seen.clear()
+            try:
+                found = run()
+            except NotImplementedError:
+                found = "none"
+            out.append((*seen, found))
+        def gradient():
+            v = T.ones(2, requires_grad=True)
+            f(v).sum().backward()
+            return v.grad
+        def quiet(mode):
+            with mode():
+                return f(x).requires_grad
+        lib = library()
+        for number, chosen in enumerate(c for n in range(5) for c in itertools.combinations(KEYS, n)):
+            lib.define(f"f{number}(Tensor x) -> Tensor")
+            lib.define(f"empty{number}() -> Tensor")
+            f, nothing = getattr(ops(), f"f{number}"), getattr(ops(), f"empty{number}")
+            for key in chosen:
+                if key == "formula":
+                    T.library.register_autograd(f"{ns}::f{number}", lambda ctx, g: g * 5, lib=lib)
+                    continue
+                lib.impl(f"f{number}", lambda x, key=key: seen.append(key) or x.sin(), key)
+                lib.impl(f"empty{number}", lambda key=key: seen.append(key) or T.ones(2), key)
+            out.append(chosen)
+            attempt(lambda: f(y))
+            attempt(gradient)
+            attempt(lambda: quiet(T.no_grad))
+            attempt(lambda: quiet(T.inference_mode))
+            attempt(lambda: str(f(T.empty(2, device="meta", requires_grad=True)).device))
+            attempt(nothing)
+        lib._destroy()
+    """,
+    "a formula and a function for Autograd, the last counts": """
+        lib = library(); lib.define("d(Tensor x) -> Tensor"); lib.impl("d", lambda x: x * 2, "CPU")
+        more = T.library.Library(ns, "FRAGMENT")
+        def gradient():
+            v = T.ones(2, requires_grad=True)
+            ops().d(v).sum().backward()
+            return v.grad
+        lib.impl("d", lambda x: x * 3, "Autograd")
+        T.library.register_autograd(f"{ns}::d", lambda ctx, g: g * 5, lib=lib)
+        out.append(gradient())
+        lib.impl("d", lambda x: x * 7, "Autograd")
+        out.append(gradient())
+        kernel = T.library.get_kernel(f"{ns}::d", "AutogradCPU")
+        lib._destroy()
+    """,
+    "get_kernel of keys of autograd": """
+        lib = library()
+        for name, key in (("a", "CPU"), ("b", "CompositeImplicitAutograd"), ("c", "Autograd")):
+            lib.define(f"{name}(Tensor x) -> Tensor")
+            lib.impl(name, lambda x, key=key: seen.append(key) or x * 2, key)
+            before = T.library.get_kernel(f"{ns}::{name}", "AutogradCPU")
+            more = lambda keys, x, before=before: before.call_boxed(keys, x) + 1
+            lib.impl(name, more, "AutogradCPU", with_keyset=True)
+            out.append(getattr(ops(), name)(y))
+        out.append(seen)
+    """,
+    "get_kernel of a key for several": """
+        lib = library(); lib.define("d(Tensor x) -> Tensor")
+        lib.impl("d", lambda x: x * 2, "CompositeImplicitAutograd")
+        T.library.get_kernel(f"{ns}::d", "CompositeImplicitAutograd")
+    """,
     "get_kernel of nothing": "T.library.get_kernel(f'{ns}::d', 'CPU')",
     "get_kernel of no key": """
         lib = library()

@@ -200,6 +200,51 @@ def test_nothing_looks_into_a_kernel(lib: library.Library) -> None:
     assert_close(func.vmap(func.grad(lambda v: tengen.ops.spare.f(v).sum()))(xs), tengen.full_like(xs, 5))
 
 
+FOR_KEYS = {
+    # What is registered: what runs where gradients may be recorded, what in inference mode, what for meta.
+    "CPU CompositeExplicitAutograd": "CPU CPU CompositeExplicitAutograd",
+    "CPU CompositeImplicitAutograd": "CPU CPU CompositeImplicitAutograd",
+    "CompositeExplicitAutograd CompositeImplicitAutograd": " ".join(["CompositeExplicitAutograd"] * 3),
+    "Autograd CompositeImplicitAutograd": " ".join(["CompositeImplicitAutograd"] * 3),
+    "Autograd CompositeExplicitAutograd": "Autograd CompositeExplicitAutograd Autograd",
+    "CPU Autograd CompositeImplicitAutograd": "Autograd CPU CompositeImplicitAutograd",
+    "AutogradCPU CompositeImplicitAutograd": "AutogradCPU " + " ".join(["CompositeImplicitAutograd"] * 2),
+    "AutogradCPU Autograd CPU": "AutogradCPU CPU Autograd",
+}
+
+
+@pytest.mark.parametrize("registered", FOR_KEYS)
+def test_which_function_is_run(lib: library.Library, registered: str) -> None:
+    """As PyTorch has it: tests/library/library_programs.py compares all of them."""
+    seen: list[str] = []
+    lib.define("f(Tensor x) -> Tensor")
+    for key in registered.split():
+        lib.impl("f", lambda x, key=key: seen.append(key) or x * 2, key)
+    tengen.ops.spare.f(X)
+    with tengen.inference_mode():
+        tengen.ops.spare.f(X)
+    tengen.ops.spare.f(X.to("meta"))
+    assert " ".join(seen) == FOR_KEYS[registered]
+
+
+def test_a_formula_is_not_for_what_is_made_of_operators(lib: library.Library) -> None:
+    """It is for a backend's kernel; the last that was registered counts, until it is taken back."""
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", lambda x: x * 2, "CompositeImplicitAutograd")
+    more = library.Library("spare", "FRAGMENT")
+    library.register_autograd("spare::f", lambda ctx, g: g * 5, lib=more)
+    gradient = func.grad(lambda v: tengen.ops.spare.f(v).sum())
+    assert gradient(X).tolist() == [2, 2, 2]
+    lib.impl("f", lambda x: x * 2, "CPU")
+    assert gradient(X).tolist() == [5, 5, 5]
+    lib.impl("f", lambda x: x * 3, "Autograd")
+    assert gradient(X).tolist() == [3, 3, 3]
+    library.register_autograd("spare::f", lambda ctx, g: g * 7, lib=more)
+    assert gradient(X).tolist() == [7, 7, 7]
+    more._destroy()
+    assert gradient(X).tolist() == [3, 3, 3]
+
+
 def test_a_transform_inside_of_a_kernel_is_its_own(lib: library.Library) -> None:
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", lambda x: func.vmap(lambda a: a * 2)(x), "CPU")
