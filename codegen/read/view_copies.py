@@ -26,7 +26,7 @@ _ALIAS = re.compile(r"(?<=Tensor)\(a(?: -> \*)?\)")
 
 def with_view_copy(entry: Entry, report: Report) -> Iterator[Entry]:
     """The entry, and the one of the copying form. Mistakes are reported and left out."""
-    yield entry
+    yield _view(entry)
     located, head = entry.fields.get(KEY), entry.fields.get("func")
     if located is None or head is None or not isinstance(head.value, str):
         return
@@ -42,6 +42,16 @@ def with_view_copy(entry: Entry, report: Report) -> Iterator[Entry]:
         report.error(first.place, message, length=length, expected=wanted)
         return
     yield Entry(entry.mechanism, first.place, _fields(entry, head, first, variants))
+
+
+def _view(entry: Entry) -> Entry:
+    """The view's own entry: a view takes no ``out``, so what is said of that is said of the copy."""
+    differs = entry.fields.get("differs")
+    if KEY not in entry.fields or differs is None or not isinstance(differs.value, dict):
+        return entry
+    kept = {key: value for key, value in differs.value.items() if key != "out"}
+    fields = {key: value for key, value in entry.fields.items() if key != "differs"}
+    return replace(entry, fields={**fields, **({"differs": replace(differs, value=kept)} if kept else {})})
 
 
 def _located(given: Located) -> list[Located]:
@@ -69,6 +79,9 @@ def _fields(entry: Entry, head: Located, first: Located, variants: list[Located]
     }
     if variants:
         made["autogen"] = Located(tuple(variants), place)
+    differs = entry.fields.get("differs")
+    if differs is not None and isinstance(differs.value, dict) and "out" in differs.value:
+        made["differs"] = replace(differs, value={"out": differs.value["out"]})
     same = {key: entry.fields[key] for key in _SAME if key in entry.fields}
     if "samples" in same:
         same["samples"] = _samples(entry, same["samples"])

@@ -10,7 +10,7 @@ from tengen.generated import functions as F
 from ..autograd.grad_mode import grad_mode
 from ..core.device import as_device
 from ..core.errors import explain
-from ..core.memory_format import contiguous_format, preserve_format
+from ..core.memory_format import SPARSE, contiguous_format, preserve_format, sparse_bsc, sparse_bsr
 from ..core.scalar_type import default_complex
 from ..dispatch.legacy_type_dispatch import type_of
 from ..native.creation import as_number, check_size
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..dispatch.type import Type
     from ..tensors.tensor import Tensor
 
+COMPRESSED = SPARSE[1:]
 Number = bool | int | float | complex
 Shape = tuple[int, ...]
 
@@ -38,18 +39,35 @@ def _type(self: Tensor, dtype: DType | None, device: Device | None, layout: Layo
         own = own.recorded(not grad_mode.inference)
     if device is None:
         return own if dtype is None else own.of(dtype)
-    return type_of(own.scalar_type if dtype is None else dtype, as_device(device))
+    return type_of(own.scalar_type if dtype is None else dtype, as_device(device), None, self.layout.name)
+
+
+def _in_layout(made: Tensor, self: Tensor, layout: Layout | None) -> Tensor:
+    """What was made like ``self``, in that of the compressed layouts that was asked for."""
+    if layout is None or made.layout is layout:
+        return made
+    blocksize = self._blocksize if layout in (sparse_bsr, sparse_bsc) else None
+    return made.to_sparse(layout=layout, blocksize=blocksize)
+
+
+def _check_same_layout(self: Tensor, layout: Layout | None) -> None:
+    """RuntimeError for another layout than the compressed one of ``self``: which places would it store?"""
+    if layout is not None and layout is not self.layout and self.layout in COMPRESSED:
+        raise RuntimeError(
+            f"empty_like with different sparse layout is not supported (self is {self.layout} but you "
+            f"requested {layout})"
+        )
 
 
 def _like(self: Tensor, kind: Type, memory_format: Any) -> Any:
     """New memory of the shape of ``self``, with its order of dimensions where that is dense."""
     library, array = kind.backend.lib, self._array
     own = self._type.backend.lib
+    if not kind.backend.is_strided:
+        return library.empty_like(array, kind.dtype)
     keeps = memory_format is None or memory_format is preserve_format
     if memory_format is contiguous_format or (keeps and self.is_contiguous() and array.size):
         return library.empty(array.shape, kind.dtype)
-    if not kind.backend.is_strided:
-        return library.empty_like(array, kind.dtype)
     if not self._type.backend.is_strided:
         return library.empty(array.shape, kind.dtype)
     strides = strides_in(memory_format, array.shape, own.strides(array))
@@ -58,8 +76,9 @@ def _like(self: Tensor, kind: Type, memory_format: Any) -> Any:
 
 def empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any) -> Tensor:
     """Whatever the memory held; nothing is stored in a sparse tensor."""
+    _check_same_layout(self, layout)
     kind = _type(self, dtype, device, layout)
-    return kind.wrap(_like(self, kind, memory_format))
+    return _in_layout(kind.wrap(_like(self, kind, memory_format)), self, layout)
 
 
 def full_like(
@@ -69,9 +88,11 @@ def full_like(
 
     Raises RuntimeError for a number that the dtype cannot hold.
     """
+    _check_same_layout(self, layout)
     kind = _type(self, dtype, device, layout)
     if not kind.backend.is_strided:
-        return kind.wrap(_like(self, kind, memory_format)).fill_(fill_value)
+        filled: Tensor = kind.wrap(_like(self, kind, memory_format)).fill_(fill_value)
+        return _in_layout(filled, self, layout)
     array, library = _like(self, kind, memory_format), kind.backend.lib
     value = library.full((), as_number(fill_value, kind.scalar_type.array_dtype), kind.dtype)
     if not kind.backend.mutable:
@@ -82,19 +103,22 @@ def full_like(
 
 def zeros_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any) -> Tensor:
     """0 everywhere; nothing is stored in a sparse tensor."""
-    if memory_format is None and self.is_contiguous() and self._array.size:
+    strided = self._type.backend.is_strided
+    if memory_format is None and strided and self.is_contiguous() and self._array.size:
         kind = _type(self, dtype, device, layout)
         return kind.wrap(kind.backend.lib.zeros(self._array.shape, kind.dtype))
-    if layout is not None or not self._type.backend.is_strided:
+    if layout is not None or not strided:
         kind = _type(self, dtype, device, layout)
         if not kind.backend.is_strided:
-            return kind.wrap(kind.backend.lib.zeros_like(self._array, kind.dtype))
+            made: Tensor = kind.wrap(kind.backend.lib.zeros_like(self._array, kind.dtype))
+            return _in_layout(made, self, layout)
         return kind.wrap(kind.backend.lib.zeros(self._array.shape, kind.dtype))
     return full_like(self, 0, dtype, layout, device, memory_format)
 
 
 def ones_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any) -> Tensor:
     """1 everywhere, or where a sparse tensor stores elements."""
+    _check_same_layout(self, layout)
     kind = _type(self, dtype, device, layout)
     if memory_format is None and kind.backend.is_strided and self.is_contiguous() and self._array.size:
         return kind.wrap(kind.backend.lib.ones(self._array.shape, kind.dtype))

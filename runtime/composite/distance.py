@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from tengen.generated import functions as F
 
-from ..core.scalar_type import bfloat16, float16, float32
 from ..native.layout import broadcast_shapes
 
 if TYPE_CHECKING:
@@ -64,11 +63,10 @@ def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     if maxnorm < 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     kept = range(self.ndim)[dim]
-    wide = float32 if self.dtype in (float16, bfloat16) else None
     others = [d for d in range(self.ndim) if d != kept]
-    norm = F.linalg_vector_norm(self, p, others, True, dtype=wide)
+    norm = F.linalg_vector_norm(self, p, others, True, dtype=self.dtype.opmath)
     factor = F.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
-    return (self * (factor if wide is None else factor.to(self.dtype))).contiguous()
+    return (self * factor.to(self.dtype)).contiguous()
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tengen.generated import functions as F
 
-from ..core.memory_format import contiguous_format
+from ..core.memory_format import contiguous_format, strided
 from ..native.factorizations import ZERO_BLOCK
 from .linalg import raise_failure
 
@@ -45,6 +45,8 @@ def triangular_solve(
     solution: Tensor = F.linalg_solve_triangular(
         matrix, self, upper=upper != transpose, unitriangular=unitriangular
     )
+    if A.layout is not strided:
+        return solution, solution.new_empty(0)
     copy = A.expand((*solution.shape[:-2], *A.shape[-2:])).transpose(-2, -1)
     return solution, copy.clone(memory_format=contiguous_format).transpose(-2, -1)
 

@@ -200,9 +200,14 @@ def triplet_margin_loss(
     return apply_reduction((margin + near - far).clamp(min=0), reduction)
 
 
-def _check_scores(name: str, self: Tensor, target: Tensor, shapes: Sequence[tuple[int, ...]]) -> None:
-    """Scores are (N, C), (C) or (), and floating; targets are int64 of one of the shapes."""
-    if not self.is_floating_point():
+def _check_scores(
+    name: str, self: Tensor, target: Tensor, shapes: Sequence[tuple[int, ...]], reduction: int
+) -> None:
+    """Scores are (N, C), (C) or (), targets int64 of one of the shapes.
+
+    Scores are floating, save where there are none, nor anything to make of none.
+    """
+    if not self.is_floating_point() and (self.numel() or reduction != NONE):
         raise NotImplementedError(f"{name}: not implemented for {self.dtype}")
     if self.ndim > 2 or 0 in self.shape[-1:]:
         raise RuntimeError(
@@ -228,13 +233,15 @@ def multi_margin_loss(
         raise RuntimeError(f"multi_margin_loss: only p == 1 and p == 2 supported, but got {p}")
     batch = self.shape[0] if self.ndim == 2 else 1
     shapes = [(batch,)] if self.ndim == 2 else [(), (1,)]
-    _check_scores("multi_margin_loss", self, target, shapes)
+    _check_scores("multi_margin_loss", self, target, shapes, reduction)
     classes = self.shape[-1] if self.ndim else 1
-    scores, labels = self.reshape(batch, classes), target.reshape(batch, 1)
     if weight is not None and tuple(weight.shape) != (classes,):
         raise RuntimeError(
             f"multi_margin_loss: inconsistent weight size, expected {classes} but got {list(weight.shape)}"
         )
+    if not batch:
+        return apply_reduction(self.select(-1, 0).clone(), reduction)
+    scores, labels = self.reshape(batch, classes), target.reshape(batch, 1)
     lacking = (margin - scores.gather(1, labels) + scores).clamp(min=0)
     if p == 2:
         lacking = lacking * lacking
@@ -246,9 +253,11 @@ def multi_margin_loss(
 
 def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
     """The scores of a row's classes above all others' by 1; its classes end at the first -1."""
-    _check_scores("multilabel_margin_loss", self, target, [tuple(self.shape)])
+    _check_scores("multilabel_margin_loss", self, target, [tuple(self.shape)], reduction)
     batch = self.shape[0] if self.ndim == 2 else 1
     classes = self.shape[-1] if self.ndim else 1
+    if not batch:
+        return apply_reduction(self.select(-1, 0).clone(), reduction)
     scores, labels = self.reshape(batch, classes), target.reshape(batch, classes)
     given = (labels == -1).cumsum(1) == 0
     labels = labels.masked_fill(given.logical_not(), 0)

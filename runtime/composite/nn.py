@@ -12,6 +12,7 @@ from ..autograd.grad_mode import no_grad
 from ..core.memory_format import channels_last, contiguous_format
 from ..core.promotion import result_type
 from ..core.scalar_type import bool_, int64
+from .nested import nested_attention
 from .shape import memory_format_of
 
 if TYPE_CHECKING:
@@ -70,15 +71,16 @@ def safe_softmax(self: Tensor, dim: int, dtype: Any) -> Tensor:
 # ------------------------------------------------------------------------------ dropout
 
 
-def _check_probability(p: float) -> None:
+def _keeps_all(input: Tensor, p: float, train: bool) -> bool:
+    """Whether nothing is dropped; RuntimeError for what is no probability."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return p == 0 or not train or not input.numel()
 
 
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Elements zeroed at random when training; the input itself otherwise."""
-    _check_probability(p)
-    if p == 0 or not train or not input.numel():
+    if _keeps_all(input, p, train):
         return input
     if p == 1:
         return input * input.new_zeros(())
@@ -87,16 +89,14 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
 def dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     """``dropout`` in place."""
-    _check_probability(p)
-    if p == 0 or not train or not self.numel():
+    if _keeps_all(self, p, train):
         return self
     return self.mul_(F.native_dropout(F.ones_like(self), p, True)[0])
 
 
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Whole channels zeroed at random when training; the input itself otherwise."""
-    _check_probability(p)
-    if p == 0 or not train or not input.numel():
+    if _keeps_all(input, p, train):
         return input
     noise = _feature_noise(input)
     if p == 1:
@@ -109,8 +109,7 @@ _ALPHA = 1.7580993408473766  # of selu: alpha * scale, whose negative is selu's 
 
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """What is dropped becomes selu's limit; scale and shift then give mean 0 and variance 1 again."""
-    _check_probability(p)
-    if p == 0 or not train or not input.numel():
+    if _keeps_all(input, p, train):
         return input
     if p == 1:
         return input * F.zeros_like(input)
@@ -126,8 +125,7 @@ def _feature_noise(self: Tensor) -> Tensor:
 
 def feature_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     """``feature_dropout`` in place."""
-    _check_probability(p)
-    if p == 0 or not train or not self.numel():
+    if _keeps_all(self, p, train):
         return self
     return self.mul_(F.native_dropout(_feature_noise(self), p, True)[0])
 
@@ -142,8 +140,7 @@ def _alpha_dropped(self: Tensor, noise: Tensor, p: float) -> tuple[Tensor, Tenso
 
 def alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     """``alpha_dropout`` in place."""
-    _check_probability(p)
-    if p == 0 or not train or not self.numel():
+    if _keeps_all(self, p, train):
         return self
     if p == 1:
         return self.mul_(F.zeros_like(self))
@@ -153,8 +150,7 @@ def alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
 
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """``alpha_dropout`` of whole channels; RuntimeError for fewer than two dims."""
-    _check_probability(p)
-    if p == 0 or not train or not input.numel():
+    if _keeps_all(input, p, train):
         return input
     noise = _feature_noise(input)
     if p == 1:
@@ -165,8 +161,7 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
 def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     """``feature_alpha_dropout`` in place."""
-    _check_probability(p)
-    if p == 0 or not train or not self.numel():
+    if _keeps_all(self, p, train):
         return self
     noise = _feature_noise(self)
     if p == 1:
@@ -464,6 +459,8 @@ def scaled_dot_product_attention(
 
     Raises RuntimeError for different dtypes, fewer than two dims, or a mask with ``is_causal``.
     """
+    if query.is_nested or key.is_nested or value.is_nested:
+        return nested_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     _check_attention(query, key, value)
     if is_causal and attn_mask is not None:
         raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tengen.generated import functions as F
 
 from ..autograd.grad_mode import no_grad
-from ..core.scalar_type import bfloat16, finfo, float16, float32, uint8
+from ..core.scalar_type import finfo, uint8
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -133,7 +133,7 @@ def group_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
 ) -> Tensor:
-    """Division by the root mean square; reduced floating-point types are computed in float32."""
+    """Division by the root mean square; reduced types are computed in their ``opmath``."""
     from ..native.nn.normalization import layer_shapes
 
     layer_shapes(input, tuple(normalized_shape), weight, None)
@@ -141,7 +141,7 @@ def rms_norm(
         raise NotImplementedError(f"rms_norm: not implemented for {input.dtype}")
     if eps is None:
         eps = finfo(input.dtype).eps
-    wide = input.to(float32) if input.dtype in (float16, bfloat16) else input
+    wide = input.to(input.dtype.opmath)
     dims = tuple(range(-len(normalized_shape), 0))
     out = wide * ((wide * wide).mean(dims, True) + eps).rsqrt()
     if weight is not None:

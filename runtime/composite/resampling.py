@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tengen.generated import functions as F
 
 from ..core.memory_format import channels_last
-from ..core.scalar_type import bfloat16, float16, float32, int64
+from ..core.scalar_type import int64
 from ..native.layout import stands_channels_last
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def _taps(x: Tensor, n: int, mode: int, padding: int, align_corners: bool) -> li
 def _sampled(input: Tensor, grid: Tensor, mode: int, padding: int, align_corners: bool, dims: int) -> Tensor:
     _check_grid(input, grid, mode, padding, dims)
     batch, channels, *sizes = input.shape
-    wide = float32 if input.dtype in (float16, bfloat16) else input.dtype
+    wide = input.dtype.opmath
     image = input.to(wide).reshape((batch, channels, prod(sizes)))
     points = grid.to(wide)
     out_shape = (batch, channels, *grid.shape[1:-1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 import tengen.generated.functions as F
 
 from ..autograd.forward_mode import newest_tangent
+from ..autograd.grad_mode import grad_mode
 from ..autograd.linear_maps import Cast, apply_linear
+from ..autograd.memory_overlap import NOTHING, check_no_internal_overlap, check_overlap
+from ..autograd.variable_type_utils import (
+    check_backend,
+    check_cast,
+    check_same_dtype,
+    not_differentiable,
+    requires_grad_in,
+    warn_resized,
+)
 from ..core.interception import active
 from ..core.memory_format import contiguous_format, preserve_format
 from ..core.scalar_type import bool_, int64
@@ -31,6 +41,44 @@ Shape = tuple[int, ...]
 Tensors = tuple["Tensor", ...]
 
 
+def write_list(
+    op_name: str,
+    functional: Callable[..., Tensors],
+    args: Sequence[Any],
+    outs: Sequence[Tensor],
+    exact: bool = False,
+    overlap: Mapping[int, str] = NOTHING,
+) -> None:
+    """Write each result of ``functional(*args)`` into the tensor that the list ``outs`` has for it.
+
+    Raises RuntimeError, with nothing changed, for another number of tensors than there are results, for a
+    tensor on another device, or of another dtype if that is ``exact``, for one that shares memory with an
+    argument as ``overlap`` does not let it, and where gradients would be lost. A tensor of another shape is
+    resized, with a warning unless it is empty.
+    """
+    for target in outs:
+        check_overlap(op_name, target, args, overlap)
+    results = functional(*args)
+    if len(outs) != len(results):
+        raise RuntimeError(
+            f"{op_name}: expected an out= argument of size {len(results)}, got size {len(outs)}"
+        )
+    if grad_mode.enabled and requires_grad_in([results, [*outs]]):
+        raise not_differentiable(op_name)
+    for target, result in zip(outs, results, strict=True):
+        check_backend(op_name, target, result)
+        if exact:
+            check_same_dtype(op_name, result._type, target._type)
+        check_cast(op_name, result._type, target._type)
+        if target.shape == result.shape:
+            check_no_internal_overlap(op_name, target)
+    for target, result in zip(outs, results, strict=True):
+        if target.shape != result.shape:
+            warn_resized(target.shape, result.shape)
+            target.resize_(result.shape)
+        target.copy_(result)
+
+
 def copied(views: Any) -> Any:
     """Contiguous copies of a view, or of those of a tuple or list."""
     if isinstance(views, tuple | list):
@@ -45,9 +93,11 @@ def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
     """A view in another shape where the strides allow it, else a copy."""
     if self.is_contiguous():
         return self.view(tuple(shape))
+    if not self._type.backend.is_strided:
+        return self.view(tuple(shape))
     array = self._array
     size = infer_size(tuple(shape), array.size)
-    if view_strides(array.shape, self._type.backend.lib.strides(array), size) is not None:
+    if view_strides(array.shape, self.stride(), size) is not None:
         return self.view(size)
     return F._unsafe_view(self, size)
 
@@ -432,6 +482,7 @@ def _become(self: Tensor, method: str, *args: Any) -> Tensor:
     from ..autograd.inference_mode import check_write
     from ..autograd.variable_type_utils import check_inplace
     from ..autograd.view import lose_history, set_history
+    from ..autograd.writes import become_view
     from ..core.storage import begin_write
 
     check_write(self)
@@ -441,7 +492,10 @@ def _become(self: Tensor, method: str, *args: Any) -> Tensor:
     view = getattr(self._type, method)(self, *args)
     try:
         begin_write(self)  # who saved the tensor would find another shape
-        self._array = view._array
+        if self._type.backend.mutable:
+            self._array = view._array
+        else:
+            become_view(self, view)
         if self._meta is not None:
             self._meta.fit_accumulator(self._array.shape, self._type)
         if view._edge is not None:
@@ -459,6 +513,10 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
     from ..autograd.inference_mode import check_write
     from ..core.storage import begin_write
 
+    if not self._type.backend.is_strided:
+        raise NotImplementedError(
+            f"resize_: not implemented for tensors of the layout {self.layout}, see sparse_resize_"
+        )
     check_write(self)
     if self._requires_grad and not grad_mode.inference:
         raise RuntimeError("cannot resize variables that require grad")
