@@ -30,6 +30,10 @@ if not _generating():
         _broken = _error
     finally:
         if _collecting:
+            if not _gc.get_freeze_count():
+                # Old at once, or the next allocation would have all of it looked through.
+                _gc.freeze()
+                _gc.unfreeze()
             _gc.enable()
 
 _SUBMODULES = frozenset(
@@ -51,6 +55,7 @@ _SUBMODULES = frozenset(
         "random",
         "serialization",
         "signal",
+        "nested",
         "sparse",
         "special",
         "testing",
@@ -96,6 +101,17 @@ def _public() -> list[str]:
     return [name for name in vars(_import_module("tengen.namespace")) if not name.startswith("_")]
 
 
+def _device_modules() -> set[str]:
+    """The devices of other array libraries that have a module of their name here: it needs the library."""
+    from pathlib import Path
+
+    from tengen.generated.backends import BACKENDS
+
+    rows = BACKENDS.values()
+    here = Path(__file__).parent
+    return {row["device"] for row in rows if "extra" in row and (here / f"{row['device']}.py").exists()}
+
+
 def _attribute(name: str) -> _typing.Any:
     """Submodules that are imported when they are first used; what a process that generates left out."""
     if _broken is not None:
@@ -105,6 +121,8 @@ def _attribute(name: str) -> _typing.Any:
         return _public()
     if name in _SUBMODULES or name in _ELSEWHERE:
         return _import_module(_ELSEWHERE.get(name, f"tengen.{name}"))
+    if not name.startswith("_") and not _generating() and name in _device_modules():
+        return _import_module(f"tengen.{name}")
     if name in _LAZY:
         return getattr(_import_module(f"tengen.{_LAZY[name]}"), name)
     if _generating() and not name.startswith("__"):

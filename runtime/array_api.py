@@ -78,10 +78,26 @@ class Namespace:
         """The values as a NumPy array; None where they are not there before something is computed."""
         return self.to_host(array)
 
+    def checked(self, array: Any, check: Callable[[Any], None]) -> Any:
+        """The array, of which ``check`` sees the values: now where they are known, later where they will be.
+
+        It is called on all values, or on parts, and raises what it finds.
+        """
+        values = self.known(array)
+        if values is not None:
+            check(values)
+        return array
+
     def scatter(self, array: Any, places: Any, values: Any, how: str = "set") -> Any:
         """The 1-d ``array`` with ``values`` at ``places``, a copy: ``set``, ``add``, ``mul``,
         ``min`` or ``max``, one after the other where places are alike."""
         return self.on_host(_scatter(how), [(array.shape, array.dtype)], array, places, values)[0]
+
+    def put(self, array: Any, key: tuple[Any, ...], values: Any) -> Any:
+        """The array with ``values`` at a basic key (integers, slices and ``...``), a copy."""
+        result = self.library.asarray(array, copy=True)
+        result[key] = values
+        return result
 
     def on_host(self, function: Callable[..., Any], like: Sequence[Like] | None, *arrays: Any) -> list[Any]:
         """The results of a function of NumPy's arrays.
@@ -131,6 +147,8 @@ class ArrayLibrary:
     """What ``tengen.dispatch.backend`` asks of a library, by the standard alone."""
 
     dlpack_device = None
+    #: The options of ``to`` that say how the library places arrays, which ``placed(array, **options)`` takes.
+    placement: frozenset[str] = frozenset()
 
     def __init__(self, xp: Any, namespace: Namespace | None = None) -> None:
         self.xp: Any = Namespace(xp) if namespace is None else namespace
@@ -191,6 +209,10 @@ class ArrayLibrary:
         lead = a.ndim - len(shape)
         axes = [d for d, n in enumerate(a.shape) if d < lead or (n != 1 and shape[d - lead] == 1)]
         return self.xp.reshape(self.xp.sum(a, axis=tuple(axes), dtype=a.dtype), shape) if axes else a
+
+    def stack(self, arrays: Sequence[Any]) -> Any:
+        """The arrays, all of one shape, along a new first dimension."""
+        return self.xp.stack(arrays)
 
     def isnan_any(self, a: Any) -> bool:
         return bool(self.xp.any(self.xp.isnan(a)))

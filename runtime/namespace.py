@@ -28,6 +28,7 @@ from .core.memory_format import (
     channels_last as channels_last,
     channels_last_3d as channels_last_3d,
     contiguous_format as contiguous_format,
+    jagged as jagged,
     layout as layout,
     memory_format as memory_format,
     preserve_format as preserve_format,
@@ -48,6 +49,7 @@ from .core.scalar_type import (
 )
 from .core.size import Size as Size
 from .core.storage import UntypedStorage as UntypedStorage
+from .core.sym_int import SymInt as SymInt
 from .eigensolvers import lobpcg as lobpcg
 from .functional import (
     block_diag as block_diag,

@@ -38,7 +38,7 @@ def _explained(error: Exception, operator: str, tensors: tuple[Any, ...]) -> Exc
     name = operator.partition(".")[0]
     if isinstance(error, NotStrided):
         return NotImplementedError(f"{name}: not implemented for tensors of the layout {text}")
-    if text.startswith(f"{name}: "):
+    if text.startswith((f"{name}: ", f"{name.lstrip('_')}: ")):
         return error
     if type(error) is ValueError and "broadcast" in text:
         return RuntimeError(f"{name}: {_mismatch(tensors) or text}")

@@ -43,8 +43,9 @@ sparse_csr: Final = layout("sparse_csr")
 sparse_csc: Final = layout("sparse_csc")
 sparse_bsr: Final = layout("sparse_bsr")
 sparse_bsc: Final = layout("sparse_bsc")
+jagged: Final = layout("jagged")
 
-#: The layouts that are not strided.
+#: The layouts of tensors that store some elements only.
 SPARSE: Final = (sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
 
 contiguous_format: Final = memory_format("contiguous_format")
@@ -54,7 +55,8 @@ channels_last_3d: Final = memory_format("channels_last_3d")
 
 #: All of them, by their names.
 CONSTANTS: Final[dict[str, layout | memory_format]] = {
-    c.name: c for c in (strided, *SPARSE, contiguous_format, preserve_format, channels_last, channels_last_3d)
+    c.name: c
+    for c in (strided, *SPARSE, jagged, contiguous_format, preserve_format, channels_last, channels_last_3d)
 }
 
 

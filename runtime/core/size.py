@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
+from .sym_int import SymInt
+
 
 class Size(tuple[int, ...]):
     """A tuple of ints, ``tengen.Size([2, 3])``. Slices, sums and products of it are again Sizes."""
@@ -16,6 +18,9 @@ class Size(tuple[int, ...]):
     def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
         values = []
         for index, value in enumerate(sizes):
+            if value.__class__ is SymInt:
+                values.append(value)
+                continue
             try:
                 values.append(value.__index__())
             except (AttributeError, TypeError):

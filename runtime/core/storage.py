@@ -21,13 +21,11 @@ class Storage:
     so that a write through one of them can give the others their new history.
     """
 
-    __slots__ = ("__weakref__", "handles", "untyped", "version", "views")
+    __slots__ = ("__weakref__", "untyped", "version", "views")
 
     def __init__(self) -> None:
         self.version = 0
         self.views: list[weakref.ref[TensorBase]] | None = None
-        #: Further handles with the same array, where arrays cannot change.
-        self.handles: list[weakref.ref[TensorBase]] | None = None
         self.untyped: UntypedStorage | None = None  # the user's handle, made when asked for
 
 

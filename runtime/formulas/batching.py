@@ -305,6 +305,24 @@ def index_select_backward_batched(
     return _scattered(zeros, dim, index, grad_output, "add")
 
 
+def gather_backward_batched(grad_output: Tensor, sizes: Sequence[int], dim: int, index: Tensor) -> Tensor:
+    """The gradient of ``gather``, where tensors without dimensions may meet vectors."""
+    count, shape = len(grad_output), tuple(sizes) or (1,)
+    at = wrap_dim(dim, len(shape)) + 1
+    found = F._gather_backward(_at_least_1d(grad_output), (count, *shape), at, _at_least_1d(index))
+    return found.reshape((count, *sizes))
+
+
+def scatter_src_backward_batched(
+    grad_output: Tensor, dim: int, index: Tensor, sizes: Sequence[int]
+) -> Tensor:
+    """The gradient of ``scatter`` for ``src``, where tensors without dimensions may meet vectors."""
+    count, shape = len(grad_output), tuple(sizes) or (1,)
+    at = wrap_dim(dim, len(shape)) + 1
+    found = F._scatter_src_backward(_at_least_1d(grad_output), at, _at_least_1d(index), (count, *shape))
+    return found.reshape((count, *sizes))
+
+
 def take_batched(self: Tensor, index: Tensor) -> Tensor:
     """``take``."""
     flat = rows(self)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..autograd.linear_maps import BroadcastTo, Cast, Copy, Erase, Gather, Identity, LinearMap, Scatter, SumTo
-from ..autograd.view_geometry import TensorGeometry
+from ..autograd.view_geometry import TensorGeometry, ViewGeometry
 from ..core.interception import AliasKind, Layer, layers
 from ..core.operands import tensors_in
 from ..core.storage import storage_of
@@ -147,6 +147,8 @@ class Tracer(Layer):
             varies = node.random or any(v.varies for v in node.inputs)
             node.result = self._results(result, varies, node)
             self.frames[-1].nodes.append(node)
+        elif operator.decomposes and not direct:  # which returns nothing is what its parts write
+            self.frames[-1].nodes += node.body or ()
         if direct:
             for out in self.pending.pop():
                 if node.result is not None:
@@ -290,7 +292,7 @@ def user_source() -> Source | None:
 def _as_operators(map: LinearMap, tensor: Any) -> Any:
     """A linear map of the runtime's, made of operators.
 
-    NotImplementedError for one between views of different dtypes.
+    NotImplementedError for one between views of different dtypes, or of arrays without strides.
     """
     if isinstance(map, SumTo):
         return tensor.sum_to_size(map.target)
@@ -303,11 +305,11 @@ def _as_operators(map: LinearMap, tensor: Any) -> Any:
         return tensor.clone()
     if isinstance(map, Identity):
         return operator("alias")(tensor)
-    if isinstance(map, (Gather, Scatter, Erase)):
+    if isinstance(map, (Gather, Scatter, Erase)) and isinstance(map.pair, ViewGeometry):
         base, view = map.pair.base, map.pair.view
         if base.type.dtype == view.type.dtype:
             return _through_view(map, tensor, base, view)
-    raise NotImplementedError(f"jit.trace: {type(map).__name__} between dtypes cannot be recorded")
+    raise NotImplementedError(f"jit.trace: {type(map).__name__} of this kind cannot be recorded")
 
 
 def _through_view(map: LinearMap, tensor: Any, base: TensorGeometry, view: TensorGeometry) -> Any:

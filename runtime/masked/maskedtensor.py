@@ -16,6 +16,7 @@ from ..autograd.function import Function
 from ..core.memory_format import sparse_coo, sparse_csr, strided
 from ..core.scalar_type import dtype as DType
 from ..core.user_stack import program_stacklevel
+from ..tensors.held_slots import held_slot, read_slot
 from ..tensors.tensor import Tensor
 
 # PyTorch has the functions that make one in a module beside.
@@ -85,41 +86,13 @@ class MaskedTensor(Tensor):
 
     # -- the slots of a tensor are those of the data
 
-    @property
-    def _array(self) -> Any:
-        return self._masked_data._array
-
-    @property
-    def _type(self) -> Any:
-        return self._masked_data._type
-
-    @property
-    def _requires_grad(self) -> bool:  # type: ignore[override]
-        return self._masked_data._requires_grad
-
-    @property
-    def _edge(self) -> Any:  # type: ignore[override]
-        return self._masked_data._edge
-
-    @property
-    def _base(self) -> Any:  # type: ignore[override]
-        return self._masked_data._base
-
-    @property
-    def _storage(self) -> Any:
-        return self._masked_data._storage
-
-    @_storage.setter
-    def _storage(self, storage: Any) -> None:
-        self._masked_data._storage = storage
-
-    @property
-    def _meta(self) -> Any:
-        return self._masked_data._meta
-
-    @_meta.setter
-    def _meta(self, meta: Any) -> None:
-        self._masked_data._meta = meta
+    _array: Any = read_slot("_masked_data._array")
+    _type: Any = read_slot("_masked_data._type")
+    _requires_grad: Any = read_slot("_masked_data._requires_grad")
+    _edge: Any = read_slot("_masked_data._edge")
+    _base: Any = read_slot("_masked_data._base")
+    _storage: Any = held_slot("_masked_data._storage")
+    _meta: Any = held_slot("_masked_data._meta")
 
     # -- data and mask
 

@@ -15,6 +15,7 @@ from .linalg_checks import (
     check_driver,
     check_info,
     check_matrices,
+    check_pivots_shape,
     check_qr_mode,
     check_square,
     check_uplo,
@@ -22,6 +23,7 @@ from .linalg_checks import (
 )
 
 Array = Any  # numpy.ndarray, whose stubs say less than the kernels know
+Shape = tuple[int, ...]
 
 
 def _transposed(A: Array) -> Array:
@@ -143,7 +145,7 @@ def lu_permutation(pivots: Array, rows: int, dtype: np.dtype[Any]) -> Array:
 
 def linalg_lu_solve(LU: Array, pivots: Array, B: Array, left: bool, adjoint: bool) -> Array:
     """``A X = B`` (``X A = B``, ``A^H X = B``) from the LU factorisation of ``A``."""
-    a_shape, b_shape = triangular_shapes(LU.shape, B.shape, left)
+    a_shape, b_shape = lu_solve_shapes(LU.shape, pivots.shape, B.shape, left)
     LU = np.broadcast_to(LU, a_shape)
     pivots = np.broadcast_to(pivots, a_shape[:-1])
     B = np.broadcast_to(B, b_shape)
@@ -152,6 +154,13 @@ def linalg_lu_solve(LU: Array, pivots: Array, B: Array, left: bool, adjoint: boo
         return lapack.solve_factored(LU, pivots, B, adjoint)
     # X A = B is A^H X^H = B^H
     return _transposed(lapack.solve_factored(LU, pivots, _transposed(B), not adjoint))
+
+
+def lu_solve_shapes(LU: Shape, pivots: Shape, B: Shape, left: bool) -> tuple[Shape, Shape]:
+    """``LU`` and ``B`` broadcast to one batch; RuntimeError for what does not fit."""
+    shapes = triangular_shapes(LU, B, left)
+    check_pivots_shape("LU", LU, pivots)
+    return shapes
 
 
 def check_pivots(pivots: Array, rows: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import lapack
 from .decompositions import lu_permutation
-from .linalg_checks import broadcast_batches, check_info, check_matrices, check_square
+from .linalg_checks import broadcast_batches, check_info, check_matrices, check_pivots_shape, check_square
 
 Array = Any  # numpy.ndarray, whose stubs say less than the kernels know
 Shape = tuple[int, ...]
@@ -141,11 +141,7 @@ def ldl_shape(LD: Shape, pivots: Shape, dtype: np.dtype[Any], B: Shape) -> Shape
             f"Incompatible matrix sizes: each LD matrix is {LD[-1]} by {LD[-1]} but each B matrix is "
             f"{B[-2]} by {B[-1]}"
         )
-    if pivots != LD[:-1]:
-        raise RuntimeError(
-            f"Expected LD.shape[:-1] and pivots.shape to be the same, but they are {list(LD[:-1])} and "
-            f"{list(pivots)}"
-        )
+    check_pivots_shape("LD", LD, pivots)
     if dtype.kind not in "iu":
         raise RuntimeError(f"Expected pivots to be integers. Got {dtype}")
     return broadcast_batches(LD[:-2], B[:-2]) + B[-2:]

@@ -17,6 +17,7 @@ from .dtypes import acc_dtype, is_complex, real_dtype
 from .linalg_checks import (
     SINGULAR_INVERSE,
     SINGULAR_SOLVE,
+    broadcast_batches,
     check_info,
     check_square,
     is_vector,
@@ -135,6 +136,8 @@ def linalg_pinv(self: Array, atol: Array | None, rtol: Array | None, hermitian: 
     for name, value in (("atol", atol), ("rtol", rtol)):
         if value is not None and value.dtype.kind == "c":
             raise RuntimeError(f"{name} tensor of complex type is not supported. Got {value.dtype}")
+        if value is not None:
+            broadcast_batches(shape[:-2], value.shape)
     if not self.size:
         return np.zeros(shape, self.dtype)
     if rtol is None:

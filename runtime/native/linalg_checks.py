@@ -75,6 +75,15 @@ def triangular_shapes(A: Shape, B: Shape, left: bool) -> tuple[Shape, Shape]:
     return batch + A[-2:], batch + B[-2:]
 
 
+def check_pivots_shape(name: str, factors: Shape, pivots: Shape) -> None:
+    """RuntimeError unless there is a pivot for each row of the square matrices ``name``."""
+    if pivots != factors[:-1]:
+        raise RuntimeError(
+            f"Expected {name}.shape[:-1] and pivots.shape to be the same, but they are "
+            f"{list(factors[:-1])} and {list(pivots)}"
+        )
+
+
 def _incompatible(A: Shape, B: Shape, left: bool) -> str:
     return (
         f"Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "

@@ -46,12 +46,10 @@ def topk(self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Ar
 
     Raises RuntimeError when there are not ``k``.
     """
-    dim = wrap_dim(dim, self.ndim)
-    n = self.shape[dim] if self.ndim else 1
-    if not 0 <= k <= n:
-        raise RuntimeError("selected index k out of range")
+    dim = topk_dim(self.shape, k, dim)
     if self.ndim == 0:
         return self.copy(), np.zeros((), INT64)
+    n = self.shape[dim]
     if self.size < SORT_LARGE or k == 0:
         order = stable_argsort(self, dim, largest)[(slice(None),) * dim + (slice(k),)]
         return take_along(self, order, dim), order
@@ -78,6 +76,14 @@ def topk(self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Ar
     values = take_along(self, chosen, dim)
     order = stable_argsort(values, dim, largest)
     return take_along(values, order, dim), take_along(chosen, order, dim)
+
+
+def topk_dim(shape: tuple[int, ...], k: int, dim: int) -> int:
+    """The dimension from the front. RuntimeError where there are not ``k`` elements along it."""
+    d = wrap_dim(dim, len(shape))
+    if not 0 <= k <= (shape[d] if shape else 1):
+        raise RuntimeError("selected index k out of range")
+    return d
 
 
 def _to_last_dim(self: Array, dim: int) -> Array:
@@ -115,14 +121,23 @@ def _topk_by_max(self: Array, k: int, largest: bool) -> tuple[Array, Array] | No
 
 def kthvalue(self: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The ``k``-th least element along ``dim`` (from 1) and where it stands."""
-    dim = wrap_dim(dim, self.ndim)
-    if self.ndim:
-        check_nonempty(self.shape, (dim,))
-    if not 1 <= k <= (self.shape[dim] if self.ndim else 1):
-        raise RuntimeError(f"selected number k out of range for dimension {dim}")
+    dim = kthvalue_dim(self.shape, k, dim)
     if self.ndim == 0:
         return self.copy(), np.zeros((), INT64)
     return _take_one(self, _kth_index(self, k - 1, dim), dim, keepdim)
+
+
+def kthvalue_dim(shape: tuple[int, ...], k: int, dim: int) -> int:
+    """The dimension from the front.
+
+    Raises RuntimeError where there is no ``k``-th element along it, IndexError where there is none at all.
+    """
+    d = wrap_dim(dim, len(shape))
+    if shape:
+        check_nonempty(shape, (d,))
+    if not 1 <= k <= (shape[d] if shape else 1):
+        raise RuntimeError(f"selected number k out of range for dimension {d}")
+    return d
 
 
 def _kth_index(self: Array, k: int, dim: int) -> Array:

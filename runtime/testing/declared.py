@@ -10,7 +10,7 @@ import functools
 import gc
 import os
 import pickle
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -347,6 +347,15 @@ def bad_calls(operator: Operator) -> list[tuple[Call, str]]:
 def run(name: str, values: Iterable[Any]) -> Any:
     """The result of an operator on complete arguments."""
     return find_operator(name)(*[tuple(v) if isinstance(v, list) else v for v in values])
+
+
+def runs(name: str, values: Callable[[], Iterable[Any]]) -> bool:
+    """Whether an operator takes what ``values`` makes."""
+    try:
+        run(name, values())
+    except Exception:
+        return False
+    return True
 
 
 def flat(result: Any) -> list[Any]:

@@ -90,13 +90,7 @@ def kinds_of(call: Call) -> list[Any]:
 
 def computes(name: str, call: Call, kind: Any) -> bool:
     """Whether an operator takes a call in a dtype."""
-    if not call.takes(kind):
-        return False
-    try:
-        declared.run(name, call.tensors(kind))
-    except Exception:
-        return False
-    return True
+    return call.takes(kind) and declared.runs(name, lambda: call.tensors(kind))
 
 
 def given_dtypes(call: Call) -> set[str]:

@@ -11,7 +11,7 @@ from itertools import product
 from types import FunctionType, ModuleType
 from typing import Any
 
-from .declared import flat, run
+from .declared import flat, run, runs
 from .samples import Call, Random
 from .without_data import on_meta
 
@@ -119,20 +119,12 @@ def around(numbers: list[int], most: int) -> list[int]:
 
 def works(call: Call, kind: Any) -> bool:
     """Whether the operator takes a call."""
-    try:
-        run(str(call.operator.name), call.tensors(kind))
-    except Exception:
-        return False
-    return True
+    return runs(str(call.operator.name), lambda: call.tensors(kind))
 
 
 def works_on_meta(call: Call, kind: Any) -> bool:
     """Whether the operator takes a call's shapes."""
-    try:
-        run(str(call.operator.name), on_meta(call, kind))
-    except Exception:
-        return False
-    return True
+    return runs(str(call.operator.name), lambda: on_meta(call, kind))
 
 
 def first_working(calls: list[Call], kind: Any) -> Call | None:

@@ -20,7 +20,7 @@ from ..dispatch.operator import operator as find_operator
 from . import declared
 from .aspects import Aspect, Case
 from .closeness import close
-from .declared import flat, has_values
+from .declared import determined, flat, has_values
 from .failure import Mismatch, Part, blamed
 from .samples import Call
 
@@ -111,7 +111,7 @@ def _run(model: Any, values: list[Any]) -> list[Any] | None:
     try:
         found: list[Any] = session.run(None, {name: t.numpy() for name, t in given.items() if name in used})
     except Exception as error:
-        if "data type is not supported" in str(error):
+        if any(text in str(error) for text in ("data type is not supported", "does not support double")):
             return None
         raise
     return found
@@ -170,12 +170,15 @@ def compare(case: Case, found: list[Any], expected: list[Any]) -> None:
     """The results of onnxruntime and of tengen: dtypes, shapes, and values where they mean something."""
     if len(found) != len(expected):
         raise Mismatch(f"{case}: {len(found)} outputs are not {len(expected)}")
+    unique = case.operator.determined and determined(case.operator, expected)
     for a, b in zip(found, expected, strict=True):
         array = b.detach().numpy() if has_values(case.operator) else np.zeros_like(b.numpy())
         if a.dtype != array.dtype:
             raise Mismatch(
                 f"{case}: {a.dtype} is not {array.dtype}", got=str(a.dtype), expected=str(array.dtype)
             )
+        if unique and not any([b is t for t in unique]):
+            continue
         rtol, atol = TOLERANCES.get(case.kind.name, (1e-7, 1e-7))
         close(a.astype(np.float64), array.astype(np.float64), rtol, str(case), atol)
 

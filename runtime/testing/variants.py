@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,16 @@ def in_place_variants(name: str) -> list[str]:
 def out_variants(name: str) -> list[str]:
     """The variants that write what this operator returns into further arguments."""
     return _by_base("out").get(name, [])
+
+
+def writes_list(variant: str) -> bool:
+    """Whether an out variant takes a list of tensors, and returns nothing."""
+    return variants()[variant].operator.schema.writes_list
+
+
+def together(variant: str, outs: Sequence[Any]) -> Any:
+    """The out arguments of a variant as the one value that a call gives for them."""
+    return tuple(outs) if len(outs) != 1 or writes_list(variant) else outs[0]
 
 
 def view_variants(name: str) -> list[str]:
@@ -151,10 +162,11 @@ def check_out(case: Case) -> None:
     expected = flat(result)
     outs = [tengen.empty((0,), dtype=e.dtype) for e in expected]
     given = [v for a, v in zip(call.arguments, case.values, strict=True) if not _option(operator, a)]
-    single = len(operator.schema.returns) == 1
     called = (case.variant, case.name)
     with blamed(case, "out", kernel(), f"{case.variant} does not write {case.name}'s result", called=called):
-        returned = run(case.variant, [*given, outs[0] if single else tuple(outs)])
+        returned = run(case.variant, [*given, together(case.variant, outs)])
+        if returned is None and writes_list(case.variant):
+            returned = result.__class__(outs)
         if not isinstance(returned, type(result)):
             got, wanted = type(returned).__name__, type(result).__name__
             raise Mismatch("what is returned has not the functional result's names", got=got, expected=wanted)
@@ -189,7 +201,7 @@ def check_out_gradients(case: Case) -> None:
     tensors[0].requires_grad_()
     with blamed(case, "out gradients", kernel(), f"{case.variant} does not refuse gradients"):
         try:
-            run(case.variant, [*values, outs[0] if len(outs) == 1 else tuple(outs)])
+            run(case.variant, [*values, together(case.variant, outs)])
         except RuntimeError as error:
             if "automatic differentiation" not in str(error):
                 raise

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..decompositions import check_lu
+from ..decompositions import check_lu, lu_solve_shapes
 from ..linalg import check_norm, pinv_shape
 from ..linalg_checks import (
     check_driver,
@@ -142,5 +142,5 @@ def meta_linalg_lu(A: MetaArray, pivot: bool) -> tuple[MetaArray, MetaArray, Met
     )
 
 
-def meta_linalg_lu_solve(LU: MetaArray, B: MetaArray, left: bool) -> MetaArray:
-    return MetaArray(triangular_shapes(LU.shape, B.shape, left)[1], B.dtype)
+def meta_linalg_lu_solve(LU: MetaArray, pivots: MetaArray, B: MetaArray, left: bool) -> MetaArray:
+    return MetaArray(lu_solve_shapes(LU.shape, pivots.shape, B.shape, left)[1], B.dtype)

@@ -10,7 +10,7 @@ from ..dims import wrap_dim
 from ..dtypes import INT64, INTEGRAL, UINT8
 from ..reductions import check_hash, check_nonempty, mean_dtype, restored_shape
 from ..scatter import check_selected
-from ..sorting import check_search
+from ..sorting import check_search, kthvalue_dim, topk_dim
 from .array import MetaArray, broadcast_shapes
 from .common import meta_reduced
 
@@ -80,11 +80,7 @@ def meta_selected(self: MetaArray, dim: int, keepdim: bool) -> tuple[MetaArray, 
 
 
 def meta_kthvalue(self: MetaArray, k: int, dim: int, keepdim: bool) -> tuple[MetaArray, MetaArray]:
-    d = wrap_dim(dim, self.ndim)
-    if self.ndim:
-        check_nonempty(self.shape, (dim,))
-    if not 1 <= k <= (self.shape[d] if self.ndim else 1):
-        raise RuntimeError(f"selected number k out of range for dimension {d}")
+    kthvalue_dim(self.shape, k, dim)
     return meta_selected(self, dim, keepdim)
 
 
@@ -110,9 +106,7 @@ def meta_ordered(self: MetaArray, dim: int) -> tuple[MetaArray, MetaArray]:
 
 
 def meta_topk(self: MetaArray, k: int, dim: int) -> tuple[MetaArray, MetaArray]:
-    d = wrap_dim(dim, self.ndim)
-    if not 0 <= k <= (self.shape[d] if self.ndim else 1):
-        raise RuntimeError("selected index k out of range")
+    d = topk_dim(self.shape, k, dim)
     shape = (*self.shape[:d], k, *self.shape[d + 1 :]) if self.ndim else ()
     return MetaArray(shape, self.dtype), MetaArray(shape, INT64)
 

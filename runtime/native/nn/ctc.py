@@ -23,6 +23,8 @@ def ctc_shape(
     """
     if log_probs.ndim != 3:
         raise RuntimeError(f"log_probs must be (T, N, C), but got {list(log_probs.shape)}")
+    if 0 in log_probs.shape:
+        raise RuntimeError(f"log_probs must have elements, but its shape is {list(log_probs.shape)}")
     steps, batch, classes = log_probs.shape
     if targets.dtype.char not in "lqi":
         raise RuntimeError(f"expected targets to be int64 or int32, but got {targets.dtype}")
