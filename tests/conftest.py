@@ -28,6 +28,25 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.enable()
 
 
+def without_torch(config: pytest.Config) -> bool:
+    """Whether the comparisons with torch are left out: it is not installed, and ``-m`` was not given."""
+    return importlib.util.find_spec("torch") is None and not config.getoption("markexpr")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the comparisons with torch where it is not: a third of the suite, slow to skip singly."""
+    if without_torch(config):
+        compared = [item for item in items if item.get_closest_marker("oracle") is not None]
+        config.hook.pytest_deselected(items=compared)
+        items[:] = [item for item in items if item.get_closest_marker("oracle") is None]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say that nothing was compared with torch."""
+    if without_torch(config):
+        terminalreporter.write_line("torch is not installed: NOTHING WAS COMPARED WITH IT", yellow=True)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test that is marked ``oracle`` runs only where torch is installed."""
     if item.get_closest_marker("oracle") is not None and importlib.util.find_spec("torch") is None:

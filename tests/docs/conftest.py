@@ -16,11 +16,13 @@ Blocks of other languages are for reading only.
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -126,3 +128,15 @@ def follow(scratch: Scratch) -> Callable[[str], None]:
             perform(step, scratch)
 
     return follow
+
+
+@pytest.fixture
+def generator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
+    """Imports a module of the documentation's generator."""
+    folder = PROJECT / "docs" / "generator"
+    monkeypatch.syspath_prepend(str(folder))
+    before = set(sys.modules)
+    yield importlib.import_module
+    for name in set(sys.modules) - before:
+        if (folder / f"{name}.py").exists():
+            del sys.modules[name]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,15 +19,10 @@ GENERATOR = PROJECT / "docs" / "generator"
 
 
 @pytest.fixture
-def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def api(generator: Callable[[str], ModuleType]) -> ModuleType:
     """The module that reads the API."""
     pytest.importorskip("pygments")
-    monkeypatch.syspath_prepend(str(GENERATOR))
-    before = set(sys.modules)
-    yield importlib.import_module("api_model")
-    for name in set(sys.modules) - before:
-        if (GENERATOR / f"{name}.py").exists():
-            del sys.modules[name]
+    return generator("api_model")
 
 
 def described(api: Any) -> dict[int, str]:

@@ -35,6 +35,10 @@ def test_optim(follow: Callable[[str], None]) -> None:
     follow("docs/optim.md")
 
 
+def test_data(follow: Callable[[str], None]) -> None:
+    follow("docs/data.md")
+
+
 def test_performance(follow: Callable[[str], None]) -> None:
     follow("docs/performance.md")
 
@@ -83,5 +87,14 @@ def test_masked(follow: Callable[[str], None]) -> None:
     follow("docs/masked.md")
 
 
+def test_nested(follow: Callable[[str], None]) -> None:
+    follow("docs/nested.md")
+
+
 def test_sparse(follow: Callable[[str], None]) -> None:
     follow("docs/sparse.md")
+
+
+def test_dask(follow: Callable[[str], None]) -> None:
+    pytest.importorskip("dask", reason="NOT TESTED: Dask is not installed")
+    follow("docs/dask.md")

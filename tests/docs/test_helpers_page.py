@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,14 +15,9 @@ GENERATOR = Path(__file__).resolve().parents[2] / "docs" / "generator"
 
 
 @pytest.fixture
-def helpers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def helpers(generator: Callable[[str], ModuleType]) -> ModuleType:
     """The module that writes the page."""
-    monkeypatch.syspath_prepend(str(GENERATOR))
-    before = set(sys.modules)
-    yield importlib.import_module("helpers_page")
-    for name in set(sys.modules) - before:
-        if (GENERATOR / f"{name}.py").exists():
-            del sys.modules[name]
+    return generator("helpers_page")
 
 
 def functions(helpers: Any, title: str) -> dict[str, Any]:

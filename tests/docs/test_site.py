@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
@@ -72,17 +72,6 @@ def pages(site: Path) -> dict[str, Page]:
     return {p.relative_to(site).as_posix(): Page(p) for p in site.rglob("*.html")}
 
 
-@pytest.fixture
-def generator(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The generator's modules can be imported."""
-    monkeypatch.syspath_prepend(str(GENERATOR))
-    before = set(sys.modules)
-    yield
-    for name in set(sys.modules) - before:
-        if (GENERATOR / f"{name}.py").exists():
-            del sys.modules[name]
-
-
 def test_links_lead_somewhere(site: Path, pages: dict[str, Page]) -> None:
     broken = []
     for name, page in pages.items():
@@ -111,7 +100,7 @@ def test_every_public_operator_has_an_entry_an_example_and_a_place(pages: dict[s
     for text in operators.values():
         for part in re.split(r"(?=<h[23] class=\"operator\")", text)[1:]:
             sections[re.findall(r'id="([^"]+)"', part)[0]] = part
-    sparse = (PROJECT / "docs" / "sparse.md").read_text(encoding="utf-8")
+    sparse = "".join((PROJECT / "docs" / f).read_text(encoding="utf-8") for f in ("sparse.md", "nested.md"))
     lacking = []
     for operator in declared.declared_operators().values():
         function = operator.name.function
@@ -159,8 +148,10 @@ def test_every_document_is_in_the_navigation() -> None:
     assert [p for p in (PROJECT / "docs").rglob("*.md") if p.parent.name != "docs"] == []
 
 
-def test_every_hand_written_function_and_class_has_a_section(generator: None, pages: dict[str, Page]) -> None:
-    api = load("api_model")
+def test_every_hand_written_function_and_class_has_a_section(
+    generator: Callable[[str], ModuleType], pages: dict[str, Page]
+) -> None:
+    api = generator("api_model")
     lacking = []
     for page in api.pages():
         built = pages[f"api/{page.slug}.html"]
@@ -201,9 +192,11 @@ def test_a_search_finds_what_is_described_by_its_name(site: Path) -> None:
     assert all(doc["boost"] < 1 for doc in lists)
 
 
-def test_lines_are_linked_in_the_repository_where_its_address_is_given(generator: None) -> None:
+def test_lines_are_linked_in_the_repository_where_its_address_is_given(
+    generator: Callable[[str], ModuleType],
+) -> None:
     pytest.importorskip("mkdocs")
-    hooks = load("site_hooks")
+    hooks = generator("site_hooks")
     from tengen.codegen.model.source import Place
 
     place = Place("declarations/nn.yaml", 12, 1)
@@ -213,8 +206,10 @@ def test_lines_are_linked_in_the_repository_where_its_address_is_given(generator
     assert hooks.place_address(place, "") == "../source/nn.yaml.html#__codelineno-0-12"
 
 
-def test_an_example_that_fails_stops_the_build(generator: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    examples = load("reference_examples")
+def test_an_example_that_fails_stops_the_build(
+    generator: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examples = generator("reference_examples")
     from tengen.testing import declared
 
     operator = declared.declared_operators()["exp"]
@@ -267,8 +262,8 @@ _STRUCTURES = {
 
 
 @pytest.mark.parametrize("source", FORMULAS)
-def test_formulas_as_mathml(source: str, generator: None) -> None:
-    written = load("mathml").MathWriter().formula(read_expression(source))
+def test_formulas_as_mathml(source: str, generator: Callable[[str], ModuleType]) -> None:
+    written = generator("mathml").MathWriter().formula(read_expression(source))
     assert flattened(written) == FORMULAS[source]
 
 
@@ -288,8 +283,3 @@ def flattened(mathml: str) -> str:
         return " ".join([own, *children] if own else children)
 
     return flat(ElementTree.fromstring(mathml.replace("&nbsp;", "\xa0")))
-
-
-def load(name: str) -> ModuleType:
-    """A module of the generator."""
-    return importlib.import_module(name)

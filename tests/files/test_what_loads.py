@@ -125,7 +125,8 @@ def test_as_deep_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["SGD", "Adam", "AdamW", "Adagrad", "RMSprop", "Adadelta", "NAdam", "RAdam", "LBFGS"]
+    "name",
+    ["SGD", "Adam", "AdamW", "Adagrad", "RMSprop", "Adadelta", "NAdam", "RAdam", "ASGD", "Rprop", "LBFGS"],
 )
 def test_states_of_optimisers(name: str) -> None:
     def made(start: Any) -> tuple[Any, Any]:

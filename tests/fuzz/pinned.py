@@ -13,6 +13,10 @@ PINNED: dict[str, tuple[str, Program]] = {
         "forward",
         Program("float64", (Step("clip", "[3, 4], -1, 1", "in place"),)),
     ),
+    "scores without rows were refused for a dtype that no kernel is asked for": (
+        "alike",
+        Program("bool", (Step("multi_margin_loss", "[0, 4], ints([0], 0, 4), reduction=0"),)),
+    ),
     "under vmap a value that fills a place twice got its gradient twice": (
         "per_example",
         Program("float64", (Step("index_fill.int_Tensor", "[3, 4], 0, ints([2], 0, 3), []"),)),

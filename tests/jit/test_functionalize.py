@@ -36,6 +36,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
     "as_strided": lambda x: x.as_strided((2, 3), (6, 2), 1),
     "detach": lambda x: x.detach(),
     "diagonal": lambda x: x.diagonal(1),
+    "expand": lambda x: x.expand(-1, 6),
     "permute": lambda x: x.permute(1, 0),
     "select.int": lambda x: x[-2],
     "slice.Tensor": lambda x: x[1:, ::2],
@@ -48,9 +49,12 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
     "t": lambda x: x.t(),
     "transpose.int": lambda x: x.transpose(0, -1),
     "unbind.int": lambda x: x.unbind(1)[3],
+    "unfold": lambda x: x.unfold(1, 2, 3),
     "unsqueeze": lambda x: x.unsqueeze(-1),
     "view": lambda x: x.view(3, 8),
     "view.dtype": lambda x: x.view(tengen.float32),
+    "view_as_complex": lambda x: tengen.view_as_complex(x.view(4, 3, 2)),
+    "view_as_real": lambda x: tengen.view_as_real(tengen.view_as_complex(x.view(4, 3, 2)))[..., 1],
 }
 
 
@@ -172,7 +176,9 @@ def test_inputs_that_are_written_to_stay_and_it_is_said() -> None:
     assert run_graph(graph, [given])[0].tolist() == [4.0, 4.0] and given.tolist() == [1.0, 1.0]
 
 
-def test_a_view_without_a_rule_is_named() -> None:
+def test_a_view_without_a_rule_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(WRITE_BACKS, "unfold")
+
     def f(x: Any) -> Any:
         y = x * 1
         y.unfold(0, 2, 2).zero_()

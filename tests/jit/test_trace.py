@@ -198,6 +198,18 @@ def test_graph_text() -> None:
     """)
 
 
+def test_writes_into_a_list_are_recorded_one_by_one() -> None:
+    def parts(x: Any) -> Any:
+        a, b = tengen.zeros(2, 2), tengen.zeros(1, 2)
+        assert tengen.split_copy(x, 2, out=[a, b]) is None
+        return a + b
+
+    x = tengen.arange(6.0).reshape(3, 2)
+    traced = tengen.jit.trace(parts, (x,))
+    assert str(traced.graph).count("copy_(") == 2
+    assert traced(x * 3).tolist() == parts(x * 3).tolist() == [[12.0, 18.0], [18.0, 24.0]]
+
+
 def test_the_graph_of_the_parts() -> None:
     traced = tengen.jit.trace(layer, (tengen.ones(2, 3), tengen.ones(3, 4)))
     names = [node.operator.name for node in traced.inlined_graph.nodes]

@@ -18,9 +18,23 @@ from typing import Any
 
 FILE = Path(__file__).resolve().with_name("recorded.json")
 
+#: autograd and the modules of it that have classes.
+AUTOGRAD = (
+    "autograd",
+    "autograd.anomaly_mode",
+    "autograd.forward_ad",
+    "autograd.function",
+    "autograd.functional",
+    "autograd.grad_mode",
+    "autograd.gradcheck",
+    "autograd.graph",
+    "autograd.profiler",
+)
+
 #: Modules whose names are recorded; "" is the package itself.
 MODULES = (
     "",
+    "cuda",
     "fft",
     "linalg",
     "masked",
@@ -32,25 +46,19 @@ MODULES = (
     "onnx",
     "optim",
     "optim.lr_scheduler",
+    "optim.swa_utils",
     "overrides",
     "profiler",
     "random",
     "signal.windows",
     "special",
     "testing",
+    "utils.data",
 )
 
 #: Modules of which the members of classes are recorded too.
 WITH_MEMBERS = (
-    "autograd",
-    "autograd.anomaly_mode",
-    "autograd.forward_ad",
-    "autograd.function",
-    "autograd.functional",
-    "autograd.grad_mode",
-    "autograd.gradcheck",
-    "autograd.graph",
-    "autograd.profiler",
+    *AUTOGRAD,
     "func",
     "library",
 )

@@ -39,15 +39,16 @@ def test_max_pool_of_many_taps() -> None:
         check(our_indices, indices)
 
 
+def named(name: str) -> tuple[Any, Any, Any]:
+    """Our forward and backward kernels, and PyTorch's function."""
+    return getattr(pooling, f"{name}_forward"), getattr(pooling, f"{name}_backward"), getattr(F, name)
+
+
 @pytest.mark.parametrize("case", MAX_POOLS, ids=str)
 def test_max_pool(case: Any) -> None:
     shape, kernel, stride, *rest = case
     dims = len(kernel)
-    forward, backward = (
-        getattr(pooling, f"max_pool{dims}d_forward"),
-        getattr(pooling, f"max_pool{dims}d_backward"),
-    )
-    function = getattr(F, f"max_pool{dims}d")
+    forward, backward, function = named(f"max_pool{dims}d")
     x = rand(*shape)
     tied = np.round(x)
     extreme = x.copy()
@@ -89,11 +90,7 @@ AVG_POOLS = [
 def test_avg_pool(case: Any) -> None:
     shape, kernel, stride, *rest = case
     dims = len(kernel)
-    forward, backward = (
-        getattr(pooling, f"avg_pool{dims}d_forward"),
-        getattr(pooling, f"avg_pool{dims}d_backward"),
-    )
-    function = getattr(F, f"avg_pool{dims}d")
+    forward, backward, function = named(f"avg_pool{dims}d")
     for x in (rand(*shape), rand(*shape, dtype=np.float32)):
         t = leaf(x)
         out = function(t, kernel, stride or None, *rest)

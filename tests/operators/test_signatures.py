@@ -243,8 +243,15 @@ OUTS = [n for n, v in declared.variants().items() if v.kind == "out" and v.expos
 def test_out_is_as_many_tensors_as_there_are_results(name: str) -> None:
     """No number, no tensor where a tuple belongs, and neither too few nor too many."""
     out = operator(name).parameters[-1]
-    count = len(declared.variants()[name].operator.schema.returns)
+    schema = declared.variants()[name].operator.schema
     x = tengen.ones(2)
+    if schema.writes_list:
+        assert len(out.convert([x, x])) == 2 and out.convert([]) == ()
+        for value in (2, x, (2, 2)):
+            with pytest.raises(Mismatch):
+                out.convert(value)
+        return
+    count = len(schema.returns)
     wrong: list[Any] = [2, 2.5, (2,) * count, (x,) * (count + 1)] + (
         [x, (x,) * (count - 1)] if count > 1 else []
     )

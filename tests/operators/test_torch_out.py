@@ -11,7 +11,7 @@ import pytest
 import tengen
 from tengen.core.scalar_type import named
 from tengen.testing.declared import calls, declared_operators, flat, operators, run
-from tengen.testing.variants import out_variants
+from tengen.testing.variants import out_variants, together, writes_list
 
 torch = pytest.importorskip("torch")
 side = pytest.importorskip("torch_side")
@@ -42,6 +42,7 @@ def theirs(variant: str, name: str, values: list[Any], outs: list[Any]) -> None:
     """Torch's variant."""
     schema, overload = DECLARED[name].schema, side.overload(variant)
     words = [a.name for a in overload._schema.arguments if a.is_out]
+    outs = [outs] if writes_list(variant) else outs
     rest = zip(schema.kwarg_only, values[len(schema.positional) :], strict=True)
     keywords = {a.name: side.value(v) for a, v in rest}
     positional = [side.value(v) for v in values[: len(schema.positional)]]
@@ -71,7 +72,7 @@ def test_same_dtypes_are_taken(variant: str, name: str) -> None:
                     dtypes: Any = dtypes, shapes: Any = shapes, call: Any = call, kind: Any = kind
                 ) -> None:
                     outs = [tengen.zeros(s, dtype=named(d)) for s, d in zip(shapes, dtypes, strict=True)]
-                    run(variant, [*call.tensors(kind), tuple(outs) if len(outs) > 1 else outs[0]])
+                    run(variant, [*call.tensors(kind), together(variant, outs)])
 
                 def there(
                     dtypes: Any = dtypes, shapes: Any = shapes, call: Any = call, kind: Any = kind
@@ -114,7 +115,7 @@ def test_results_without_gradients_are_written_where_inputs_require_grad(variant
 
     def ours() -> None:
         outs = [tengen.zeros(tuple(r.shape), dtype=r.dtype) for r in results]
-        run(variant, [*requiring(call.tensors(kind)), tuple(outs) if len(outs) > 1 else outs[0]])
+        run(variant, [*requiring(call.tensors(kind)), together(variant, outs)])
 
     def there() -> None:
         outs = [torch.zeros(tuple(r.shape), dtype=getattr(torch, r.dtype.name)) for r in results]

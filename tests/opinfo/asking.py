@@ -148,7 +148,8 @@ class Side:
         """The results that have a gradient, as far as they are determined; of other inputs where given."""
         arguments, keywords = (placed(v, others or {}) for v in (self.arguments, self.keywords))
         found = self.process(self.wrapper(self.op, *arguments, **keywords))
-        return [t for t in self.tensors(found) if t.requires_grad]
+        recorded = [t for t in self.tensors(found) if t.requires_grad]
+        return [t if t.layout is self.library.strided else t.to_dense() for t in recorded]
 
     def gradients(
         self, outputs: Sequence[Any], inputs: Sequence[Any], seeds: Sequence[Any], **options: Any

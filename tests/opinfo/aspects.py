@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from asking import Side, sides
 from comparison import Question, outcome
-from database import ALL, Case, cases
+from database import ALL, SPARSE, Case, cases, sparse_cases, title
 from translation import NotComparable
 
 
@@ -111,6 +111,18 @@ def laid_out(value: Any, order: str) -> Any:
     return made.detach().requires_grad_(value.requires_grad)
 
 
+def sparse(op: Any) -> Iterator[Question]:
+    """Results of sparse samples, and gradients, in each layout of which there are some."""
+    for layout in SPARSE.get(title(op), ()):
+        what = str(layout).removeprefix("torch.")
+        for case in sparse_cases(op, layout, op.dtypes):
+            yield Question(case, Side.result, what, is_result=True)
+        if op.supports_autograd:
+            kinds = [d for d in op.backward_dtypes if d.is_floating_point or d.is_complex]
+            for case in sparse_cases(op, layout, kinds, requires_grad=True):
+                yield Question(case, Side.backward, f"gradient, {what}")
+
+
 def batched(op: Any) -> Iterator[Question]:
     """``vmap`` over all tensors, over one of them, over a last dimension; expected is a loop of torch."""
     for case in cases(op, op.dtypes):
@@ -164,6 +176,7 @@ ASPECTS = {
         variants,
         errors,
         layout,
+        sparse,
         batched,
         batched_gradient,
         meta,

@@ -210,9 +210,14 @@ def compare(case: Case, ours: Any, theirs: Any, values: bool) -> None:
 
 def compare_tensors(case: Case, ours: Any, theirs: Any, values: bool) -> None:
     """Compare dtypes, shapes and numbers. AssertionError where they differ."""
-    if name(theirs.layout) != "strided" or name(theirs.dtype) not in tengen.dtype.registry:
+    if name(theirs.dtype) not in tengen.dtype.registry:
         raise NotComparable(f"{theirs.layout}, {theirs.dtype}")
     assert isinstance(ours, tengen.Tensor), f"{type(ours).__name__} is not a tensor"
+    assert name(ours.layout) == name(theirs.layout), f"{ours.layout} is not {theirs.layout}"
+    if name(theirs.layout) != "strided":
+        dims = [(t.sparse_dim(), t.dense_dim()) for t in (ours, theirs)]
+        assert dims[0] == dims[1], f"sparse and dense dimensions {dims[0]} are not {dims[1]}"
+        ours, theirs = ours.detach().to_dense(), theirs.detach().to_dense()
     assert name(ours.dtype) == name(theirs.dtype), f"{ours.dtype} is not {theirs.dtype}"
     assert tuple(ours.shape) == tuple(theirs.shape), f"shape {tuple(ours.shape)} is not {tuple(theirs.shape)}"
     if values and "meta" not in (theirs.device.type, ours.device.type):

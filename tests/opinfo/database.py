@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
+import unittest
 import warnings
 import zlib
 from collections.abc import Iterator
@@ -38,7 +39,15 @@ class Case(NamedTuple):
 
     def __str__(self) -> str:
         kind = str(self.dtype).removeprefix("torch.")
-        return f"{kind} sample {self.index} {self.sample.summary()[12:260]}"
+        try:
+            shown = self.sample.summary()
+        except RuntimeError:  # it asks sparse tensors of some layouts for their strides
+            shown = repr(self.sample).replace("\n", " ")
+        return f"{kind} sample {self.index} {shown[12:260]}"
+
+
+#: The layouts besides strided memory of which the database has samples.
+LAYOUTS = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 
 
 def title(op: Any) -> str:
@@ -47,6 +56,12 @@ def title(op: Any) -> str:
 
 
 OPERATORS = {title(op): op for op in op_db}
+#: By operators, the layouts that they have samples of.
+SPARSE = {
+    name: found
+    for name, op in OPERATORS.items()
+    if (found := tuple(layout for layout in LAYOUTS if op.supports_sparse_layout(layout)))
+}
 
 
 def dtypes(op: Any, supported: Any) -> list[Any]:
@@ -67,6 +82,33 @@ def cases(op: Any, supported: Any, requires_grad: bool = False) -> Iterator[Case
             samples = enumerate(op.sample_inputs("cpu", dtype, requires_grad=needs))
             for index, sample in samples if ALL else itertools.islice(samples, FIRST):
                 yield Case(op, dtype, index, sample)
+
+
+def sparse_cases(op: Any, layout: Any, supported: Any, requires_grad: bool = False) -> Iterator[Case]:
+    """The samples of an operator in a layout that are run."""
+    for dtype in dtypes(op, supported):
+        needs = requires_grad and (dtype.is_floating_point or dtype.is_complex)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            samples = enumerate(_sparse_samples(op, layout, dtype, needs))
+            for index, sample in samples if ALL else itertools.islice(samples, FIRST):
+                yield Case(op, dtype, index, sample)
+
+
+def _sparse_samples(op: Any, layout: Any, dtype: Any, requires_grad: bool) -> list[Any]:
+    """The database's own samples, or, where it has none, its matrices in this layout."""
+    try:
+        return list(op.sample_inputs_sparse(layout, "cpu", dtype, requires_grad=requires_grad))
+    except unittest.SkipTest:
+        return []
+    except NotImplementedError:
+        found = list(op.sample_inputs("cpu", dtype))
+    block = {"blocksize": (1, 1)} if layout in (torch.sparse_bsr, torch.sparse_bsc) else {}
+    for sample in found:
+        if isinstance(sample.input, torch.Tensor) and sample.input.dim() == 2:
+            made = sample.input.detach().to_sparse(layout=layout, **block)
+            sample.input = made.requires_grad_(requires_grad)
+    return [s for s in found if getattr(s.input, "layout", None) is layout]
 
 
 @functools.cache

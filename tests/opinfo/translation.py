@@ -143,8 +143,10 @@ class Translator:
 
     def tensor(self, value: torch.Tensor) -> Any:
         """A tensor of the same values and strides; a leaf, which requires grad if the given one does."""
-        if value.layout is not torch.strided or value.is_nested or value.is_quantized:
+        if value.is_nested or value.is_quantized or value.layout is torch._mkldnn:
             raise NotComparable(str(value.layout))
+        if value.layout is not torch.strided:
+            return self.sparse(value)
         if value.dim() > 64:  # NumPy's limit
             raise NotComparable(f"{value.dim()} dimensions")
         if value.numel() and not value.untyped_storage().nbytes():
@@ -157,6 +159,20 @@ class Translator:
             base = self.base(plain)
             made = base.as_strided(tuple(plain.shape), plain.stride(), plain.storage_offset()).detach()
         return made.requires_grad_(value.requires_grad)
+
+    def sparse(self, value: torch.Tensor) -> Any:
+        """A sparse tensor of the same indices and values; a leaf, as by ``tensor``."""
+        plain = value.detach()
+        if value.layout is torch.sparse_coo:
+            parts = self.value([plain._indices(), plain._values(), plain.shape])
+            made = tengen.sparse_coo_tensor(*parts, is_coalesced=value.is_coalesced())
+        else:
+            rows = value.layout in (torch.sparse_csr, torch.sparse_bsr)
+            names = ("crow_indices", "col_indices") if rows else ("ccol_indices", "row_indices")
+            parts = [getattr(plain, name)() for name in names]
+            parts = self.value([*parts, plain.values(), plain.shape])
+            made = tengen.sparse_compressed_tensor(*parts, layout=self.value(value.layout))
+        return made.detach().requires_grad_(value.requires_grad)
 
     def base(self, value: torch.Tensor) -> Any:
         """All the memory of a tensor, copied once."""

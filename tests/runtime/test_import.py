@@ -33,6 +33,12 @@ def test_import_leaves_the_collector_as_it_was(collecting):
     assert run(f"import gc; {first}; import tengen; print(gc.isenabled())").strip() == str(collecting)
 
 
+def test_import_leaves_frozen_what_was():
+    code = "import gc; gc.freeze(); before = gc.get_freeze_count(); import tengen; "
+    assert run(code + "print(0 <= before - gc.get_freeze_count() < before / 10)").strip() == "True"
+    assert run("import gc, tengen; print(gc.get_freeze_count())").strip() == "0"
+
+
 def test_kernels_are_imported_when_they_are_first_called():
     loaded = "[m for m in ('tengen.native.nn.softmax', 'tengen.generated.nodes') if m in sys.modules]"
     out = run(f"import sys, tengen; x = tengen.ones(2); print({loaded}); x.softmax(0); print({loaded})")

@@ -7,23 +7,13 @@ import pickle
 
 import numpy as np
 import pytest
+from dtype_names import PROMOTED
 
 import tengen
 from tengen.core.scalar_type import from_array_dtype
 
 NAMES = [
-    "bool",
-    "uint8",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
+    *PROMOTED,
     "uint16",
     "uint32",
     "uint64",

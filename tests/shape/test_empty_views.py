@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from called import Called
 
 import tengen
-from tengen.core.interception import Layer
 from tengen.testing.declared import variants
 
 SHAPES = [(0,), (0, 3), (3, 0), (1, 0), (0, 1), (0, 0), (5, 0, 3), (4, 0, 0), (2, 3, 0, 4), (2, 0, 1, 3)]
@@ -105,20 +105,9 @@ def test_strides_are_pytorchs(name: str, argument: str, torch: Any) -> None:
         assert layouts(tengen, function, given, shape) == layouts(torch, function, given, shape), shape
 
 
-class Seen(Layer):
-    """Notes the operators that are called."""
-
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-
-    def __call__(self, operator: Any, arguments: Any, proceed: Any) -> Any:
-        self.names.add(operator.name)
-        return proceed(*arguments)
-
-
 def test_every_view_operator_is_tried() -> None:
-    with Seen() as seen:
+    with Called() as called:
         for function in VIEWS.values():
             for shape in SHAPES:
                 layouts(tengen, function, ARGUMENTS["contiguous"], shape)
-    assert {n for n, v in variants().items() if v.kind == "view"} <= seen.names
+    assert {n for n, v in variants().items() if v.kind == "view"} <= called.names

@@ -16,14 +16,20 @@ any(map(has, NAMES))
 NOT_THERE = ABSENT.replace(
     "NAMES",
     repr([
-        "nn.Transformer", "optim.Adafactor", "compile", "jit.script", "fx", "distributed", "amp",
-        "utils.data", "quantize_per_tensor", "Tensor.rename",
+        "compile", "jit.script", "fx", "distributed", "amp",
+        "utils.data.IterDataPipe", "quantize_per_tensor", "Tensor.rename",
     ]),
 )  # fmt: skip
+SHUFFLED = """
+from importlib import import_module
+data = import_module(m.__name__ + ".utils.data")
+list(data.RandomSampler(range(8), generator=m.Generator().manual_seed(5))) != [3, 6, 0, 2, 1, 4, 5, 7]
+"""
+NO_PIPES = "hasattr(import_module(m.__name__ + '.utils.data'), 'IterDataPipe')"
 NO_AUTOGRAD = ABSENT.replace(
     "NAMES",
     repr([
-        "autograd.function.NestedIOFunction", "autograd.profiler.emit_nvtx", "func.functional_call",
+        "autograd.function.NestedIOFunction", "autograd.profiler.emit_nvtx", "func.functionalize",
         "func.rearrange",
     ]),
 )  # fmt: skip
@@ -57,6 +63,8 @@ OUT_OF_BOUNDS = "m.sparse_coo_tensor([[2]], [1.0], (2,)).shape[0]"
 MASKED = "x, mask = m.ones(3), m.tensor([True, True, False])\n"
 CLAIMS = [
     Claim("Not there", NOT_THERE, False, True),
+    Claim("Data loading", SHUFFLED, True, False),
+    Claim("Data loading", "from importlib import import_module\n" + NO_PIPES, False, True),
     Claim("Parts of autograd", NO_AUTOGRAD, False, True),
     Claim("Devices", "m.device('mps').type", RuntimeError, "mps"),
     Claim("Devices", "[m.device(d).type for d in ('jax', 'dask')]", ["jax", "dask"], RuntimeError),
@@ -101,6 +109,20 @@ CLAIMS = [
     Claim("Function overrides", OVERRIDES + "m.exp(Foreign).__name__", TypeError, "exp"),
     Claim("Function overrides", "hasattr(m.Tensor, '__torch_dispatch__')", False, True),
     Claim("Sparse tensors", OUT_OF_BOUNDS, RuntimeError, 2),
+    Claim(
+        "Sparse tensors",
+        "c = m.ones(2, 2).to_sparse_csr()\n"
+        "m.masked.sum(c, 1, keepdim=True, mask=c.bool()).layout == m.sparse_csr",
+        NotImplementedError,
+        True,
+    ),
+    Claim(
+        "Sparse tensors",
+        "s = m.sparse_coo_tensor([[0, 1]], [[1.0, 2.0], [3.0, 4.0]], (2, 2))\n"
+        "s.sparse_resize_((2, 3), 1, 1)._values()[1, 0].item()",
+        3.0,
+        4.0,
+    ),
     Claim(
         "Sparse tensors",
         "m.sparse_coo_tensor([[0, 1]], [1.0, 2.0])[1:].to_dense().tolist()",

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from differences.claim import Claim
 
+LSTM = """
+weights = m.ones(8, 3), m.ones(8, 2), m.ones(8), m.ones(8)
+h = m.zeros(1, {rows}, 2)
+m.lstm(m.ones(4, 2, 3), (h, h), weights, True, 1, 0.0, False, False, False)[0].shape == (4, 2, 2)
+"""
+GROUPED = """
+ends = m.tensor([4, 2], dtype=m.int32)
+m.nn.functional.grouped_mm(m.ones(4, 8), m.ones(2, 8, 16), offs=ends).shape == (4, 16)
+"""
 CLAIMS = [
     *(
         Claim("Deprecated calls", f"x = m.ones(2, 2)\nv = m.ones(2)\nm.{call}.sum().item()", TypeError, there)
@@ -20,4 +29,7 @@ CLAIMS = [
             ("addcdiv(x, 2, x, x)", 12.0),
         )
     ),
+    Claim("Recurrent layers", LSTM.format(rows=2), True, True),
+    Claim("Recurrent layers", LSTM.format(rows=3), RuntimeError, True),
+    Claim("Groups of `grouped_mm`", GROUPED, RuntimeError, True),
 ]

@@ -73,6 +73,12 @@ CLAIMS = [
     Claim("Functions of elements", RAISES, [1, 1], [2, 1]),
     Claim("Other memory", "v = m.ones(4).view(2, 2)\nv.set_(m.ones(3))\nv._is_view()", False, True),
     Claim("Other memory", "x = m.ones(4)\nv = x.view(2, 2)\nx.set_(m.ones(3))\nv._base.shape", (4,), (3,)),
+    Claim(
+        "Gradients and `out=`",
+        "x, out = m.ones(1, requires_grad=True), m.zeros(())\nm.unbind_copy(x, out=[out])\nout.requires_grad",
+        RuntimeError,
+        False,
+    ),
     *(
         Claim(
             "Gradients and `out=`",
