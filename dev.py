@@ -66,9 +66,9 @@ def demo(arguments: Sequence[str]) -> int:
 
 
 def test(arguments: Sequence[str]) -> int:
-    """The tests, on all cores."""
+    """The tests, on all cores; neighbours run in one process, which makes what they share once."""
     require("test")
-    return run(PYTHON, "-m", "pytest", "-n", "auto", *arguments)
+    return run(PYTHON, "-m", "pytest", "-n", "auto", "--dist", "worksteal", *arguments)
 
 
 def check(arguments: Sequence[str]) -> int:
@@ -98,7 +98,9 @@ def oracle(arguments: Sequence[str]) -> int:
         return 0
     everything = {"OPINFO": "all"} if "--all" in arguments else {}
     chosen = [a for a in arguments if a != "--all"]
-    return run(PYTHON, "-m", "pytest", "-n", "auto", "-m", "oracle", *chosen, **everything)
+    return run(
+        PYTHON, "-m", "pytest", "-n", "auto", "--dist", "worksteal", "-m", "oracle", *chosen, **everything
+    )
 
 
 def coverage(arguments: Sequence[str]) -> int:
