@@ -324,7 +324,7 @@ class Stream:
 
     @property
     def cuda_stream(self) -> int:
-        """CUDA's handle."""
+        """The handle that CUDA gave the stream."""
         return int(self.stream.ptr)
 
     def query(self) -> bool:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-import ml_dtypes
 import torch
 
 import tengen
@@ -97,6 +96,8 @@ class Translator:
             return own("ops." + str(value).replace("::", "."))
         if isinstance(value, types.ModuleType):
             return self.module(value)
+        if isinstance(value, torch.nn.Module):
+            return self.layer(value)
         if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
             return type(value)(self.value(v) for v in value)
         if isinstance(value, dict):
@@ -112,6 +113,12 @@ class Translator:
         """A module; those that are not torch's as they are."""
         package, _, path = value.__name__.partition(".")
         return Namespace(value, path, self) if package == "torch" else value
+
+    def layer(self, value: torch.nn.Module) -> Any:
+        """A layer that has no parameters: tengen's class with its attributes."""
+        made = self.function(type(value), None)()
+        vars(made).update({n: self.value(v) for n, v in vars(value).items() if not n.startswith("_")})
+        return made
 
     def function(self, value: Any, path: str | None) -> Any:
         """A function or a class of torch in tengen; others as they are."""
@@ -179,11 +186,12 @@ class Translator:
         memory = value.untyped_storage()
         key = memory.data_ptr(), memory.nbytes(), value.dtype
         if not memory.nbytes() or key not in self._bases:
-            plain = value.view(torch.int16) if value.dtype is torch.bfloat16 else value
-            array = plain.as_strided((memory.nbytes() // plain.element_size(),), (1,), 0).numpy().copy()
-            if value.dtype is torch.bfloat16:
-                array = array.view(ml_dtypes.bfloat16)
-            self._bases[key] = tengen.from_numpy(array), memory  # which is kept, or another got its address
+            alike = {torch.bfloat16: torch.int16, torch.complex32: torch.int32}.get(value.dtype)
+            flat = value.as_strided((memory.nbytes() // value.element_size(),), (1,), 0)
+            array = (flat if alike is None else flat.view(alike)).numpy().copy()
+            made = tengen.from_numpy(array)
+            made = made if alike is None else made.view(dtype(value.dtype))
+            self._bases[key] = made, memory  # which is kept, or another got its address
         return self._bases[key][0]
 
 

@@ -150,7 +150,7 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Packed sequences padded to one tensor (T, B, ...), or (B, T, ...), and their lengths (B,).
+    """Packed sequences padded to one tensor of shape (T, B, ...), or (B, T, ...), and their lengths (B,).
 
     T is the longest length, or ``total_length``. ValueError for one that is shorter.
     """
@@ -210,7 +210,7 @@ def _padded(one: Tensor, missing: int, value: float, side: str) -> Tensor:
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The sequences that ``pad_sequence`` padded, (T, B, ...) or (B, T, ...), by their lengths (B,)."""
+    """The sequences of a padded tensor of shape (T, B, ...), or (B, T, ...), by their lengths (B,)."""
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     steps = arange(rows.shape[1], device=lengths.device)
     return [row[steps < length] for row, length in zip(rows, lengths, strict=True)]
@@ -224,6 +224,6 @@ def pack_sequence(sequences: Iterable[Tensor], enforce_sorted: bool = True) -> P
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The tensors (L, ...) that were packed, in their order."""
+    """The tensors of shape (L, ...) that were packed, in their order."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
