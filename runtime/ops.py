@@ -1,6 +1,7 @@
 """``tengen.ops.NAME``: the operators of the library called NAME, which importing its package loads.
 
-Those that a program defines with ``tengen.library`` are here, too.
+Those that a program defines with ``tengen.library`` are here, too. ``tengen.ops.aten`` has those that tengen
+declares, with their overloads: ``tengen.ops.aten.add.Tensor``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ def __getattr__(name: str) -> ModuleType:
     found = namespaces().get(name)
     if found is not None:
         return found
+    if name == "aten":
+        from .custom_operators.declared import aten
+
+        return aten
     if name.startswith("__"):
         raise AttributeError(f"module 'tengen.ops' has no attribute {name!r}")
     known = ", ".join(sorted(loaded())) or "none"
@@ -25,4 +30,4 @@ def __getattr__(name: str) -> ModuleType:
 
 
 def __dir__() -> list[str]:
-    return sorted(namespaces())
+    return sorted({"aten", *namespaces()})

@@ -5,7 +5,7 @@ OpOverload.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from ..core.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch, state
 from ..core.interception import active
@@ -16,25 +16,19 @@ if TYPE_CHECKING:
     from .operator import CustomOperator
     from .schemas import FunctionSchema
 
+_Overload = TypeVar("_Overload", bound="Overload")
 
-class OpOverload:
-    """One overload of an operator that the program has defined."""
 
-    __slots__ = ("__name__", "__qualname__", "_operator", "_packet")
+class Overload:
+    """One overload of an operator, which a packet holds by its name."""
+
+    __slots__ = ("__name__", "__qualname__", "_overloadname", "_packet")
     __module__ = "tengen.ops"
 
-    def __init__(self, operator: CustomOperator, packet: OpOverloadPacket) -> None:
-        self._operator = operator
+    def __init__(self, packet: Packet[Any], name: str) -> None:
         self._packet = packet
-        self.__name__ = self.__qualname__ = f"{packet.__name__}.{self._overloadname}"
-
-    @property
-    def _schema(self) -> FunctionSchema:
-        return self._operator.signature
-
-    @property
-    def _overloadname(self) -> str:
-        return self._operator.signature.overload_name or "default"
+        self._overloadname = name
+        self.__name__ = self.__qualname__ = f"{packet.__name__}.{name}"
 
     @property
     def namespace(self) -> str:
@@ -42,9 +36,36 @@ class OpOverload:
         return self._packet.namespace
 
     @property
-    def overloadpacket(self) -> OpOverloadPacket:
+    def overloadpacket(self) -> Packet[Any]:
         """All overloads of the operator."""
         return self._packet
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self._packet}', overload='{self._overloadname}')>"
+
+    def __str__(self) -> str:
+        return f"{self._packet}.{self._overloadname}"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+
+class OpOverload(Overload):
+    """One overload of an operator that the program has defined."""
+
+    __slots__ = ("_operator",)
+    __module__ = "tengen.ops"
+
+    def __init__(self, operator: CustomOperator, packet: OpOverloadPacket) -> None:
+        super().__init__(packet, operator.signature.overload_name or "default")
+        self._operator = operator
+
+    @property
+    def _schema(self) -> FunctionSchema:
+        return self._operator.signature
 
     @property
     def tags(self) -> list[Any]:
@@ -72,20 +93,8 @@ class OpOverload:
         bound = bind(operator, args, kwargs)
         return operator.below(operator.backend(operator._tensors(tuple(bound)), bound), bound)
 
-    def __repr__(self) -> str:
-        return f"<OpOverload(op='{self.namespace}.{self._packet.__name__}', overload='{self._overloadname}')>"
 
-    def __str__(self) -> str:
-        return f"{self.namespace}.{self._packet.__name__}.{self._overloadname}"
-
-    def __copy__(self) -> OpOverload:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> OpOverload:
-        return self
-
-
-class OpOverloadPacket:
+class Packet(Generic[_Overload]):
     """All overloads of an operator: a call is of the first whose schema the arguments fit."""
 
     __module__ = "tengen.ops"
@@ -93,11 +102,38 @@ class OpOverloadPacket:
     def __init__(self, namespace: str, name: str) -> None:
         self.namespace = namespace
         self.__name__ = self.__qualname__ = name
-        self._found: dict[str, OpOverload] = {}
+        self._found: dict[str, _Overload] = {}
 
     def overloads(self) -> list[str]:
         """The names of the overloads, in the order of their definition."""
         return list(self._found)
+
+    def __getattr__(self, name: str) -> _Overload:
+        found = self.__dict__.get("_found", {}).get(name)
+        if found is None:
+            raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
+        return found  # type: ignore[no-any-return]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._found]
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.__name__}"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+
+class OpOverloadPacket(Packet[OpOverload]):
+    """All overloads of an operator that the program has defined."""
+
+    __module__ = "tengen.ops"
 
     def add(self, operator: CustomOperator) -> OpOverload:
         """Make an overload a member."""
@@ -111,15 +147,6 @@ class OpOverloadPacket:
             del self._found[overload._overloadname]
         return not self._found
 
-    def __getattr__(self, name: str) -> OpOverload:
-        found = self.__dict__.get("_found", {}).get(name)
-        if found is None:
-            raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
-        return found  # type: ignore[no-any-return]
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._found]
-
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the overload that fits. RuntimeError, with the reason of each, where none does."""
         if not (active and state.modes):
@@ -130,18 +157,6 @@ class OpOverloadPacket:
             else:
                 return operator(*bound)
         return _overridden(self, self._found.values(), args, kwargs)
-
-    def __repr__(self) -> str:
-        return f"<OpOverloadPacket(op='{self}')>"
-
-    def __str__(self) -> str:
-        return f"{self.namespace}.{self.__name__}"
-
-    def __copy__(self) -> OpOverloadPacket:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> OpOverloadPacket:
-        return self
 
 
 def _overridden(

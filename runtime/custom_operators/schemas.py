@@ -11,6 +11,7 @@ from tengen.codegen.model import schema as model
 from tengen.codegen.parse.schema import SchemaError, SchemaParser
 
 from ..core.device import device
+from ..core.memory_format import CONSTANTS
 from ..core.scalar_type import dtype
 from ..dispatch.arguments import Mismatch
 from .conversions import conversion
@@ -21,6 +22,11 @@ _STRING = re.compile(r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')")
 _TIGHT = re.compile(r"\s*([()=\[\]?!|.]|::)\s*")
 _COMMA = re.compile(r"\s*,\s*")
 _ARROW = re.compile(r"\)\s*->\s*")
+#: C++'s names of dtypes.
+_SCALAR_TYPES = {"long": "int64", "int": "int32", "double": "float64", "float": "float32"}
+#: Names of numbers that a default may have.
+_REDUCTIONS = {"=Mean": "=1", "=Sum": "=2"}
+_REDUCTION = re.compile(r"=(?:Mean|Sum)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +170,7 @@ def _canonical(text: str) -> str:
         part = _TIGHT.sub(r"\1", part)
         part = _COMMA.sub(", ", part)
         part = _ARROW.sub(") -> ", part)
+        part = _REDUCTION.sub(lambda found: _REDUCTIONS[found[0]], part)
         # ``Tensor(a!) x`` and ``int[] y``: a name follows.
         parts[i] = re.sub(r"([)\]?])(?=[A-Za-z_])", r"\1 ", part)
     return "".join(parts)
@@ -198,7 +205,9 @@ def value_of(text: str, kind: str) -> Any:
         inner = text[1:-1].strip()
         return [value_of(item.strip(), element) for item in inner.split(",")] if inner else []
     if kind == "ScalarType":
-        return dtype.registry[text]
+        return dtype.registry[_SCALAR_TYPES.get(text, text)]
+    if kind == "MemoryFormat":
+        return CONSTANTS[text]
     if kind == "Device":
         return device(ast.literal_eval(text) if text[0] in "\"'" else text)
     value = float(text) if kind == "float" and text in ("inf", "nan") else ast.literal_eval(text)

@@ -21,7 +21,7 @@ from .arguments import (
     shown,
 )
 from .binding_support import MISSING
-from .operator import Operator, operator, overloads, table
+from .operator import Operator, operator, overload_names, overloads, table
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -128,7 +128,7 @@ def _without_missing(
     count = next((i for i, value in enumerate(arguments) if value is MISSING), None)
     if count is None:
         return arguments, keywords
-    parameters = operator(table().OVERLOADS[function][0]).parameters
+    parameters = operator(overload_names(function)[0]).parameters
     later = zip(parameters[count:], arguments[count:], strict=False)
     named = {shown(p): v for p, v in later if v is not MISSING and (p.required or v is not p.default)}
     return arguments[:count], {**named, **keywords}
@@ -214,7 +214,7 @@ def plain_keywords(keywords: dict[str, Any], names: frozenset[str]) -> dict[str,
 
 def _without_no_out(function: str, keywords: dict[str, Any]) -> dict[str, Any]:
     """The keywords less an ``out`` that is None, of a function that takes one."""
-    if keywords.get("out", MISSING) is None and any([operator(n).out for n in table().OVERLOADS[function]]):
+    if keywords.get("out", MISSING) is None and any([operator(n).out for n in overload_names(function)]):
         return {k: v for k, v in keywords.items() if k != "out"}
     return keywords
 

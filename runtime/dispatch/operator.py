@@ -411,12 +411,23 @@ def operator(name: str) -> Operator:
 
 
 def overloads(function: str, out: bool) -> list[Operator]:
-    """The overloads of a function, in the order they are tried in: those with ``out``, or those without."""
+    """The overloads of a function, in the order they are tried in: those with ``out``, or those without.
+
+    One of them is a function, too, whether it takes ``out`` or not: ``add.Tensor``; ``add.default`` where
+    it has no name.
+    """
     found = _overloads.get((function, out))
     if found is None:
-        found = [o for o in map(operator, table().OVERLOADS[function]) if o.out is out]
+        found = [o for o in map(operator, overload_names(function)) if o.out is out or "." in function]
         _overloads[function, out] = found
     return found
+
+
+def overload_names(function: str) -> Sequence[str]:
+    """The full names of the overloads of a function; of one of them its own."""
+    if "." in function:
+        return (function.removesuffix(".default"),)
+    return table().OVERLOADS[function]  # type: ignore[no-any-return]
 
 
 def add_operator(made: Operator, row: tuple[Any, ...]) -> None:

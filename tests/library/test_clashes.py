@@ -75,7 +75,7 @@ y = tengen.ops.first.step(tengen.ops.second.step(x))
 y.backward()
 print(y.item(), x.grad.item(), y.grad_fn.name(), dir(tengen.ops))
 """)
-    assert said == "21.0 10.0 FirstStepBackward0 ['first', 'second']\n"
+    assert said == "21.0 10.0 FirstStepBackward0 ['aten', 'first', 'second']\n"
 
 
 ON_ANOTHER = """\

@@ -129,6 +129,10 @@ def is_declared(op: Any, aspect: str, dtype: Any) -> bool:
     return bool(differs & (meant | {str(dtype).removeprefix("torch.")}))
 
 
+#: The aspect of operators that tengen has not.
+ABSENT = "absent"
+
+
 class Expected(NamedTuple):
     """A difference that is expected, of operators in an aspect."""
 

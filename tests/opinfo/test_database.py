@@ -1,7 +1,7 @@
 """PyTorch's own database of operators, run by torch and by tengen: each operator, in each aspect.
 
 ``python dev.py oracle --all`` runs all samples in all dtypes; else the first ones of each operator in two
-dtypes. Operators that tengen does not have are skipped, with the name that is absent.
+dtypes. Operators that tengen does not have are skipped, for a reason that expected.yaml gives.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def test_same(name: str, aspect: str) -> None:
     try:
         found = differences(op, aspect)
     except translation.Absent as absent:
-        pytest.skip(f"absent: {absent}")
+        reason = database.expectation(op, database.ABSENT, "")
+        assert reason, f"absent: {absent}"
+        pytest.skip(f"absent: {absent}; {reason.reason}")
     wrong = []
     for dtype, here in found.items():
         expected = database.expectation(op, aspect, dtype)
@@ -68,4 +70,11 @@ def test_same(name: str, aspect: str) -> None:
 def test_expected_differences_are_of_operators() -> None:
     assert set(database.expected()) <= set(OPERATORS)
     named = {a for found in database.expected().values() for one in found for a in one.aspects}
-    assert named <= set(aspects.ASPECTS)
+    assert named <= {*aspects.ASPECTS, database.ABSENT}
+
+
+def test_what_is_expected_to_be_absent_is() -> None:
+    for name, found in database.expected().items():
+        if any(database.ABSENT in one.aspects for one in found):
+            with pytest.raises(translation.Absent):
+                translation.Translator().value(OPERATORS[name].op)

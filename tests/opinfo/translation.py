@@ -129,6 +129,9 @@ class Translator:
             path = known
             with contextlib.suppress(Absent):
                 return own(known)
+        name = getattr(value, "__name__", "")
+        if path in (None, name) and name.startswith("_") and hasattr(torch.ops.aten, name):
+            return own(f"ops.aten.{name}")  # where tengen has what is private in torch
         if path is None and (not home.startswith("torch") or "._" in home.replace("torch._C", "")):
             return value  # not torch's, or a tool of its tests
         return own(
