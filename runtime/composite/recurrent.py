@@ -265,6 +265,8 @@ def _stacked(
     sizes: Sequence[int] | None,
 ) -> tuple[Tensor, ...]:
     """All layers: the output of the last, and each part of the states of all directions, stacked."""
+    if num_layers < 1:
+        raise RuntimeError(f"num_layers must be 1 or more, but got {num_layers}")
     _expect_dims("a hidden state", 3, hx)
     # Outputs that are smaller than cell states are projections.
     weights = _weights(params, has_biases, hx[0].shape[2] != hx[-1].shape[2])

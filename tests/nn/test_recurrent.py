@@ -154,6 +154,13 @@ def test_gradients(case: Any, packed: bool) -> None:
 
 
 @pytest.mark.parametrize("name", GATES)
+def test_there_is_a_layer(name: str) -> None:
+    states = [tengen.zeros(0, 2, 2)] * (2 if name == "lstm" else 1)
+    with pytest.raises(RuntimeError, match="num_layers must be 1 or more, but got 0"):
+        call(tengen, name, tengen.ones(4, 2, 3), None, states, [], (name, 0, 1, True, False), False)
+
+
+@pytest.mark.parametrize("name", GATES)
 def test_dropout_is_between_layers(name: str) -> None:
     """All of the first layer's output dropped: the second sees zeros. The last layer's is never dropped."""
     x, states, weights = arrays(name, 2, 1, True, False)

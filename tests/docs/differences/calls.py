@@ -7,7 +7,12 @@ from differences.claim import Claim
 LSTM = """
 weights = m.ones(8, 3), m.ones(8, 2), m.ones(8), m.ones(8)
 h = m.zeros(1, {rows}, 2)
-m.lstm(m.ones(4, 2, 3), (h, h), weights, True, 1, 0.0, False, False, False)[0].shape == (4, 2, 2)
+m.lstm(m.ones(4, 2, 3), (h, h), weights * {times}, True, 1, 0.0, False, False, False)[0].shape == (4, 2, 2)
+"""
+PACKED = """
+h = m.zeros(1, 2, 2)
+weights = m.ones(8, 3), m.ones(8, 2), m.ones(8), m.ones(8)
+m.lstm(m.ones(5, 3), m.tensor([1, 2, 2]), (h, h), weights, True, 1, 0.0, False, False)[1].shape == (1, 2, 2)
 """
 GROUPED = """
 ends = m.tensor([4, 2], dtype=m.int32)
@@ -29,7 +34,9 @@ CLAIMS = [
             ("addcdiv(x, 2, x, x)", 12.0),
         )
     ),
-    Claim("Recurrent layers", LSTM.format(rows=2), True, True),
-    Claim("Recurrent layers", LSTM.format(rows=3), RuntimeError, True),
+    Claim("Recurrent layers", LSTM.format(rows=2, times=1), True, True),
+    Claim("Recurrent layers", LSTM.format(rows=3, times=1), RuntimeError, True),
+    Claim("Recurrent layers", LSTM.format(rows=2, times=2), RuntimeError, True),
+    Claim("Recurrent layers", PACKED, RuntimeError, True),
     Claim("Groups of `grouped_mm`", GROUPED, RuntimeError, True),
 ]
