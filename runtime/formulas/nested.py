@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import tengen.generated.functions as F
 
 from ..native.dims import wrap_dim
+from .reduction import prod_backward
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -17,6 +18,38 @@ def nested_mean_backward(grad: Tensor, self: Tensor, dim: Sequence[int] | None, 
     """The gradient of a mean over dimensions, of which there are not as many elements in each part."""
     counts = F.ones_like(self).sum(dim, keepdim)
     return F._nested_expand_as(F._restore_dims(grad / counts, dim, keepdim, self.ndim), self)
+
+
+def nested_extreme_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    """The gradient of the greatest or the least element, in equal parts to all elements that are it."""
+    chosen = self.isnan() if result.isnan() else self == result
+    return F._nested_expand_as(grad / chosen.sum(), self) * chosen
+
+
+def nested_selected_backward(grad: Tensor, self: Tensor, dim: int, indices: Tensor, keepdim: bool) -> Tensor:
+    """The gradient of elements that were selected along a dimension of each part."""
+    at = wrap_dim(dim, self.ndim) - 1
+    found = [
+        F._value_selecting_reduction_backward(one, at, places, part.shape, keepdim)
+        for one, places, part in zip(grad.unbind(), indices.unbind(), self.unbind(), strict=True)
+    ]
+    return F._nested_with_parts(found, self)
+
+
+def nested_prod_all_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    """The gradient of the product of all elements."""
+    parts = self.unbind()
+    weights = prod_backward(grad, F.cat([part.reshape(-1) for part in parts]), result, None, False)
+    pieces = weights.split([part.numel() for part in parts])
+    return F._nested_with_parts([p.reshape(t.shape) for p, t in zip(pieces, parts, strict=True)], self)
+
+
+def nested_prod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int, keepdim: bool) -> Tensor:
+    """The gradient of products along a dimension of each part."""
+    at = wrap_dim(dim, self.ndim) - 1
+    given = zip(grad.unbind(), self.unbind(), result.unbind(), strict=True)
+    found = [prod_backward(one, part, product, at, keepdim) for one, part, product in given]
+    return F._nested_with_parts(found, self)
 
 
 def nested_unbind_backward(grads: Sequence[Tensor | None], self: Tensor) -> Tensor:

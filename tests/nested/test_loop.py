@@ -56,6 +56,12 @@ BOTH: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         "sum of the last": lambda x: x.sum(-1, keepdim=True),
         "mean of the last": lambda x: x.mean(-1, keepdim=True),
         "amax of the last": lambda x: x.amax(-1, keepdim=True),
+        "max of the last": lambda x: x.max(-1, keepdim=True).values,
+        "min of the last": lambda x: x.min(-1, keepdim=True).values,
+        "prod of the last": lambda x: x.prod(-1, keepdim=True),
+        "prod with zeros": lambda x: (x - 1).relu().prod(-1, keepdim=True),
+        "masked_fill": lambda x: x.masked_fill(x > 1, 2.0),
+        "fill by a tensor": lambda x: x * x.detach().clone().fill_(tengen.tensor(2.0)),
         "matmul": lambda x: x @ W.t(),
         "mT": lambda x: x.mT,
         "unsqueeze": lambda x: x.unsqueeze(-1),
@@ -96,6 +102,12 @@ JAGGED: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "ragged sum": (lambda x: x.sum(1), lambda p, i: p.sum(0)),
     "ragged mean": (lambda x: x.mean(1), lambda p, i: p.mean(0)),
     "ragged amax": (lambda x: x.amax(1), lambda p, i: p.amax(0)),
+    "ragged max": (lambda x: x.max(1).values, lambda p, i: p.max(0).values),
+    "ragged min": (lambda x: x.min(1, keepdim=True).values, lambda p, i: p.min(0, keepdim=True).values),
+    "ragged prod": (lambda x: x.prod(1), lambda p, i: p.prod(0)),
+    "last max": (lambda x: x.max(-1).values, lambda p, i: p.max(-1).values),
+    "last prod": (lambda x: x.prod(-1), lambda p, i: p.prod(-1)),
+    "row of a mask": (lambda x: x.masked_fill(B3 > 0, 2.0), lambda p, i: p.masked_fill(B3 > 0, 2.0)),
     "ragged sum kept": (lambda x: x.sum(1, keepdim=True), lambda p, i: p.sum(0, keepdim=True)),
     "last sum": (lambda x: x.sum(-1), lambda p, i: p.sum(-1)),
     "last mean": (lambda x: x.mean(2), lambda p, i: p.mean(-1)),
@@ -139,6 +151,38 @@ def test_loop(name: str, layout: str) -> None:
 def test_loop_jagged(name: str) -> None:
     f, g = JAGGED[name]
     compare(f, g, tengen.jagged)
+
+
+WHOLE = ("sum", "mean", "amax", "amin", "max", "min", "prod")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", WHOLE)
+def test_reductions_of_all_elements(name: str, layout: str) -> None:
+    """As of all elements in one tensor, also where there are zeros, and equal ones."""
+    for change in (lambda x: x, lambda x: (x - 1).relu()):
+        leaves = [p.requires_grad_() for p in parts()]
+        whole = tengen.cat([change(p).reshape(-1) for p in leaves])
+        expected = getattr(whole, name)()
+        found = getattr(change(nested.as_nested_tensor(leaves, layout=LAYOUTS[layout])), name)()
+        tengen.testing.assert_close(found, expected)
+        grads = [tengen.autograd.grad(one, leaves) for one in (found, expected)]
+        for a, b in zip(*grads, strict=True):
+            tengen.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize("name", ["argmax", "argmin", "any", "all"])
+def test_reductions_without_gradient(name: str, keepdim: bool) -> None:
+    tensors = [(p - 1).relu() for p in parts()]
+    whole = tengen.cat([p.reshape(-1) for p in tensors])
+    for layout in LAYOUTS.values():
+        x = nested.nested_tensor(tensors, layout=layout)
+        assert tengen.equal(getattr(x, name)(), getattr(whole, name)())
+        for dim in (1, 2) if layout is tengen.jagged else (2,) * keepdim:
+            found = getattr(x, name)(dim, keepdim=keepdim)
+            for a, p in zip(found.unbind(), tensors, strict=True):
+                assert tengen.equal(a, getattr(p, name)(dim - 1, keepdim=keepdim))
 
 
 def test_every_operator_is_called() -> None:

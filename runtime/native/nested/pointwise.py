@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core.memory_format import NotStrided
 from ..dtypes import REDUCED, upcast
+from ..masks import masked_fill
 from .array import Array, JaggedArray, NestedArray, RaggedArray
 from .expansion import expanded_to
 
@@ -34,6 +35,12 @@ def _stored(computed: Any, like: RaggedArray) -> RaggedArray:
     if narrow.char in REDUCED and result.dtype == np.float32:
         result = result.astype(narrow)
     return like.with_values(result)
+
+
+def nested_masked_fill(self: RaggedArray, mask: Any, value: Any) -> RaggedArray:
+    """``value`` where ``mask``, of such parts or strided, is true; the elements of the parts elsewhere."""
+    found: RaggedArray = on_values("masked_fill", lambda a, m: masked_fill(a, m, value), self, mask)
+    return found
 
 
 def call_on_values(ufunc: np.ufunc, method: str, inputs: Sequence[Any], out: Any) -> Any:

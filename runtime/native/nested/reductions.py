@@ -9,7 +9,17 @@ import numpy as np
 
 from ..dims import wrap_dim
 from ..nn.softmax import log_softmax, log_softmax_backward_data, softmax, softmax_backward_data
-from ..reductions import all_dims, amax, amin, any_dims, mean_dim, sum_dim
+from ..reductions import (
+    all_dims,
+    amax,
+    amin,
+    any_dims,
+    argmax,
+    argmin,
+    mean_dim,
+    prod_dim,
+    sum_dim,
+)
 from .array import Array, JaggedArray, RaggedArray
 from .shape import inner_dim, over
 
@@ -43,17 +53,47 @@ def nested_amin(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
     return _reduced(amin, self, dim or None, keepdim)
 
 
-def nested_all(self: RaggedArray) -> Array:
-    """Whether no element is zero."""
-    return np.asarray(all_dims(_flat(self), None, False))
+def nested_prod(self: RaggedArray, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+    """The product, over what ``nested_sum`` adds."""
+    return _reduced(lambda a, d, keep: prod_dim(a, d, keep, dtype), self, dim, keepdim)
 
 
-def nested_any(self: RaggedArray) -> Array:
-    """Whether an element is not zero."""
-    return np.asarray(any_dims(_flat(self), None, False))
+def nested_all(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
+    """Whether no element is zero, over what ``nested_sum`` adds."""
+    return _reduced(all_dims, self, dim, keepdim)
+
+
+def nested_any(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
+    """Whether an element is not zero, over what ``nested_sum`` adds."""
+    return _reduced(any_dims, self, dim, keepdim)
+
+
+def nested_argmax(self: RaggedArray, dim: int | None, keepdim: bool) -> Any:
+    """Where in each part the greatest element along a dimension stands; without one, among all elements."""
+    return _reduced(_along(argmax), self, None if dim is None else (dim,), keepdim)
+
+
+def nested_argmin(self: RaggedArray, dim: int | None, keepdim: bool) -> Any:
+    """Where in each part the least element along a dimension stands; without one, among all elements."""
+    return _reduced(_along(argmin), self, None if dim is None else (dim,), keepdim)
+
+
+def nested_max_dim(self: RaggedArray, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    """The greatest elements along a dimension of the parts, and where they stand."""
+    return nested_amax(self, (dim,), keepdim), nested_argmax(self, dim, keepdim)
+
+
+def nested_min_dim(self: RaggedArray, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    """The least elements along a dimension of the parts, and where they stand."""
+    return nested_amin(self, (dim,), keepdim), nested_argmin(self, dim, keepdim)
 
 
 Kernel = Callable[[Array, Any, bool], Array]
+
+
+def _along(kernel: Callable[[Array, int | None, bool], Array]) -> Kernel:
+    """A reduction over one dimension or all, called with a tuple of them or None."""
+    return lambda a, dims, keep: kernel(a, dims[0] if dims else None, keep)
 
 
 def _reduced(kernel: Kernel, self: RaggedArray, dim: Dims, keepdim: bool) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from ...core.memory_format import contiguous_format
 from ...core.sym_int import SymInt
 from .. import cpu
+from ..creation import fill_by
 from ..dims import wrap_dim
 from ..layout import infer_size
 from ..shape import cat
@@ -101,6 +102,11 @@ def nested_clone(self: RaggedArray, memory_format: Any) -> RaggedArray:
 def nested_fill(self: RaggedArray, value: Any) -> RaggedArray:
     """The same parts, with all elements ``value``."""
     return self.with_values(np.full_like(self.values, value))
+
+
+def nested_fill_by(self: RaggedArray, value: Array) -> RaggedArray:
+    """The same parts, with the element of a 0-d array everywhere; RuntimeError for another."""
+    return self.with_values(fill_by(self.values, value))
 
 
 def nested_zero(self: RaggedArray) -> RaggedArray:
