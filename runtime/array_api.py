@@ -88,6 +88,13 @@ class Namespace:
             check(values)
         return array
 
+    def random_source(self, generator: Any) -> Any:
+        """What the library draws random numbers from itself; None where they are drawn on the host.
+
+        ``generator`` is the operator's argument, None for the default one.
+        """
+        return None
+
     def scatter(self, array: Any, places: Any, values: Any, how: str = "set") -> Any:
         """The 1-d ``array`` with ``values`` at ``places``, a copy: ``set``, ``add``, ``mul``,
         ``min`` or ``max``, one after the other where places are alike."""

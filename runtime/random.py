@@ -1,7 +1,8 @@
 """Random number generators, and the one that operators draw from when none is given.
 
 The numbers are NumPy's (PCG64), not PyTorch's: the same seed gives the same numbers in every
-run, but other ones than there.
+run, but other ones than there. A generator of a device whose array library draws itself, as ``jax`` does by
+keys, has that library's source in place of NumPy's.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ class Generator:
     """
 
     __module__ = "tengen"
-    __slots__ = ("__weakref__", "_device", "_numpy", "_seed")
+    __slots__ = ("__weakref__", "_device", "_seed", "_source")
 
     def __init__(self, device: Device | str | None = None) -> None:
         self._device = as_device(device if device is None else Device(device))
         if not backend_of_device(self._device).has_data:
             raise RuntimeError(f"{self._device.type} has no random number generators")
         self._seed = DEFAULT_SEED
-        self._numpy: np.random.Generator | None = None
+        self._source: Any = None
 
     @property
     def device(self) -> Device:
@@ -67,11 +68,31 @@ class Generator:
         return self._device
 
     @property
+    def source(self) -> Any:
+        """What kernels draw from, made when first asked for: the device's array library's, else NumPy's."""
+        if self._source is None:
+            make = getattr(backend_of_device(self._device).lib, "random_source", None)
+            seed = self._seed
+            self._source = np.random.Generator(np.random.PCG64(seed)) if make is None else make(seed)
+        return self._source
+
+    @property
     def numpy(self) -> np.random.Generator:
-        """The NumPy generator that kernels draw from (made when first asked for)."""
-        if self._numpy is None:
-            self._numpy = np.random.Generator(np.random.PCG64(self._seed))
-        return self._numpy
+        """The NumPy generator that kernels draw from.
+
+        RuntimeError where the generator is of a device whose array library draws itself.
+        """
+        found = self.source
+        if not isinstance(found, np.random.Generator):
+            raise RuntimeError(f"Expected a 'cpu' device type for generator but found {self._device.type!r}")
+        return found
+
+    def snapshot(self) -> Any:
+        """What is another once a number was drawn; None before the first."""
+        found = self._source
+        if found is None:
+            return None
+        return found.bit_generator.state if isinstance(found, np.random.Generator) else found.key
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again from ``seed``, in [-2**63, 2**64); returns the generator.
@@ -83,7 +104,7 @@ class Generator:
         if not -(2**63) <= seed < 2**64:
             raise ValueError("Overflow when unpacking long long")
         self._seed = seed % 2**64
-        self._numpy = None
+        self._source = None
         return self
 
     def seed(self) -> int:
@@ -99,6 +120,9 @@ class Generator:
         """The state as a tensor of bytes."""
         from .tensors.creation import from_array
 
+        if not isinstance(self.source, np.random.Generator):
+            content = self._seed.to_bytes(8, "little") + self.source.to_bytes()
+            return from_array(np.frombuffer(bytearray(content), np.uint8))
         state: Any = self.numpy.bit_generator.state
         words = state["state"]
         content = b"".join(
@@ -117,7 +141,12 @@ class Generator:
 
         TypeError for what is no tensor of bytes, RuntimeError for one of another size.
         """
-        content = _state_bytes(new_state)
+        keyed = not isinstance(self.source, np.random.Generator)
+        content = _state_bytes(new_state, 8 + len(self.source.to_bytes()) if keyed else _STATE_BYTES)
+        if keyed:
+            self._seed = int.from_bytes(content[:8], "little")
+            self.source.from_bytes(content[8:])
+            return self
         fields = []
         start = 0
         for width in (8, _WORD, _WORD, 1, 4):
@@ -148,16 +177,14 @@ def _rebuild(device: Device, state: TensorBase) -> Generator:
     return Generator(device).set_state(state)
 
 
-def _state_bytes(state: Any) -> bytes:
+def _state_bytes(state: Any, size: int) -> bytes:
     if not isinstance(state, TensorBase):
         raise TypeError(f"expected a tengen.ByteTensor, but got {type(state).__name__}")
     if state._type.scalar_type.name != "uint8" or not state._type.backend.has_data:
         raise TypeError("RNG state must be a tengen.ByteTensor")
     content: bytes = state._array.tobytes()
-    if len(content) != _STATE_BYTES:
-        raise RuntimeError(
-            f"RNG state is wrong size: {len(content)} bytes, where {_STATE_BYTES} are expected"
-        )
+    if len(content) != size:
+        raise RuntimeError(f"RNG state is wrong size: {len(content)} bytes, where {size} are expected")
     return content
 
 

@@ -43,3 +43,11 @@ def program_stacklevel() -> int:
     while frame.f_back is not None and not _is_program(frame):
         level, frame = level + 1, frame.f_back
     return level
+
+
+def program_call() -> tuple[str, str]:
+    """The function of tengen's that the program called, by its name, and where: ``step.py, line 12``."""
+    frame, function = sys._getframe(1), ""
+    while frame.f_back is not None and not _is_program(frame):
+        function, frame = frame.f_code.co_name, frame.f_back
+    return function, f"{frame.f_code.co_filename}, line {frame.f_lineno}"

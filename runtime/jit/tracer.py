@@ -276,7 +276,7 @@ class Tracer(Layer):
 def _random_state(arguments: tuple[Any, ...]) -> Any:
     """The states of the generators that a call may draw from."""
     generators = [default_generator, *[a for a in arguments if isinstance(a, Generator)]]
-    return [None if g._numpy is None else g._numpy.bit_generator.state for g in generators]
+    return [g.snapshot() for g in generators]
 
 
 def user_source() -> Source | None:

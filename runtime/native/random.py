@@ -76,10 +76,15 @@ def random_normal(size: Shape, generator: Any, dtype: DType) -> Array:
 # "from" and "lambda" are words of Python: these parameters have other names than in the schemas.
 
 
-def uniform(self: Array, low: float, high: float, generator: Any) -> Array:
-    """Uniform in [low, high). Raises RuntimeError when low > high."""
+def check_range(low: float, high: float) -> None:
+    """RuntimeError when low > high."""
     if not low <= high:
         raise RuntimeError(f"expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+
+
+def uniform(self: Array, low: float, high: float, generator: Any) -> Array:
+    """Uniform in [low, high). Raises RuntimeError when low > high."""
+    check_range(low, high)
     if is_complex(self.dtype):
         parts = np.empty((*self.shape, 2), real_dtype(self.dtype))
         return _complex(uniform(parts, low, high, generator), self.dtype)
@@ -91,7 +96,8 @@ def uniform(self: Array, low: float, high: float, generator: Any) -> Array:
     return np.where(values >= high, np.array(low, self.dtype), values)
 
 
-def _check_deviation(std: float) -> None:
+def check_deviation(std: float) -> None:
+    """RuntimeError for a negative one."""
     if not std >= 0.0:
         raise RuntimeError(f"expects std >= 0.0, but found std {std:g}")
 
@@ -101,7 +107,7 @@ def normal_sized(mean: float, std: float, size: Shape, generator: Any, dtype: DT
 
     Raises RuntimeError for a negative deviation.
     """
-    _check_deviation(std)
+    check_deviation(std)
     if is_complex(dtype):
         parts = source(generator).standard_normal((*check_size(size), 2)) * (std * 0.5**0.5) + mean
         return _complex(parts.astype(real_dtype(dtype)), dtype)
@@ -124,44 +130,60 @@ def normal(mean: Array, std: Array, generator: Any) -> Array:
         if std.size and std.min() < 0:
             raise RuntimeError("normal expects all elements of std >= 0.0")
     else:
-        _check_deviation(std)
+        check_deviation(std)
     dtype = mean.dtype if isinstance(mean, np.ndarray) else std.dtype
     drawn = random_normal(np.broadcast_shapes(np.shape(mean), np.shape(std)), generator, dtype)
     return (drawn * std + mean).astype(dtype)
 
 
-def exponential(self: Array, lambd: float, generator: Any) -> Array:
-    """Exponential with the rate ``lambd``. Raises RuntimeError unless it is positive."""
+def check_rate(lambd: float) -> None:
+    """RuntimeError unless the rate is positive."""
     if not lambd > 0.0:
         raise RuntimeError(f"expects lambda > 0.0, but found lambda={lambd:g}")
+
+
+def exponential(self: Array, lambd: float, generator: Any) -> Array:
+    """Exponential with the rate ``lambd``. Raises RuntimeError unless it is positive."""
+    check_rate(lambd)
     return np.asarray(source(generator).standard_exponential(self.shape) / lambd).astype(self.dtype)
+
+
+def check_width(sigma: float) -> None:
+    """RuntimeError unless the half width is positive."""
+    if not sigma > 0.0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
 
 
 def cauchy(self: Array, median: float, sigma: float, generator: Any) -> Array:
     """Cauchy around ``median``, of half width ``sigma``. Raises RuntimeError unless that is positive."""
-    if not sigma > 0.0:
-        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    check_width(sigma)
     return np.asarray(source(generator).standard_cauchy(self.shape) * sigma + median).astype(self.dtype)
+
+
+def check_log_deviation(std: float) -> None:
+    """RuntimeError unless the deviation is positive."""
+    if not std > 0.0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
 
 
 def log_normal(self: Array, mean: float, std: float, generator: Any) -> Array:
     """The exponential of normal numbers. Raises RuntimeError unless the deviation is positive."""
-    if not std > 0.0:
-        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    check_log_deviation(std)
     return np.asarray(source(generator).lognormal(mean, std, self.shape)).astype(self.dtype)
 
 
 # -- discrete distributions ---------------------------------------------------------------
 
 
-def _check_probability(p: float) -> None:
+def check_probability(p: float) -> None:
+    """RuntimeError for one outside [0, 1]."""
     if not 0.0 <= p <= 1.0:
         raise RuntimeError(f"expects p to be in [0, 1], but got p={p:g}")
 
 
 def bernoulli_of(self: Array, p: float, generator: Any) -> Array:
     """1 with the probability ``p``, else 0. Raises RuntimeError for p outside [0, 1]."""
-    _check_probability(p)
+    check_probability(p)
     return np.asarray(source(generator).random(self.shape) < p).astype(self.dtype)
 
 
@@ -182,15 +204,20 @@ def bernoulli(self: Array, generator: Any) -> Array:
     return bernoulli_by(self, self, generator)
 
 
-def geometric(self: Array, p: float, generator: Any) -> Array:
-    """The number of trials up to the first success. Raises RuntimeError for p outside (0, 1)."""
+def check_trial(p: float) -> None:
+    """RuntimeError for a probability outside (0, 1)."""
     if not 0.0 < p < 1.0:
         raise RuntimeError(f"expects p to be in (0, 1), but got p={p:g}")
+
+
+def geometric(self: Array, p: float, generator: Any) -> Array:
+    """The number of trials up to the first success. Raises RuntimeError for p outside (0, 1)."""
+    check_trial(p)
     return np.asarray(source(generator).geometric(p, self.shape)).astype(self.dtype)
 
 
 #: From here on the Poisson distribution is normal to float64's precision, and NumPy's counts overflow.
-_NORMAL_RATE = 1e18
+NORMAL_RATE = 1e18
 
 
 def poisson(self: Array, generator: Any) -> Array:
@@ -198,7 +225,7 @@ def poisson(self: Array, generator: Any) -> Array:
     rates = self.astype(np.float64)
     if not np.all(rates >= 0):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    few = rates < _NORMAL_RATE
+    few = rates < NORMAL_RATE
     drawn = np.asarray(source(generator).poisson(np.where(few, rates, 0))).astype(np.float64)
     if not few.all():
         normal = rates + np.sqrt(rates) * source(generator).standard_normal(rates.shape)
@@ -216,7 +243,7 @@ def binomial(count: Array, prob: Array, generator: Any) -> Array:
     return np.where(unknown, np.nan, drawn).astype(dtype)
 
 
-def _limits(dtype: DType) -> tuple[int, int]:
+def integer_limits(dtype: DType) -> tuple[int, int]:
     """The least and the greatest integer up to which the dtype holds every integer."""
     if dtype.kind == "b":
         return 0, 1
@@ -231,18 +258,23 @@ def random_integers(low: int, high: int, size: Shape, generator: Any, dtype: DTy
 
     Raises RuntimeError when that is empty or the dtype cannot hold its ends.
     """
+    check_integers(low, high, dtype)
+    return np.asarray(source(generator).integers(low, high, check_size(size))).astype(dtype)
+
+
+def check_integers(low: int, high: int, dtype: DType) -> None:
+    """RuntimeError where [low, high) is empty, or the dtype cannot hold its ends."""
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    least, most = _limits(dtype)
+    least, most = integer_limits(dtype)
     for name, value in (("from", low), ("to - 1", high - 1)):
         if dtype.kind in "biu" and not least <= value <= most:
             raise RuntimeError(f"{name} is out of bounds for {dtype}")
-    return np.asarray(source(generator).integers(low, high, check_size(size))).astype(dtype)
 
 
 def random_from(self: Array, low: int, high: int | None, generator: Any) -> Array:
     """Uniform in [low, high), or up to the greatest integer of the dtype."""
-    end = _limits(self.dtype)[1] + 1 if high is None else high
+    end = integer_limits(self.dtype)[1] + 1 if high is None else high
     return random_integers(low, end, self.shape, generator, self.dtype)
 
 
@@ -253,7 +285,7 @@ def random_to(self: Array, to: int, generator: Any) -> Array:
 
 def random_any(self: Array, generator: Any) -> Array:
     """Uniform over the integers from 0 on that the dtype holds."""
-    numbers = source(generator).integers(0, _limits(self.dtype)[1], self.shape, endpoint=True)
+    numbers = source(generator).integers(0, integer_limits(self.dtype)[1], self.shape, endpoint=True)
     return np.asarray(numbers).astype(self.dtype)
 
 

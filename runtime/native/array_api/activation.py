@@ -232,7 +232,11 @@ def native_dropout(xp: Any, input: Array, p: float, train: bool | None) -> tuple
         return input, xp.ones(shape, dtype=xp.bool)
     if p == 1:
         return xp.zeros(shape, dtype=input.dtype), xp.zeros(shape, dtype=xp.bool)
-    kept = xp.from_host(source(None).random(shape, "float32") >= p)
+    keyed = xp.random_source(None)
+    if keyed is None:
+        kept = xp.from_host(source(None).random(shape, "float32") >= p)
+    else:
+        kept = keyed.uniform(shape, xp.float32) >= p
     return xp.where(kept, input * number_of(1 / (1 - p), input.dtype, xp), xp.zeros_like(input)), kept
 
 
