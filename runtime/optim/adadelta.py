@@ -10,9 +10,9 @@ import numpy as np
 from ..tensors.tensor import Tensor
 from .blocks import Array, Kernel, constants
 from .checks import check_not_negative, check_rate
-from .elementwise import Elementwise, State, as_real, decayed
+from .elementwise import Elementwise, State, add_scaled, as_real, decayed, rate_of
 from .moments import move_square_mean, update_square_mean
-from .optimizer import Group, Params, number
+from .optimizer import Group, Params
 
 __all__ = ["Adadelta"]
 
@@ -27,8 +27,9 @@ class Adadelta(Elementwise):
     With running averages ``v`` of ``g**2`` and ``u`` of the squares of the steps, of decay rate ``rho``, the
     direction is ``d = sqrt(u + eps) / sqrt(v + eps) * g``, and ``p -= lr * d``. ``weight_decay`` adds
     ``weight_decay * p`` to ``g``, ``maximize`` turns its sign. ``foreach`` chooses among PyTorch's ways to
-    compute the same, and changes nothing here. With ``differentiable`` the step is recorded. ``capturable``
-    is an AssertionError in ``step``.
+    compute the same, and changes nothing here. With ``differentiable`` the step is recorded.
+    ``capturable`` keeps all counts on the device and asks for no values, as ``tengen.jax.jit`` needs it; on
+    other devices than array libraries' it is an AssertionError in ``step``.
 
     The states are ``step``, ``square_avg`` and ``acc_delta``. ValueError for numbers out of range.
     """
@@ -93,4 +94,4 @@ class Adadelta(Elementwise):
         move_square_mean(square, grad, rho)
         delta = moved.add(eps).sqrt() / square.add(eps).sqrt() * grad
         move_square_mean(moved, delta, rho)
-        param.add_(delta, alpha=-number(group["lr"]))
+        add_scaled(param, delta, -rate_of(group))

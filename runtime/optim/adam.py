@@ -34,7 +34,9 @@ class Adam(Elementwise):
     ``weight_decay`` adds ``weight_decay * p`` to ``g``, or if ``decoupled_weight_decay`` it shrinks ``p`` by
     the factor ``1 - lr * weight_decay`` beforehand. ``lr`` and ``betas`` may be tensors of one element.
     ``foreach`` and ``fused`` choose among PyTorch's ways to compute the same, and change nothing here.
-    With ``differentiable`` the step is recorded. ``capturable`` is an AssertionError in ``step``.
+    With ``differentiable`` the step is recorded.
+    ``capturable`` keeps all counts on the device and asks for no values, as ``tengen.jax.jit`` needs it; on
+    other devices than array libraries' it is an AssertionError in ``step``.
 
     The states are ``step``, ``exp_avg``, ``exp_avg_sq`` and ``max_exp_avg_sq``. ValueError for numbers out of
     range, RuntimeError for ``fused`` with ``foreach`` or ``differentiable``.
@@ -120,21 +122,22 @@ class Adam(Elementwise):
     def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
         rate, (beta1, beta2) = scalar(group["lr"]), group["betas"]
         differentiable = group["differentiable"]
+        by_tensors = differentiable or group["capturable"]
         count = state["step"]
         if differentiable and count.requires_grad:
             raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
-        if not differentiable:
+        if not by_tensors:
             rate, beta1, beta2 = number(rate), number(beta1), number(beta2)
         count += 1
         param, grad, mean, square = moments_of(group, param, grad, state, rate, beta1, beta2)
-        step = count.clone() if differentiable else count.item()
+        step = count.clone() if by_tensors else count.item()
         correction1, correction2 = 1 - beta1**step, 1 - beta2**step
         if group["amsgrad"]:
             (largest,) = as_real(state["max_exp_avg_sq"])
             largest.copy_(maximum(largest.clone() if differentiable else largest, square))
             square = largest
         size = rate / correction1
-        if differentiable:
+        if by_tensors:
             denominator = square.sqrt() / (correction2.sqrt() * -size) + group["eps"] / -size
             param.addcdiv_(mean.clone(), denominator)
         else:

@@ -12,8 +12,8 @@ from tengen.generated.functions import maximum
 from ..tensors.tensor import Tensor
 from .blocks import Array, Kernel, constants
 from .checks import check_moments, check_rate
-from .elementwise import Elementwise, State, as_real, decayed
-from .optimizer import Group, Params, number
+from .elementwise import Elementwise, State, add_quotient, as_real, counted, decayed, rate_of
+from .optimizer import Group, Params
 
 __all__ = ["Adamax"]
 
@@ -28,7 +28,9 @@ class Adamax(Elementwise):
     ``m = b1 * m + (1 - b1) * g`` and ``u = max(b2 * u, abs(g) + eps)`` begin at 0, and
     ``p -= lr / (1 - b1**t) * m / u``. ``weight_decay`` adds ``weight_decay * p`` to ``g``, ``maximize`` turns
     its sign. ``foreach`` chooses among PyTorch's ways to compute the same, and changes nothing here. With
-    ``differentiable`` the step is recorded. ``capturable`` is an AssertionError in ``step``.
+    ``differentiable`` the step is recorded.
+    ``capturable`` keeps all counts on the device and asks for no values, as ``tengen.jax.jit`` needs it; on
+    other devices than array libraries' it is an AssertionError in ``step``.
 
     The states are ``step``, ``exp_avg`` and ``exp_inf``. ValueError for numbers out of range.
     """
@@ -91,8 +93,7 @@ class Adamax(Elementwise):
         param, grad, mean, largest = as_real(param, grad, state["exp_avg"], state["exp_inf"])
         mean.lerp_(grad, 1 - beta1)
         largest.copy_(maximum(largest.mul(beta2), grad.abs().add(group["eps"])))
-        rate = number(group["lr"]) / (1 - beta1 ** state["step"].item())
+        rate = rate_of(group) / (1 - beta1 ** counted(group, state["step"]))
         if group["differentiable"]:
-            param.addcdiv_(mean.clone(), largest.clone(), value=-rate)
-        else:
-            param.addcdiv_(mean, largest, value=-rate)
+            mean, largest = mean.clone(), largest.clone()
+        add_quotient(param, mean, largest, -rate)

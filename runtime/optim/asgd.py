@@ -13,8 +13,8 @@ from ..tensors.creation import tensor as make_tensor
 from ..tensors.tensor import Tensor
 from .blocks import Array, Kernel, constants
 from .checks import check_not_negative, check_rate
-from .elementwise import Elementwise, State, as_real, decayed, new_count
-from .optimizer import Group, Params, count_dtype, number
+from .elementwise import Elementwise, State, add_scaled, as_real, counted, decayed, new_count, rate_of
+from .optimizer import Group, Params, count_dtype
 
 __all__ = ["ASGD"]
 
@@ -30,8 +30,9 @@ class ASGD(Elementwise):
     ``lr / (1 + lambd * lr * t)**alpha`` after step ``t``; ``mu`` is 1 up to step ``t0 + 1``, so that ``ax``
     is the parameter, and ``1 / (t - t0)`` later, so that it is their average. ``weight_decay`` adds
     ``weight_decay * p`` to ``g``, ``maximize`` turns its sign. ``foreach`` chooses among PyTorch's ways to
-    compute the same, and changes nothing here. With ``differentiable`` the step is recorded. ``capturable``
-    is an AssertionError in ``step``.
+    compute the same, and changes nothing here. With ``differentiable`` the step is recorded.
+    ``capturable`` keeps all counts on the device and asks for no values, as ``tengen.jax.jit`` needs it; on
+    other devices than array libraries' it is an AssertionError in ``step``.
 
     The states are ``step``, ``eta``, ``mu`` and ``ax``. ValueError for a negative rate or decay.
     """
@@ -71,7 +72,7 @@ class ASGD(Elementwise):
 
     def _begin(self, group: Group, param: Tensor, state: State) -> None:
         state["step"] = new_count(group, param)
-        state["eta"] = new_count(group, param, number(group["lr"]))
+        state["eta"] = new_count(group, param, group["lr"])
         state["mu"] = new_count(group, param, 1.0)
         state["ax"] = zeros_like(param)
 
@@ -108,23 +109,25 @@ class ASGD(Elementwise):
     def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
         grad = decayed(group, param, grad)
         param, grad, mean = as_real(param, grad, state["ax"])
-        eta, mu = state["eta"].item(), state["mu"].item()
+        eta, mu = counted(group, state["eta"]), counted(group, state["mu"])
         state["step"] += 1
         param.mul_(1 - group["lambd"] * eta)
-        param.add_(grad, alpha=-eta)
-        if mu == 1:
+        add_scaled(param, grad, -eta)
+        if not isinstance(mu, Tensor) and mu == 1:
             mean.copy_(param)
         else:
             mean.add_(param.sub(mean).mul_(mu))
-        following = _following(group, state["step"].item())
+        following = _following(group, counted(group, state["step"]))
         for name, value in zip(("eta", "mu"), following, strict=True):
-            state[name].copy_(make_tensor(value, dtype=count_dtype()))
+            state[name].copy_(value if isinstance(value, Tensor) else make_tensor(value, dtype=count_dtype()))
 
 
-def _following(options: Group, step: float) -> tuple[float, float]:
+def _following(options: Group, step: Any) -> tuple[Any, Any]:
     """The rate and the weight of the average for what comes after a step.
 
     They are rounded to the dtype in which steps are counted, also where a loaded state has a longer one.
     """
-    rate = number(options["lr"])
-    return rate / (1 + options["lambd"] * rate * step) ** options["alpha"], 1 / max(1, step - options["t0"])
+    rate = rate_of(options)
+    later = step - options["t0"]
+    weight = 1 / (later.clamp(min=1) if isinstance(later, Tensor) else max(1, later))
+    return rate / (1 + options["lambd"] * rate * step) ** options["alpha"], weight

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tengen.generated.backends import BACKENDS
 from tengen.generated.functions import view_as_real, zeros, zeros_like
 
 from ..autograd.grad_mode import enable_grad, no_grad
@@ -19,7 +20,7 @@ from ..core.memory_format import strided
 from ..tensors.creation import tensor as make_tensor
 from ..tensors.tensor import Tensor
 from .blocks import Array, Kernel, constants
-from .optimizer import Group, Optimizer, count_dtype, number
+from .optimizer import Group, Optimizer, count_dtype, number, scalar
 from .plan import Maker, Plan
 
 State = dict[str, Any]
@@ -212,20 +213,50 @@ def _adjusting(kernel: Kernel, decay: float, maximize: bool, dtype: Any) -> Kern
     return adjusted
 
 
-def new_count(group: Group, param: Tensor, value: float = 0.0) -> Tensor:
-    """A counter, which is on the CPU unless the group is fused."""
-    if group.get("fused"):
-        return zeros((), dtype=count_dtype(True), device=param.device)
-    return make_tensor(value, dtype=count_dtype())
+def new_count(group: Group, param: Tensor, value: Any = 0.0) -> Tensor:
+    """A counter, which is on the CPU unless the group is fused or capturable."""
+    if group.get("fused") or group.get("capturable"):
+        return zeros((), dtype=count_dtype(True), device=param.device).add_(value)
+    return make_tensor(number(value), dtype=count_dtype())
+
+
+def counted(group: Group, count: Tensor) -> Any:
+    """A counter as the step computes with it: a tensor where values are not asked for, else a number."""
+    return count.clone() if group.get("capturable") else count.item()
+
+
+def rate_of(group: Group) -> Any:
+    """The learning rate as the step computes with it."""
+    rate = scalar(group["lr"])
+    return rate if group.get("capturable") else number(rate)
+
+
+def add_scaled(param: Tensor, change: Tensor, scale: Any) -> None:
+    """``param += scale * change``, for a number or a tensor ``scale``."""
+    if isinstance(scale, Tensor):
+        param.add_(change.mul(scale))
+    else:
+        param.add_(change, alpha=scale)
+
+
+def add_quotient(param: Tensor, change: Tensor, divisor: Tensor, scale: Any) -> None:
+    """``param += scale * change / divisor``, for a number or a tensor ``scale``."""
+    if isinstance(scale, Tensor):
+        param.add_(change.div(divisor).mul(scale))
+    else:
+        param.addcdiv_(change, divisor, value=scale)
 
 
 def check_group(group: Group, params: Sequence[Tensor]) -> None:
     """Raise where the group's options ask for what its parameters cannot have."""
     if group.get("capturable"):
-        raise AssertionError(
-            "If capturable=True, params and state_steps must be on supported devices: [], but got params on "
-            f"{params[0].device.type}."
-        )
+        for p in params:
+            if p._type.backend.group is None:
+                devices = sorted({row["device"] for row in BACKENDS.values() if "group" in row})
+                raise AssertionError(
+                    f"If capturable=True, params and state_steps must be on supported devices: {devices}, "
+                    f"but got params on {p.device.type}."
+                )
     if group.get("fused"):
         for p in params:
             if not (p.is_floating_point() and isinstance(p._array, np.ndarray)):

@@ -12,9 +12,9 @@ from tengen.generated.functions import zeros_like
 from ..tensors.tensor import Tensor
 from .blocks import Array, Kernel, constants
 from .checks import check_moments, check_not_negative, check_rate
-from .elementwise import Elementwise, State, new_count
+from .elementwise import Elementwise, State, add_quotient, counted, new_count, rate_of
 from .moments import moments_of, moments_start
-from .optimizer import Group, Params, number
+from .optimizer import Group, Params
 
 __all__ = ["NAdam"]
 
@@ -32,8 +32,9 @@ class NAdam(Elementwise):
     ``sqrt(v / (1 - b2**t)) + eps``. ``weight_decay`` adds ``weight_decay * p`` to ``g``, or if
     ``decoupled_weight_decay`` it shrinks ``p`` by the factor ``1 - lr * weight_decay`` beforehand;
     ``maximize`` turns the gradient's sign. ``foreach`` chooses among PyTorch's ways to compute the same, and
-    changes nothing here. With ``differentiable`` the step is recorded. ``capturable`` is an AssertionError
-    in ``step``.
+    changes nothing here. With ``differentiable`` the step is recorded.
+    ``capturable`` keeps all counts on the device and asks for no values, as ``tengen.jax.jit`` needs it; on
+    other devices than array libraries' it is an AssertionError in ``step``.
 
     The states are ``step``, ``mu_product``, ``exp_avg`` and ``exp_avg_sq``. ValueError for numbers out of
     range.
@@ -116,17 +117,17 @@ class NAdam(Elementwise):
         return kernel, 2
 
     def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
-        (beta1, beta2), rate = group["betas"], number(group["lr"])
+        (beta1, beta2), rate = group["betas"], rate_of(group)
         param, grad, mean, square = moments_of(group, param, grad, state, rate, beta1, beta2)
         state["step"] += 1
-        step = state["step"].item()
+        step = counted(group, state["step"])
         mu, following = _momenta(group, step)
         state["mu_product"] *= mu
-        product = state["mu_product"].item()
+        product = counted(group, state["mu_product"])
         root = square.div(1 - beta2**step).sqrt().add(group["eps"])
-        param.addcdiv_(grad, root, value=-rate * (1 - mu) / (1 - product))
+        add_quotient(param, grad, root, -rate * (1 - mu) / (1 - product))
         mean = mean.clone() if group["differentiable"] else mean
-        param.addcdiv_(mean, root, value=-rate * following / (1 - product * following))
+        add_quotient(param, mean, root, -rate * following / (1 - product * following))
 
 
 def _momenta(options: Group, step: Any) -> tuple[Any, Any]:

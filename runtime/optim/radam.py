@@ -7,12 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tengen.generated.functions import where
+
 from ..tensors.tensor import Tensor
 from .blocks import Array, Kernel, constants
 from .checks import check_moments, check_rate
-from .elementwise import Elementwise, State
+from .elementwise import Elementwise, State, counted, rate_of
 from .moments import moments_of, moments_start
-from .optimizer import Group, Params, number
+from .optimizer import Group, Params
 
 __all__ = ["RAdam"]
 
@@ -30,8 +32,9 @@ class RAdam(Elementwise):
     (rho - 2) * rho(t)))``. ``weight_decay`` adds ``weight_decay * p`` to ``g``, or if
     ``decoupled_weight_decay`` it shrinks ``p`` by the factor ``1 - lr * weight_decay`` beforehand;
     ``maximize`` turns the gradient's sign. ``foreach`` chooses among PyTorch's ways to compute the same, and
-    changes nothing here. With ``differentiable`` the step is recorded. ``capturable`` is an AssertionError
-    in ``step``.
+    changes nothing here. With ``differentiable`` the step is recorded.
+    ``capturable`` keeps all counts on the device and asks for no values, as ``tengen.jax.jit`` needs it; on
+    other devices than array libraries' it is an AssertionError in ``step``.
 
     The states are ``step``, ``exp_avg`` and ``exp_avg_sq``. ValueError for numbers out of range.
     """
@@ -91,22 +94,29 @@ class RAdam(Elementwise):
         return kernel, 1
 
     def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
-        (beta1, beta2), rate = group["betas"], number(group["lr"])
+        (beta1, beta2), rate = group["betas"], rate_of(group)
         param, grad, mean, square = moments_of(group, param, grad, state, rate, beta1, beta2)
         state["step"] += 1
-        step = state["step"].item()
+        step = counted(group, state["step"])
         change, factor = mean / (1 - beta1**step) * rate, _rectification(beta2, step)
-        if factor is not None:
+        if isinstance(factor, Tensor):
+            change = change * where(factor >= 0, factor / square.sqrt().add(group["eps"]), 1.0)
+        elif factor is not None:
             change = change * (factor / square.sqrt().add(group["eps"]))
         param.add_(change, alpha=-1)
 
 
-def _rectification(beta: float, step: float) -> float | None:
-    """What the step over the root of ``v`` is multiplied by; None while the variance is not known."""
+def _rectification(beta: float, step: Any) -> Any:
+    """What the step over the root of ``v`` is multiplied by; None while the variance is not known.
+
+    Of a step that is a tensor it is one; -1 stands there for None.
+    """
     correction = 1 - beta**step
     limit = 2 / (1 - beta) - 1
     length = limit - 2 * step * beta**step / correction
-    if length <= 5:
+    if not isinstance(length, Tensor) and length <= 5:
         return None
-    known: float = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)
+    known = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)
+    if isinstance(length, Tensor):
+        return where(length > 5, (correction * known).clamp(min=0).sqrt(), -1.0)
     return float((correction * known) ** 0.5)

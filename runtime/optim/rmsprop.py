@@ -10,9 +10,9 @@ import numpy as np
 from ..tensors.tensor import Tensor
 from .blocks import Array, Kernel, constants
 from .checks import check_not_negative, check_rate
-from .elementwise import Elementwise, State, as_real, decayed
+from .elementwise import Elementwise, State, add_quotient, add_scaled, as_real, decayed, rate_of
 from .moments import move_square_mean, update_square_mean
-from .optimizer import Group, Params, number
+from .optimizer import Group, Params
 
 __all__ = ["RMSprop"]
 
@@ -28,8 +28,9 @@ class RMSprop(Elementwise):
     takes the square of a running average of ``g`` from ``v``. With ``momentum`` the step is ``lr * b``, where
     ``b = momentum * b + g / (sqrt(v) + eps)``. ``weight_decay`` adds ``weight_decay * p`` to ``g``,
     ``maximize`` turns its sign. ``foreach`` chooses among PyTorch's ways to compute the same, and changes
-    nothing here. With ``differentiable`` the step is recorded. ``capturable`` is an AssertionError in
-    ``step``.
+    nothing here. With ``differentiable`` the step is recorded.
+    ``capturable`` keeps all counts on the device and asks for no values, as ``tengen.jax.jit`` needs it; on
+    other devices than array libraries' it is an AssertionError in ``step``.
 
     The states are ``step``, ``square_avg``, ``momentum_buffer`` and ``grad_avg``. ValueError for negative
     numbers.
@@ -108,7 +109,7 @@ class RMSprop(Elementwise):
         return kernel, 1
 
     def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
-        rate, alpha = number(group["lr"]), group["alpha"]
+        rate, alpha = rate_of(group), group["alpha"]
         state["step"] += 1
         param, grad, square = as_real(param, decayed(group, param, grad), state["square_avg"])
         move_square_mean(square, grad, alpha)
@@ -122,6 +123,6 @@ class RMSprop(Elementwise):
         if group["momentum"] > 0:
             (buffer,) = as_real(state["momentum_buffer"])
             buffer.mul_(group["momentum"]).addcdiv_(grad, root)
-            param.add_(buffer, alpha=-rate)
+            add_scaled(param, buffer, -rate)
         else:
-            param.addcdiv_(grad, root, value=-rate)
+            add_quotient(param, grad, root, -rate)

@@ -29,7 +29,9 @@ class Rprop(Elementwise):
     one, by ``etas[0]`` where it is the other one, and stays within ``step_sizes``; where the sign turned,
     this step does nothing, and the next one keeps the size. ``maximize`` turns the gradient's sign.
     ``foreach`` chooses among PyTorch's ways to compute the same, and changes nothing here. With
-    ``differentiable`` the step is recorded. ``capturable`` is an AssertionError in ``step``.
+    ``differentiable`` the step is recorded.
+    ``capturable`` keeps all counts on the device and asks for no values, as ``tengen.jax.jit`` needs it; on
+    other devices than array libraries' it is an AssertionError in ``step``.
 
     The states are ``step``, ``prev`` and ``step_size``. ValueError for a negative rate, and unless
     ``0 < etas[0] < 1 < etas[1]``.

@@ -118,7 +118,8 @@ class SGD(Elementwise):
                 buffer = state["momentum_buffer"]
                 buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
             grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-        if isinstance(rate, Tensor) and rate.requires_grad:
+        # Elsewhere the rate's value is asked for, which waits for a device, and is not there while traced.
+        if isinstance(rate, Tensor) and (rate.requires_grad or rate._type.backend.group is not None):
             param.addcmul_(grad, rate, value=-1)
         else:
             param.add_(grad, alpha=-number(rate))
