@@ -109,7 +109,8 @@ def _device_modules() -> set[str]:
 
     rows = BACKENDS.values()
     here = Path(__file__).parent
-    return {row["device"] for row in rows if "extra" in row and (here / f"{row['device']}.py").exists()}
+    named = {row["device"] for row in rows if "extra" in row}
+    return {name for name in named if (here / f"{name}.py").exists() or (here / name).is_dir()}
 
 
 def _attribute(name: str) -> _typing.Any:

@@ -210,7 +210,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "jit",
         "onnx",
     ),
-    ("utils", "profiler", "cuda", "dask"),
+    ("utils", "profiler", "cuda", "dask", "jax"),
     ("__init__", "namespace", "overrides"),
     ("testing", "custom_operators.checks"),
 )

@@ -7,6 +7,7 @@ to one of them makes another array of what all are made of, and each gets its pa
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from .autograd_meta import meta_of
@@ -86,6 +87,27 @@ def give_own(tensor: Any, array: Any) -> None:
     if shared is not None:
         shared.remove(tensor)
     tensor._array = array
+
+
+def kept(tensor: Any) -> Callable[[], None]:
+    """What gives a tensor, and all that show its elements now, the arrays back that they have."""
+    shared = _shared(tensor)
+    if shared is None:
+        array = tensor._array
+
+        def restore() -> None:
+            tensor._array = array
+
+        return restore
+    handles = [handle for ref in shared.handles if (handle := ref()) is not None]
+    arrays, root = [handle._array for handle in handles], shared.root
+
+    def restore_all() -> None:
+        shared.root = root
+        for handle, array in zip(handles, arrays, strict=True):
+            handle._array = array
+
+    return restore_all
 
 
 def check_replaceable(op_name: str, tensor: Any) -> None:
