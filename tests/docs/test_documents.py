@@ -98,3 +98,8 @@ def test_sparse(follow: Callable[[str], None]) -> None:
 def test_dask(follow: Callable[[str], None]) -> None:
     pytest.importorskip("dask", reason="NOT TESTED: Dask is not installed")
     follow("docs/dask.md")
+
+
+def test_jax(follow: Callable[[str], None]) -> None:
+    pytest.importorskip("jax", reason="NOT TESTED: JAX is not installed")
+    follow("docs/jax.md")
