@@ -207,15 +207,23 @@ class _Reader:
             place = Place(self.file, 1, 1) if mark is None else self.place(mark)
             context = error.context_mark
             related = () if context is None else ((self.place(context), str(error.context)),)
-            self.report.error(place, f"not YAML: {error.problem}", related=related)
+            if "nesting depth" in str(error.problem):  # libyaml's own limit: it reads ahead of its events
+                self.too_deep(place)
+            else:
+                self.report.error(place, f"not YAML: {error.problem}", related=related)
         except yaml.reader.ReaderError as error:
             self.report.error(self.unreadable(error), f"not YAML: {error.reason}", expected="plain text")
         except yaml.YAMLError as error:
             self.report.error(Place(self.file, 1, 1), f"not YAML: {error}")
         except _TooDeep as error:
-            message = "values are nested too deeply"
-            self.report.error(error.place, message, expected=f"at most {_MAX_DEPTH} in each other")
+            self.too_deep(error.place)
         return Located(tuple(self.partial), Place(self.file, 1, 1)) if self.partial else None
+
+    def too_deep(self, place: Place) -> None:
+        """Report values that are nested deeper than the generator follows."""
+        self.report.error(
+            place, "values are nested too deeply", expected=f"at most {_MAX_DEPTH} in each other"
+        )
 
     def unreadable(self, error: Any) -> Place:
         """Where a character stands that no YAML file can have."""

@@ -16,7 +16,7 @@ from ..core.operands import tensors_in
 from ..dispatch.operator import operator as find_operator
 from . import declared
 from .aspects import Aspect, Case, in_first_dtype, in_working_dtypes
-from .closeness import close
+from .closeness import TOLERANCE, close
 from .declared import determined, flat, kind_of, run, variants, variants_of
 from .failure import Mismatch, Part, blamed, failure
 
@@ -106,7 +106,13 @@ def agree(got: Sequence[Any], wanted: Sequence[Any], what: str) -> None:
         found, expected = (f"shape {tuple(t.shape)}, {t.dtype}" for t in (a, b))
         if found != expected:
             raise Mismatch(f"{what}: {found} is not {expected}", got=found, expected=expected)
-        close(a.detach().numpy(), b.detach().numpy(), 1e-6, what, 1e-8)
+        allowed, atol = _tolerance(a.dtype.name)
+        close(a.detach().numpy(), b.detach().numpy(), allowed, what, atol)
+
+
+def _tolerance(dtype: str) -> tuple[float, float]:
+    """The relative and the absolute tolerance: sums come in another order, in the dtype's precision."""
+    return (1e-6, 1e-8) if dtype in ("float64", "complex128") else (max(1e-6, TOLERANCE.get(dtype, 0)),) * 2
 
 
 def batched(names: Sequence[str], in_dim: int) -> str:
