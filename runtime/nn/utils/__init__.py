@@ -1,4 +1,4 @@
-"""``tengen.nn.utils``: gradients cut to size, parameters as one vector, sequences of several lengths, fusion.
+"""``tengen.nn.utils``: gradients cut to size, parameters as a vector or as functions of others, pruning.
 
 What is about modules is imported when it is asked for.
 """
@@ -6,7 +6,9 @@ What is about modules is imported when it is asked for.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from . import rnn as rnn
@@ -40,15 +42,32 @@ _HOMES = {
     "fuse_conv_bn_weights": "fusion",
     "fuse_linear_bn_eval": "fusion",
     "fuse_linear_bn_weights": "fusion",
+    "remove_spectral_norm": "spectral_norm",
+    "remove_weight_norm": "weight_norm",
+    "skip_init": "init",
+    "spectral_norm": "spectral_norm",
+    "weight_norm": "weight_norm",
 }
-_MODULES = ("fusion", "memory_format", "stateless")
+_MODULES = ("fusion", "init", "memory_format", "parametrizations", "parametrize", "prune", "stateless")
+_PUBLIC = sorted([*_OWN, *_HOMES, "fusion", "parametrizations", "parametrize", "stateless"])
 
 if TYPE_CHECKING:
-    from . import fusion as fusion, memory_format as memory_format, stateless as stateless
+    from . import (
+        fusion as fusion,
+        init as init,
+        memory_format as memory_format,
+        parametrizations as parametrizations,
+        parametrize as parametrize,
+        prune as prune,
+        stateless as stateless,
+    )
     from .fusion import *
+    from .init import *
     from .memory_format import *
+    from .spectral_norm import remove_spectral_norm as remove_spectral_norm, spectral_norm as spectral_norm
+    from .weight_norm import remove_weight_norm as remove_weight_norm, weight_norm as weight_norm
 else:
-    __all__ = sorted([*_OWN, *_HOMES, "fusion", "stateless"])
+    __all__ = _PUBLIC
 
     def __getattr__(name: str) -> Any:
         """What is about modules, and the modules of this package."""
@@ -58,6 +77,15 @@ else:
             return import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
+    class _Utils(ModuleType):
+        """This package. A function stays what its name means when the module of the same name is imported."""
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            own = isinstance(value, ModuleType) and _HOMES.get(name) == name
+            super().__setattr__(name, getattr(value, name) if own else value)
+
+    sys.modules[__name__].__class__ = _Utils
+
 
 def __dir__() -> list[str]:
-    return sorted([*_OWN, *_HOMES, "fusion", "stateless"])
+    return _PUBLIC
