@@ -38,6 +38,7 @@ if not _generating():
 
 _SUBMODULES = frozenset(
     {
+        "amp",
         "autograd",
         "fft",
         "func",
@@ -68,13 +69,30 @@ _ELSEWHERE = {"return_types": "tengen.generated.return_types"}
 
 #: What is in a module that is imported when it is used.
 _LAZY = {
+    "GradScaler": "amp",
     "Tag": "library",
     "are_deterministic_algorithms_enabled": "settings",
+    "autocast": "amp",
+    "autocast_decrement_nesting": "dispatch.autocast",
+    "autocast_increment_nesting": "dispatch.autocast",
+    "clear_autocast_cache": "dispatch.autocast",
+    "get_autocast_cpu_dtype": "dispatch.autocast",
+    "get_autocast_dtype": "dispatch.autocast",
+    "get_autocast_gpu_dtype": "dispatch.autocast",
     "get_deterministic_debug_mode": "settings",
     "get_float32_matmul_precision": "settings",
     "get_num_interop_threads": "settings",
+    "is_autocast_cache_enabled": "dispatch.autocast",
+    "is_autocast_cpu_enabled": "dispatch.autocast",
+    "is_autocast_enabled": "dispatch.autocast",
     "is_deterministic_algorithms_warn_only_enabled": "settings",
     "is_warn_always_enabled": "settings",
+    "set_autocast_cache_enabled": "dispatch.autocast",
+    "set_autocast_cpu_dtype": "dispatch.autocast",
+    "set_autocast_cpu_enabled": "dispatch.autocast",
+    "set_autocast_dtype": "dispatch.autocast",
+    "set_autocast_enabled": "dispatch.autocast",
+    "set_autocast_gpu_dtype": "dispatch.autocast",
     "set_deterministic_debug_mode": "settings",
     "set_float32_matmul_precision": "settings",
     "set_flush_denormal": "settings",

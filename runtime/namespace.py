@@ -109,6 +109,7 @@ from .tensors.tensor import Tensor as Tensor
 
 if _typing.TYPE_CHECKING:
     from . import (
+        amp as amp,
         autograd as autograd,
         func as func,
         jit as jit,
@@ -124,7 +125,25 @@ if _typing.TYPE_CHECKING:
         special as special,
         utils as utils,
     )
+    from .amp import GradScaler as GradScaler, autocast as autocast
     from .custom_operators.tags import Tag as Tag
+    from .dispatch.autocast import (
+        autocast_decrement_nesting as autocast_decrement_nesting,
+        autocast_increment_nesting as autocast_increment_nesting,
+        clear_autocast_cache as clear_autocast_cache,
+        get_autocast_cpu_dtype as get_autocast_cpu_dtype,
+        get_autocast_dtype as get_autocast_dtype,
+        get_autocast_gpu_dtype as get_autocast_gpu_dtype,
+        is_autocast_cache_enabled as is_autocast_cache_enabled,
+        is_autocast_cpu_enabled as is_autocast_cpu_enabled,
+        is_autocast_enabled as is_autocast_enabled,
+        set_autocast_cache_enabled as set_autocast_cache_enabled,
+        set_autocast_cpu_dtype as set_autocast_cpu_dtype,
+        set_autocast_cpu_enabled as set_autocast_cpu_enabled,
+        set_autocast_dtype as set_autocast_dtype,
+        set_autocast_enabled as set_autocast_enabled,
+        set_autocast_gpu_dtype as set_autocast_gpu_dtype,
+    )
     from .func.vmap import vmap as vmap
     from .settings import (
         are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,

@@ -210,7 +210,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "jit",
         "onnx",
     ),
-    ("utils", "profiler", "cuda", "dask", "jax"),
+    ("amp", "utils", "profiler", "cuda", "dask", "jax"),
     ("__init__", "namespace", "overrides"),
     ("testing", "custom_operators.checks"),
 )
@@ -505,7 +505,7 @@ def test_nothing_names_a_backend() -> None:
 
 #: The dispatch keys of PyTorch's own file, which is read too; what PyTorch has as defaults and in a warning.
 EXCUSED = ("codegen/check/derivatives.py", "runtime/autograd/saved_variable_hooks.py", "runtime/cuda.py",
-           "runtime/autograd/profiler/__init__.py")  # fmt: skip
+           "runtime/autograd/profiler/__init__.py", "runtime/dispatch/autocast", "runtime/amp/")  # fmt: skip
 
 
 def test_nothing_lists_operators() -> None:

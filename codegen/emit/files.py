@@ -21,6 +21,7 @@ from ..specialise.default_methods import VariantWriter
 from ..specialise.nodes import NodeWriter
 from ..specialise.recording import recorder
 from ..specialise.rows import (
+    autocast_rows,
     operator_row,
     promotion_table,
     scalar_type_rows,
@@ -152,6 +153,7 @@ class Renderer:
             "operators.py.jinja",
             rows=sorted((str(v.name), operator_row(v)) for v in variants),
             overloads=sorted(overloads),
+            autocast=sorted(autocast_rows(variants)),
             opens=self.scope.opens,
             options=TENSOR_OPTIONS,
             numpy_names=[(theirs, name) for name, found in NUMPY_NAMES.items() for theirs in found],

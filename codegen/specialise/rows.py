@@ -151,6 +151,18 @@ def operator_row(variant: Variant) -> str:
     return repr(columns)
 
 
+def autocast_rows(variants: Iterable[Variant]) -> list[tuple[str, str]]:
+    """The operators that autocast casts for, each with what its tag says. Variants are as they are."""
+    prefix = "autocast_"
+    return [
+        (str(v.name), tag.removeprefix(prefix))
+        for v in variants
+        if v.base is None and not v.operator.tags & {"view_copy"}
+        for tag in sorted(v.operator.tags)
+        if tag.startswith(prefix)
+    ]
+
+
 def _out_type(operator: Operator) -> str:
     """The type of ``out``, in which all that is written to is given together."""
     written = operator.schema.out

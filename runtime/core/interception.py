@@ -54,6 +54,8 @@ class Layer:
     gradients: bool = False
     #: Whether it only observes. Observers are called before all others, whenever they were entered.
     observer: bool = False
+    #: Whether it is called before all that do not observe, whenever they were entered.
+    before_others: bool = False
 
     thread: int = 0
 
@@ -101,8 +103,8 @@ class Layer:
     def enter(self) -> None:
         """Begin to intercept the operators of this thread. An interrupt meanwhile undoes this."""
         self.thread = current_thread.ident
-        position = len(active)
-        while not self.observer and position and getattr(active[position - 1], "observer", False):
+        position, rank = len(active), _rank(self)
+        while position and _rank(active[position - 1]) > rank:
             position -= 1
         try:
             active.insert(position, self)
@@ -146,6 +148,13 @@ class Layer:
         except BaseException:  # an interrupt before it has left
             self.leave()
             raise
+
+
+def _rank(interceptor: Any) -> int:
+    """How early an interceptor is called; those of one rank the newest first."""
+    if getattr(interceptor, "observer", False):
+        return 2
+    return 1 if getattr(interceptor, "before_others", False) else 0
 
 
 def layers() -> tuple[Interceptor, ...]:

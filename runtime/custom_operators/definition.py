@@ -269,8 +269,11 @@ class CustomOpDef:
         return register if func is None else register(func)
 
     def register_autocast(self, device_type: str, cast_inputs: Any) -> None:
-        """ValueError: there is no autocast here."""
-        raise no_autocast(device_type)
+        """Have autocast cast the floating-point tensors among the arguments to the dtype ``cast_inputs``.
+
+        What the operator itself calls is not cast. ValueError for a kind of devices without autocast.
+        """
+        self._operator.cast_under_autocast(device_type, cast_inputs)
 
     def register_torch_dispatch(self, torch_dispatch_class: Any, fn: _Function | None = None, /) -> None:
         """NotImplementedError: there is no ``__torch_dispatch__`` here; ``__tengen_function__`` sees the
@@ -280,13 +283,6 @@ class CustomOpDef:
             f"{self}.register_torch_dispatch: tengen has no __torch_dispatch__; a class or mode with "
             "__tengen_function__ sees the calls of an operator"
         )
-
-
-def no_autocast(device_type: Any) -> ValueError:
-    """The error of what is registered for autocast."""
-    if not isinstance(device_type, str):
-        return ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-    return ValueError(f"Device type '{device_type}' does not support autocast.")
 
 
 # -- what a function returns ------------------------------------------------------------------

@@ -14,6 +14,7 @@ from ..core.interception import active, layers_hidden
 from ..core.library_tables import add_row, remove_row
 from ..core.storage import storage_of
 from ..core.tensor_base import TensorBase
+from ..dispatch.autocast import SUPPORTED as AUTOCAST_DEVICES, is_autocast_available
 from ..dispatch.operator import Operator, add_operator, remove_operator
 from .conversions import conversion
 from .keys import AUTOGRAD, EXPLICIT, IMPLICIT
@@ -135,7 +136,21 @@ class CustomOperator(Operator):
     def remove(self) -> None:
         """Forget the operator."""
         remove_row("batching", "RULES", self.name)
+        self.forget_autocast()
         remove_operator(self.name)
+
+    def cast_under_autocast(self, device_type: Any, wanted: Any) -> None:
+        """Have autocast cast the tensors to a dtype. ValueError for a kind of devices without autocast."""
+        if not isinstance(device_type, str):
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        if not is_autocast_available(device_type):
+            raise ValueError(f"Device type '{device_type}' does not support autocast.")
+        if device_type in AUTOCAST_DEVICES:
+            add_row("operators", "AUTOCAST", self.name, wanted)
+
+    def forget_autocast(self) -> None:
+        """Take back what autocast was told."""
+        remove_row("operators", "AUTOCAST", self.name)
 
     def changed(self) -> None:
         """Something was registered: decide anew what calls do."""

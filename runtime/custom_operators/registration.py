@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core.user_stack import program_stacklevel
 from . import keys
-from .definition import CustomOpDef, no_autocast, opdef_of
+from .definition import CustomOpDef, opdef_of
 from .fake import fake_kernel
 from .gradients import Formula
 from .libraries import Library, defined, find, impl, library_for, parse_namespace, source_of_caller
@@ -174,9 +174,19 @@ def _drop_rule(operator: CustomOperator, function: _Function) -> None:
 def register_autocast(
     op: _Operator, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None
 ) -> None:
-    """ValueError: tengen has no autocast, on no kind of devices."""
-    _resolved(op, "register_autocast")
-    raise no_autocast(device_type)
+    """Have autocast cast the floating-point tensors of an operator to the dtype ``cast_inputs``.
+
+    What the operator itself calls is not cast. Raises ValueError for a kind of devices without autocast,
+    AttributeError where there is no operator of the name.
+    """
+    found = _resolved(op, "register_autocast")
+    if isinstance(found, CustomOpDef):
+        found.register_autocast(device_type, cast_inputs)
+        return
+    operator = find(found)
+    operator.cast_under_autocast(device_type, cast_inputs)
+    if lib is not None:
+        lib._registered.append(operator.forget_autocast)
 
 
 def register_torch_dispatch(

@@ -30,6 +30,8 @@ LOOSE = {
         new resize sum_to_size tile to view""",
     "func": "linearize vjp",
     "functional": "block_diag broadcast_shapes broadcast_tensors cartesian_prod chain_matmul einsum meshgrid",
+    "nn.utils": "skip_init",
+    "nn.utils.init": "skip_init",
     "overrides": "handle_tengen_function has_tengen_function_variadic",
     "testing": "make_tensor",
     "utils.checkpoint": "checkpoint",
@@ -38,6 +40,9 @@ LOOSE = {
 OPEN = {
     "": "printoptions",
     "Tensor": "new to",
+    "nn.utils": "skip_init",
+    "nn.utils.init": "skip_init",
+    "nn.utils.prune": "global_unstructured",
     "overrides": "handle_tengen_function",
     "utils.checkpoint": "checkpoint checkpoint_sequential",
 }

@@ -16,10 +16,24 @@ any(map(has, NAMES))
 NOT_THERE = ABSENT.replace(
     "NAMES",
     repr([
-        "compile", "jit.script", "fx", "distributed", "amp",
+        "compile", "jit.script", "fx", "distributed",
         "utils.data.IterDataPipe", "quantize_per_tensor", "Tensor.rename",
     ]),
 )  # fmt: skip
+AUTOCAST = """
+x, layer = m.ones(2, 3), m.nn.Linear(3, 3)
+def nested():
+    with m.autocast("cpu"):
+        layer(x)
+        with m.autocast("cpu", dtype=m.float16):
+            return layer(x).dtype is m.float16
+def pinv():
+    with m.autocast("cpu"):
+        return m.linalg.pinv(x).dtype is m.float32
+def batched():
+    with m.autocast("cpu"):
+        return m.func.vmap(layer)(x).dtype is m.bfloat16
+"""
 SHUFFLED = """
 from importlib import import_module
 data = import_module(m.__name__ + ".utils.data")
@@ -63,6 +77,9 @@ OUT_OF_BOUNDS = "m.sparse_coo_tensor([[2]], [1.0], (2,)).shape[0]"
 MASKED = "x, mask = m.ones(3), m.tensor([True, True, False])\n"
 CLAIMS = [
     Claim("Not there", NOT_THERE, False, True),
+    Claim("Autocast", AUTOCAST + "pinv()", True, False),
+    Claim("Autocast", AUTOCAST + "batched()", True, False),
+    Claim("Autocast", AUTOCAST + "nested()", True, RuntimeError),
     Claim("Data loading", SHUFFLED, True, False),
     Claim("Data loading", "from importlib import import_module\n" + NO_PIPES, False, True),
     Claim("Parts of autograd", NO_AUTOGRAD, False, True),

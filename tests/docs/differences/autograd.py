@@ -182,6 +182,48 @@ hessian = m.autograd.functional.hessian
 f = lambda x: (x * x).sum()
 hessian(f, m.ones(3), vectorize=True, outer_jacobian_strategy="forward-mode").requires_grad
 """
+PARAMETRIZED = """
+from copy import deepcopy
+from importlib import import_module
+P = import_module(m.__name__ + ".nn.utils.parametrize")
+net = m.nn.Linear(2, 3)
+class Half(m.nn.Module):
+    def forward(self, x):
+        return x.double() if self.wrong else x * 2
+    def right_inverse(self, x):
+        return x / 2
+Half.wrong = False
+"""
+COPIED = (
+    PARAMETRIZED
+    + """
+P.register_parametrization(net, "weight", Half())
+P.remove_parametrizations(deepcopy(net), "weight")
+tuple(net.weight.shape)
+"""
+)
+REFUSED = (
+    PARAMETRIZED
+    + """
+Half.wrong = True
+net.register_buffer("scale", m.ones(2))
+try:
+    P.register_parametrization(net, "scale", Half())
+except ValueError:
+    pass
+net.scale.tolist()
+"""
+)
+PRUNED = """
+from importlib import import_module
+prune = import_module(m.__name__ + ".nn.utils.prune")
+net = prune.l1_unstructured(m.nn.Linear(2, 3), "weight", 2)
+try:
+    prune.l1_unstructured(net, "weight", 1, importance_scores=m.ones(1))
+except AssertionError:
+    pass
+prune.is_pruned(net)
+"""
 CLAIMS = [
     Claim("Logical operators in place", LOGICAL_NOT, [0.0, 0.0], [1.0, 1.0]),
     Claim("What may be written to before a backward pass", KRON, RuntimeError, [2.0, 2.0]),
@@ -312,16 +354,13 @@ CLAIMS = [
         RuntimeError,
         None,
     ),
-    Claim(
-        "Operators of a program",
-        OPERATOR + "callable(m.library.register_autocast(f, 'cpu', m.bfloat16))",
-        ValueError,
-        True,
-    ),
     Claim("Operators of a program", "hasattr(m.library, 'triton_op')", False, True),
     Claim("Gradcheck", GRADCHECK + "check(lambda x: (x.argmax(), x * 2), x)", True, IndexError),
     Claim("Gradcheck", GRADCHECK + "check(lambda x: (x * 2, None), x)", TypeError, AttributeError),
     Claim("Optimisers", LBFGS, True, False),
     Claim("Optimisers", SCHEDULE, 0.5, 0.1),
     Claim("Optimisers", ADAMAX, True, RuntimeError),
+    Claim("Parametrized and pruned modules", COPIED, (3, 2), AttributeError),
+    Claim("Parametrized and pruned modules", REFUSED, [1.0, 1.0], [0.5, 0.5]),
+    Claim("Parametrized and pruned modules", PRUNED, True, False),
 ]
