@@ -405,6 +405,7 @@ def linalg_cond_p_str(self: Tensor, p: str) -> Tensor:
     if p not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if p == "nuc":
+        _check_square(self, "linalg.cond(ord=nuc)")
         values = linalg_svdvals(self)
         return values.sum(-1) * values.reciprocal().sum(-1)
     return _cond_by_inverse(self, p)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import lapack
+from .decompositions import linalg_eigh, linalg_svd
 from .dims import wrap_dims
 from .dtypes import acc_dtype, is_complex, real_dtype
 from .linalg_checks import (
@@ -144,10 +145,10 @@ def linalg_pinv(self: Array, atol: Array | None, rtol: Array | None, hermitian: 
         default = np.finfo(self.dtype).eps * max(self.shape[-2:])
         rtol = default if atol is None else np.where(atol > 0, 0, default)
     if hermitian:
-        values, u = np.linalg.eigh(self)
+        values, u = linalg_eigh(self, "L", True)
         vh = _transposed(u)
     else:
-        u, values, vh = np.linalg.svd(self, full_matrices=False)
+        u, values, vh = linalg_svd(self, False, True, None)
     sizes = np.abs(values)
     tolerance = np.maximum(0 if atol is None else atol, rtol * sizes.max(-1))
     keep = sizes > tolerance[..., None]

@@ -78,7 +78,7 @@ def interpolate(
     resized = _ANTIALIASED[mode] if antialias else _RESIZED.get((mode, dims))
     if resized is None:
         raise NotImplementedError(f"interpolate: there is no mode {mode!r} for a {input.ndim}D input")
-    if min(*input.shape[2:], *sizes) <= 0:
+    if mode != "area" and min(*input.shape[2:], *sizes) <= 0:  # of pools may be none
         raise RuntimeError(
             "interpolate: Input and output sizes should be greater than 0, but got input "
             f"{list(input.shape[2:])} and output {list(sizes)}"

@@ -253,6 +253,7 @@ SINGULAR = tengen.tensor([[1.0, 2.0], [2.0, 4.0]])
         (lambda: tengen.linalg.cholesky(SINGULAR * nan), "leading minor of order 1"),
         (lambda: tengen.linalg.cholesky_ex(-tengen.eye(3), check_errors=True), "linalg_cholesky_ex"),
         (lambda: tengen.linalg.svd(SINGULAR * nan), "non-finite"),
+        (lambda: tengen.linalg.pinv(SINGULAR * nan), "non-finite"),
     ],
 )
 def test_singular_matrices(call: Callable[[], Any], text: str) -> None:

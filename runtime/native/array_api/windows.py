@@ -428,9 +428,8 @@ adaptive_avg_pool2d_backward = with_dims(_adaptive_avg_pool_gradient, 2, 3)
 adaptive_avg_pool3d_backward = with_dims(_adaptive_avg_pool_gradient, 3, 3)
 
 
-def adaptive_max_pool(xp: Any, self: Array, output_size: Shape) -> tuple[Array, Array]:
+def _adaptive_max_pool(xp: Any, self: Array, dims: int, output_size: Shape) -> tuple[Array, Array]:
     """The maxima of windows of as equal a size as possible, and where they are in the flattened image."""
-    dims = len(output_size)
     out = host_pool.adaptive_out(self, dims, tuple(output_size))
     shape = (*self.shape[:-dims], *out)
     if 0 in out or not self.size:
@@ -445,6 +444,11 @@ def adaptive_max_pool(xp: Any, self: Array, output_size: Shape) -> tuple[Array, 
         parts = [_windows(xp, a, axis, taps) for a in (best, where)]
         best, where = _chosen(xp, *parts)
     return best, where
+
+
+adaptive_max_pool1d = with_dims(_adaptive_max_pool, 1, 2)
+adaptive_max_pool2d = with_dims(_adaptive_max_pool, 2, 2)
+adaptive_max_pool3d = with_dims(_adaptive_max_pool, 3, 2)
 
 
 def _windows(xp: Any, x: Array, axis: int, taps: Any) -> Array:

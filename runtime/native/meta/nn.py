@@ -174,9 +174,9 @@ def meta_adaptive_pool(self: MetaArray, dims: int, output_size: Shape) -> MetaAr
     return MetaArray((*self.shape[:-dims], *adaptive_out(self, dims, output_size)), self.dtype)
 
 
-def meta_adaptive_max_pool(self: MetaArray, output_size: Shape) -> tuple[MetaArray, MetaArray]:
+def meta_adaptive_max_pool(self: MetaArray, dims: int, output_size: Shape) -> tuple[MetaArray, MetaArray]:
     """The maxima and their indices."""
-    shape = meta_adaptive_pool(self, len(output_size), output_size).shape
+    shape = meta_adaptive_pool(self, dims, output_size).shape
     return MetaArray(shape, self.dtype), MetaArray(shape, np.dtype(np.int64))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .common import Array, Shape
+from .common import Array, Shape, with_dims
 from .pooling import adaptive_out
 
 
@@ -19,12 +19,11 @@ def _chosen(values: Array, places: Array, axis: int) -> tuple[Array, Array]:
     return best, np.take_along_axis(np.broadcast_to(places, values.shape), first, axis).squeeze(axis)
 
 
-def adaptive_max_pool(self: Array, output_size: Sequence[int]) -> tuple[Array, Array]:
+def _adaptive_max_pool(self: Array, dims: int, output_size: Sequence[int]) -> tuple[Array, Array]:
     """The maxima of windows of as equal a size as possible, and where they are in the flattened image.
 
     It goes along one dimension after the other, the last one first.
     """
-    dims = len(output_size)
     out = adaptive_out(self, dims, tuple(output_size))
     if 0 in out or not self.size:
         shape = (*self.shape[:-dims], *out)
@@ -39,6 +38,11 @@ def adaptive_max_pool(self: Array, output_size: Sequence[int]) -> tuple[Array, A
         taps = np.minimum(starts[:, np.newaxis] + np.arange((ends - starts).max()), ends[:, np.newaxis] - 1)
         best, where = _chosen(best.take(taps, axis), where.take(taps, axis), axis + 1)
     return np.ascontiguousarray(best), np.ascontiguousarray(where)
+
+
+adaptive_max_pool1d = with_dims(_adaptive_max_pool, 1, 1)
+adaptive_max_pool2d = with_dims(_adaptive_max_pool, 2, 1)
+adaptive_max_pool3d = with_dims(_adaptive_max_pool, 3, 1)
 
 
 def fractional_shape(
