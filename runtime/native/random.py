@@ -259,7 +259,8 @@ def random_integers(low: int, high: int, size: Shape, generator: Any, dtype: DTy
     Raises RuntimeError when that is empty or the dtype cannot hold its ends.
     """
     check_integers(low, high, dtype)
-    return np.asarray(source(generator).integers(low, high, check_size(size))).astype(dtype)
+    kind = np.uint64 if high > 1 << 63 else np.int64
+    return np.asarray(source(generator).integers(low, high, check_size(size), dtype=kind)).astype(dtype)
 
 
 def check_integers(low: int, high: int, dtype: DType) -> None:

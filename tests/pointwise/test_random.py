@@ -69,6 +69,10 @@ def test_integers() -> None:
     assert drawn.dtype is tengen.int64
     assert np.bincount(drawn.numpy() + 2).min() > COUNT / 5 * 0.9
     assert set(tengen.empty(100, dtype=tengen.uint8).random_(254, None).tolist()) == {254, 255}
+    for kind in (tengen.uint16, tengen.uint32, tengen.uint64):
+        most = tengen.iinfo(kind).max
+        assert set(tengen.empty(100, dtype=kind).random_(most - 1, None).tolist()) == {most - 1, most}
+        assert set(tengen.randint(2, 4, (100,), dtype=kind).tolist()) == {2, 3}
     assert set(tengen.randint_like(tengen.empty(100), 2).tolist()) == {0.0, 1.0}
     assert sorted(tengen.randperm(50).tolist()) == list(range(50))
     assert numbers(tengen.empty(COUNT).random_()).max() <= 2**24
