@@ -129,6 +129,8 @@ def _gradient_dims(
     if edge not in (1, 2):
         raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2, but got {edge}.")
     wanted = range(self.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    if not self.ndim and len(wanted):
+        raise IndexError(f"Dimension specified as {wanted[0]} but tensor has no dimensions")
     dims = wrap_dims(wanted, self.ndim)
     if given not in (None, len(dims)):
         raise RuntimeError(
