@@ -74,6 +74,7 @@ Mode = type("Mode", (getattr(overrides, m.__name__.capitalize() + "FunctionMode"
 x = m.ones(2).as_subclass(type(m.Tensor)("Special", (m.Tensor,), {PROTOCOL: classmethod(handler)}))
 """
 OUT_OF_BOUNDS = "m.sparse_coo_tensor([[2]], [1.0], (2,)).shape[0]"
+IMAGE = "x = m.ones(2, 3, 4, 5).to(memory_format=m.channels_last).requires_grad_()\n"
 MASKED = "x, mask = m.ones(3), m.tensor([True, True, False])\n"
 CLAIMS = [
     Claim("Not there", NOT_THERE, False, True),
@@ -171,6 +172,14 @@ CLAIMS = [
         "m.stack([m.ones(2, 3, 4, 5).to(memory_format=m.channels_last)] * 2).stride()",
         (120, 60, 20, 5, 1),
         (120, 60, 1, 15, 3),
+    ),
+    *(
+        Claim("Memory formats", IMAGE + f"out = m.nn.functional.{call}\n{gradient}", ours, (60, 1, 15, 3))
+        for call in ("conv2d(x, m.ones(2, 3, 2, 2))", "avg_pool2d(x, 2)", "group_norm(x, 1)")
+        for gradient, ours in (
+            ("m.autograd.grad(out.sum(), x)[0].stride()", (60, 20, 5, 1)),
+            ("out.sum().backward()\nx.grad.stride()", (60, 1, 15, 3)),
+        )
     ),
     Claim("Lazy conjugation", "m.tensor([1j]).conj().is_conj()", False, True),
     Claim(
