@@ -22,12 +22,15 @@ def value_test(operator: Operator, argument: Argument, text: str, is_receiver: b
     must_agree = argument.name in operator.promoted or argument.name in operator.same_dtype
     # Where layouts may differ, which one takes the call is for the second path to say.
     must_agree |= bool(operator.layouts) and OTHER_LAYOUT in operator.tags
+    agree = ""
+    if must_agree:
+        agree = f" and {text}._type is t"
+    elif operator.layouts:
+        agree = f" and {text}._type.backend is t.backend"
     match type_:
         case "Tensor":
-            agree = f" and {text}._type is t" if must_agree else ""
             return f"{text}.__class__ in plain{agree}", text
         case "Tensor?":
-            agree = f" and {text}._type is t" if must_agree else ""
             return f"({text} is None or {text}.__class__ in plain{agree})", text
         case "Scalar":
             return f"{text}.__class__ in t.weak{but_refused(operator, text)}", text

@@ -45,6 +45,12 @@ def matmul(self: Tensor, other: Tensor) -> Tensor:
         return other.t().mv(self) if a == 1 else F.linear(self, other.t())
     if a == 1:
         return F._batched_matmul(self.unsqueeze(0), other).squeeze(-2)
+    if a == 2 and self._type.backend is not other._type.backend and other._type.backend.is_strided:
+        # A matrix of another layout for all the batches.
+        if shape[1] != other_shape[-2]:
+            left, right = "x".join(map(str, shape)), "x".join(map(str, other_shape[-2:]))
+            raise RuntimeError(f"matmul: mat1 and mat2 shapes cannot be multiplied ({left} and {right})")
+        return F.linear(other.mT, self).mT
     return F._batched_matmul(self, other)
 
 

@@ -52,6 +52,16 @@ def nested_prod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int, k
     return F._nested_with_parts(found, self)
 
 
+def nested_embedding_backward(
+    grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> Tensor:
+    """The gradient of the table of which rows were taken for the indices in all parts."""
+    backward = F.embedding_sparse_backward if sparse else F.embedding_dense_backward
+    rows = F.cat([part.reshape(-1, part.shape[-1]) for part in grad.unbind()])
+    places = F.cat([part.reshape(-1) for part in indices.unbind()])
+    return backward(rows, places, num_weights, padding_idx, scale_grad_by_freq)
+
+
 def nested_unbind_backward(grads: Sequence[Tensor | None], self: Tensor) -> Tensor:
     """The gradients of the parts as those of the whole; zeros where there is none."""
     found = [
@@ -72,14 +82,3 @@ def nested_split_backward(
             total = placed if total is None else total + placed
         start += size
     return total
-
-
-def nested_cat_backward(grad: Tensor, tensors: Sequence[Tensor], dim: int) -> list[Tensor]:
-    """The part of the gradient that each of the tensors is."""
-    at, start = wrap_dim(dim, grad.ndim), 0
-    found = []
-    for tensor in tensors:
-        size = tensor.shape[at]
-        found.append(F.slice(grad, at, start, start + size, 1))
-        start += size
-    return found

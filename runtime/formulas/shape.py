@@ -36,6 +36,17 @@ def cat_backward(grad: Tensor, shapes: Sequence[Shape], dim: int) -> tuple[Tenso
     )
 
 
+def sliced_cat_backward(grad: Tensor, tensors: Sequence[Tensor], dim: int) -> list[Tensor]:
+    """The part of ``grad`` that belongs to each of the tensors, in layouts that have slices but no views."""
+    at, start = wrap_dim(dim, grad.ndim), 0
+    found = []
+    for tensor in tensors:
+        size = tensor.shape[at]
+        found.append(F.slice(grad, at, start, start + size, 1))
+        start += size
+    return found
+
+
 def repeat_backward(grad: Tensor, repeats: Sequence[int], shape: Sequence[int]) -> Tensor:
     """The sum over the repetitions."""
     if 0 in repeats:

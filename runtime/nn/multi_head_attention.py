@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 
 from tengen.generated import functions as F
 
@@ -101,7 +102,12 @@ def _projected(
             raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
         _demand(key.shape == value.shape, f"key shape {key.shape} does not match value shape {value.shape}")
         weights = list(in_proj_weight.chunk(3))
-    q, k, v = (F.linear(x, w, b) for x, w, b in zip(given, weights, _thirds(in_proj_bias), strict=True))
+    return projected_by(given, weights, in_proj_bias)
+
+
+def projected_by(given: Triple, weights: Sequence[Tensor], bias: Tensor | None) -> Triple:
+    """Query, key and value after their linear maps, of which ``bias`` holds the three biases."""
+    q, k, v = (F.linear(x, w, b) for x, w, b in zip(given, weights, _thirds(bias), strict=True))
     return q, k, v
 
 

@@ -48,6 +48,7 @@ def _window(
 ) -> tuple[Any, UntypedStorage | None]:
     """The array that the tensor is to have, and the handle on its memory where there is one already."""
     kind = tensor._type
+    _check_strided(tensor, source)
     if source is MISSING:
         return kind.backend.lib.empty((0,), kind.dtype), None
     if not isinstance(source, (TensorBase, UntypedStorage)) or (offset is MISSING) is not (size is MISSING):
@@ -68,6 +69,14 @@ def _window(
     if offset is MISSING:
         return memory.typed(kind.dtype), memory
     return _part(kind, memory, index(offset), size, stride), memory
+
+
+def _check_strided(tensor: Any, source: Any) -> None:
+    """NotImplementedError where a tensor is of a layout that is no window of a memory."""
+    for name, given in (("self", tensor), ("source", source)):
+        if isinstance(given, TensorBase) and not given._type.backend.is_strided:  # type: ignore[attr-defined]
+            what = "nested" if given.is_nested else given.layout  # type: ignore[attr-defined]
+            raise NotImplementedError(f"set_: expected {name} to be a strided tensor, but it is {what}")
 
 
 def _check_kind(tensor: Any, source: Any) -> None:

@@ -22,6 +22,9 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     **functions(M, W),
     "pow": lambda s: s.pow(3).to_dense() * W,
     "sum 0": lambda s: s.sum(0).to_dense().pow(2),
+    "cat": lambda s: tengen.cat([s, 2 * s]).to_dense() * tengen.cat([W, W + 1]),
+    "cat of columns": lambda s: tengen.cat([s, s * s], 1).to_dense() * tengen.cat([W, W + 1], 1),
+    "stack": lambda s: tengen.stack([s, 2 * s], 1).to_dense() * W.unsqueeze(1),
 }
 #: The same with functions of tengen.sparse, of which the gradients have the indices of the tensor.
 SPARSE: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]] = {

@@ -11,7 +11,12 @@ from ...core.memory_format import CONSTANTS, sparse_csr
 from ..dtypes import upcast
 from ..matmul import accumulate, addmm_shape, bmm_shape
 from ..sparse.array import Array
-from ..sparse.products import product
+from ..sparse.products import (
+    product,
+    stored_linear,
+    stored_linear_input_backward,
+    stored_linear_weight_backward,
+)
 from .array import CompressedArray, layout_of
 from .conversions import elements, gathered, to_layout
 from .pointwise import compressed_add
@@ -33,7 +38,11 @@ def compressed_sparse_matmul(self: CompressedArray, mat2: CompressedArray) -> An
 
 def compressed_mm(self: Any, mat2: Any) -> Any:
     """The product of matrices: in compressed rows where both are in a compressed format, else strided."""
-    return _product(self, mat2, sparse_csr.name)
+    return product(self, mat2, _rows_of_scipy)
+
+
+def _rows_of_scipy(matrix: Any, dtype: np.dtype[Any]) -> CompressedArray:
+    return _of_scipy(matrix, dtype, sparse_csr.name)
 
 
 def _product(self: Any, mat2: Any, layout: str) -> Any:
@@ -55,6 +64,21 @@ def compressed_addmm(self: Any, mat1: Any, mat2: Any, beta: Number, alpha: Numbe
             f"addmm: expected strided self for a strided product, got a tensor with layout {self.layout}"
         )
     return accumulate(self, found, shape, beta, alpha)
+
+
+def compressed_linear(input: Any, weight: Any, bias: Array | None) -> Any:
+    """``input @ weight.T + bias``: strided, but of two sparse factors alone sparse."""
+    return stored_linear(input, weight, bias, _rows_of_scipy)
+
+
+def compressed_linear_input_backward(grad_output: Any, weight: Any) -> Any:
+    """The gradient of ``linear`` for its input, of a sparse ``weight``."""
+    return stored_linear_input_backward(grad_output, weight, _rows_of_scipy)
+
+
+def compressed_linear_weight_backward(grad_output: Any, input: Any) -> Any:
+    """The gradient of ``linear`` for its weight, of a sparse ``input``."""
+    return stored_linear_weight_backward(grad_output, input, _rows_of_scipy)
 
 
 def compressed_bmm(self: CompressedArray, mat2: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Matrix products, layer normalisation and dropout of arrays of parts."""
+"""Matrix products, layer normalisation, dropout and embedding of arrays of parts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from ..dtypes import upcast
 from ..matmul import linear, linear_input_backward, linear_weight_backward
 from ..nn.dropout import native_dropout, native_dropout_backward
+from ..nn.embedding import embedding
 from ..nn.normalization import native_layer_norm, native_layer_norm_backward
 from .array import Array, JaggedArray, RaggedArray
 
@@ -159,3 +160,11 @@ def nested_dropout_backward(grad_output: RaggedArray, mask: RaggedArray, scale: 
     """The gradient of what was kept."""
     found = native_dropout_backward(upcast(grad_output.values), mask.values, scale)
     return grad_output.with_values(found.astype(grad_output.values.dtype, copy=False))
+
+
+# -- embedding
+
+
+def nested_embedding(weight: Array, indices: RaggedArray) -> RaggedArray:
+    """The rows of ``weight`` for the indices in the parts, which get one more dimension."""
+    return indices.of_rows(embedding(weight, indices.rows(0), -1, False, False), 0)

@@ -10,7 +10,7 @@ from ..matmul import accumulate, addmm_shape, bmm_shape
 from .array import Array, CooArray
 from .conversions import coo_coalesce
 from .pointwise import add_coo
-from .products import product
+from .products import product, stored_linear, stored_linear_input_backward, stored_linear_weight_backward
 
 Number = bool | int | float | complex
 
@@ -42,6 +42,21 @@ def coo_addmm(self: Any, mat1: CooArray, mat2: Any, beta: Number, alpha: Number)
             "addmm_sparse_dense: expected strided result tensor, got tensor with layout Sparse"
         )
     return accumulate(self, found, shape, beta, alpha)
+
+
+def coo_linear(input: Any, weight: Any, bias: Array | None) -> Any:
+    """``input @ weight.T + bias``: strided, but of two sparse factors alone sparse."""
+    return stored_linear(input, weight, bias, of_scipy)
+
+
+def coo_linear_input_backward(grad_output: Any, weight: Any) -> Any:
+    """The gradient of ``linear`` for its input, of a sparse ``weight``."""
+    return stored_linear_input_backward(grad_output, weight, of_scipy)
+
+
+def coo_linear_weight_backward(grad_output: Any, input: Any) -> Any:
+    """The gradient of ``linear`` for its weight, of a sparse ``input``."""
+    return stored_linear_weight_backward(grad_output, input, of_scipy)
 
 
 def coo_bmm(self: CooArray, mat2: Array) -> Array:

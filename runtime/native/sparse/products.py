@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import upcast
-from ..matmul import linear_input_shape, linear_shape, mm_shape, mv_shape
+from ..matmul import accumulate, addmv_shape, linear_input_shape, linear_shape, mm_shape, mv_shape
 from .array import Array, StoredArray
+
+Number = bool | int | float | complex
 
 
 def scipy_matrix(self: Any) -> Any:
@@ -18,12 +20,19 @@ def scipy_matrix(self: Any) -> Any:
     return self.scipy_matrix() if isinstance(self, StoredArray) else upcast(self)
 
 
-def product(self: Any, mat2: Any, of_scipy: Callable[[Any, Any], StoredArray]) -> Any:
+OfScipy = Callable[[Any, Any], StoredArray]
+
+
+def product(self: Any, mat2: Any, of_scipy: OfScipy) -> Any:
     """The product of matrices: strided, or what ``of_scipy`` makes of SciPy's where both are sparse."""
     mm_shape(self.shape, mat2.shape)
-    dtype = self.values.dtype if isinstance(self, StoredArray) else self.dtype
-    found = scipy_matrix(self) @ scipy_matrix(mat2)
-    if isinstance(self, StoredArray) and isinstance(mat2, StoredArray):
+    return _of_product(scipy_matrix(self) @ scipy_matrix(mat2), self, mat2, of_scipy)
+
+
+def _of_product(found: Any, a: Any, b: Any, of_scipy: OfScipy) -> Any:
+    """The product of ``a`` and ``b`` that SciPy found, in the dtype of the first."""
+    dtype = a.values.dtype if isinstance(a, StoredArray) else a.dtype
+    if isinstance(a, StoredArray) and isinstance(b, StoredArray):
         return of_scipy(found, dtype)
     return np.asarray(found).astype(dtype, copy=False)
 
@@ -35,17 +44,44 @@ def stored_mv(self: StoredArray, vec: Array) -> Array:
     return found.astype(self.values.dtype, copy=False)
 
 
-def stored_linear(input: Array, weight: StoredArray, bias: Array | None) -> Array:
-    """``input @ weight.T + bias`` of a sparse matrix ``weight``."""
+def stored_addmv(self: Array, mat: StoredArray, vec: Array, beta: Number, alpha: Number) -> Array:
+    """``beta * self + alpha * mat @ vec`` of a sparse matrix ``mat``."""
+    shape = addmv_shape(self.shape, mat.shape, vec.shape)
+    return accumulate(self, stored_mv(mat, vec), shape, beta, alpha)
+
+
+def stored_linear(input: Any, weight: Any, bias: Array | None, of_scipy: OfScipy) -> Any:
+    """``input @ weight.T + bias``, of which one or both factors are sparse matrices.
+
+    The result is strided, but of two sparse factors without ``bias`` what ``of_scipy`` makes of SciPy's.
+    """
     shape = linear_shape(input.shape, weight.shape, None if bias is None else bias.shape)
-    found = _by_rows(scipy_matrix(weight), input, weight.values.dtype).reshape(shape)
-    return found if bias is None else found + bias
+    if not isinstance(input, StoredArray):
+        found = _by_rows(scipy_matrix(weight), input, weight.values.dtype).reshape(shape)
+        return found if bias is None else found + bias
+    product = scipy_matrix(input) @ scipy_matrix(weight).T
+    if bias is None:
+        return _of_product(product, input, weight, of_scipy)
+    strided: Array = product.toarray() if isinstance(weight, StoredArray) else np.asarray(product)
+    return (strided + upcast(bias)).astype(input.values.dtype, copy=False)
 
 
-def stored_linear_input_backward(grad_output: Array, weight: StoredArray) -> Array:
+def stored_linear_input_backward(grad_output: Any, weight: StoredArray, of_scipy: OfScipy) -> Any:
     """``grad_output @ weight.conj()`` of a sparse matrix ``weight``."""
     shape = linear_input_shape(grad_output.shape, weight.shape)
+    if isinstance(grad_output, StoredArray):
+        found = scipy_matrix(grad_output) @ scipy_matrix(weight).conj()
+        return _of_product(found, grad_output, weight, of_scipy)
     return _by_rows(scipy_matrix(weight).T.conj(), grad_output, weight.values.dtype).reshape(shape)
+
+
+def stored_linear_weight_backward(grad_output: Any, input: StoredArray, of_scipy: OfScipy) -> Any:
+    """``grad_output.T @ input.conj()`` of a sparse matrix ``input``."""
+    if isinstance(grad_output, StoredArray):
+        found = scipy_matrix(grad_output).T @ scipy_matrix(input).conj()
+        return _of_product(found, grad_output, input, of_scipy)
+    turned: Array = np.asarray(scipy_matrix(input).conj().T @ upcast(grad_output)).T
+    return turned.astype(grad_output.dtype, copy=False)
 
 
 def _by_rows(matrix: Any, vectors: Array, dtype: Any) -> Array:

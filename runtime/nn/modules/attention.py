@@ -8,7 +8,8 @@ from ...core.device import device as Device
 from ...core.scalar_type import dtype as DType
 from ...tensors.tensor import Tensor
 from .. import functional as F, init
-from ..multi_head_attention import float_masks
+from ..multi_head_attention import float_masks, projected_by
+from ..nested_attention import check_nested, nested_multi_head_attention
 from .base import new_parameter
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
@@ -114,7 +115,14 @@ class MultiheadAttention(Module):
         ``query`` is (L, N, embed_dim), ``key`` and ``value`` (S, N, kdim) and (S, N, vdim), with
         ``batch_first`` N before the others, or all without N. ``attn_mask`` (L, S) or (N * num_heads, L, S)
         and ``key_padding_mask`` (N, S) are True where nothing is attended to, or are added to the scores.
+
+        Nested tensors (N, j, embed_dim), with ``batch_first``, go part by part: AssertionError for masks.
+        Weights are padded with zeros.
         """
+        if query.is_nested or key.is_nested or value.is_nested:
+            masks = {"key_padding_mask": key_padding_mask is not None, "attn_mask": attn_mask is not None}
+            asked = masks | {"is_causal": is_causal}
+            return self._of_nested((query, key, value), need_weights, average_attn_weights, asked)
         names = ("key_padding_mask", "attn_mask")
         key_padding_mask, attn_mask = float_masks(key_padding_mask, attn_mask, names, query.dtype)
         turned = self.batch_first and query.dim() == 3
@@ -146,6 +154,23 @@ class MultiheadAttention(Module):
             is_causal=is_causal,
         )
         return (out.transpose(0, 1) if turned else out), weights
+
+    def _of_nested(
+        self, given: tuple[Tensor, Tensor, Tensor], need_weights: bool, average: bool, asked: dict[str, bool]
+    ) -> tuple[Tensor, Tensor | None]:
+        """The same of nested tensors (N, j, embed_dim), part by part."""
+        own = {
+            "batch_first=False": not self.batch_first,
+            "add_bias_kv": self.bias_k is not None,
+            "add_zero_attn": self.add_zero_attn,
+        }
+        check_nested(given, asked | own)
+        separate = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
+        weights = self.in_proj_weight.chunk(3) if self._qkv_same_embed_dim else separate
+        projected = projected_by(given, weights, self.in_proj_bias)
+        dropout_p = self.dropout if self.training else 0.0
+        out, found = nested_multi_head_attention(projected, self.num_heads, dropout_p, need_weights, average)
+        return self.out_proj(out), found
 
     def merge_masks(
         self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
