@@ -47,7 +47,8 @@ def stored_mv(self: StoredArray, vec: Array) -> Array:
 def stored_addmv(self: Array, mat: StoredArray, vec: Array, beta: Number, alpha: Number) -> Array:
     """``beta * self + alpha * mat @ vec`` of a sparse matrix ``mat``."""
     shape = addmv_shape(self.shape, mat.shape, vec.shape)
-    return accumulate(self, stored_mv(mat, vec), shape, beta, alpha)
+    found: Array = accumulate(self, stored_mv(mat, vec), shape, beta, alpha)
+    return found
 
 
 def stored_linear(input: Any, weight: Any, bias: Array | None, of_scipy: OfScipy) -> Any:
