@@ -29,6 +29,9 @@ Like = tuple[Shape, Any]
 class Namespace:
     """What kernels call ``xp``: the standard's functions, under NumPy's names too, and a few beside them."""
 
+    #: Whether ``max`` and the like give NaN where there is one, and ``argmax`` where the first is.
+    propagates_nan = False
+
     def __init__(self, xp: Any) -> None:
         self.library = xp
 
@@ -69,6 +72,10 @@ class Namespace:
             return self.on_host(lambda *a: np.asarray(wanted(*a), dtype), [(shape, dtype)], *arrays)[0]
 
         return called
+
+    def scalar(self, value: Any, dtype: Any) -> Any:
+        """A number as an operand of that dtype beside arrays."""
+        return self.asarray(value, dtype=dtype)
 
     def at(self, array: Any, places: Any) -> Any:
         """The elements of a 1-d array at places that an array says."""

@@ -22,11 +22,16 @@ _KIND = 2
 class CudaNamespace(Namespace):
     """``cupy``, and what it lacks of the standard."""
 
+    propagates_nan = True
+
     def _own(self, name: str) -> Any:
         """A function of CuPy's; AssertionError where it had nothing to run on."""
         if not cupy.cuda.is_available():
             raise AssertionError("Torch not compiled with CUDA enabled")
         return super()._own(name)
+
+    def var(self, array: Any, axis: Any = None, correction: float = 0, keepdims: bool = False) -> Any:
+        return cupy.var(array, axis=axis, ddof=correction, keepdims=keepdims)
 
     def vecdot(self, x1: Any, x2: Any, *, axis: int = -1) -> Any:
         return (self.conj(x1) * x2).sum(axis=axis)

@@ -36,9 +36,17 @@ class _Transforms:
 class DaskNamespace(Namespace):
     """``dask.array``, and what it lacks of the standard."""
 
+    propagates_nan = True
+
     def __init__(self) -> None:
         super().__init__(da)
         self.fft = _Transforms()
+
+    def scalar(self, value: Any, dtype: Any) -> Any:
+        return np.asarray(value, dtype)  # an array of Dask's would be a task
+
+    def var(self, array: Any, axis: Any = None, correction: float = 0, keepdims: bool = False) -> Any:
+        return da.var(array, axis=axis, ddof=correction, keepdims=keepdims)
 
     def isdtype(self, dtype: Any, kind: Any) -> bool:
         return bool(np.isdtype(dtype, kind))

@@ -45,6 +45,8 @@ def _no_value(what: str, advice: str = "") -> TracedValueError:
 class JaxNamespace(Namespace):
     """``jax.numpy``, and writes by ``at``."""
 
+    propagates_nan = True
+
     def random_source(self, generator: Any) -> Any:
         chosen = default_source.generator if generator is None else generator
         if chosen is not None and isinstance(chosen.source, KeySource):

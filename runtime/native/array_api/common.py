@@ -59,7 +59,7 @@ def number_of(value: Any, dtype: Any, xp: Any) -> Any:
 
 def as_array(xp: Any, value: Any, like: Array) -> Array:
     """A number as a 0-d array of the dtype of ``like``; an array as it is."""
-    return value if is_array(value) else xp.asarray(number_of(value, like.dtype, xp), dtype=like.dtype)
+    return value if is_array(value) else xp.scalar(number_of(value, like.dtype, xp), like.dtype)
 
 
 def both(xp: Any, a: Any, b: Any) -> tuple[Array, Array]:

@@ -121,6 +121,8 @@ def clamp(xp: Any, self: Array, min: Any, max: Any) -> Array:
         raise NotImplementedError("not implemented for 'Bool' with two bounds")
     if min is None and max is None:
         raise RuntimeError("At least one of 'min' or 'max' must not be None")
+    if not (min is None or max is None or is_array(min) or is_array(max)):
+        return xp.clip(self, number_of(min, self.dtype, xp), number_of(max, self.dtype, xp))
     if min is not None:
         self = xp.maximum(self, as_array(xp, min, self))
     return self if max is None else xp.minimum(self, as_array(xp, max, self))

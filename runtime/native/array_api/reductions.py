@@ -6,7 +6,7 @@ from typing import Any
 
 from ..dims import wrap_dim, wrap_dims
 from ..reductions import check_nonempty, count, degrees_of_freedom, restored_shape
-from .common import Array, as_array, cast, flat, is_bool, is_complex, is_integral, is_real
+from .common import Array, as_array, cast, flat, is_bool, is_complex, is_integral, is_real, number_of
 
 Dims = tuple[int, ...] | None
 
@@ -56,7 +56,7 @@ def mean_dim(xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Arra
             f"Got: {self.dtype}"
         )
     total = sum_dim(xp, self, dim, keepdim, None)
-    return total / as_array(xp, count(self, dim), self)
+    return total / number_of(count(self, dim), self.dtype, xp)
 
 
 def var_mean(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
@@ -74,7 +74,10 @@ def var_mean(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim:
 
 def var_dim(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
     """The variance of ``var_mean``."""
-    return var_mean(xp, self, dim, correction, keepdim)[0]
+    own = 1 if correction is None else correction
+    if not is_real(xp, self) or count(self, dim) <= own:
+        return var_mean(xp, self, dim, correction, keepdim)[0]
+    return xp.var(self, axis=axes(self, dim), correction=own, keepdims=keepdim)
 
 
 def std_mean(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
@@ -85,7 +88,7 @@ def std_mean(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim:
 
 def std_dim(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
     """The square root of the variance."""
-    return xp.sqrt(var_mean(xp, self, dim, correction, keepdim)[0])
+    return xp.sqrt(var_dim(xp, self, dim, correction, keepdim))
 
 
 def restore_dims(xp: Any, self: Array, dim: Dims, keepdim: bool, ndim: int) -> Array:
@@ -119,7 +122,7 @@ def _extremum(xp: Any, largest: bool, self: Array, over: tuple[int, ...], keepdi
     if is_bool(xp, self):
         return (xp.any if largest else xp.all)(self, axis=over, keepdims=keepdim)
     found = (xp.max if largest else xp.min)(self, axis=over, keepdims=keepdim)
-    if not is_real(xp, self):
+    if xp.propagates_nan or not is_real(xp, self):
         return found
     unknown = xp.any(self != self, axis=over, keepdims=keepdim)
     return xp.where(unknown, as_array(xp, float("nan"), self), found)
@@ -159,7 +162,7 @@ def _place(xp: Any, largest: bool, self: Array, axis: int) -> Array:
         self = xp.astype(self, xp.uint8)
     find = xp.argmax if largest else xp.argmin
     found = find(self, axis=axis, keepdims=True)
-    if not is_real(xp, self):
+    if xp.propagates_nan or not is_real(xp, self):
         return xp.astype(found, xp.int64)
     unknown = xp.astype(self != self, xp.uint8)
     first = xp.argmax(unknown, axis=axis, keepdims=True)

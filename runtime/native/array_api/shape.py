@@ -10,7 +10,7 @@ import numpy as np
 from .. import shape as host, views as host_views
 from ..dims import wrap_dim
 from ..nn import columns as host_columns, padding as host_padding
-from .common import Array, as_array, cast, moved, moved_back, replaced
+from .common import Array, cast, moved, moved_back, number_of, replaced
 
 Shape = tuple[int, ...]
 
@@ -183,7 +183,7 @@ def unfold_backward(xp: Any, grad: Array, sizes: Shape, dim: int, size: int, ste
 def constant_pad_nd(xp: Any, self: Array, pad: Shape, value: Any) -> Array:
     """The array with so many elements of ``value`` before and behind its last dimensions."""
     places = host_padding.constant_pad_nd(np.arange(1, self.size + 1).reshape(self.shape), pad, 0)
-    filler = xp.reshape(as_array(xp, value, self), (1,))
+    filler = xp.full((1,), number_of(value, self.dtype, xp), dtype=self.dtype)
     extended = xp.concat([filler, xp.reshape(self, (-1,))], axis=0)
     return xp.reshape(xp.take(extended, xp.constant(places.reshape(-1)), axis=0), places.shape)
 
