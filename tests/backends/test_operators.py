@@ -1,6 +1,14 @@
-"""Every operator's samples, with gradients, on the backend of examples/array_api_backend."""
+"""Every operator's samples, with gradients, on the backends of array libraries.
+
+On that of examples/array_api_backend always; on Dask's and JAX's where these are installed. JAX compiles for
+each shape, and takes minutes for all: every tenth is run, and all with ``BACKENDS=all`` in the environment.
+"""
 
 from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -12,10 +20,21 @@ OPERATORS = tried()
 LACKING = frozenset({"as_strided", "as_strided_copy", "slice_inverse", "_rnn_layer"})
 
 
+def cases() -> Iterator[tuple[str, str]]:
+    """The devices, and the operators that are run there."""
+    for device, step in (
+        ("strict", 1),
+        ("dask", 1),
+        ("jax", 1 if os.environ.get("BACKENDS") == "all" else 10),
+    ):
+        if device == "strict" or importlib.util.find_spec(device) is not None:
+            yield from ((device, name) for name in sorted(OPERATORS)[::step])
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", sorted(OPERATORS))
-def test_it_does_as_on_the_cpu(name: str, strict: str) -> None:
-    outcome = run_on(strict, OPERATORS[name])
+@pytest.mark.parametrize(("device", "name"), list(cases()))
+def test_it_does_as_on_the_cpu(device: str, name: str, strict: str) -> None:
+    outcome = run_on(device, OPERATORS[name])
     assert (outcome == LACKS) == (name in LACKING)
 
 
