@@ -3,10 +3,10 @@
     python benchmarks/dask_workers.py
     python benchmarks/dask_workers.py --workers 100 1000 --parameters 10000000 --compute 20
 
-The tasks, and what each waits for, are those of tengen's own graph of a step, optimised as Dask does it: a batch
-of one chunk for each worker, loss and gradients in one pass. Simulated are a scheduler, which handles one task
-after the other, workers with one thread, and the links. Not simulated: stealing, spilling, failures, a network
-that is shared.
+The tasks, and what each waits for, are those of tengen's own graph of a step, optimised as Dask does it: a
+batch of one chunk for each worker, loss and gradients in one pass. Simulated are a scheduler, which takes one
+task after the other, workers with one thread, and the links. Not simulated: stealing, spilling, failures, a
+network that is shared.
 """
 
 from __future__ import annotations
