@@ -39,7 +39,13 @@ if not _generating():
 _SUBMODULES = frozenset(
     {
         "amp",
+        "__config__",
+        "accelerator",
         "autograd",
+        "backends",
+        "compiler",
+        "cpu",
+        "distributed",
         "fft",
         "func",
         "functional",
@@ -47,6 +53,8 @@ _SUBMODULES = frozenset(
         "library",
         "linalg",
         "masked",
+        "mps",
+        "multiprocessing",
         "nn",
         "onnx",
         "ops",
@@ -60,7 +68,10 @@ _SUBMODULES = frozenset(
         "sparse",
         "special",
         "testing",
+        "types",
         "utils",
+        "version",
+        "xpu",
     }
 )
 
@@ -79,7 +90,11 @@ _LAZY = {
     "get_autocast_cpu_dtype": "dispatch.autocast",
     "get_autocast_dtype": "dispatch.autocast",
     "get_autocast_gpu_dtype": "dispatch.autocast",
+    "as_torch": "torch_imports",
+    "compile": "compiler",
+    "OutOfMemoryError": "cuda",
     "get_deterministic_debug_mode": "settings",
+    "get_device_module": "accelerator",
     "get_float32_matmul_precision": "settings",
     "get_num_interop_threads": "settings",
     "is_autocast_cache_enabled": "dispatch.autocast",
@@ -93,6 +108,7 @@ _LAZY = {
     "set_autocast_dtype": "dispatch.autocast",
     "set_autocast_enabled": "dispatch.autocast",
     "set_autocast_gpu_dtype": "dispatch.autocast",
+    "set_default_tensor_type": "tensors.typed_classes",
     "set_deterministic_debug_mode": "settings",
     "set_float32_matmul_precision": "settings",
     "set_flush_denormal": "settings",
@@ -112,11 +128,18 @@ _LAZY = {
 def __dir__() -> list[str]:
     """What users write, and none of the modules that it is made in; PyTorch has these names, too."""
     special = {name for name in globals() if name.startswith("__")}
-    return sorted({*special, *_public(), *_SUBMODULES, *_ELSEWHERE, *_LAZY})
+    return sorted({*special, *_public(), *_SUBMODULES, *_ELSEWHERE, *_LAZY, *_typed_classes()})
 
 
 def _public() -> list[str]:
     return [name for name in vars(_import_module("tengen.namespace")) if not name.startswith("_")]
+
+
+def _typed_classes() -> frozenset[str]:
+    """The classes of tensors of one dtype, "FloatTensor", of the dtypes that are older than ``dtype``."""
+    from .core.scalar_type import CLASS_NAMES
+
+    return CLASS_NAMES
 
 
 def _device_modules() -> set[str]:
@@ -144,6 +167,8 @@ def _attribute(name: str) -> _typing.Any:
         return _import_module(f"tengen.{name}")
     if name in _LAZY:
         return getattr(_import_module(f"tengen.{_LAZY[name]}"), name)
+    if name in _typed_classes():
+        return _import_module("tengen.tensors.typed_classes").typed_class(name)
     if _generating() and not name.startswith("__"):
         return getattr(_import_module("tengen.namespace"), name)
     raise AttributeError(f"module 'tengen' has no attribute {name!r}")

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .core.device import device as Device
+from .core.scalar_type import CLASS_NAMES
 from .core.tensor_base import TensorBase
 from .random import default_generator
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Event",
+    "OutOfMemoryError",
     "Stream",
     "StreamContext",
     "can_device_access_peer",
@@ -40,17 +42,25 @@ __all__ = [
     "get_rng_state_all",
     "init",
     "initial_seed",
+    "ipc_collect",
     "is_available",
     "is_bf16_supported",
     "is_initialized",
     "manual_seed",
     "manual_seed_all",
     "max_memory_allocated",
+    "max_memory_cached",
     "max_memory_reserved",
     "mem_get_info",
     "memory_allocated",
+    "memory_cached",
     "memory_reserved",
     "memory_stats",
+    "memory_summary",
+    "reset_accumulated_memory_stats",
+    "reset_max_memory_allocated",
+    "reset_max_memory_cached",
+    "reset_peak_memory_stats",
     "seed",
     "seed_all",
     "set_device",
@@ -60,6 +70,7 @@ __all__ = [
     "stream",
     "synchronize",
 ]
+__all__ += sorted(CLASS_NAMES)
 
 
 def __dir__() -> list[str]:
@@ -90,6 +101,17 @@ def _index(device: Any) -> int:
     if isinstance(device, Device):
         device = device.index
     return current_device() if device is None else int(device)
+
+
+class OutOfMemoryError(RuntimeError):
+    """A device has no more memory. CuPy raises an error of its own, `cupy.cuda.memory.OutOfMemoryError`."""
+
+
+def __getattr__(name: str) -> Any:
+    """The classes of tensors of one dtype, ``tengen.cuda.FloatTensor``, and their module for sparse ones."""
+    if name in CLASS_NAMES:
+        return import_module("tengen.tensors.typed_classes").typed_class(name, "cuda")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 # -- devices
@@ -307,6 +329,41 @@ def empty_cache() -> None:
     found = _cupy()
     if found is not None:
         found.get_default_memory_pool().free_all_blocks()
+
+
+def memory_cached(device: Any = None) -> int:
+    """``memory_reserved``, by its old name."""
+    return memory_reserved(device)
+
+
+def max_memory_cached(device: Any = None) -> int:
+    """``max_memory_reserved``, by its old name."""
+    return max_memory_reserved(device)
+
+
+def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
+    """The bytes that are allocated and reserved, as text; empty where there is no device."""
+    return "\n".join([f"{name}: {count}" for name, count in memory_stats(device).items()])
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Nothing: the pool does not keep the most."""
+
+
+def reset_accumulated_memory_stats(device: Any = None) -> None:
+    """Nothing: the pool adds nothing up."""
+
+
+def reset_max_memory_allocated(device: Any = None) -> None:
+    """Nothing: the pool does not keep the most."""
+
+
+def reset_max_memory_cached(device: Any = None) -> None:
+    """Nothing: the pool does not keep the most."""
+
+
+def ipc_collect() -> None:
+    """Nothing: memory is not shared with other processes."""
 
 
 # -- streams and events

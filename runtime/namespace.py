@@ -21,6 +21,7 @@ from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from .core.device import (
     device as device,
     get_default_device as get_default_device,
+    register_accelerator as _register_accelerator,
     set_default_device as set_default_device,
 )
 from .core.function_dispatch import make_overridable as _make_overridable, register_names as _register_names
@@ -125,7 +126,10 @@ if _typing.TYPE_CHECKING:
         special as special,
         utils as utils,
     )
+    from .accelerator import get_device_module as get_device_module
     from .amp import GradScaler as GradScaler, autocast as autocast
+    from .compiler import compile as compile
+    from .cuda import OutOfMemoryError as OutOfMemoryError
     from .custom_operators.tags import Tag as Tag
     from .dispatch.autocast import (
         autocast_decrement_nesting as autocast_decrement_nesting,
@@ -167,6 +171,8 @@ if _typing.TYPE_CHECKING:
         sparse_csr_tensor as sparse_csr_tensor,
     )
     from .tensors.sparse_creation import sparse_coo_tensor as sparse_coo_tensor
+    from .tensors.typed_classes import set_default_tensor_type as set_default_tensor_type
+    from .torch_imports import as_torch as as_torch
 
 newaxis = None
 legacy_contiguous_format = contiguous_format
@@ -181,6 +187,16 @@ def _name_of(function: _typing.Any) -> str | None:
 
 
 _register_names(_name_of)
+
+
+def _accelerator() -> str | None:
+    from .accelerator import current_accelerator  # which asks its library
+
+    found = current_accelerator(check_available=True)
+    return None if found is None else found.type
+
+
+_register_accelerator(_accelerator)
 
 # Python's names are the scalar types' here, as in PyTorch.
 bool, int, float = bool_, int_, float_

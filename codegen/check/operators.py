@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from ..model.annotations import default
 from ..model.diagnostics import Report
 from ..model.names import BINARY_OPERATORS, CATEGORIES, COMPOSITES, OTHER_LAYOUT
 from ..model.operators import ELEMENTWISE, RESULT_OF_PROMOTION, Kernel, Operator, ResultLayout
@@ -89,6 +90,7 @@ class OperatorChecker:
             inplace_variants=self.inplace_variants(declared, autogen),
             python_module=self.python_module(declared),
             operators=self.operators(declared),
+            deprecated=self.deprecated(declared),
             promote=promote,
             promoted=promoted,
             zero_dim=zero_dim,
@@ -320,6 +322,21 @@ class OperatorChecker:
             known_word(name, value.key or value.place, sorted(SPECIAL_METHODS), "special method", self.report)
             result[name] = self.arguments(declared, value, ())
         return result
+
+    def deprecated(self, declared: Declared) -> tuple[tuple[str, ...], ...]:
+        """The orders of positional arguments that are deprecated; each has all that must be given, once."""
+        located = declared.fields.get("deprecated")
+        orders = located.value if located is not None else ()
+        return tuple(self.deprecated_order(declared, order) for order in orders)
+
+    def deprecated_order(self, declared: Declared, located: Located) -> tuple[str, ...]:
+        order = self.arguments(declared, located, ())
+        missing = [a.name for a in declared.schema.arguments if default(a) is None and a.name not in order]
+        if missing or len(set(order)) < len(order):
+            text = f"no order of the arguments of {declared.schema.name}"
+            expected = "each argument once, and all that have no default"
+            self.report.error(located.place, text, length=len(str(located.value)), expected=expected)
+        return order
 
     def arguments(self, declared: Declared, located: Located, types: tuple[str, ...]) -> tuple[str, ...]:
         """The words of a list that are arguments, of the given types if any are given."""

@@ -154,6 +154,7 @@ class Renderer:
             rows=sorted((str(v.name), operator_row(v)) for v in variants),
             overloads=sorted(overloads),
             autocast=sorted(autocast_rows(variants)),
+            deprecated=sorted((g.called, orders) for g in self.groups.values() if (orders := g.deprecated)),
             opens=self.scope.opens,
             options=TENSOR_OPTIONS,
             numpy_names=[(theirs, name) for name, found in NUMPY_NAMES.items() for theirs in found],

@@ -30,6 +30,11 @@ class Group:
         return self.variants[0].name.called
 
     @property
+    def deprecated(self) -> tuple[tuple[str, ...], ...]:
+        """The orders of positional arguments that are deprecated."""
+        return tuple(dict.fromkeys(order for o in self.operators for order in o.deprecated))
+
+    @property
     def python_module(self) -> str | None:
         return self.operators[0].python_module
 

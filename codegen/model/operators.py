@@ -144,6 +144,7 @@ class Operator:
     inplace_variants: frozenset[str] | None = None  # of the in-place one of autogen; None: as ``variants``
     python_module: str | None = None
     operators: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # __mul__: (self, other)
+    deprecated: tuple[tuple[str, ...], ...] = ()  # orders of positional arguments that it takes, too
     promote: str | None = None  # None: the operator does no promotion
     promoted: tuple[str, ...] = ()  # the arguments that take part
     zero_dim: tuple[str, ...] = ()  # those of same_dtype that may be of another dtype where they are 0-d

@@ -47,6 +47,7 @@ _TYPES = (
 )
 _MORE = (
     Key("operators", _MAP, "Python's special methods that call it"),
+    Key("deprecated", _LIST, "orders of positional arguments that are deprecated"),
     Key("factory", _MAP, "how a creation operator finds its dtype"),
     Key("batching", ("str", "map"), "what vmap does to it"),
     Key("saves_result", _BOOL, "whether a derivative that follows from the kernel may save the result"),

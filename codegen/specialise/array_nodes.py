@@ -133,6 +133,7 @@ class ArrayWriter:
             common=common,
             branches=branches,
             returned=f"({returned}{',' if len(names) == 1 else ''})",
+            shown=spec.shown,
         )
 
     def gives(self, spec: NodeSpec) -> Gives:

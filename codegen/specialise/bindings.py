@@ -166,18 +166,22 @@ class BindingWriter:
         worded = not method and _worded(operators[0])
         out = bool(group.outs) and not method and not worded
         words = _words(arguments, METHOD_WORDS if method else NUMPY_WORDS)
+        more = any(o.deprecated for o in operators)
         parameters = _parameters(arguments, words, out, may_be_missing=worded)
+        parameters = ["*more" if more and p == "*" else p for p in parameters]
         parameters = [f"{receiver}=MISSING", *parameters, "**keywords"] if worded else [receiver, *parameters]
         names = {a.name: parameter_name(a.name) for a in arguments} | {first.name: receiver}
         tried = [self._attempt(o, names, o.schema.arguments, receiver) for o in operators]
         attempts = tuple(a for a in tried if a.condition != "False")
         positional = [receiver] + [names[a.name] for a in arguments if not a.kwarg_only]
+        positional += ["*more"] if more else []
         keywords = [f'"{a.name}": {names[a.name]}' for a in arguments if a.kwarg_only]
         keywords += ['"out": out'] if out else []
         given = _among(keywords) if worded else f"{{{', '.join(keywords)}}}"
         public = _public(group.function, receiver, names.values())
         fallback = f'call("{group.called}", ({", ".join(positional)},), {given}, {public})'
         guard = "not active" + (" and out is None" if out else "") + (" and not keywords" if worded else "")
+        guard += " and not more" if more else ""
         return Binding(
             group.function,
             ", ".join(parameters),

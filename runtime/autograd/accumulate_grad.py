@@ -134,8 +134,8 @@ class AccumulateInLayout(AccumulateGrad):
             add_in_layout(self.type, self.variable._meta, grad)
         return self._accumulated()
 
-    def name(self) -> str:
-        return AccumulateGrad.__name__
+
+AccumulateInLayout.__name__ = AccumulateInLayout.__qualname__ = AccumulateGrad.__name__
 
 
 def add_in_layout(type: Any, meta: AutogradMeta, grad: Any) -> None:

@@ -263,8 +263,8 @@ class NotImplementedNode(Error):
         """Say which function's derivative it is that is missing."""
         self.message = f"derivative for {function} is not implemented"
 
-    def name(self) -> str:
-        return "NotImplemented"
+
+NotImplementedNode.__name__ = NotImplementedNode.__qualname__ = "NotImplemented"
 
 
 class UndefinedGrad(Node):

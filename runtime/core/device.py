@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from tengen.generated.backends import BACKENDS
@@ -14,13 +15,45 @@ from .thread_state import propagated
 #: Libraries add theirs.
 DEVICES = {row["device"]: name for name, row in BACKENDS.items() if strided.name in row["layouts"]}
 
+#: PyTorch's other kinds: programs make and compare such devices, and an error comes where one is used.
+UNSERVED = frozenset(
+    (
+        "fpga",
+        "hip",
+        "hpu",
+        "ideep",
+        "ipu",
+        "lazy",
+        "maia",
+        "mkldnn",
+        "mps",
+        "mtia",
+        "opencl",
+        "opengl",
+        "privateuseone",
+        "ve",
+        "vulkan",
+        "xla",
+        "xpu",
+    )
+)
+
+#: What finds the kind of device that a bare number is one of, or None; ``tengen`` registers it.
+_find_accelerator: list[Callable[[], str | None]] = []
+
+
+def register_accelerator(find: Callable[[], str | None]) -> None:
+    """Register what tells the kind of devices that are given by a number alone, or None."""
+    _find_accelerator.append(find)
+
 
 class device:
     """A device: ``tengen.device("cpu")``, ``tengen.device("cpu", 0)``, ``tengen.device("cpu:0")``.
 
-    RuntimeError when no backend has such devices, or when the string cannot be understood; TypeError for what
-    is neither a string nor a device. With ``with`` it is where tensors are made inside when no device
-    is named, in this thread.
+    A number alone is a device of the accelerator. RuntimeError where there is none, and when the string
+    cannot be understood or is no kind of device; TypeError for what is neither a string, a number nor a
+    device. A device of a kind that PyTorch has can be made anywhere: what uses it raises the error. With
+    ``with`` it is where tensors are made inside when no device is named, in this thread.
     """
 
     __module__ = "tengen"
@@ -29,17 +62,20 @@ class device:
     type: str
     index: int | None
 
-    def __init__(self, type: str | device, index: int | None = None) -> None:
-        if isinstance(type, device):
+    def __init__(self, type: str | int | device, index: int | None = None) -> None:
+        if isinstance(type, device) and index is None:
             self.type, self.index = type.type, type.index
             return
+        if isinstance(type, int) and not isinstance(type, bool) and index is None:
+            index = type
+            type = _accelerator(index)
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {_class_name(type)}")
         if not type:
             raise RuntimeError("Device string must not be empty")
         kind, colon, number = type.partition(":")
-        if kind not in DEVICES:
-            expected = ", ".join(DEVICES)
+        if kind not in DEVICES and kind not in UNSERVED:
+            expected = ", ".join({**DEVICES, **dict.fromkeys(sorted(UNSERVED))})
             raise RuntimeError(f"Expected one of {expected} device type at start of device string: {kind}")
         if colon:
             if index is not None:
@@ -82,6 +118,16 @@ class device:
         return (device, (self.type,) if self.index is None else (self.type, self.index))
 
 
+def _accelerator(index: int) -> str:
+    """The kind of device that a number alone means."""
+    if index < 0:
+        raise RuntimeError("Device index must not be negative")
+    found = next((kind for find in _find_accelerator if (kind := find()) is not None), None)
+    if found is None:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return found
+
+
 def _class_name(value: object) -> str:
     return value.__class__.__name__
 
@@ -100,7 +146,7 @@ class _Default(threading.local):
 _default = propagated(_Default())
 
 
-def as_device(value: device | str | None) -> device:
+def as_device(value: device | str | int | None) -> device:
     """The device that an argument ``device=`` means; None is the default device."""
     if value is None:
         return _default.chosen
@@ -112,7 +158,7 @@ def get_default_device() -> device:
     return _default.chosen
 
 
-def set_default_device(device: device | str | None) -> None:
+def set_default_device(device: device | str | int | None) -> None:
     """Make tensors there, in this thread, when no device is named; None is the first device again.
 
     Raises what ``tengen.device`` raises.

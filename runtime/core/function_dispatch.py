@@ -15,6 +15,7 @@ from types import CodeType, FunctionType, TracebackType
 from typing import Any, Final, TypeVar
 
 from .interception import active
+from .package_name import package
 from .tensor_base import declare_tensor
 from .thread_state import propagated
 from .user_stack import program_stacklevel
@@ -131,6 +132,8 @@ def handler_of(value: Any) -> Any:
     if value.__class__ in without_overrides or isinstance(value, type):
         return None
     found = getattr(value, "__tengen_function__", None)
+    if found is None and package.name != "tengen":
+        found = getattr(value, "__torch_function__", None)
     return None if found is disabled_impl else found
 
 
@@ -203,7 +206,7 @@ def dispatch(
 
 
 def _handler(value: Any) -> Any:
-    found = value.__tengen_function__
+    found = handler_of(value)
     if getattr(found, "__self__", None) is value:
         warnings.warn(
             "Defining your `__tengen_function__` as a plain method is deprecated and will be an error in "
@@ -357,11 +360,13 @@ def make_overridable(namespace: dict[str, Any], *names: str) -> None:
     """Replace functions of a module that others import from by such that can be taken over.
 
     These are those written by hand that take or return tensors, as their annotations say, and ``names``,
-    for which annotations do not say it.
+    for which annotations do not say it. Pickles name them as the module's, or ``tengen``'s.
     """
+    home = namespace["__name__"].removesuffix(".namespace")
     for name, found in list(namespace.items()):
         if name in names:
             namespace[name] = loosely_overridable(found)
+            namespace[name].__module__ = home
         elif (
             isinstance(found, FunctionType)
             and not name.startswith("_")
@@ -369,3 +374,4 @@ def make_overridable(namespace: dict[str, Any], *names: str) -> None:
             and any([_is_plain("", a) for a in found.__annotations__.values()])
         ):
             namespace[name] = overridable(found)
+            namespace[name].__module__ = home

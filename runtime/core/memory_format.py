@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from .package_name import package
+
 
 class _Constant:
     __slots__ = ("name",)
@@ -15,7 +17,7 @@ class _Constant:
         self.name = name
 
     def __repr__(self) -> str:
-        return f"tengen.{self.name}"
+        return f"{package.name}.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _constant, (self.name,)

@@ -26,6 +26,11 @@ __all__ = [
 ]
 
 
+#: The categories of the dtypes that are older than dtypes: each had a class, ``FloatTensor``.
+_WITH_CLASS = ("bool", "integral", "floating", "reduced")
+CLASS_NAMES = frozenset(f"{d.type_name}Tensor" for d in dtype.registry.values() if d.category in _WITH_CLASS)
+
+
 class _Default:
     """The default scalar type of the process (``set_default_dtype``)."""
 

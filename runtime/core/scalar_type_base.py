@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .package_name import package
+
 _PYTHON: dict[type, str] = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 #: What the names of scalar types begin with, in short.
@@ -130,7 +132,7 @@ class dtype:
         return dtype.registry[_PYTHON[cls]]
 
     def __repr__(self) -> str:
-        return f"tengen.{self.name}"
+        return f"{package.name}.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return named, (self.name,)

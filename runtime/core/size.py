@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
+from .package_name import package
 from .sym_int import SymInt
 
 
@@ -34,7 +35,7 @@ class Size(tuple[int, ...]):
         return math.prod(self)
 
     def __repr__(self) -> str:
-        return f"tengen.Size([{', '.join([str(n) for n in self])}])"
+        return f"{package.name}.Size([{', '.join([str(n) for n in self])}])"
 
     @overload
     def __getitem__(self, index: SupportsIndex, /) -> int: ...

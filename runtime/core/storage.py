@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .device import device
+from .package_name import package
 
 if TYPE_CHECKING:
     from .tensor_base import TensorBase
@@ -115,11 +116,68 @@ class UntypedStorage:
         values: list[int] = self.memory().tolist()
         return values
 
-    def __getitem__(self, index: int) -> int:
-        return int(self.memory()[index])
+    def __getitem__(self, index: int | slice) -> int | UntypedStorage:
+        """A byte, or for a slice with step 1 a storage that shares these bytes.
+
+        IndexError for a byte that is not there, TypeError for another index, RuntimeError for another step.
+        """
+        chosen = self._chosen(index)
+        if isinstance(chosen, slice):
+            return UntypedStorage(self._root[chosen], self._backend)
+        return int(self.memory()[chosen])
+
+    def __setitem__(self, index: int | slice, value: int) -> None:
+        """Set a byte, or all of a slice. RuntimeError for a value that is no int; else as ``__getitem__``."""
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise RuntimeError(
+                f"can only set storage content with a int types, but got {type(value).__name__} instead"
+            )
+        self.memory()[self._chosen(index)] = value & 0xFF
+
+    def _chosen(self, index: Any) -> int | slice:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(self.nbytes())
+            if step != 1:
+                raise RuntimeError(
+                    f"Trying to slice with a step of {step}, but only a step of 1 is supported"
+                )
+            return slice(start, max(start, stop))
+        if isinstance(index, bool) or not isinstance(index, int):
+            raise TypeError(f"can't index a {package.name}.UntypedStorage with {type(index).__name__}")
+        if not -self.nbytes() <= index < self.nbytes():
+            raise IndexError(f"index {index} out of range for storage of size {self.nbytes()}")
+        return index
+
+    def fill_(self, value: int) -> UntypedStorage:
+        """Set all bytes to a value, and return the storage. RuntimeError for no int."""
+        self[:] = value
+        return self
+
+    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
+        """Write the bytes of another storage; returns this one. RuntimeError for another size."""
+        if source.nbytes() != self.nbytes():
+            raise RuntimeError(
+                f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
+            )
+        self.memory()[:] = source.memory()
+        return self
+
+    def clone(self) -> UntypedStorage:
+        """A storage with a copy of the bytes."""
+        lib = self._backend.lib
+        made = lib.empty((self.nbytes(),), self._root.dtype)
+        return (
+            UntypedStorage(made, self._backend).copy_(self)
+            if self._backend.has_data
+            else UntypedStorage(made, self._backend)
+        )
+
+    def untyped(self) -> UntypedStorage:
+        """The storage itself."""
+        return self
 
     def __repr__(self) -> str:
-        return f"tengen.UntypedStorage(device={self.device}) of size {self.nbytes()}"
+        return f"{package.name}.UntypedStorage(device={self.device}) of size {self.nbytes()}"
 
 
 def untyped_storage_of(tensor: TensorBase) -> UntypedStorage:

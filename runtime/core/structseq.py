@@ -5,6 +5,8 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any, ClassVar
 
+from .package_name import package
+
 
 def field(index: int) -> Any:
     """The property of the item ``index``."""
@@ -19,7 +21,7 @@ class StructSequence(tuple[Any, ...]):
 
     def __repr__(self) -> str:
         items = ",\n".join(f"{n}={v!r}" for n, v in zip(self._fields, self, strict=True))
-        return f"tengen.return_types.{type(self).__name__}(\n{items})"
+        return f"{package.name}.return_types.{type(self).__name__}(\n{items})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (tuple(self),)

@@ -267,9 +267,6 @@ class WarnNotImplemented(Node):
         super().__init__(next_edges)
         self.operator = operator
 
-    def name(self) -> str:
-        return "WarnNotImplemented"
-
     def apply(self, grad: Any) -> tuple[Any, ...]:
         _warn(self.operator)
         return (None,) * len(self.next_edges)

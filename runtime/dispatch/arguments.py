@@ -141,7 +141,7 @@ def _dtype(value: Any) -> Any:
 def _device(value: Any) -> Any:
     if isinstance(value, Device):
         return value
-    if isinstance(value, str):
+    if isinstance(value, str) or value.__class__ is int:
         return Device(value)
     raise Mismatch
 

@@ -5,12 +5,15 @@ A mode or an argument may take a call over before (``tengen.overrides``).
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.error_notes import note_operator
 from ..core.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch_bound, state
 from ..core.interception import active
 from ..core.tensor_base import declare_tensor
+from ..core.user_stack import program_stacklevel
 from .arguments import (
     UNDECIDED,
     Mismatch,
@@ -52,6 +55,8 @@ def call(
         )
         if result is not UNHANDLED:
             return result
+        if found is None:
+            found = _deprecated_form(function, arguments, keywords, public.__class__ is str)
         if found is None:
             raise _no_overload(function, arguments, keywords)
     chosen, bound = found
@@ -196,6 +201,46 @@ def chosen_overload(
             if chosen.numbers == "alone" or any([isinstance(bound[i], Tensor) for i in chosen.tensors]):
                 return chosen, bound
     return None
+
+
+#: The functions whose deprecated forms were warned of.
+_warned: set[str] = set()
+
+
+def _deprecated_form(
+    function: str, arguments: tuple[Any, ...], keywords: dict[str, Any], is_method: bool
+) -> tuple[Operator, list[Any]] | None:
+    """As ``chosen_overload``, for arguments in an order that is declared as deprecated; it warns once."""
+    for order in table().DEPRECATED.get(function, ()):
+        names = ["input" if name == "self" else name for name in order]
+        if is_method:
+            names.sort(key=lambda name: name != "input")
+        if len(arguments) > len(names) or _given_twice(function, keywords, names[: len(arguments)]):
+            continue
+        named = dict(zip(names, arguments, strict=False))
+        with at_level(NO_ARGUMENTS):
+            found = chosen_overload(function, (), {**keywords, **named})
+        if found is not None:
+            _warn_of_deprecated(function, names, found[0])
+            return found
+    return None
+
+
+def _given_twice(function: str, keywords: dict[str, Any], names: Sequence[str]) -> bool:
+    """Whether a name is a keyword, too, with a value that is not the default, which bindings give."""
+    defaults = {shown(p): p.default for p in operator(table().OVERLOADS[function][0]).parameters}
+    return any([n in keywords and keywords[n] != defaults.get(n, MISSING) for n in names])
+
+
+def _warn_of_deprecated(function: str, names: Sequence[str], chosen: Operator) -> None:
+    if function not in _warned:
+        _warned.add(function)
+        warnings.warn(
+            f"This overload of {function} is deprecated:\n\t{function}({', '.join(names)})\n"
+            f"Consider using the following signature instead:\n\t{chosen.schema}",
+            UserWarning,
+            stacklevel=program_stacklevel(),
+        )
 
 
 def plain_keywords(keywords: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from .type import Type
 
 
+class MissingLibrary(ImportError, AssertionError):
+    """The package of a device's arrays is not installed; PyTorch raises AssertionError for its devices."""
+
+
+class UnservedDevice(NotImplementedError, AssertionError):
+    """A device of a kind that PyTorch has, and no backend here."""
+
+
 class Backend:
     """One backend: its name, its device and the library of array functions behind it.
 
@@ -71,10 +79,15 @@ def _library(module: str, row: dict[str, Any]) -> Any:
         extra = row.get("extra")
         if extra is None or (error.name or "").startswith("tengen"):
             raise
-        raise ImportError(
-            f"the device {row['device']!r} needs the package {error.name}: pip install tengen[{extra}]",
+        raise MissingLibrary(
+            f"{_not_compiled(row['device'])}: it needs the package {error.name}: pip install tengen[{extra}]",
             name=error.name,
         ) from error
+
+
+def _not_compiled(kind: str) -> str:
+    """What PyTorch says of a device that it was built without, and programs look for."""
+    return f"Torch not compiled with {kind.upper()} enabled, the device {kind!r}"
 
 
 _backends: dict[str, Backend] = {}
@@ -106,11 +119,11 @@ def backend_with(where: device, layout: str) -> Backend:
 
 
 def backend_of_device(where: device) -> Backend:
-    """The backend whose tensors live on ``where``; RuntimeError when there is none."""
+    """The backend whose tensors live on ``where``; UnservedDevice when there is none."""
     name = DEVICES.get(where.type)
     if name is None:
         known = ", ".join(sorted(DEVICES))
-        raise RuntimeError(f"no backend serves device type {where.type!r}; there are {known}")
+        raise UnservedDevice(f"{_not_compiled(where.type)}: no backend has it; there are {known}")
     return backend(name)
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..core.memory_format import sparse_coo
+from ..core.scalar_type import CLASS_NAMES
 from . import diagonals, invariants, products, softmaxes
 from .diagonals import spdiags as spdiags
 from .invariants import check_sparse_tensor_invariants as check_sparse_tensor_invariants
@@ -14,3 +18,12 @@ __all__ = [name for module in _MODULES for name in module.__all__]
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def __getattr__(name: str) -> Any:
+    """The classes of sparse tensors of one dtype, ``tengen.sparse.FloatTensor``."""
+    if name in CLASS_NAMES:
+        from ..tensors.typed_classes import typed_class
+
+        return typed_class(name, kind=sparse_coo)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -248,7 +248,9 @@ def _legacy(function: str, args: tuple[Any, ...], target: DType, place: Device) 
     from .pickling import rebuild_tensor
 
     sizes = args[0] if len(args) == 1 and type(args[0]).__name__ == "Size" else args
-    if all([isinstance(size, (int, np.integer, TensorBase)) for size in sizes]) and args != (True,):
+    if all([isinstance(size, (int, np.integer, TensorBase)) for size in sizes]) and not (
+        len(args) == 1 and args[0] is True
+    ):
         return _uninitialised(tuple(map(index, sizes)) if args else (0,), target, place)
     if len(args) > 1:
         came = ", ".join(type(value).__name__ for value in args)

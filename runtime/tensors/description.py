@@ -20,6 +20,7 @@ from ..core.memory_format import (
     sparse_csr,
     strided,
 )
+from ..core.package_name import package
 from ..core.scalar_type import dtype as DType
 from ..core.size import Size, of_shape
 from ..core.storage import UntypedStorage, untyped_storage_of
@@ -186,6 +187,18 @@ class TensorDescription(TensorBase):
             )
         return self.numel() * self.itemsize
 
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is locked for copies to a GPU: it never is."""
+        return False
+
+    def pin_memory(self, device: Any = None) -> Any:
+        """RuntimeError: memory is locked for copies to a GPU, of which a number says that there is one."""
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+
+    def share_memory_(self) -> Any:
+        """The tensor itself: memory is not shared with other processes here, which get copies."""
+        return self
+
     def is_shared(self) -> bool:
         """Whether other processes see the memory: they never do."""
         return False
@@ -235,7 +248,7 @@ class TensorDescription(TensorBase):
         kind = self.device.type
         place = "" if kind == default_device.type else f"{kind}."
         place += "" if self.layout is strided or self.is_nested else "sparse."
-        return f"tengen.{place}{self.dtype.type_name}Tensor"
+        return f"{package.name}.{place}{self.dtype.type_name}Tensor"
 
     # -- layouts, and what no tensor of ours is, and programs written for PyTorch ask
 
@@ -330,6 +343,41 @@ class TensorDescription(TensorBase):
         """
         made: Tensor = self._nested_get_lengths()  # type: ignore[attr-defined]
         return None if self._array.lengths is None else made
+
+    @property
+    def is_ipu(self) -> bool:
+        """Whether the elements are in the memory of one of Graphcore's devices: never."""
+        return self.device.type == "ipu"
+
+    @property
+    def is_maia(self) -> bool:
+        """Whether the elements are in the memory of one of Microsoft's devices: never."""
+        return self.device.type == "maia"
+
+    @property
+    def is_mps(self) -> bool:
+        """Whether the elements are in the memory of an Apple GPU: never."""
+        return self.device.type == "mps"
+
+    @property
+    def is_mtia(self) -> bool:
+        """Whether the elements are in the memory of one of Meta's devices: never."""
+        return self.device.type == "mtia"
+
+    @property
+    def is_vulkan(self) -> bool:
+        """Whether the elements are in the memory of a Vulkan device: never."""
+        return self.device.type == "vulkan"
+
+    @property
+    def is_xla(self) -> bool:
+        """Whether the elements are in the memory of an XLA device of PyTorch's: never."""
+        return self.device.type == "xla"
+
+    @property
+    def is_xpu(self) -> bool:
+        """Whether the elements are in the memory of an Intel GPU: never."""
+        return self.device.type == "xpu"
 
     @property
     def is_mkldnn(self) -> bool:

@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from ..core.function_dispatch import disabled_impl
+from ..core.package_name import package
 from ..core.tensor_base import declare_tensor
 
 _get = type.__getattribute__
@@ -26,6 +27,8 @@ class TensorMeta(type):
     """The metaclass of Tensor."""
 
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
+        if package.name != "tengen" and "__torch_function__" in namespace:
+            namespace.setdefault("__tengen_function__", namespace["__torch_function__"])
         namespace.setdefault("__module__", sys._getframe(1).f_globals.get("__name__", "builtins"))
         if Tensor is not None and not options.pop("is_ancestor", False):
             bases = _with_ancestor(bases, namespace)

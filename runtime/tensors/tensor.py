@@ -175,15 +175,49 @@ class Tensor(
     def type(self, dtype: DType | str | None = None, non_blocking: bool = False) -> Any:
         """The name of the tensor's type ("tengen.FloatTensor"), or the tensor cast to another one.
 
-        ``dtype`` is a scalar type or such a name; ValueError for a name that is none.
+        ``dtype`` is a scalar type, a class as ``tengen.DoubleTensor``, or the name of one, also as PyTorch
+        has it ("torch.DoubleTensor"); ValueError for a name that is none.
         """
         if dtype is None:
             return self._type_string()
-        return self.to(_scalar_type_of(dtype))
+        if isinstance(dtype, DType):
+            return self.to(dtype, non_blocking=non_blocking)
+        from .typed_classes import class_named
+
+        return class_named(dtype).convert(self)
 
     def cpu(self) -> Tensor:
         """The tensor on the CPU: itself if it is there."""
         return self.to("cpu")
+
+    def cuda(
+        self,
+        device: Device | str | int | None = None,
+        non_blocking: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        """The tensor on a CUDA device, the current one by default: itself if it is there.
+
+        AssertionError where there is none, RuntimeError for a device of another kind.
+        """
+        return self._on("cuda", device, memory_format)
+
+    def xpu(
+        self,
+        device: Device | str | int | None = None,
+        non_blocking: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        """AssertionError: no backend has Intel's devices."""
+        return self._on("xpu", device, memory_format)
+
+    def _on(self, kind: str, device: Device | str | int | None, memory_format: Any) -> Tensor:
+        where = Device(kind, device if isinstance(device, builtins.int) else None)
+        if isinstance(device, (str, Device)):
+            where = Device(device)
+        if where.type != kind:
+            raise RuntimeError(f"Invalid device, must be {kind} device")
+        return self.to(where) if memory_format is None else self.to(where, memory_format=memory_format)
 
     def new_tensor(
         self,
@@ -329,20 +363,6 @@ def make_subclass(cls: type[_T], data: Tensor) -> _T:
     if not data._type.backend.mutable:
         share(data, made)
     return made
-
-
-def _scalar_type_of(name: DType | str) -> DType:
-    """The scalar type that ``Tensor.type`` was given: itself, or "tengen.DoubleTensor"."""
-    if isinstance(name, DType):
-        return name
-    module, _, kind = str(name).rpartition(".")
-    try:
-        found = DType.registry[kind.removesuffix("Tensor")]
-    except KeyError:
-        raise ValueError(f"invalid type: '{name}'") from None
-    if module != "tengen" or not kind.endswith("Tensor"):
-        raise ValueError(f"invalid type: '{name}'")
-    return found
 
 
 def _warn(text: str) -> None:

@@ -8,9 +8,25 @@ from importlib import import_module as _import_module
 from . import checkpoint, dlpack, pytree
 
 if _typing.TYPE_CHECKING:
-    from . import data
+    from . import (
+        cpp_extension as cpp_extension,
+        data as data,
+        deterministic as deterministic,
+        hooks as hooks,
+        tensorboard as tensorboard,
+    )
 
-__all__ = ["checkpoint", "data", "dlpack", "pytree"]
+__all__ = [
+    "checkpoint",
+    "data",
+    "deterministic",
+    "dlpack",
+    "hooks",
+    "pytree",
+]
+
+#: Those that are imported when they are first used.
+_LATE = ("cpp_extension", "data", "deterministic", "hooks", "tensorboard")
 
 
 def __dir__() -> list[str]:
@@ -18,9 +34,9 @@ def __dir__() -> list[str]:
 
 
 def _attribute(name: str) -> _typing.Any:
-    """``data``, which is imported when it is first used."""
-    if name == "data":
-        return _import_module("tengen.utils.data")
+    """The modules that are imported when they are first used."""
+    if name in _LATE:
+        return _import_module(f"tengen.utils.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

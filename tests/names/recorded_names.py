@@ -34,10 +34,15 @@ AUTOGRAD = (
 #: Modules whose names are recorded; "" is the package itself.
 MODULES = (
     "",
+    "accelerator",
+    "compiler",
+    "cpu",
     "cuda",
     "fft",
+    "jit",
     "linalg",
     "masked",
+    "mps",
     "nn",
     "nn.functional",
     "nn.init",

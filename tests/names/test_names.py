@@ -86,9 +86,9 @@ def test_the_page_has_them_all() -> None:
 
 def test_the_table_of_the_coverage() -> None:
     covered = names_coverage.coverage(
-        {"": {"abs": "function", "nothing": "function", "xpu": "module"}}, {"xpu": "why"}
+        {"": {"abs": "function", "nothing": "function", "mtia": "module"}}, {"mtia": "why"}
     )
-    assert covered[""] == names_coverage.Covered(["abs"], {"xpu": "why"}, ["nothing"])
+    assert covered[""] == names_coverage.Covered(["abs"], {"mtia": "why"}, ["nothing"])
     assert names_coverage.table(covered).splitlines()[-1].split() == ["in", "all", "1", "1", "1"]
 
 

@@ -29,6 +29,7 @@ LOOSE = {
     "Tensor": """broadcast_to expand flip new_empty new_ones new_zeros permute repeat reshape resize_
         new resize sum_to_size tile to view""",
     "func": "linearize vjp",
+    "jit": "fork",
     "functional": "block_diag broadcast_shapes broadcast_tensors cartesian_prod chain_matmul einsum meshgrid",
     "nn.utils": "skip_init",
     "nn.utils.init": "skip_init",
@@ -43,6 +44,7 @@ OPEN = {
     "nn.utils": "skip_init",
     "nn.utils.init": "skip_init",
     "nn.utils.prune": "global_unstructured",
+    "jit": "fork",
     "overrides": "handle_tengen_function",
     "utils.checkpoint": "checkpoint checkpoint_sequential",
 }

@@ -99,6 +99,14 @@ class ModuleConversions(ModuleBase):
         """Move parameters and buffers to the CPU."""
         return self._apply(lambda t: t.cpu())
 
+    def cuda(self, device: Place | builtins.int | None = None) -> Self:
+        """Move parameters and buffers to a CUDA device. AssertionError where there is none."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def xpu(self, device: Place | builtins.int | None = None) -> Self:
+        """AssertionError for a module with parameters or buffers: no backend has Intel's devices."""
+        return self._apply(lambda t: t.xpu(device))
+
     def type(self, dst_type: DType | str) -> Self:
         """Cast all parameters and buffers to a dtype."""
         return self._apply(lambda t: t.type(dst_type))

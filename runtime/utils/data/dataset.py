@@ -70,3 +70,12 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     def __len__(self) -> int:
         return self.tensors[0].size(0)
+
+
+def __getattr__(name: str) -> Any:
+    """The data sets that are made of others, which PyTorch has in this module, too."""
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import several
+
+    return getattr(several, name)

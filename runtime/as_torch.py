@@ -1,0 +1,51 @@
+"""``python -m tengen.as_torch script.py``, or ``-m module``: a program in which ``import torch`` is tengen.
+
+What follows the script are its arguments. In code ``tengen.as_torch()`` does it, for what is imported then.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tengen.torch_imports import as_torch
+
+_USAGE = "usage: python -m tengen.as_torch (script.py | -m module) [argument ...]"
+
+
+class _Callable(ModuleType):
+    """So that ``tengen.as_torch()`` works where ``tengen.as_torch`` was imported as a module, too."""
+
+    def __call__(self) -> as_torch:
+        return as_torch()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the script or module; returns 2 where none is given."""
+    if not arguments or arguments[0] in ("-h", "--help") or arguments == ["-m"]:
+        print(_USAGE, file=sys.stderr)
+        return 2
+    as_torch()
+    sys.modules.setdefault("tengen.as_torch", sys.modules[__name__])
+    if arguments[0] == "-m":
+        sys.argv = list(arguments[1:])
+        sys.path.insert(0, "")
+        _run(runpy.run_module, arguments[1], alter_sys=True)
+    else:
+        sys.argv = list(arguments)
+        sys.path.insert(0, str(Path(arguments[0]).resolve().parent))
+        _run(runpy.run_path, arguments[0])
+    return 0
+
+
+def _run(run: Any, what: str, **options: Any) -> None:
+    run(what, run_name="__main__", **options)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
+sys.modules[__name__].__class__ = _Callable

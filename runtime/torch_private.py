@@ -1,0 +1,290 @@
+"""What programs use of PyTorch that is not public, or not tensors: under ``as_torch`` it is in its place.
+
+``MODULES`` has by name a module of tengen, or what makes the content of a module; ``NAMES`` what ``torch``
+has itself; ``INSTEAD`` what there is in place of what is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from importlib import import_module
+from itertools import takewhile
+from types import SimpleNamespace
+from typing import Any, Final
+
+
+class TorchVersion(str):
+    """A version that is a str, and is compared as a version with other versions, strs and tuples."""
+
+    def _key(self, other: Any) -> tuple[int, ...] | None:
+        if isinstance(other, tuple):
+            return tuple(int(part) for part in other)
+        if isinstance(other, str) or hasattr(other, "release"):
+            return _release(str(other))
+        return None
+
+    def _compare(self, other: Any, test: Callable[[Any, Any], bool]) -> Any:
+        key = self._key(other)
+        if key is None:
+            return NotImplemented
+        own = _release(str(self))
+        length = max(len(own), len(key))
+        return test(own + (0,) * (length - len(own)), key + (0,) * (length - len(key)))
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compare(other, lambda a, b: a < b)
+
+    def __le__(self, other: Any) -> Any:
+        return self._compare(other, lambda a, b: a <= b)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compare(other, lambda a, b: a > b)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compare(other, lambda a, b: a >= b)
+
+    def __eq__(self, other: object) -> Any:
+        return self._compare(other, lambda a, b: a == b)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compare(other, lambda a, b: a != b)
+
+    def __hash__(self) -> int:
+        return str.__hash__(self)
+
+
+def _release(text: str) -> tuple[int, ...]:
+    parts = (re.match(r"\d+", part) for part in text.partition("+")[0].split("."))
+    return tuple(int(m.group()) for m in takewhile(lambda m: m is not None, parts) if m is not None)
+
+
+def _nothing(*args: Any, **keywords: Any) -> None:
+    """Nothing, as there is nothing to switch."""
+
+
+def _same(fn: Any = None, *args: Any, **keywords: Any) -> Any:
+    return (lambda function: function) if fn is None else fn
+
+
+def _assert(condition: Any, message: str) -> None:
+    """Python's ``assert``, which PyTorch can trace."""
+    assert condition, message
+
+
+def _core() -> dict[str, Any]:
+    """``torch._C``: the classes, and switches that change nothing."""
+    tengen = import_module("tengen")
+    overrides = import_module("tengen.overrides")
+    switches = (
+        *("_jit_set_profiling_executor", "_jit_set_profiling_mode", "_jit_override_can_fuse_on_gpu"),
+        *("_jit_override_can_fuse_on_cpu", "_jit_set_texpr_fuser_enabled", "_jit_set_nvfuser_enabled"),
+        *("_jit_set_bailout_depth", "_set_graph_executor_optimize", "_debug_set_autodiff_subgraph_inlining"),
+        *("_log_api_usage_once", "_get_tracing_state"),
+    )
+    return {
+        **dict.fromkeys(switches, _nothing),
+        "Generator": tengen.Generator,
+        "Size": tengen.Size,
+        "TensorBase": tengen.Tensor,
+        "_TensorBase": tengen.Tensor,
+        "device": tengen.device,
+        "dtype": tengen.dtype,
+        "layout": tengen.layout,
+        "memory_format": tengen.memory_format,
+        "Value": import_module("tengen.jit").Value,
+        "Graph": import_module("tengen.jit").Graph,
+        "Node": import_module("tengen.jit").Node,
+        "_nn": import_module("tengen.nn.functional"),
+        "_VariableFunctions": tengen,
+        "_set_grad_enabled": tengen.set_grad_enabled,
+        "_get_default_device": lambda: str(tengen.get_default_device()),
+        "_get_privateuse1_backend_name": lambda: "privateuseone",
+        "_is_tracing": import_module("tengen.jit").is_tracing,
+        "_LinAlgError": import_module("tengen.linalg").LinAlgError,
+        "DisableTorchFunction": overrides.DisableTengenFunction,
+        "DisableTorchFunctionSubclass": overrides.DisableTengenFunctionSubclass,
+        "_disabled_torch_function_impl": overrides._disabled_tengen_function_impl,
+        "has_mkl": False,
+        "has_mkldnn": False,
+        "has_openmp": False,
+        "has_lapack": True,
+    }
+
+
+def _flatten_dense_tensors(tensors: Sequence[Any]) -> Any:
+    """The elements of all tensors in one."""
+    return import_module("tengen").cat([t.contiguous().view(-1) for t in tensors])
+
+
+def _unflatten_dense_tensors(flat: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
+    """A flat tensor in the shapes of others."""
+    parts = flat.split([t.numel() for t in tensors])
+    return tuple(part.view_as(t) for part, t in zip(parts, tensors, strict=True))
+
+
+def _utils() -> dict[str, Any]:
+    return {
+        "_flatten_dense_tensors": _flatten_dense_tensors,
+        "_unflatten_dense_tensors": _unflatten_dense_tensors,
+        "_get_device_index": lambda device, *_: import_module("tengen").device(device).index or 0,
+        "is_compiling": lambda: False,
+    }
+
+
+def _jit_internal() -> dict[str, Any]:
+    import typing
+
+    jit = import_module("tengen.jit")
+    names = ("Any", "Dict", "List", "Optional", "Tuple", "Union", "Final")
+    return {
+        **{name: getattr(typing, name) for name in names},
+        **{name: getattr(jit, name) for name in ("Future", "export", "ignore", "is_scripting", "unused")},
+        "_copy_to_script_wrapper": _same,
+        "_overload": _same,
+        "_overload_method": _same,
+        "boolean_dispatch": _boolean_dispatch,
+        **{f"BroadcastingList{n}": typing.List for n in range(1, 7)},  # noqa: UP006  it is subscripted
+    }
+
+
+def _boolean_dispatch(
+    arg_name: str,
+    arg_index: int,
+    default: bool,
+    if_true: Any,
+    if_false: Any,
+    module_name: str,
+    func_name: str,
+) -> Any:
+    """A function that calls one of two, as an argument says."""
+
+    def chosen(*args: Any, **keywords: Any) -> Any:
+        flag = keywords.get(arg_name, args[arg_index] if arg_index < len(args) else default)
+        return (if_true if flag else if_false)(*args, **keywords)
+
+    chosen.__name__ = func_name
+    return chosen
+
+
+def _dynamo() -> dict[str, Any]:
+    compiler = import_module("tengen.compiler")
+    return {
+        "config": SimpleNamespace(suppress_errors=False, cache_size_limit=8, capture_scalar_outputs=False),
+        "allow_in_graph": _same,
+        "disable": compiler.disable,
+        "disallow_in_graph": _same,
+        "graph_break": _nothing,
+        "is_compiling": compiler.is_compiling,
+        "mark_dynamic": _nothing,
+        "mark_static": _nothing,
+        "maybe_mark_dynamic": _nothing,
+        "reset": compiler.reset,
+    }
+
+
+def _inductor() -> dict[str, Any]:
+    return {"config": SimpleNamespace(triton=SimpleNamespace(), coordinate_descent_tuning=False)}
+
+
+def _nvtx() -> dict[str, Any]:
+    class Range(nullcontext[None]):
+        def __init__(self, message: str, *args: Any, **keywords: Any) -> None:
+            super().__init__()
+
+    return {"range": Range, "range_push": _nothing, "range_pop": _nothing, "mark": _nothing}
+
+
+def _ntuple(n: int) -> Callable[[Any], Any]:
+    def parse(x: Any) -> Any:
+        return tuple(x) if hasattr(x, "__iter__") else (x,) * n
+
+    return parse
+
+
+def _module_utils() -> dict[str, Any]:
+    return {
+        "_ntuple": lambda n, name="parse": _ntuple(n),
+        "_single": _ntuple(1),
+        "_pair": _ntuple(2),
+        "_triple": _ntuple(3),
+        "_quadruple": _ntuple(4),
+        "_reverse_repeat_tuple": lambda t, n: tuple(x for x in reversed(t) for _ in range(n)),
+    }
+
+
+def _common_types() -> dict[str, Any]:
+    from typing import TypeVar
+
+    tengen = import_module("tengen")
+    T = TypeVar("T")
+
+    def of(kind: Any, n: int) -> Any:
+        return kind | tuple.__class_getitem__((kind,) * n)
+
+    sizes = {f"_size_{n}_t": of(int, n) for n in range(1, 7)}
+    options = {f"_size_{n}_opt_t": of(int | None, n) for n in range(2, 4)}
+    scalars = {f"_scalar_or_tuple_{n}_t": of(T, n) for n in range(1, 7)}
+    anys = {"_size_any_t": int | tuple[int, ...], "_size_any_opt_t": int | None | tuple[int | None, ...]}
+    return {
+        **sizes,
+        **options,
+        **scalars,
+        **anys,
+        "_maybe_indices_t": tengen.Tensor,
+        "Tensor": tengen.Tensor,
+    }
+
+
+def _storage() -> dict[str, Any]:
+    return {"UntypedStorage": import_module("tengen").UntypedStorage}
+
+
+#: By PyTorch's name: a module of tengen, or what gives the names in one that is made.
+MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
+    "torch._C": _core,
+    "torch._C._nn": "tengen.nn.functional",
+    "torch._VF": "tengen.generated.functions",
+    "torch._dynamo": _dynamo,
+    "torch._inductor": _inductor,
+    "torch._jit_internal": _jit_internal,
+    "torch._tensor": lambda: {"Tensor": import_module("tengen").Tensor},
+    "torch._utils": _utils,
+    "torch.cuda.nvtx": _nvtx,
+    "torch.cuda.memory": "tengen.cuda",
+    "torch.cuda.random": "tengen.cuda",
+    "torch.futures": lambda: {"Future": import_module("tengen.jit").Future},
+    "torch.nn.common_types": _common_types,
+    "torch.nn.modules.utils": _module_utils,
+    "torch.storage": _storage,
+    "torch.torch_version": lambda: {"TorchVersion": TorchVersion},
+    "torch.utils._pytree": "tengen.utils.pytree",
+}
+
+#: What ``torch`` has beside what ``tengen`` has.
+NAMES: Final[dict[str, Any]] = {
+    "_assert": _assert,
+    "_is_functional_tensor": lambda t: False,
+    "has_cuda": False,
+    "has_cudnn": False,
+    "has_lapack": True,
+    "has_mkl": False,
+    "has_mkldnn": False,
+    "has_mps": False,
+    "has_openmp": False,
+    "is_vulkan_available": lambda: False,
+}
+
+#: By PyTorch's name, without ``torch.``, what there is in place of what is not here.
+INSTEAD: Final[dict[str, str]] = {
+    "ao": "there are no quantised tensors",
+    "distributed": "it computes in one process; arrays of dask or jax spread over machines",
+    "export": "`tengen.onnx.export` and `tengen.jit.trace` make graphs",
+    "fx": "`tengen.jit.trace` records the graph of a function or module",
+    "package": "`tengen.save` writes modules and state dicts",
+    "quantization": "there are no quantised tensors",
+    "utils.data.datapipes": "`tengen.utils.data.IterableDataset`",
+    "utils.mobile_optimizer": "`tengen.onnx.export` writes models for other runtimes",
+    "mtia": "no backend has Meta's devices",
+}

@@ -1,0 +1,122 @@
+"""``tengen.as_torch``: what is written for PyTorch imports tengen."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tengen
+
+
+def run(*arguments: Any, folder: Path | None = None) -> str:
+    done = subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+SCRIPT = """
+import importlib.metadata, importlib.util, pickle, sys
+import torch, torch.nn as nn, torch.nn.functional as F
+import torch._C, torch.nn.modules.utils, torch.overrides, torch.utils._pytree
+from torch import Tensor
+from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data.dataset import Subset
+
+import tengen
+assert __name__ == "__main__" and sys.argv[1:] == ["a", "b"]
+assert torch.nn is tengen.nn and Tensor is tengen.Tensor and torch.ones(2).tolist() == [1, 1]
+assert torch.__version__ >= (1, 8) and torch.__version__ < "10.0" and torch.__version__ == "2.13"
+assert str(torch.__version__) == importlib.metadata.version("torch") == "2.13.0"
+assert importlib.util.find_spec("torch") and importlib.util.find_spec("torch.fx") is None
+assert str(torch.float32) == "torch.float32" and torch.ones(1).type() == "torch.FloatTensor"
+assert pickle.loads(b"ctorch.nn.functional\\nlinear\\n.") is F.linear
+assert not torch.overrides.has_torch_function([torch.ones(1)])
+assert nn.modules.utils._pair(3) == (3, 3)
+
+class Named(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        seen.append(func.__name__)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+class Like:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__
+
+seen = []
+assert type(torch.ones(2).as_subclass(Named) + 1) is Named and seen == ["add"]
+assert torch.add(torch.ones(1), Like()) == "add"
+
+for text, error in (
+    ("torch.fx", AttributeError), ("import torch.fx", ImportError),
+    ("from torch.ao import quantization", ImportError),
+    ("torch.no_such_name", AttributeError), ("from torch import no_such_name", ImportError),
+):
+    try:
+        exec(text)
+    except error as e:
+        print(type(e).__name__, e)
+"""
+
+
+def test_a_script(tmp_path: Path) -> None:
+    file = tmp_path / "script.py"
+    file.write_text(SCRIPT)
+    said = run("-m", "tengen.as_torch", file, "a", "b").splitlines()
+    assert len(said) == 5 and all(name in line for name, line in zip(
+        ("torch.fx: `tengen.jit", "torch.fx: `tengen.jit", "torch.ao: there are no", "no_such", "no_such"),
+        said, strict=True,
+    ))  # fmt: skip
+
+
+def test_a_module_and_its_neighbours(tmp_path: Path) -> None:
+    package = tmp_path / "written"
+    package.mkdir()
+    (package / "__init__.py").write_text("import torch\n")
+    (package / "other.py").write_text("from torch.nn import Linear\n")
+    main = "import sys\nfrom .other import Linear\nprint(Linear.__module__, sys.argv[1:])\n"
+    (package / "__main__.py").write_text(main)
+    said = run("-m", "tengen.as_torch", "-m", "written", "x", folder=tmp_path)
+    assert said == "tengen.nn.modules.linear ['x']\n"
+
+
+def test_in_code_until_it_is_undone() -> None:
+    program = """
+import sys, tengen
+before = list(sys.meta_path)
+with tengen.as_torch():
+    import torch
+    with tengen.as_torch():
+        pass
+    assert torch.ones is tengen.ones and str(torch.float64) == "torch.float64"
+assert sys.meta_path == before and "torch" not in sys.modules and str(tengen.float64) == "tengen.float64"
+assert not hasattr(tengen.Tensor, "__torch_function__")
+import tengen.as_torch
+tengen.as_torch().undo()
+"""
+    run("-c", program)
+
+
+def test_it_is_never_there_by_itself() -> None:
+    assert run("-c", "import sys, tengen; print('tengen.torch_imports' in sys.modules)") == "False\n"
+    assert tengen.as_torch.__module__ == "tengen.torch_imports"
+
+
+def test_torch_that_is_there_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("")
+    program = "import torch, tengen\ntry:\n    tengen.as_torch()\nexcept RuntimeError as e:\n    print(e)"
+    assert "PyTorch was imported already" in run("-c", program, folder=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["nothing", "-h", "-m"])
+def test_the_command_says_how_it_is_used(name: str) -> None:
+    arguments = [] if name == "nothing" else [name]
+    done = subprocess.run(
+        [sys.executable, "-m", "tengen.as_torch", *arguments], capture_output=True, text=True
+    )
+    assert done.returncode == 2 and done.stderr.startswith("usage: python -m tengen.as_torch")
