@@ -13,7 +13,7 @@ from ..model.operators import Batching
 from ..model.schema import Schema
 from ..model.source import Located
 from ..parse.formula import parse_formula
-from ..read.fields import known_word, length_of_scalar, words
+from ..read.fields import known_word, known_words, length_of_scalar
 from .kernels import Sources
 from .names import TensorVocabulary, check_names
 
@@ -149,11 +149,7 @@ class BatchingChecker:
         names = {a.name for a in schema.arguments}
         vocabulary = TensorVocabulary("batching rule", names, self.sources.operators, self.sources.formulas)
         check_names(formula, vocabulary, self.report)
-        helpers = {}
-        for name in sorted(formula.names() - names):
-            function = self.sources.formulas.find(name)
-            if function:
-                helpers[name] = function[0].qualified
+        helpers = self.sources.formulas.qualified(formula.names() - names)
         return Batching(kind, tensors, formula=formula, helpers=helpers)
 
     def leading(
@@ -182,5 +178,4 @@ class BatchingChecker:
     def arguments(self, located: Located | None, known: Sequence[str], what: str) -> tuple[str, ...]:
         if located is None:
             return ()
-        found = words(located, self.report)
-        return tuple(word for word, place in found if known_word(word, place, known, what, self.report))
+        return known_words(located, known, what, self.report)

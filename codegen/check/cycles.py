@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from ..ir.expressions import Attribute, Call, Comprehension, Conditional, Expr, Lambda, Logical, Name
 from ..model.diagnostics import Report
-from ..model.operators import Formula, Operator
+from ..model.operators import Formula, Operator, by_function
 from ..model.schema import OperatorName
 from ..parse.formula import length_of, place_of
 from .names import call_problem, schema_arity
@@ -26,14 +26,12 @@ def check_cycles(
 
     ``by_hand`` are the methods of Tensor that are not those of operators.
     """
-    by_function: dict[str, list[Operator]] = {}
-    for operator in operators.values():
-        by_function.setdefault(operator.name.function, []).append(operator)
+    overloads = by_function(operators.values())
     calls: _Calls = {}
     for operator in operators.values():
         for formula, helpers in _formulas(operator):
             for call, called, bound in _certain_calls(formula.tree):
-                target = _target(by_function.get(called, ()), call, bound)
+                target = _target(overloads.get(called, ()), call, bound)
                 if target is not None and called not in (by_hand if bound else helpers):
                     calls.setdefault(operator.name, {}).setdefault(target.name, (formula, call))
     reported: set[OperatorName] = set()

@@ -274,12 +274,9 @@ class DerivativeChecker:
     def helpers(self, formulas: Iterable[Formula], operator: Operator) -> dict[str, str]:
         """The functions of runtime/formulas/ that the formulas name, with their modules."""
         arguments = {a.name for a in operator.schema.arguments}
-        result = {}
+        result: dict[str, str] = {}
         for formula in formulas:
-            for name in sorted(formula.names() - arguments):
-                found = self.sources.formulas.find(name)
-                if found:
-                    result[name] = found[0].qualified
+            result |= self.sources.formulas.qualified(formula.names() - arguments)
         return result
 
 

@@ -17,7 +17,7 @@ from ..model.schema import Argument, BaseType, ListType, OperatorName, Return, S
 from ..model.source import Entry, Located, Place
 from ..parse.formula import as_text
 from ..parse.schema import SchemaError, parse_schema
-from ..read.fields import check_keys, known_word, length_of_scalar, require_keys, words
+from ..read.fields import check_keys, known_word, known_words, length_of_scalar, require_keys, words
 from ..read.functions import FunctionIndex
 from ..read.keys import KEYS
 from .tables import Tables
@@ -185,9 +185,7 @@ class _Nn:
 
     def gradient_names(self) -> Iterator[str]:
         tensors = [a.name for a in self.arguments if a.is_tensor]
-        for word, place in words(self.fields.pop("gradients"), self.report):
-            if known_word(word, place, tensors, "Tensor argument", self.report):
-                yield word
+        yield from known_words(self.fields.pop("gradients"), tensors, "Tensor argument", self.report)
 
     def unsaved_names(self) -> Iterator[str]:
         optional = [a.name for a in self.arguments if a.type.is_optional_tensor]

@@ -10,7 +10,7 @@ from ..model.names import POINTWISE_VALUES
 from ..model.operators import Backend, ResultLayout
 from ..model.schema import Schema
 from ..model.source import Located
-from ..read.fields import known_word, length_of_scalar, words
+from ..read.fields import known_word, known_words, length_of_scalar
 
 #: The layouts that need no argument, and those that are made from that of arguments.
 PLAIN = ("contiguous", "column_major")
@@ -96,7 +96,6 @@ def parse_mixtures(
             continue
         sets = []
         for one in value.value if isinstance(value.value, tuple) else (value,):
-            chosen = words(one, report)
-            sets.append(tuple(w for w, at in chosen if known_word(w, at, tensors, "Tensor argument", report)))
+            sets.append(known_words(one, tensors, "Tensor argument", report))
         found[name] = tuple(sets)
     return found

@@ -70,8 +70,7 @@ def rule_of(
     if isinstance(formula.tree, Name) and formula.tree.id not in names:
         return _function(formula, names, index, report, what, more)
     check_names(formula, SymbolicVocabulary(what, {*names, *more}, index), report)
-    called = sorted(formula.names() - {*names, *more, ONNX})
-    return Rule(formula, None, {n: index.find(n)[0].qualified for n in called if index.find(n)})
+    return Rule(formula, None, index.qualified(formula.names() - {*names, *more, ONNX}))
 
 
 def _function(

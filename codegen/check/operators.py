@@ -11,7 +11,7 @@ from ..model.names import BINARY_OPERATORS, CATEGORIES, COMPOSITES, OTHER_LAYOUT
 from ..model.operators import ELEMENTWISE, RESULT_OF_PROMOTION, Kernel, Operator, ResultLayout
 from ..model.schema import OperatorName, Schema
 from ..model.source import Located, Place
-from ..read.fields import kind_of, known_word, words
+from ..read.fields import kind_of, known_word, known_words, words
 from ..read.keys import KEYS
 from .batching import BatchingChecker
 from .expand import Declared
@@ -168,8 +168,7 @@ class OperatorChecker:
         """The known words of a list; the others are reported."""
         if located is None:
             return frozenset()
-        found = words(located, self.report)
-        return frozenset(word for word, place in found if known_word(word, place, known, what, self.report))
+        return frozenset(known_words(located, known, what, self.report))
 
     def variants(self, declared: Declared) -> frozenset[str]:
         located = declared.fields.get("variants")
@@ -342,8 +341,7 @@ class OperatorChecker:
         """The words of a list that are arguments, of the given types if any are given."""
         known = [a.name for a in declared.schema.arguments if not types or str(a.type) in types]
         what = "argument" if not types else "Tensor or Scalar argument"
-        found = words(located, self.report)
-        return tuple(word for word, place in found if known_word(word, place, known, what, self.report))
+        return known_words(located, known, what, self.report)
 
     # -- dtypes
 

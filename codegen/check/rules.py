@@ -48,7 +48,7 @@ class SymbolicChecker:
         operators, helpers = self.sources.operators, self.sources.formulas
         check_names(formula, TensorVocabulary("write_back", values, operators, helpers), self.report)
         called = sorted(formula.names() - values)
-        calls = {n: _formula(helpers.find(n)[0].qualified) for n in called if helpers.find(n)}
+        calls = {n: _formula(qualified) for n, qualified in helpers.qualified(called).items()}
         calls |= {
             n: n for n in called if n not in calls and n not in TENSOR_BUILTINS and operators.arities(n)
         }

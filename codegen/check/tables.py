@@ -13,7 +13,7 @@ from ..model.operators import Backend, Formula, Primitive, Rule, ScalarType
 from ..model.source import Located, Place
 from ..parse.formula import parse_formula, place_of
 from ..read.entries import read_text, read_yaml
-from ..read.fields import check_keys, known_word, length_of_scalar, require_keys, words
+from ..read.fields import check_keys, known_word, known_words, length_of_scalar, require_keys, words
 from ..read.functions import ABSOLUTE, FunctionIndex
 from ..read.keys import Key
 from ..read.libraries import Library
@@ -124,10 +124,7 @@ def load_tables(
         tags[fields["tag"].value] = " ".join(fields["desc"].value.split())
         if "excludes" in fields:
             listed.append((fields["tag"].value, fields["excludes"]))
-    excluded = {}
-    for tag, located in listed:
-        found = words(located, report)
-        excluded[tag] = frozenset(w for w, at in found if known_word(w, at, tags, "tag", report))
+    excluded = {tag: frozenset(known_words(located, tags, "tag", report)) for tag, located in listed}
     return Tables(scalar_types, backends, tags, _primitives(directory, symbolics, report), excluded)
 
 
@@ -337,15 +334,13 @@ def _backend(
     group = _group(fields.get("group"), known, report)
     types = tuple(scalar_types) if group is None else group.scalar_types
     if "scalar_types" in fields and fields["scalar_types"].value != "all":
-        chosen = words(fields["scalar_types"], report)
-        types = tuple(w for w, place in chosen if known_word(w, place, scalar_types, "scalar type", report))
+        types = known_words(fields["scalar_types"], scalar_types, "scalar type", report)
     for key in ("device", "library", "namespace"):
         if key in fields:
             _module(fields[key], key, report)
     layouts: tuple[str, ...] = (STRIDED,)
     if "layouts" in fields:
-        chosen = words(fields["layouts"], report)
-        layouts = tuple(w for w, place in chosen if known_word(w, place, LAYOUTS, "layout", report))
+        layouts = known_words(fields["layouts"], LAYOUTS, "layout", report)
     own = _plain(fields["capabilities"]) if "capabilities" in fields else {}
     text = {key: str(fields[key].value) if key in fields else "" for key in _BACKEND_TEXTS}
     return Backend(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..model.operators import Declarations, Kernel, Operator
+from ..model.operators import Declarations, Kernel, Operator, by_function
 from ..model.source import Place
 from ..read.functions import ABSOLUTE, FunctionIndex, source_of
 from ..read.libraries import index
@@ -43,9 +43,7 @@ class HandWritten:
     def __init__(self, workspace: Workspace, declared: Declarations) -> None:
         self.workspace, self.declared = workspace, declared
         self.derivatives = {str(d.name): d for d in declared.derivatives}
-        self.functions: dict[str, list[Operator]] = {}
-        for operator in declared.operators:
-            self.functions.setdefault(operator.name.function, []).append(operator)
+        self.functions = by_function(declared.operators)
         library = workspace.library
         self.home = workspace.runtime if library is None else library.folder
         self.tests = (workspace.declarations.resolve().parent / "tests") if library is None else library.tests

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..check.expand import parse_located_schema
 from ..ir.expressions import Elements
 from ..model.diagnostics import Report
-from ..model.operators import Declarations, Derivative, Formula, Kernel, Operator
+from ..model.operators import Declarations, Derivative, Formula, Kernel, Operator, by_function
 from ..model.source import Entry, Located, Place
 from ..parse.formula import length_of, place_of, result_names
 from ..read.entries import mechanism_of, read_entries
@@ -35,9 +35,7 @@ class Locator:
         self.declared = declared
         self.folder, self.runtime = folder, runtime
         self.operators = {str(o.name): o for o in declared.operators}
-        self.functions: dict[str, list[Operator]] = {}
-        for operator in declared.operators:
-            self.functions.setdefault(operator.name.function, []).append(operator)
+        self.functions = by_function(declared.operators)
         self.derivatives = {str(d.name): d for d in declared.derivatives}
         self._entries: dict[str, dict[Place, Entry]] = {}
 

@@ -47,7 +47,7 @@ from tengen.codegen.commands.progress import Progress
 from tengen.codegen.commands.workspace import Workspace, add_workspace
 from tengen.codegen.gen import declarations_dir, output_dir, version
 from tengen.codegen.model.diagnostics import CommandError, Diagnostic, suggestion
-from tengen.codegen.model.operators import Declarations
+from tengen.codegen.model.operators import Declarations, by_function
 from tengen.codegen.model.source import Place
 from tengen.codegen.outcome import missing
 from tengen.codegen.read.libraries import Library
@@ -134,12 +134,10 @@ def chosen(
 def named(words: Sequence[str], declared: Declarations) -> list[str]:
     """The operators that the words name: by full name, or all overloads of a function."""
     full = {str(o.name): o for o in declared.operators}
-    functions: dict[str, list[str]] = {}
-    for name, operator in full.items():
-        functions.setdefault(operator.name.function, []).append(name)
+    functions = by_function(declared.operators)
     found: dict[str, None] = {}
     for word in words:
-        names = [word] if word in full else functions.get(word, [])
+        names = [word] if word in full else [str(o.name) for o in functions.get(word, ())]
         if not names:
             close = suggestion(word, [*full, *functions])
             raise CommandError(f'no operator is named "{word}"' + (f": {close}" if close else ""))

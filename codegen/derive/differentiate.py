@@ -14,7 +14,16 @@ from dataclasses import dataclass
 from ..ir.expressions import Call, Expr, Name, walk
 from ..ir.writer import write
 from ..model.names import EXPLICIT, OPERANDS
-from ..model.operators import Declarations, Derivative, Formula, Kernel, Operator, Primitive, Shared
+from ..model.operators import (
+    Declarations,
+    Derivative,
+    Formula,
+    Kernel,
+    Operator,
+    Primitive,
+    Shared,
+    by_function,
+)
 from ..model.source import Located
 from .graph import Graph, Known, Node, Underivable, postorder
 
@@ -93,11 +102,8 @@ class Language:
 def known_operators(declared: Declarations) -> dict[str, Known]:
     """The pointwise operators with one overload whose gradients are declared, each by one formula."""
     entries = {str(d.name): d for d in declared.derivatives}
-    overloads: dict[str, list[Operator]] = {}
-    for operator in declared.operators:
-        overloads.setdefault(operator.name.function, []).append(operator)
     found = {}
-    for function, (first, *others) in overloads.items():
+    for function, (first, *others) in by_function(declared.operators).items():
         entry = entries.get(str(first.name))
         if others or entry is None or _POINTWISE not in first.tags or first.name.inplace:
             continue

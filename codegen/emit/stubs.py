@@ -184,11 +184,7 @@ class StubWriter:
 
     def _special(self, group: Group) -> Iterable[Stub]:
         """Python's operators: what the second operand may be is what the overloads take."""
-        orders: dict[str, tuple[str, ...]] = {}
-        for o in group.operators:
-            if not o.name.inplace:
-                orders.update(o.operators)
-        for name, order in orders.items():
+        for name, order in group.special_methods.items():
             rest = [n for n in order if n != "self"]
             parameters = [StubParameter("self", "")]
             for n in rest:

@@ -44,6 +44,15 @@ class Group:
         return self.function.startswith("_") or all("internal" in o.tags for o in self.operators)
 
     @property
+    def special_methods(self) -> dict[str, tuple[str, ...]]:
+        """The special methods that call it, as ``__add__``, each with the order of its arguments."""
+        orders: dict[str, tuple[str, ...]] = {}
+        for o in self.operators:
+            if not o.name.inplace:
+                orders.update(o.operators)
+        return orders
+
+    @property
     def doc(self) -> str:
         return next((o.doc for o in self.operators if o.doc), "")
 

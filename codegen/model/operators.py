@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -318,6 +318,14 @@ class Primitive:
     out: bool = True  # whether the array namespace has it with ``out=``, as it has ufuncs
     costly: bool = False  # whether an element takes longer to compute than to bring from memory
     onnx: Rule | None = None  # in x, y and z, as ONNX
+
+
+def by_function(operators: Iterable[Operator]) -> dict[str, list[Operator]]:
+    """The overloads of each function, in their order."""
+    found: dict[str, list[Operator]] = {}
+    for operator in operators:
+        found.setdefault(operator.name.function, []).append(operator)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

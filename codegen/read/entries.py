@@ -243,16 +243,20 @@ class _Reader:
         if isinstance(event, yaml.AliasEvent):
             self.report.error(place, "YAML aliases are not used in declarations", expected="the value itself")
             return Located(None, place)
-        if event.anchor:
-            self.report.error(place, "YAML anchors are not used in declarations", expected="a plain value")
-        if event.tag not in (None, "!"):
-            self.report.error(place, f'the YAML tag "{event.tag}" is not used in declarations')
+        self.check_plain(event, place)
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             raise _TooDeep(place)
         made = self.sequence(outermost) if isinstance(event, yaml.SequenceStartEvent) else self.mapping()
         self.depth -= 1
         return Located(made, place)
+
+    def check_plain(self, event: Any, place: Place) -> None:
+        """Report anchors and tags."""
+        if event.anchor:
+            self.report.error(place, "YAML anchors are not used in declarations", expected="a plain value")
+        if event.tag not in (None, "!"):
+            self.report.error(place, f'the YAML tag "{event.tag}" is not used in declarations')
 
     def sequence(self, outermost: bool) -> tuple[Located, ...]:
         items = self.partial if outermost else []
@@ -290,10 +294,7 @@ class _Reader:
     def scalar(self, event: Any) -> Located:
         place = self.place(event.start_mark)
         value = event.value
-        if event.anchor:
-            self.report.error(place, "YAML anchors are not used in declarations", expected="a plain value")
-        if event.tag not in (None, "!"):
-            self.report.error(place, f'the YAML tag "{event.tag}" is not used in declarations')
+        self.check_plain(event, place)
         style = event.style
         start, end = event.start_mark.index, event.end_mark.index
         if not style:

@@ -114,6 +114,12 @@ def words(located: Located, report: Report) -> list[tuple[str, Place]]:
     return found
 
 
+def known_words(located: Located, known: Iterable[str], what: str, report: Report) -> tuple[str, ...]:
+    """Those of ``words`` that are among ``known``; the others are reported."""
+    names = list(known)
+    return tuple(w for w, place in words(located, report) if known_word(w, place, names, what, report))
+
+
 def known_word(word: str, place: Place, known: Iterable[str], what: str, report: Report) -> bool:
     """Whether ``word`` is one of ``known``; reported if not."""
     names = list(known)

@@ -166,6 +166,10 @@ class FunctionIndex:
         found = found if modules is None else [f for f in found if f.module in modules]
         return [f for f in found if f.module.startswith(ABSOLUTE)] or found
 
+    def qualified(self, names: Iterable[str]) -> dict[str, str]:
+        """Those of the names that are functions, sorted, each with its module before it."""
+        return {name: found[0].qualified for name in sorted(names) if (found := self.find(name))}
+
     def names(self, modules: frozenset[str] | None = None) -> list[str]:
         """The names of all the functions in the given modules."""
         return [

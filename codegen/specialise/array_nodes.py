@@ -49,7 +49,7 @@ from ..model.annotations import default_value, parameter_name
 from ..model.derived import Gradient, NodeSpec
 from ..model.names import OTHER_LAYOUT
 from ..model.nodes import Branch, NodeClass
-from ..model.operators import Formula, Operator, Primitive
+from ..model.operators import Formula, Operator, Primitive, by_function
 from ..model.schema import Argument, ListType
 from ..parse.formula import gradient_number, metadata_use, result_numbers, saved
 from ..read.functions import ABSOLUTE, module_path
@@ -97,10 +97,7 @@ class ArrayWriter:
     def __init__(self, operators: Iterable[Operator], specialiser: Specialiser, scalar_type: str) -> None:
         self.specialiser = specialiser
         self.scalar_type = scalar_type
-        self.by_function: dict[str, list[Operator]] = {}
-        for o in operators:
-            if not o.name.inplace and not o.schema.out:
-                self.by_function.setdefault(o.name.function, []).append(o)
+        self.by_function = by_function(o for o in operators if not (o.name.inplace or o.schema.out))
         self.returns = return_types(self.by_function)
         #: The helpers that are, of a real number, the number itself.
         self.identities = frozenset(

@@ -435,11 +435,7 @@ class BindingWriter:
 
     def _special_groups(self, group: Group) -> Iterable[tuple[str, tuple[str, ...], Group]]:
         """Each special method of a group, the order of its arguments, and what it calls."""
-        orders: dict[str, tuple[str, ...]] = {}
-        for o in group.operators:
-            if not o.name.inplace:
-                orders.update(o.operators)
-        for name, order in orders.items():
+        for name, order in group.special_methods.items():
             inplace = name.startswith("__i") and name[3:-2] in BINARY_OPERATORS
             target = self.groups.get(group.function + "_") if inplace else group
             if target is not None:
