@@ -13,7 +13,7 @@ from ..native.layout import is_dense
 from .autograd_meta import AutogradMeta, meta_of
 from .hooks import run_post_accumulate
 from .inference_mode import check_write
-from .linear_maps import Copy, add_tensors, apply_linear
+from .linear_maps import accumulated
 from .node import LEAF_SEQUENCE_NR, Node
 from .ownership import is_callers_only
 from .writes import add_into, write
@@ -108,10 +108,7 @@ class AccumulateGrad(Node):
             return ()
         with self.lock:
             meta = self.variable._meta
-            if meta.grad is None:
-                meta.grad = apply_linear(Copy(grad._type), grad)
-            else:
-                meta.grad = add_tensors(meta.grad, grad)
+            meta.grad = accumulated(meta.grad, grad)
         return self._accumulated()
 
     def _accumulated(self) -> tuple[Any, ...]:

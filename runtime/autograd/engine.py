@@ -25,7 +25,7 @@ from .graph_task import Capture, GraphTask, current
 from .hooks import NodeExtra, run_hooks, run_post_hooks, run_pre_hooks
 from .input_buffer import Buffers, add_arrays, deliver
 from .input_metadata import as_array, fit_array, fit_tensor, wrapped
-from .linear_maps import Copy, add_tensors, apply_linear
+from .linear_maps import accumulated
 from .node import GraphRoot, Node
 from .ownership import is_locals_only
 from .saved_variable import anomaly
@@ -308,7 +308,4 @@ def _run_extra(node: Node, extra: NodeExtra, grad: Any, graph: bool) -> Any:
 def _retain(tensor: Any, grad: Any) -> None:
     """Keep ``grad`` as the gradient of a tensor that is not a leaf."""
     meta = meta_of(tensor)
-    if meta.grad is None:
-        meta.grad = apply_linear(Copy(grad._type), grad)
-    else:
-        meta.grad = add_tensors(meta.grad, grad)
+    meta.grad = accumulated(meta.grad, grad)

@@ -127,6 +127,11 @@ def _apply(map: LinearMap, tensor: Any) -> Any:
     return out
 
 
+def accumulated(old: Any, grad: Any) -> Any:
+    """A gradient, a Tensor, added to what there is of it; a copy where that is None."""
+    return apply_linear(Copy(grad._type), grad) if old is None else add_tensors(old, grad)
+
+
 def add_tensors(a: Any, b: Any) -> Any:
     """The sum of two Tensors of one shape and scalar type, recorded when recording is on."""
     if active or a._type is not b._type:  # one may be an inference tensor

@@ -149,8 +149,7 @@ def _gradient_dims(
 def _by_distance(self: Tensor, h: Number, d: int, edge: int) -> Tensor:
     """The derivative along ``d`` of samples at the distance ``h``."""
     inner = (_part(self, d, 2, None) - _part(self, d, 0, -2)) / h / 2
-    first, second = _part(self, d, 0, 1), _part(self, d, 1, 2)
-    last, before = _part(self, d, -1, None), _part(self, d, -2, -1)
+    first, second, before, last = _ends(self, d)
     if edge == 1:
         start, end = second - first, last - before
     else:
@@ -178,13 +177,19 @@ def _by_points(self: Tensor, x: Tensor, d: int, edge: int) -> Tensor:
     b = ((right - left) / (left * right)).reshape(shape)
     c = (left / (right * (left + right))).reshape(shape)
     inner = a * _part(self, d, 0, -2) + b * _part(self, d, 1, -1) + c * _part(self, d, 2, None)
-    first, second = _part(self, d, 0, 1), _part(self, d, 1, 2)
-    last, before = _part(self, d, -1, None), _part(self, d, -2, -1)
+    first, second, before, last = _ends(self, d)
     if edge == 1:
         return F.cat([(second - first) / h[0], inner, (last - before) / h[-1]], d).contiguous()
     start = _at_the_edge(first, second, _part(self, d, 2, 3), h[0], h[1])
     end = _at_the_edge(last, before, _part(self, d, -3, -2), -h[-1], -h[-2])
     return F.cat([start, inner, end], d).contiguous()
+
+
+def _ends(self: Tensor, d: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The first two and the last two slices along ``d``."""
+    parts = ((0, 1), (1, 2), (-2, -1), (-1, None))
+    first, second, before, last = [_part(self, d, start, end) for start, end in parts]
+    return first, second, before, last
 
 
 def _at_the_edge(first: Tensor, second: Tensor, third: Tensor, h: Tensor, k: Tensor) -> Tensor:

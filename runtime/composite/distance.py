@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tengen.generated import functions as F
 
+from ..native.distance import check_rows
 from ..native.layout import broadcast_shapes
 
 if TYPE_CHECKING:
@@ -19,15 +20,10 @@ def cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
 
     Raises RuntimeError for a negative p, other than floating-point dtypes, and shapes that do not fit.
     """
+    check_rows(x1, x2)
     for name, x in (("X1", x1), ("X2", x2)):
-        if x.ndim < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
         if not x.is_floating_point():
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype}")
-    if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(
-            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
-        )
     if compute_mode not in (None, 0, 1, 2):
         raise RuntimeError(f"possible modes: 0, 1, 2, but was: {compute_mode}")
     batch = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])

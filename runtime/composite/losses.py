@@ -177,6 +177,15 @@ def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float, reduction:
     return apply_reduction(apart + F.where(target != -1, self, zeros), reduction)
 
 
+def check_triplet(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
+    """Raise RuntimeError for unlike ranks."""
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
+            f"but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+
+
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -188,11 +197,7 @@ def triplet_margin_loss(
     reduction: int,
 ) -> Tensor:
     """The positive nearer to the anchor than the negative, by a margin; RuntimeError for unlike ranks."""
-    if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
-            f"but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
-        )
+    check_triplet(anchor, positive, negative)
     near = F.pairwise_distance(anchor, positive, p, eps)
     far = F.pairwise_distance(anchor, negative, p, eps)
     if swap:

@@ -24,6 +24,7 @@ from ..autograd.variable_type_utils import (
 from ..core.interception import active
 from ..core.memory_format import contiguous_format, preserve_format
 from ..core.scalar_type import bool_, int64
+from ..native.creation import check_size
 from ..native.dims import wrap_dim, wrap_dims
 from ..native.layout import (
     check_bytes,
@@ -522,10 +523,7 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
         raise RuntimeError("cannot resize variables that require grad")
     if active and newest_tangent(self) is not None:
         raise RuntimeError("cannot resize variables that has a forward grad")
-    shape = tuple(size)
-    for n in shape:
-        if n < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+    shape = check_size(size)
     if memory_format is preserve_format:
         raise RuntimeError("resize_: preserve_format is not supported")
     array, lib = self._array, self._type.backend.lib

@@ -162,25 +162,26 @@ class LOBPCG:
     # -- the method "basic"
 
     def _first_basic(self) -> None:
-        transform = self._rayleigh_ritz_transform(self.X)
-        values, vectors = eigenpairs(self._reduced(self.X, transform), self.bparams["largest"])
-        self.X = self.X @ (transform @ vectors)
+        values, vectors = self._ritz_pairs(self.X)
+        self.X = self.X @ vectors
         self.E = values.to(self.X.dtype)
         self._set_basis(None)
 
     def _next_basic(self) -> None:
         done, end, n = self.ivars["converged_count"], self.ivars["converged_end"], self.iparams["n"]
         basis = self.S[:, :end]
-        transform = self._rayleigh_ritz_transform(basis)
-        values, vectors = eigenpairs(self._reduced(basis, transform), self.bparams["largest"])
-        found = basis @ (transform @ vectors[:, : 2 * n - done])
+        values, vectors = self._ritz_pairs(basis, 2 * n - done)
+        found = basis @ vectors
         self.X = found[:, :n]
         self.E = values[:n].to(self.X.dtype)
         self._set_basis(found[:, n:])
 
-    def _reduced(self, basis: Tensor, transform: Tensor) -> Tensor:
-        """The matrix in an orthonormal basis of what ``basis`` spans."""
-        return quadratic_form(quadratic_form(self.A, basis), transform)
+    def _ritz_pairs(self, basis: Tensor, count: int | None = None) -> tuple[Tensor, Tensor]:
+        """The eigenvalues in what ``basis`` spans, and coefficients of the first ``count`` eigenvectors."""
+        transform = self._rayleigh_ritz_transform(basis)
+        reduced = quadratic_form(quadratic_form(self.A, basis), transform)
+        values, vectors = eigenpairs(reduced, self.bparams["largest"])
+        return values, transform @ vectors[:, :count]
 
     def _set_basis(self, directions: Tensor | None) -> None:
         """Compute residuals; put approximations, directions and preconditioned residuals into the basis."""
@@ -215,9 +216,7 @@ class LOBPCG:
     # -- the method "ortho"
 
     def _first_ortho(self) -> None:
-        transform = self._rayleigh_ritz_transform(self.X)
-        _, vectors = eigenpairs(self._reduced(self.X, transform), self.bparams["largest"])
-        self.X = self.X @ (transform @ vectors)
+        self.X = self.X @ self._ritz_pairs(self.X)[1]
         # The values stay 0 until the second step, so that nothing has converged in the first one.
         self._set_orthogonal_basis(None)
 

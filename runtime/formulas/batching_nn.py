@@ -68,18 +68,30 @@ def _same_batch(*tensors: Tensor) -> list[Tensor]:
     return [t.view((len(t), *[1] * (ndim - t.ndim), *t.shape[1:])) for t in tensors]
 
 
-def solve_batched(A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
-    """``linalg_solve_ex``: a logical vector ``B`` is one in the value."""
+def _system(A: Tensor, B: Tensor) -> tuple[Tensor, Tensor, bool]:
+    """``A`` and ``B`` in one batch; a logical vector ``B``, which is told, becomes a matrix of one column."""
     vector = B.ndim == 2 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
     matrix, given = _same_batch(A, B.unsqueeze(-1) if vector else B)
+    return matrix, given, vector
+
+
+def _with_pivots(A: Tensor, pivots: Tensor, B: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The factors, the pivots and the right-hand sides in one batch."""
+    matrix, given = _same_batch(A, B)
+    rows = pivots.view((len(pivots), *[1] * (matrix.ndim - 1 - pivots.ndim), *pivots.shape[1:]))
+    return matrix, rows, given
+
+
+def solve_batched(A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
+    """``linalg_solve_ex``: a logical vector ``B`` is one in the value."""
+    matrix, given, vector = _system(A, B)
     result, info = F.linalg_solve_ex(matrix, given, left=left, check_errors=check_errors)
     return (result.squeeze(-1) if vector else result), info
 
 
 def lstsq_batched(self: Tensor, b: Tensor, rcond: float | None, driver: str | None) -> tuple[Tensor, ...]:
     """``linalg_lstsq``: a logical vector ``B`` is one in the value; what is not computed is empty."""
-    vector = b.ndim == 2 or (b.ndim == self.ndim - 1 and b.shape == self.shape[:-1])
-    matrix, given = _same_batch(self, b.unsqueeze(-1) if vector else b)
+    matrix, given, vector = _system(self, b)
     solution, *rest = F.linalg_lstsq(matrix, given, rcond, driver=driver)
     rest = [r if r.numel() else r.new_empty((len(self), 0)) for r in rest]
     return (solution.squeeze(-1) if vector else solution), *rest
@@ -87,16 +99,12 @@ def lstsq_batched(self: Tensor, b: Tensor, rcond: float | None, driver: str | No
 
 def lu_solve_batched(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
     """``linalg_lu_solve``."""
-    matrix, given = _same_batch(LU, B)
-    rows = pivots.view((len(pivots), *[1] * (matrix.ndim - 1 - pivots.ndim), *pivots.shape[1:]))
-    return F.linalg_lu_solve(matrix, rows, given, left=left, adjoint=adjoint)
+    return F.linalg_lu_solve(*_with_pivots(LU, pivots, B), left=left, adjoint=adjoint)
 
 
 def ldl_solve_batched(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
     """``linalg_ldl_solve``."""
-    matrix, given = _same_batch(LD, B)
-    rows = pivots.view((len(pivots), *[1] * (matrix.ndim - 1 - pivots.ndim), *pivots.shape[1:]))
-    return F.linalg_ldl_solve(matrix, rows, given, hermitian=hermitian)
+    return F.linalg_ldl_solve(*_with_pivots(LD, pivots, B), hermitian=hermitian)
 
 
 def lu_unpack_batched(

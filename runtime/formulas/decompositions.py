@@ -36,6 +36,11 @@ def _diagonal(matrix: Tensor) -> Tensor:
     return matrix.diagonal(0, -2, -1)
 
 
+def _off_diagonal(matrix: Tensor) -> Tensor:
+    """The matrix with zeros on its diagonal."""
+    return matrix - _diagonal(matrix).diag_embed(0, -2, -1)
+
+
 def _check_phase(diagonal: Tensor, operator: str, what: str) -> None:
     """RuntimeError when a loss depends on the phase of complex vectors."""
     while diagonal._wraps:  # batched: none of the slices may
@@ -175,7 +180,7 @@ def eigh_backward(grads: Gradients, L: Tensor, V: Tensor) -> Tensor:
     if inner.is_complex():
         _check_phase(_diagonal(inner), "linalg_eigh_backward", "eigenvectors")
     inner = (inner - inner.adjoint()) / 2 / _differences(L)
-    inner = inner - _diagonal(inner).diag_embed(0, -2, -1)
+    inner = _off_diagonal(inner)
     if grad_L is not None:
         inner = inner + grad_L.diag_embed(0, -2, -1)
     return V.matmul(inner).matmul(V.adjoint())
@@ -205,7 +210,7 @@ def eig_backward(grads: Gradients, L: Tensor, V: Tensor) -> Tensor:
     _check_phase(along, "linalg_eig_backward", "eigenvectors")
     inner = inner - V.adjoint().matmul(V * _row(F.real(along)))
     inner = inner / _differences(L).conj()
-    inner = inner - _diagonal(inner).diag_embed(0, -2, -1)
+    inner = _off_diagonal(inner)
     if grad_L is not None:
         inner = inner + grad_L.diag_embed(0, -2, -1)
     return F.linalg_solve(V.adjoint(), inner.matmul(V.adjoint()))
@@ -281,7 +286,7 @@ def _svd_core(grad_U: Tensor | None, grad_Vh: Tensor | None, U: Tensor, S: Tenso
         return inner
     assert phase is not None
     _check_phase(phase / 2, "svd_backward", "singular vectors")
-    inner = inner - _diagonal(inner).diag_embed(0, -2, -1)
+    inner = _off_diagonal(inner)
     if grad_U is None or grad_Vh is None:
         return inner
     # The phases of U and V are one freedom: what is left of the diagonal falls to one of them.
@@ -302,11 +307,9 @@ def svd_jvp(
     S_t = F.real(diagonal) if diagonal.is_complex() else diagonal
     differences = _differences(S * S)
     scaled = inner * _row(S)
-    left = (scaled + scaled.adjoint()) / differences
-    left = left - _diagonal(left).diag_embed(0, -2, -1)
+    left = _off_diagonal((scaled + scaled.adjoint()) / differences)
     scaled = _column(S) * inner
-    right = (scaled + scaled.adjoint()) / differences
-    right = right - _diagonal(right).diag_embed(0, -2, -1)
+    right = _off_diagonal((scaled + scaled.adjoint()) / differences)
     if diagonal.is_complex():
         left = left + (F.imag(diagonal) * 1j / S).diag_embed(0, -2, -1)
     U_t = u.matmul(left)

@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from .level import VmapLevel
 
 
+def _with_batch_dim(arguments: Sequence[Any], places: Sequence[int], level: VmapLevel) -> list[Any]:
+    """The arguments, those at ``places`` with the batch in front."""
+    given = list(arguments)
+    for i in places:
+        given[i] = map_tensors(lambda t: ensure_batch_dim(t, level), (given[i],))[0]
+    return given
+
+
 class Rule:
     """A rule as the table has it; ``run`` takes and returns tensors of the level."""
 
@@ -255,9 +263,7 @@ class Leading(Rule):
         self.atleast_1d = atleast_1d
 
     def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
-        given = list(arguments)
-        for i in self.tensors:
-            given[i] = map_tensors(lambda t: ensure_batch_dim(t, level), (given[i],))[0]
+        given = _with_batch_dim(arguments, self.tensors, level)
         first = tensors_in([given[i] for i in self.tensors])[0]
         ndim = first._array.ndim - 1
         single = bool(self.dims) and not self.added and ndim == 0
@@ -389,9 +395,7 @@ class PhysicalFunction(Rule):
         self.function = function
 
     def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
-        given = list(arguments)
-        for i in self.tensors:
-            given[i] = map_tensors(lambda t: ensure_batch_dim(t, level), (given[i],))[0]
+        given = _with_batch_dim(arguments, self.tensors, level)
         return self.function(*given)
 
 

@@ -98,10 +98,7 @@ def _cumsum_rows(table: Array, result: Array, reverse: bool) -> None:
         start += rest if reverse else 0
         part = slice(start, start + size)
         carry = _cumsum_row_blocks(table[:, part], result[:, part], block, carry, reverse)
-    if rest:
-        part = slice(0, rest) if reverse else slice(length - rest, length)
-        tail = _flip_if(table[:, part].astype(np.float64), reverse)
-        _flip_if(result[:, part], reverse)[...] = np.add.accumulate(tail, 1) + carry
+    _cumsum_rest(table, result, rest, carry, reverse)
     _recompute_nonfinite(table, result, reverse)
 
 
@@ -160,11 +157,16 @@ def _cumsum_slices(self: Array, result: Array, length: int, inner: int, reverse:
         np.add(totals[:, i], totals[:, i - 1], totals[:, i])
     offsets = _flip_if(totals[:, :-1].astype(self.dtype), reverse)
     np.add(sums, offsets[:, :, np.newaxis], sums)
-    if rest:
-        part = slice(0, rest) if reverse else slice(length - rest, length)
-        tail = _flip_if(table[:, part].astype(np.float64), reverse)
-        _flip_if(out[:, part], reverse)[...] = np.add.accumulate(tail, 1) + totals[:, -1:]
+    _cumsum_rest(table, out, rest, totals[:, -1:], reverse)
     _recompute_nonfinite(table.transpose(0, 2, 1), out.transpose(0, 2, 1), reverse)
+
+
+def _cumsum_rest(table: Array, result: Array, rest: int, carry: Array, reverse: bool) -> None:
+    """The sums of the last ``rest`` elements of dimension 1, or the first, on top of ``carry``."""
+    if rest:
+        part = slice(0, rest) if reverse else slice(-rest, None)
+        tail = _flip_if(table[:, part].astype(np.float64), reverse)
+        _flip_if(result[:, part], reverse)[...] = np.add.accumulate(tail, 1) + carry
 
 
 def _recompute_nonfinite(lanes: Array, result: Array, reverse: bool) -> None:

@@ -37,6 +37,22 @@ def wrap_dims(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
     return wrapped if ndim else ()
 
 
+def permutation(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
+    """All dimensions, each counted from the front, in the order given.
+
+    IndexError when one is out of range, RuntimeError when one is absent or occurs twice.
+    """
+    if len(dims) != ndim:
+        raise RuntimeError(
+            "number of dimensions in the tensor input does not match the length of the desired ordering "
+            f"of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    order = tuple([d if 0 <= d < ndim else wrap_dim(d, ndim) for d in dims])
+    if len(set(order)) != ndim:
+        raise RuntimeError("duplicate dims are not allowed.")
+    return order
+
+
 def reduce_dims(
     ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool = False, dtype: np.dtype[Any] | None = None
 ) -> Array:

@@ -10,8 +10,8 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 
-def cdist_shape(x1: Any, x2: Any) -> tuple[int, ...]:
-    """The shape of the distances; also used on Meta. RuntimeError for shapes that do not fit."""
+def check_rows(x1: Any, x2: Any) -> None:
+    """Raise RuntimeError where there are no rows of one length."""
     for name, x in (("X1", x1), ("X2", x2)):
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
@@ -19,6 +19,11 @@ def cdist_shape(x1: Any, x2: Any) -> tuple[int, ...]:
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
+
+
+def cdist_shape(x1: Any, x2: Any) -> tuple[int, ...]:
+    """The shape of the distances; also used on Meta. RuntimeError for shapes that do not fit."""
+    check_rows(x1, x2)
     if x1.shape[:-2] != x2.shape[:-2]:
         raise RuntimeError(f"X1 and X2 must be batches of one shape: {x1.shape[:-2]} and {x2.shape[:-2]}")
     return (*x1.shape[:-1], x2.shape[-2])

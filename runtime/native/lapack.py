@@ -25,12 +25,16 @@ def _indices(array: Array) -> Iterator[tuple[int, ...]]:
     return np.ndindex(*array.shape[:-2])
 
 
+def _factors(A: Array, count: int) -> tuple[Array, Array, Array]:
+    """A copy to be factorized, room for ``count`` pivots of each matrix, and info, which is 0."""
+    batch = A.shape[:-2]
+    return np.array(A, order="C"), np.empty((*batch, count), np.int32), np.zeros(batch, np.int32)
+
+
 def factor(A: Array) -> tuple[Array, Array, Array]:
     """``getrf`` of each matrix: LU in one matrix, row exchanges (int32, from 1), info (int32)."""
-    batch, k = A.shape[:-2], min(A.shape[-2:])
-    lu = np.array(A, order="C")
-    pivots = np.empty((*batch, k), np.int32)
-    info = np.zeros(batch, np.int32)
+    k = min(A.shape[-2:])
+    lu, pivots, info = _factors(A, k)
     if not lu.size:
         pivots[...] = np.arange(1, k + 1)
         return lu, pivots, info
@@ -117,10 +121,8 @@ def householder(A: Array) -> tuple[Array, Array]:
 
 def factor_symmetric(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """``sytrf``, or ``hetrf``, of each matrix's lower half: LD in one matrix, pivots and info (int32)."""
-    batch, n = A.shape[:-2], A.shape[-1]
-    result = np.array(A, order="C")
-    pivots = np.empty((*batch, n), np.int32)
-    info = np.zeros(batch, np.int32)
+    n = A.shape[-1]
+    result, pivots, info = _factors(A, n)
     if not result.size:
         return result, pivots, info
     name = "hetrf" if hermitian and A.dtype.kind == "c" else "sytrf"

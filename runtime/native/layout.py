@@ -250,6 +250,13 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     return tuple(result)
 
 
+def check_fits(shape: Shape, given: Shape) -> None:
+    """Raise RuntimeError where ``given`` does not broadcast to ``shape``, that of what is written to."""
+    found = broadcast_shapes(shape, given)
+    if found != shape:
+        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(found)}")
+
+
 def infer_size(shape: Shape, size: int) -> Shape:
     """``shape`` with its -1, if any, replaced so that it has ``size`` elements.
 

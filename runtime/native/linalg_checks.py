@@ -57,9 +57,7 @@ def solve_shape(A: Shape, B: Shape, left: bool) -> Shape:
     vector = is_vector(A, B)
     matrices = (*B, 1) if vector else B
     check_matrices(matrices, "B")
-    if A[-1] != matrices[-2 if left else -1]:
-        raise RuntimeError(_incompatible(A, matrices, left))
-    if vector and not left:
+    if A[-1] != matrices[-2 if left else -1] or (vector and not left):
         raise RuntimeError(_incompatible(A, matrices, left))
     shape = broadcast_batches(A[:-2], matrices[:-2]) + matrices[-2:]
     return shape[:-1] if vector else shape

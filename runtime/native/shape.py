@@ -15,9 +15,9 @@ from .dims import wrap_dim, wrap_dims
 from .dtypes import is_complex
 from .layout import (
     MAX_NUMEL,
-    broadcast_shapes,
     channels_last_strides,
     check_bytes,
+    check_fits,
     contiguous_strides,
     extent,
     is_dense,
@@ -67,11 +67,8 @@ def copy_value(self: Array, src: Array) -> Array:
 
     RuntimeError when its shape does not broadcast to that of ``self``.
     """
-    if self.shape != src.shape and broadcast_shapes(self.shape, src.shape) != self.shape:
-        raise RuntimeError(
-            f"output with shape {list(self.shape)} doesn't match the broadcast shape "
-            f"{list(broadcast_shapes(self.shape, src.shape))}"
-        )
+    if self.shape != src.shape:
+        check_fits(self.shape, src.shape)
     if is_complex(src.dtype) and not (is_complex(self.dtype) or self.dtype.kind == "b"):
         _warn_of_lost_part(src)
     return cpu.cast(src, self.dtype)
@@ -356,12 +353,9 @@ def as_strided_backward(
     An element of the memory that the view shows several times collects all its gradients; one
     that the input itself shows several times shares them out equally.
     """
-    begin = offset if start is None else start
-    base = min(offset, begin)
-    length = max(offset + extent(sizes, strides), begin + extent(size, stride)) - base
-    memory = np.zeros(max(length, 1), grad.dtype)
-    np.add.at(memory, _memory_positions(size, stride, begin - base), grad)
-    places = _memory_positions(sizes, strides, offset - base)
+    places, viewed, length = _in_common_memory(sizes, strides, offset, size, stride, start)
+    memory = np.zeros(length, grad.dtype)
+    np.add.at(memory, viewed, grad)
     result = memory[places]
     if places.size != np.unique(places).size:
         result = result / np.bincount(places.reshape(-1), minlength=memory.size)[places].astype(grad.dtype)
@@ -373,12 +367,21 @@ def as_strided_gather(
 ) -> Array:
     """``as_strided(size, stride, start)`` of an array whose elements are those of ``self`` and whose
     geometry is ``sizes``, ``strides`` and ``offset``; what it does not own of the memory reads as 0."""
+    places, viewed, length = _in_common_memory(sizes, strides, offset, size, stride, start)
+    memory = np.zeros(length, self.dtype)
+    memory[places] = self
+    return memory[viewed]
+
+
+def _in_common_memory(
+    sizes: Shape, strides: Shape, offset: int, size: Shape, stride: Shape, start: int | None
+) -> tuple[Array, Array, int]:
+    """The memory positions of an array and of a view of its memory, and how much memory both need."""
     begin = offset if start is None else start
     base = min(offset, begin)
     length = max(offset + extent(sizes, strides), begin + extent(size, stride)) - base
-    memory = np.zeros(max(length, 1), self.dtype)
-    memory[_memory_positions(sizes, strides, offset - base)] = self
-    return memory[_memory_positions(size, stride, begin - base)]
+    places = _memory_positions(sizes, strides, offset - base)
+    return places, _memory_positions(size, stride, begin - base), max(length, 1)
 
 
 def _memory_positions(sizes: Shape, strides: Shape, offset: int) -> Array:

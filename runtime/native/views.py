@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import cpu
-from .dims import wrap_dim, wrap_dims
+from .dims import permutation, wrap_dim, wrap_dims
 from .layout import expanded, infer_size, view_strides
 from .strided import Array, Shape, element_strides, empty_view, full_strides, restrided, storage_offset
 
@@ -146,14 +146,7 @@ def t(self: Array) -> Array:
 
 def permute(self: Array, dims: Shape) -> Array:
     """``self`` with its dimensions in the order ``dims``."""
-    if len(dims) != self.ndim:
-        raise RuntimeError(
-            "number of dimensions in the tensor input does not match the length of the desired ordering "
-            f"of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
-        )
-    order = tuple([wrap_dim(d, self.ndim) for d in dims])
-    if len(set(order)) != len(order):
-        raise RuntimeError("duplicate dims are not allowed.")
+    order = permutation(dims, self.ndim)
     return self.transpose(order) if self.size else full_strides(self).transpose(order)
 
 

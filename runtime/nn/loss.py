@@ -14,7 +14,7 @@ from typing import Any
 from tengen.generated import functions as F
 
 from ..autograd.grad_mode import no_grad
-from ..composite.losses import apply_reduction
+from ..composite.losses import apply_reduction, check_triplet
 from ..core.user_stack import program_stacklevel
 from ..tensors.tensor import Tensor
 
@@ -394,11 +394,7 @@ def triplet_margin_with_distance_loss(
     """
     number = _reduction(reduction)
     _check_margin(margin)
-    if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
-            f"but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
-        )
+    check_triplet(anchor, positive, negative)
     distance = F.pairwise_distance if distance_function is None else distance_function
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:

@@ -275,16 +275,25 @@ def batch_norm_symbolic(
 
 def _normalized(input: Ref, axes: list[int], weight: Ref | None, bias: Ref | None, eps: float) -> Ref:
     """Normalised over axes, then scaled and shifted by channel."""
+    return _affine(_standardized(input, axes, eps), input.ndim, weight, bias)
+
+
+def _standardized(input: Ref, axes: list[int], eps: float) -> Ref:
+    """Less the mean over axes, divided by the standard deviation."""
     centred = input - reduced("ReduceMean", input, axes, True)
     spread = reduced("ReduceMean", centred * centred, axes, True) + eps
-    out = centred / onnx.Sqrt(spread)
-    column = [-1, *[1] * (input.ndim - 2)]
-    if weight is not None:
-        out = out * onnx.Reshape(weight, column)
-    if bias is not None:
-        out = out + onnx.Reshape(bias, column)
-    made: Ref = out
+    made: Ref = centred / onnx.Sqrt(spread)
     return made
+
+
+def _affine(input: Ref, ndim: int, weight: Ref | None, bias: Ref | None) -> Ref:
+    """Scaled and shifted by channel."""
+    column = [-1, *[1] * (ndim - 2)]
+    if weight is not None:
+        input = input * onnx.Reshape(weight, column)
+    if bias is not None:
+        input = input + onnx.Reshape(bias, column)
+    return input
 
 
 def instance_norm_symbolic(
@@ -320,17 +329,9 @@ def group_norm_symbolic(input: Ref, num_groups: int, weight: Ref | None, bias: R
     """Groups of channels normalised, then scaled and shifted by channel."""
     grouped = reshaped(input, [input.shape[0], num_groups, -1])
     grouped = Ref(grouped.name, grouped.dtype, (input.shape[0], num_groups, None))
-    centred = grouped - reduced("ReduceMean", grouped, [2], True)
-    spread = reduced("ReduceMean", centred * centred, [2], True) + eps
-    out = onnx.Reshape(centred / onnx.Sqrt(spread), shape_of(input) if not dynamic(tuple(input.shape))
-                       else onnx.Shape(input))  # fmt: skip
-    column = [-1, *[1] * (input.ndim - 2)]
-    if weight is not None:
-        out = out * onnx.Reshape(weight, column)
-    if bias is not None:
-        out = out + onnx.Reshape(bias, column)
-    made: Ref = out
-    return made
+    shape = onnx.Shape(input) if dynamic(tuple(input.shape)) else shape_of(input)
+    out = onnx.Reshape(_standardized(grouped, [2], eps), shape)
+    return _affine(out, input.ndim, weight, bias)
 
 
 # -- activations ------------------------------------------------------------------------------------

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tengen.generated.functions import zeros_like
 
-from ..autograd.grad_mode import no_grad
-from ..core.memory_format import strided
 from ..core.scalar_type import finfo
 from ..tensors.creation import tensor as make_tensor
 from ..tensors.tensor import Tensor
-from .elementwise import State
-from .optimizer import Group, Optimizer, Params, count_dtype, number
+from .elementwise import State, count_step
+from .optimizer import Group, Params, count_dtype, number
+from .parameterwise import Parameterwise
 
 __all__ = ["Adafactor"]
 
@@ -22,7 +20,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-class Adafactor(Optimizer):
+class Adafactor(Parameterwise):
     """Steps by the root of a mean square that is kept, of matrices, as a row and a column only.
 
     With ``b = 1 - t**beta2_decay`` the means of ``g**2`` along the last dimension and along the one before,
@@ -70,21 +68,6 @@ class Adafactor(Optimizer):
                 if known and not isinstance(known["step"], Tensor):
                     known["step"] = make_tensor(float(known["step"]), dtype=count_dtype())
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters that have gradients.
-
-        ``closure`` computes the loss anew, with gradients, and returns it; so does the step then.
-        """
-        loss = self._loss_of(closure)
-        with no_grad():
-            for group in self.param_groups:
-                params = [p for p in group["params"] if p.grad is not None]
-                for p in params:
-                    check_real_and_strided(self, p)
-                for p in params:
-                    self._update(group, p, p.grad, self.state[p])
-        return loss
-
     def _update(self, group: Group, param: Tensor, grad: Tensor, state: State) -> None:
         if not state:
             _begin(grad, state)
@@ -93,10 +76,9 @@ class Adafactor(Optimizer):
         rate, (least, smallest) = number(group["lr"]), group["eps"]
         if least is None:
             least = finfo(param.dtype).eps
-        state["step"] += 1
+        count = count_step(group, state)
         if not param.numel():
             return
-        count = state["step"].item()
         size = max(smallest, _rms(param)) * min(rate, 1 / count**0.5)
         if group["weight_decay"] != 0:
             param.mul_(1 - rate * group["weight_decay"])
@@ -134,15 +116,6 @@ def _rms(x: Tensor) -> float:
     length: float = x.norm(2).item()
     root: float = x.numel() ** 0.5
     return length / root
-
-
-def check_real_and_strided(optimizer: Optimizer, param: Tensor) -> None:
-    """Raise RuntimeError for a complex parameter, and for one with a sparse gradient."""
-    name = type(optimizer).__name__
-    if param.is_complex():
-        raise RuntimeError(f"{name} does not support complex parameters")
-    if param.grad is not None and param.grad.layout is not strided:
-        raise RuntimeError(f"{name} does not support sparse gradients")
 
 
 def _check(lr: Any, beta2_decay: float, eps: tuple[float | None, float], d: float, decay: float) -> None:

@@ -12,7 +12,8 @@ from tengen.generated.functions import _sparse_coo_tensor_unsafe, full_like
 from ..tensors.tensor import Tensor
 from .blocks import Array, Kernel, constants
 from .checks import check_not_negative, check_rate
-from .elementwise import Elementwise, State, as_real, check_modes, decayed, new_count
+from .elementwise import Elementwise, State, as_real, check_modes, count_step, decayed, new_count
+from .moments import step_over_root
 from .optimizer import Group, Params, number
 
 __all__ = ["Adagrad"]
@@ -86,24 +87,17 @@ class Adagrad(Elementwise):
         state["sum"] = full_like(param, complex(value, value) if param.is_complex() else value)
 
     def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
-        rate = options["lr"] / (1 + (counts[0] - 1) * options["lr_decay"])
-        eps, size = constants(dtype, options["eps"], rate)
-        add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
+        eps, size = constants(dtype, options["eps"], _rate(options, counts[0]))
 
         def kernel(p: Array, g: Array, s: Array, t: Array) -> None:
-            multiply(g, g, t)
-            add(s, t, s)
-            sqrt(s, t)
-            add(t, eps, t)
-            divide(g, t, t)
-            multiply(t, size, t)
-            subtract(p, t, p)
+            np.multiply(g, g, t)
+            np.add(s, t, s)
+            step_over_root(p, g, s, t, eps, size)
 
         return kernel, 1
 
     def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
-        state["step"] += 1
-        rate = number(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        rate = _rate(group, count_step(group, state))
         param, grad, total = as_real(param, decayed(group, param, grad), state["sum"])
         total.addcmul_(grad, grad)
         param.addcdiv_(grad, total.sqrt().add(group["eps"]), value=-rate)
@@ -112,10 +106,14 @@ class Adagrad(Elementwise):
         """Only the rows of which there is a gradient move."""
         if group["weight_decay"]:
             raise RuntimeError("Adagrad: weight_decay option is not compatible with sparse gradients")
-        state["step"] += 1
-        rate = number(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        rate = _rate(group, count_step(group, state))
         grad = (-grad if group["maximize"] else grad).coalesce()
         indices, values = grad.indices(), grad.values()
         state["sum"].add_(_sparse_coo_tensor_unsafe(indices, values.pow(2), grad.shape, True))
         scale = state["sum"].sparse_mask(grad)._values().sqrt().add(group["eps"])
         param.add_(_sparse_coo_tensor_unsafe(indices, values / scale, grad.shape, True), alpha=-rate)
+
+
+def _rate(options: Group, step: float) -> Any:
+    """The learning rate at a step."""
+    return number(options["lr"]) / (1 + (step - 1) * options["lr_decay"])

@@ -13,7 +13,7 @@ from ..tensors.tensor import Tensor
 from .blocks import Array, Kernel, constants
 from .checks import check_moments, check_not_negative
 from .elementwise import Elementwise, State, as_real, check_modes
-from .moments import moments_of, moments_start
+from .moments import moments_of, moments_start, step_over_root
 from .optimizer import Group, Params, number, scalar
 
 __all__ = ["Adam"]
@@ -99,23 +99,14 @@ class Adam(Elementwise):
         size, root = rate / (1 - beta1**step), (1 - beta2**step) ** 0.5
         start = moments_start(options, dtype)
         eps, scale = constants(dtype, options["eps"] * root, size * root)
-        add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
-        larger = np.maximum
 
         def kernel(p: Array, g: Array, m: Array, v: Array, *others: Array) -> None:
             t = others[-1]
             start(p, g, m, v, t)
-            if len(others) == 1:
-                sqrt(v, t)
-            else:
-                largest = others[0]
-                larger(largest, v, out=largest)
-                sqrt(largest, t)
+            if len(others) > 1:
+                v = np.maximum(others[0], v, out=others[0])
             # both sides of the fraction are multiplied by the root of v's correction: a pass less
-            add(t, eps, t)
-            divide(m, t, t)
-            multiply(t, scale, t)
-            subtract(p, t, p)
+            step_over_root(p, m, v, t, eps, scale)
 
         return kernel, 1
 

@@ -225,6 +225,12 @@ def counted(group: Group, count: Tensor) -> Any:
     return count.clone() if group.get("capturable") else count.item()
 
 
+def count_step(group: Group, state: State) -> Any:
+    """Count a step of a parameter; which it is, as ``counted``."""
+    state["step"] += 1
+    return counted(group, state["step"])
+
+
 def rate_of(group: Group) -> Any:
     """The learning rate as the step computes with it."""
     rate = scalar(group["lr"])

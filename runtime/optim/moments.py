@@ -46,6 +46,15 @@ def update_square_mean(x: Array, v: Array, t: Array, keep: Array, new: Array) ->
     np.add(v, t, v)
 
 
+def step_over_root(p: Array, x: Array, square: Array, t: Array, eps: Array, size: Array) -> None:
+    """Take a step: ``p -= size * x / (sqrt(square) + eps)``. ``t`` is scratch."""
+    np.sqrt(square, t)
+    np.add(t, eps, t)
+    np.divide(x, t, t)
+    np.multiply(t, size, t)
+    np.subtract(p, t, p)
+
+
 def moments_of(
     group: Group, param: Tensor, grad: Tensor, state: State, rate: Any, beta1: Any, beta2: Any
 ) -> tuple[Tensor, ...]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 from tengen.generated.functions import addmm, zeros_like
 
-from ..autograd.grad_mode import no_grad
 from ..tensors.tensor import Tensor
-from .adafactor import check_real_and_strided
-from .optimizer import Group, Optimizer, Params, number
+from .elementwise import State
+from .optimizer import Group, Params, number
+from .parameterwise import Parameterwise
 
 __all__ = ["Muon"]
 
@@ -24,7 +22,7 @@ Coefficients = tuple[float, float, float]
 ADJUSTMENTS = ("original", "match_rms_adamw")
 
 
-class Muon(Optimizer):
+class Muon(Parameterwise):
     """Gradient descent with momentum, each step made nearly orthogonal: for matrices of hidden layers.
 
     ``b += (1 - momentum) * (g - b)``, or with ``nesterov`` a mean of that and ``g``, is brought near the
@@ -35,8 +33,9 @@ class Muon(Optimizer):
     sqrt(max(A, B))`` with ``"match_rms_adamw"``.
 
     The state is ``momentum_buffer``. ValueError for numbers out of range, for other names of
-    ``adjust_lr_fn``, and for parameters that are not of two dimensions; RuntimeError in ``step`` for complex
-    parameters and sparse gradients.
+    ``adjust_lr_fn``, and for parameters that are not of two dimensions. In ``step`` ValueError for 100 or
+    more ``ns_steps``, and for coefficients that are not three; RuntimeError for complex parameters and
+    sparse gradients.
     """
 
     def __init__(
@@ -76,26 +75,15 @@ class Muon(Optimizer):
                         f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}"
                     )
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters that have gradients.
+    def _check_group(self, group: Group) -> None:
+        """Raise ValueError for options of the iteration that it cannot have."""
+        if group["ns_steps"] >= 100:
+            raise ValueError("Number of steps must be less than 100 for computational efficiency")
+        if len(group["ns_coefficients"]) != 3:
+            raise ValueError("Coefficients must be a tuple of exactly 3 values")
 
-        ``closure`` computes the loss anew, with gradients, and returns it; so does the step then. ValueError
-        for 100 or more ``ns_steps``, and for coefficients that are not three.
-        """
-        loss = self._loss_of(closure)
-        with no_grad():
-            for group in self.param_groups:
-                params = [p for p in group["params"] if p.grad is not None]
-                for p in params:
-                    check_real_and_strided(self, p)
-                _check(group)
-                for p in params:
-                    self._update(group, p, p.grad)
-        return loss
-
-    def _update(self, group: Group, param: Tensor, grad: Tensor) -> None:
+    def _update(self, group: Group, param: Tensor, grad: Tensor, state: State) -> None:
         rate, momentum = number(group["lr"]), group["momentum"]
-        state = self.state[param]
         if "momentum_buffer" not in state:
             state["momentum_buffer"] = zeros_like(grad)
         mean = state["momentum_buffer"]
@@ -104,14 +92,6 @@ class Muon(Optimizer):
         update = _orthogonal(direction, group["ns_coefficients"], group["ns_steps"], group["eps"])
         param.mul_(1 - rate * group["weight_decay"])
         param.add_(update, alpha=-rate * _factor(group["adjust_lr_fn"], *param.shape))
-
-
-def _check(group: Group) -> None:
-    """Raise ValueError for options of the iteration that it cannot have."""
-    if group["ns_steps"] >= 100:
-        raise ValueError("Number of steps must be less than 100 for computational efficiency")
-    if len(group["ns_coefficients"]) != 3:
-        raise ValueError("Coefficients must be a tuple of exactly 3 values")
 
 
 def _orthogonal(matrix: Tensor, coefficients: Coefficients, steps: int, eps: float) -> Tensor:

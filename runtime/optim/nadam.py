@@ -12,7 +12,7 @@ from tengen.generated.functions import zeros_like
 from ..tensors.tensor import Tensor
 from .blocks import Array, Kernel, constants
 from .checks import check_moments, check_not_negative, check_rate
-from .elementwise import Elementwise, State, add_quotient, counted, new_count, rate_of
+from .elementwise import Elementwise, State, add_quotient, count_step, counted, new_count, rate_of
 from .moments import moments_of, moments_start
 from .optimizer import Group, Params
 
@@ -119,8 +119,7 @@ class NAdam(Elementwise):
     def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
         (beta1, beta2), rate = group["betas"], rate_of(group)
         param, grad, mean, square = moments_of(group, param, grad, state, rate, beta1, beta2)
-        state["step"] += 1
-        step = counted(group, state["step"])
+        step = count_step(group, state)
         mu, following = _momenta(group, step)
         state["mu_product"] *= mu
         product = counted(group, state["mu_product"])

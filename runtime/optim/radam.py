@@ -12,8 +12,8 @@ from tengen.generated.functions import where
 from ..tensors.tensor import Tensor
 from .blocks import Array, Kernel, constants
 from .checks import check_moments, check_rate
-from .elementwise import Elementwise, State, counted, rate_of
-from .moments import moments_of, moments_start
+from .elementwise import Elementwise, State, count_step, rate_of
+from .moments import moments_of, moments_start, step_over_root
 from .optimizer import Group, Params
 
 __all__ = ["RAdam"]
@@ -78,26 +78,21 @@ class RAdam(Elementwise):
         size, factor = rate / (1 - beta1**step), _rectification(beta2, step)
         start = moments_start(options, dtype)
         eps, scale = constants(dtype, options["eps"], size if factor is None else size * factor)
-        add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
 
         def kernel(p: Array, g: Array, m: Array, v: Array, t: Array) -> None:
             start(p, g, m, v, t)
             if factor is None:
-                multiply(m, scale, t)
+                np.multiply(m, scale, t)
+                np.subtract(p, t, p)
             else:
-                sqrt(v, t)
-                add(t, eps, t)
-                divide(m, t, t)
-                multiply(t, scale, t)
-            subtract(p, t, p)
+                step_over_root(p, m, v, t, eps, scale)
 
         return kernel, 1
 
     def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
         (beta1, beta2), rate = group["betas"], rate_of(group)
         param, grad, mean, square = moments_of(group, param, grad, state, rate, beta1, beta2)
-        state["step"] += 1
-        step = counted(group, state["step"])
+        step = count_step(group, state)
         change, factor = mean / (1 - beta1**step) * rate, _rectification(beta2, step)
         if isinstance(factor, Tensor):
             change = change * where(factor >= 0, factor / square.sqrt().add(group["eps"]), 1.0)

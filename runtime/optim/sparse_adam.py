@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from tengen.generated.functions import _sparse_coo_tensor_unsafe, zeros_like
 
-from ..autograd.grad_mode import no_grad
 from ..core.memory_format import sparse_coo, strided
 from ..tensors.tensor import Tensor
 from .checks import check_moments, check_rate
-from .optimizer import Group, Optimizer, Params, number
+from .elementwise import State
+from .optimizer import Group, Params, number
+from .parameterwise import Parameterwise
 
 __all__ = ["SparseAdam"]
 
@@ -20,7 +18,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-class SparseAdam(Optimizer):
+class SparseAdam(Parameterwise):
     """Adam for gradients in coordinate format: averages and parameters change where these have elements.
 
     ``m += (1 - b1) * (g - m)`` and ``v += (1 - b2) * (g**2 - v)``, and
@@ -53,26 +51,11 @@ class SparseAdam(Optimizer):
                 f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors"
             )
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters that have gradients.
+    def _check_parameter(self, param: Tensor) -> None:
+        if param.grad is not None and param.grad.layout is not sparse_coo:
+            raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
 
-        ``closure`` computes the loss anew, with gradients, and returns it; so does the step then.
-        """
-        loss = self._loss_of(closure)
-        with no_grad():
-            for group in self.param_groups:
-                params = [p for p in group["params"] if p.grad is not None]
-                for p in params:
-                    if p.grad.layout is not sparse_coo:
-                        raise RuntimeError(
-                            "SparseAdam does not support dense gradients, please consider Adam instead"
-                        )
-                for p in params:
-                    self._update(group, p, p.grad)
-        return loss
-
-    def _update(self, group: Group, param: Tensor, grad: Tensor) -> None:
-        state = self.state[param]
+    def _update(self, group: Group, param: Tensor, grad: Tensor, state: State) -> None:
         if not state:
             state.update(step=0, exp_avg=zeros_like(param), exp_avg_sq=zeros_like(param))
         state["step"] += 1

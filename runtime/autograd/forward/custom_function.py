@@ -9,7 +9,7 @@ from typing import Any
 from ...core.tensor_base import TensorBase
 from ..saved_variable import FREED
 from ..view import differentiable
-from .forward_grad import ForwardLevel
+from .forward_grad import ForwardLevel, check_tangent_size
 from .tangents import base_of, match_layout, same_memory, zero_tangent
 
 
@@ -76,12 +76,7 @@ def _check(node: Any, results: Sequence[Any], found: tuple[Any, ...]) -> None:
                 f"Function's jvp returned a gradient at position {index}, but the corresponding forward "
                 "output is not a differentiable Tensor. You should return None at that position instead."
             )
-        if tangent._array.shape != result._array.shape:
-            raise RuntimeError(
-                "Trying to set a forward gradient that has a different size than that of the original "
-                f"Tensor, this is not supported. Tensor is of size {list(result._array.shape)} while the "
-                f"given forward gradient is of size {list(tangent._array.shape)}."
-            )
+        check_tangent_size(result, tangent)
 
 
 def _version(tensor: Any) -> int:

@@ -315,9 +315,14 @@ class ForwardLevel(DualLevel):
                 "Setting a forward grad that itself has a forward gradient at the same level "
                 f"{self.index()} is not supported."
             )
-        if tangent._array.shape != primal._array.shape:
-            raise RuntimeError(
-                "Trying to set a forward gradient that has a different size than that of the original "
-                f"Tensor, this is not supported. Tensor is of size {list(primal._array.shape)} while the "
-                f"given forward gradient is of size {list(tangent._array.shape)}."
-            )
+        check_tangent_size(primal, tangent)
+
+
+def check_tangent_size(primal: Any, tangent: Any) -> None:
+    """Raise RuntimeError for a tangent of another size than the tensor's."""
+    if tangent._array.shape != primal._array.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original "
+            f"Tensor, this is not supported. Tensor is of size {list(primal._array.shape)} while the "
+            f"given forward gradient is of size {list(tangent._array.shape)}."
+        )

@@ -51,11 +51,15 @@ def gather(xp: Any, self: Array, dim: int, index: Array) -> Array:
     d = host_scatter.check_gather(_described(xp, self), dim, _described(xp, index))
     if not index.size:
         return xp.zeros(index.shape, dtype=self.dtype)
+    places = _places_along(xp, self, d, index)
+    return xp.reshape(xp.at(flat(xp, self), flat(xp, places)), index.shape)
+
+
+def _places_along(xp: Any, self: Array, d: int, index: Array) -> Array:
+    """The places in the flattened ``self`` of ``index`` along ``d``, the other dims in step."""
     shape = tuple(self.shape) or (1,)
     index = check_bounds(xp, index, shape[d], d, RuntimeError)
-    flat_index = xp.reshape(index, index.shape or (1,))
-    places = _along(xp, shape, d, cast(xp, flat_index, xp.int64))
-    return xp.reshape(xp.at(flat(xp, self), flat(xp, places)), index.shape)
+    return _along(xp, shape, d, cast(xp, xp.reshape(index, index.shape or (1,)), xp.int64))
 
 
 def _described(xp: Any, array: Array) -> Any:
@@ -72,14 +76,11 @@ def _scattered(
     )
     if not index.size:
         return self
-    shape = tuple(self.shape) or (1,)
-    index = check_bounds(xp, index, shape[d], d, RuntimeError)
-    index = cast(xp, xp.reshape(index, index.shape or (1,)), xp.int64)
-    places = flat(xp, _along(xp, shape, d, index))
+    places = flat(xp, _places_along(xp, self, d, index))
     if src is None:
         values = xp.broadcast_to(as_array(xp, value, self), places.shape)
     else:
-        part = src[tuple([slice(n) for n in index.shape])] if src.ndim else src
+        part = src[tuple([slice(n) for n in index.shape or (1,)])] if src.ndim else src
         values = flat(xp, part)
     return xp.reshape(xp.scatter(flat(xp, self), places, values, how), self.shape)
 
@@ -269,9 +270,19 @@ def take(xp: Any, self: Array, index: Array) -> Array:
     """The elements at places of the flattened ``self``, in the shape of ``index``."""
     if not index.size:
         return xp.zeros(index.shape, dtype=self.dtype)
+    return xp.reshape(xp.at(flat(xp, self), _flat_places(xp, self, index)), index.shape)
+
+
+def _flat_places(xp: Any, self: Array, index: Array) -> Array:
+    """``index``, which counts from either end of the flattened ``self``, flat and from its front."""
     index = check_bounds(xp, index, self.size, 0, IndexError, negative=True)
-    places = _from_front(xp, flat(xp, index), self.size)
-    return xp.reshape(xp.at(flat(xp, self), flat(xp, places)), index.shape)
+    return flat(xp, _from_front(xp, flat(xp, index), self.size))
+
+
+def _written(xp: Any, self: Array, places: Array, values: Array, accumulate: bool) -> Array:
+    """``self`` with ``values`` at flat places; added where they ``accumulate``."""
+    how = "add" if accumulate else "set"
+    return xp.reshape(xp.scatter(flat(xp, self), places, values, how), self.shape)
 
 
 def take_backward(xp: Any, grad: Array, sizes: Shape, index: Array) -> Array:
@@ -284,11 +295,8 @@ def put(xp: Any, self: Array, index: Array, source: Array, accumulate: bool) -> 
     check_put_count(_described(xp, source), _described(xp, index))
     if not index.size:
         return self
-    index = check_bounds(xp, index, self.size, 0, IndexError, negative=True)
-    places = _from_front(xp, flat(xp, index), self.size)
     values = flat(xp, cast(xp, source, self.dtype))
-    how = "add" if accumulate else "set"
-    return xp.reshape(xp.scatter(flat(xp, self), flat(xp, places), values, how), self.shape)
+    return _written(xp, self, _flat_places(xp, self, index), values, accumulate)
 
 
 # -- advanced indices --------------------------------------------------------------------------------
@@ -366,8 +374,7 @@ def index_put(xp: Any, self: Array, indices: Indices, values: Array, accumulate:
             f"result of shape {list(places.shape)}"
         ) from None
     values = flat(xp, xp.broadcast_to(values, places.shape))
-    how = "add" if accumulate else "set"
-    return xp.reshape(xp.scatter(flat(xp, self), flat(xp, places), values, how), self.shape)
+    return _written(xp, self, flat(xp, places), values, accumulate)
 
 
 def index_backward(xp: Any, grad: Array, sizes: Shape, indices: Indices) -> Array:

@@ -111,10 +111,7 @@ def binary_cross_entropy_forward(
     xp: Any, self: Array, target: Array, weight: Array | None, reduction: int
 ) -> Array:
     """``-weight * (target log(self) + (1 - target) log(1 - self))``, the logarithms at least -100."""
-    if self.shape != target.shape:
-        raise RuntimeError(
-            f"target size {list(target.shape)} is different to the input size {list(self.shape)}"
-        )
+    host.check_same_size(self, target)
     self = xp.checked(self, _check_probabilities)
     floor = as_array(xp, _LOG_FLOOR, self)
     other = xp.maximum(xp.log1p(-self), floor) * (target - 1)

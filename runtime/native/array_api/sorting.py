@@ -54,10 +54,13 @@ def topk(xp: Any, self: Array, k: int, dim: int, largest: bool, sorted: bool) ->
 
 
 def _one(xp: Any, values: Array, order: Array, d: int, k: int, keepdim: bool) -> tuple[Array, Array]:
-    found = [_part(a, d, slice(k, k + 1)) for a in (values, order)]
-    if not keepdim:
-        found = [xp.squeeze(a, axis=d) for a in found]
-    return found[0], found[1]
+    place = slice(k, k + 1)
+    return _without(xp, _part(values, d, place), _part(order, d, place), d, keepdim)
+
+
+def _without(xp: Any, values: Array, order: Array, d: int, keepdim: bool) -> tuple[Array, Array]:
+    """Both without the dimension ``d`` of size 1, unless it is kept."""
+    return (values, order) if keepdim else (xp.squeeze(values, axis=d), xp.squeeze(order, axis=d))
 
 
 def kthvalue(xp: Any, self: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
@@ -81,10 +84,8 @@ def _median(xp: Any, self: Array, dim: int, keepdim: bool, skip_nan: bool) -> tu
         middle = xp.where(known > 0, (known - 1) // 2, xp.zeros_like(known))
     elif is_real(xp, self):
         middle = xp.where(known < n, known, middle)  # the first NaN stands behind all that is known
-    found = [_take_along(xp, a, middle, d) for a in (values, order)]
-    if not keepdim:
-        found = [xp.squeeze(a, axis=d) for a in found]
-    return found[0], found[1]
+    found, places = _take_along(xp, values, middle, d), _take_along(xp, order, middle, d)
+    return _without(xp, found, places, d, keepdim)
 
 
 def median_dim(xp: Any, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import views as host
-from ..dims import wrap_dim, wrap_dims
+from ..dims import permutation, wrap_dim, wrap_dims
 from ..layout import expanded, infer_size
 from .common import Array, is_complex, moved
 
@@ -69,14 +69,7 @@ def t(xp: Any, self: Array) -> Array:
 
 def permute(xp: Any, self: Array, dims: Sequence[int]) -> Array:
     """``self`` with its dimensions in the order ``dims``."""
-    if len(dims) != self.ndim:
-        raise RuntimeError(
-            "number of dimensions in the tensor input does not match the length of the desired ordering "
-            f"of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
-        )
-    order = tuple([wrap_dim(d, self.ndim) for d in dims])
-    if len(set(order)) != len(order):
-        raise RuntimeError("duplicate dims are not allowed.")
+    order = permutation(dims, self.ndim)
     return xp.permute_dims(self, order)
 
 

@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..layout import contiguous_strides
+from ..layout import check_fits, contiguous_strides
 from ..strided import element_strides
-from .array import NO_DATA, MetaArray, broadcast_shapes
+from .array import NO_DATA, MetaArray
 
 device_name = "meta"
 dlpack_device = None
@@ -79,12 +79,7 @@ def copyto(dst: MetaArray, src: Any) -> None:
 
 
 def _check_writable(dst: MetaArray, src: Any) -> None:
-    shape = src.shape if isinstance(src, MetaArray) else np.shape(src)
-    if broadcast_shapes(dst.shape, shape) != dst.shape:
-        raise RuntimeError(
-            f"output with shape {list(dst.shape)} doesn't match the broadcast shape "
-            f"{list(broadcast_shapes(dst.shape, shape))}"
-        )
+    check_fits(dst.shape, src.shape if isinstance(src, MetaArray) else np.shape(src))
 
 
 def copy(a: MetaArray) -> MetaArray:

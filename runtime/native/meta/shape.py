@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dims
-from ..layout import broadcast_shapes, strides_in
+from ..layout import check_fits, strides_in
 from ..shape import (
     cat_shape,
     cat_strides,
@@ -30,11 +30,7 @@ def meta_to_copy(self: MetaArray, dtype: np.dtype[Any] | None = None, memory_for
 
 
 def meta_copy_value(self: MetaArray, src: MetaArray) -> MetaArray:
-    if self.shape != src.shape and broadcast_shapes(self.shape, src.shape) != self.shape:
-        raise RuntimeError(
-            f"output with shape {list(self.shape)} doesn't match the broadcast shape "
-            f"{list(broadcast_shapes(self.shape, src.shape))}"
-        )
+    check_fits(self.shape, src.shape)
     return src.astype(self.dtype, copy=False)
 
 

@@ -11,7 +11,7 @@ product is BLAS's and the columns stay in the cache.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -355,19 +355,30 @@ def conv_backward(
 ) -> Gradients:
     """Gradients of input, weight and bias; None for those that the mask does not ask for."""
     geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups)
+    return _gradients(
+        *(grad_output, input, weight, output_mask),
+        lambda grad, x: _correlate_input(grad, _conjugate(weight), x.shape[2:], geometry),
+        lambda grad, x: _correlate_weight(grad, _conjugate(x), weight.shape[2:], geometry),
+    )
+
+
+def _gradients(
+    grad_output: Array,
+    input: Array,
+    weight: Array,
+    output_mask: Sequence[bool],
+    of_input: Callable[[Array, Array], Array],
+    of_weight: Callable[[Array, Array], Array],
+) -> Gradients:
+    """The gradients that are asked for. The functions get gradient and input as batches."""
     batched = input.ndim == weight.ndim
     grad, x = (grad_output, input) if batched else (grad_output[None], input[None])
-    grad_input = grad_weight = None
-    if output_mask[0]:
-        grad_input = _correlate_input(grad, _conjugate(weight), x.shape[2:], geometry)
-        grad_input = grad_input if batched else grad_input[0]
-    if output_mask[1]:
-        grad_weight = _correlate_weight(grad, _conjugate(x), weight.shape[2:], geometry)
-    return grad_input, grad_weight, _bias_gradient(grad) if output_mask[2] else None
-
-
-def _bias_gradient(grad: Array) -> Array:
-    return grad.sum((0, *range(2, grad.ndim)), dtype=grad.dtype)
+    grad_input = of_input(grad, x) if output_mask[0] else None
+    if grad_input is not None and not batched:
+        grad_input = grad_input[0]
+    grad_weight = of_weight(grad, x) if output_mask[1] else None
+    grad_bias = grad.sum((0, *range(2, grad.ndim)), dtype=grad.dtype) if output_mask[2] else None
+    return grad_input, grad_weight, grad_bias
 
 
 def transposed_size(
@@ -432,16 +443,12 @@ def conv_transpose_backward(
 ) -> Gradients:
     """Gradients of input, weight and bias; None for those that the mask does not ask for."""
     geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups, transposed=True)
-    batched = input.ndim == weight.ndim
-    grad, x = (grad_output, input) if batched else (grad_output[None], input[None])
-    grad_input = grad_weight = None
-    if output_mask[0]:
-        grad_input = _cropped(_correlate(grad, _conjugate(weight), geometry), x.shape[2:])
-        grad_input = grad_input if batched else grad_input[0]
-    if output_mask[1]:
+    return _gradients(
+        *(grad_output, input, weight, output_mask),
+        lambda grad, x: _cropped(_correlate(grad, _conjugate(weight), geometry), x.shape[2:]),
         # The taps see the places of the input only, not those that output_padding added.
-        grad_weight = _correlate_weight(_conjugate(x), grad, weight.shape[2:], geometry)
-    return grad_input, grad_weight, _bias_gradient(grad) if output_mask[2] else None
+        lambda grad, x: _correlate_weight(_conjugate(x), grad, weight.shape[2:], geometry),
+    )
 
 
 def _cropped(x: Array, spatial: Shape) -> Array:

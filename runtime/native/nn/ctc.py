@@ -79,6 +79,19 @@ def _emissions(log_probs: Array, states: Array) -> Array:
     return np.take_along_axis(log_probs, every, 2)
 
 
+def _lattice(
+    log_probs: Array,
+    targets: Array,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    blank: int,
+) -> tuple[Array, Array, Array]:
+    """The states of each sequence, what they emit, (T, N, 2 S + 1), and which may be skipped to."""
+    _, _, count = ctc_shape(log_probs, targets, input_lengths, target_lengths, blank)
+    states = _states(targets, target_lengths, blank, count, log_probs.shape[2])
+    return states, _emissions(log_probs, states), _skippable(states, blank)
+
+
 def ctc_loss_of(
     log_probs: Array,
     targets: Array,
@@ -91,9 +104,8 @@ def ctc_loss_of(
 
     It is infinite where no alignment is long enough. What lies behind the end of a sequence has no meaning.
     """
-    batch, steps, count = ctc_shape(log_probs, targets, input_lengths, target_lengths, blank)
-    states = _states(targets, target_lengths, blank, count, log_probs.shape[2])
-    emitted, skip = _emissions(log_probs, states), _skippable(states, blank)
+    _, emitted, skip = _lattice(log_probs, targets, input_lengths, target_lengths, blank)
+    steps, batch, count = emitted.shape
     alpha: Array = np.full((steps, batch, count), -np.inf, log_probs.dtype)
     for t in range(steps):
         if not t:
@@ -129,9 +141,8 @@ def ctc_loss_backward(
 
     It is NaN where the loss is infinite, or 0 with ``zero_infinity``.
     """
-    batch, steps, count = ctc_shape(log_probs, targets, input_lengths, target_lengths, blank)
-    states = _states(targets, target_lengths, blank, count, log_probs.shape[2])
-    emitted, skip = _emissions(log_probs, states), _skippable(states, blank)
+    states, emitted, skip = _lattice(log_probs, targets, input_lengths, target_lengths, blank)
+    steps, batch, count = emitted.shape
     rows = np.arange(batch)
     last, ends = np.asarray(input_lengths, np.int64) - 1, 2 * np.asarray(target_lengths, np.int64)
     out = np.zeros(log_probs.shape, log_probs.dtype)

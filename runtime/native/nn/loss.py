@@ -125,7 +125,8 @@ _LOG_FLOOR = -100.0  # torch's, so that log(0) does not give infinite losses
 _VARIANCE_FLOOR = 1e-12  # of x (1 - x), likewise for the gradient
 
 
-def _check_same_size(self: Array, target: Array) -> None:
+def check_same_size(self: Array, target: Array) -> None:
+    """Raise RuntimeError for a target of another size."""
     if self.shape != target.shape:
         raise RuntimeError(
             f"target size {list(target.shape)} is different to the input size {list(self.shape)}"
@@ -141,7 +142,7 @@ def binary_cross_entropy_forward(self: Array, target: Array, weight: Array | Non
 
     Raises RuntimeError when the sizes differ and when an element of ``self`` is outside [0, 1].
     """
-    _check_same_size(self, target)
+    check_same_size(self, target)
     if self.size and not (np.min(self) >= 0 and np.max(self) <= 1):
         raise RuntimeError("all elements of input should be between 0 and 1")
     loss = np.maximum(np.log1p(-self), _LOG_FLOOR)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from ...autograd.grad_mode import no_grad
 from ...core.device import device as Device
 from ...core.scalar_type import dtype as DType
 from ...tensors.tensor import Tensor
-from .. import functional as F, init
+from .. import functional as F
 from .arguments import ntuple
 from .base import new_parameter
+from .linear import reset_weight_and_bias
 from .module import Module
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
@@ -115,12 +114,7 @@ class ConvNd(Module):
 
     def reset_parameters(self) -> None:
         """Draw weight and bias anew: uniform within the root of 1 / fan-in."""
-        with no_grad():
-            init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-            if self.bias is not None:
-                fan_in = math.prod(self.weight.shape[1:])
-                bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
-                init.uniform_(self.bias, -bound, bound)
+        reset_weight_and_bias(self.weight, self.bias)
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         cls = type(self)

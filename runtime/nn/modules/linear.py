@@ -36,6 +36,15 @@ class Identity(Module):
         return input
 
 
+def reset_weight_and_bias(weight: Tensor, bias: Tensor | None) -> None:
+    """Draw weight (outputs, ...) and bias anew: uniform within the root of 1 / fan-in."""
+    init.kaiming_uniform_(weight, a=math.sqrt(5))
+    if bias is not None:
+        fan_in = math.prod(weight.shape[1:])
+        bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
+        init.uniform_(bias, -bound, bound)
+
+
 class Linear(Module):
     """``x @ weight.T + bias``, of the last dimension of the input.
 
@@ -66,11 +75,7 @@ class Linear(Module):
 
     def reset_parameters(self) -> None:
         """Draw weight and bias anew."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            fan_in = self.weight.size(1)
-            bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
-            init.uniform_(self.bias, -bound, bound)
+        reset_weight_and_bias(self.weight, self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, of the shape (..., in_features), as one of the shape (..., out_features)."""

@@ -37,8 +37,7 @@ class _OneState(RNNBase):
         """
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
-            state = self._first(data, batch_sizes) if hx is None else self.permute_hidden(hx, order)
-            self.check_forward_args(data, state, batch_sizes)
+            state = self._start(data, hx, batch_sizes, order)
             out, last = self._run(self._layers(), data, state, batch_sizes)
             return PackedSequence(out, batch_sizes, order, back), self.permute_hidden(last, back)
         if input.dim() not in (2, 3):
@@ -56,8 +55,7 @@ class _OneState(RNNBase):
         return out.squeeze(dim), last.squeeze(1)
 
     def _padded(self, input: Tensor, hx: Tensor | None) -> tuple[Tensor, Tensor]:
-        state = self._first(input, None) if hx is None else hx
-        self.check_forward_args(input, state, None)
+        state = self._start(input, hx)
         out, last = self._run(self._layers(), input, state, None)
         return out, last
 
@@ -145,8 +143,7 @@ class LSTM(RNNBase):
         """
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
-            state = self._first(data, batch_sizes) if hx is None else self.permute_hidden(hx, order)
-            self.check_forward_args(data, state, batch_sizes)
+            state = self._start(data, hx, batch_sizes, order)
             out, *last = self._run(lstm, data, state, batch_sizes)
             return PackedSequence(out, batch_sizes, order, back), self.permute_hidden(tuple(last), back)
         if input.dim() not in (2, 3):
@@ -166,8 +163,7 @@ class LSTM(RNNBase):
         return out.squeeze(dim), (hidden.squeeze(1), cell.squeeze(1))
 
     def _padded(self, input: Tensor, hx: Any) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        state = self._first(input, None) if hx is None else hx
-        self.check_forward_args(input, state, None)
+        state = self._start(input, hx)
         out, hidden, cell = self._run(lstm, input, state, None)
         return out, (hidden, cell)
 

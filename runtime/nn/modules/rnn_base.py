@@ -179,6 +179,18 @@ class RNNBase(Module):
         """The state with its sequences in another order."""
         return permuted(hx, permutation)
 
+    def _first(self, input: Tensor, batch_sizes: Tensor | None) -> Any:
+        """The states where none are given: zeros."""
+        raise NotImplementedError
+
+    def _start(
+        self, input: Tensor, hx: Any, batch_sizes: Tensor | None = None, order: Tensor | None = None
+    ) -> Any:
+        """The states to begin with, in the order of the packed sequences, checked with the input."""
+        state = self._first(input, batch_sizes) if hx is None else self.permute_hidden(hx, order)
+        self.check_forward_args(input, state, batch_sizes)
+        return state
+
     def _run(
         self, layers: Callable[..., Any], input: Tensor, hx: Any, batch_sizes: Tensor | None
     ) -> tuple[Tensor, ...]:

@@ -45,6 +45,13 @@ class _Layer(Module):
     __constants__: ClassVar[list[str]] = ["norm_first"]
     activation: Any
 
+    def _add_feed_forward(
+        self, d_model: int, dim_feedforward: int, dropout: float, bias: bool, place: dict[str, Any]
+    ) -> None:
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **place)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **place)
+
     def _attended(
         self, attention: Any, x: Tensor, other: Tensor, mask: Any, padding: Any, is_causal: bool
     ) -> Tensor:
@@ -83,14 +90,11 @@ class TransformerEncoderLayer(_Layer):
         self.self_attn = MultiheadAttention(
             d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **place
         )
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **place)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **place)
+        self._add_feed_forward(d_model, dim_feedforward, dropout, bias, place)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
+        norm: Any = {"eps": layer_norm_eps, "bias": bias, **place}
+        self.norm1, self.norm2 = (LayerNorm(d_model, **norm) for _ in range(2))
+        self.dropout1, self.dropout2 = (Dropout(dropout) for _ in range(2))
         chosen = _activation(activation)
         self.activation_relu_or_gelu = 1 if _is(chosen, "relu") else 2 if _is(chosen, "gelu") else 0
         self.activation = chosen
@@ -154,16 +158,11 @@ class TransformerDecoderLayer(_Layer):
         heads: Any = {"dropout": dropout, "bias": bias, "batch_first": batch_first, **place}
         self.self_attn = MultiheadAttention(d_model, nhead, **heads)
         self.multihead_attn = MultiheadAttention(d_model, nhead, **heads)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **place)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **place)
+        self._add_feed_forward(d_model, dim_feedforward, dropout, bias, place)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
-        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.dropout3 = Dropout(dropout)
+        norm: Any = {"eps": layer_norm_eps, "bias": bias, **place}
+        self.norm1, self.norm2, self.norm3 = (LayerNorm(d_model, **norm) for _ in range(3))
+        self.dropout1, self.dropout2, self.dropout3 = (Dropout(dropout) for _ in range(3))
         self.activation = _activation(activation)
 
     def forward(
