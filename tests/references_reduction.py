@@ -191,6 +191,11 @@ def running(better: Any, self: Array, dim: int) -> tuple[Array, Array]:
             found.append(best)
         return np.array(found)
 
+    return taken(self, dim, places)
+
+
+def taken(self: Array, dim: int, places: Any) -> tuple[Array, Array]:
+    """The elements at the places that a function finds in each row, and the places."""
     indices = along(self, dim, places).astype(np.int64)
     if self.ndim == 0 or self.size == 0:
         return self, indices
@@ -245,10 +250,7 @@ def sorting(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
         # Python's sort keeps the order of equal elements, also in reverse.
         return np.array(sorted(range(len(row)), key=lambda i: key(row[i]), reverse=descending))
 
-    indices = along(self, dim, order).astype(np.int64)
-    if self.ndim == 0 or self.size == 0:
-        return self, indices
-    return np.take_along_axis(self, indices, dim), indices
+    return taken(self, dim, order)
 
 
 def greatest(self: Array, k: int, dim: int, largest: bool) -> tuple[Array, Array]:

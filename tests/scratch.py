@@ -45,6 +45,15 @@ class Scratch:
         return self.run(sys.executable, *arguments, limit=limit)
 
 
+def tree(root: Path) -> Path:
+    """The folder in which the copy is importable as ``tengen``, made as ``dev.py`` makes it."""
+    spec = importlib.util.spec_from_file_location("dev", PROJECT / "dev.py")
+    assert spec is not None and spec.loader is not None
+    dev = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(dev)
+    return Path(dev.tree(root))
+
+
 def copy_project(root: Path, names: Iterable[str] = FOLDERS) -> Scratch:
     """Copy folders and files of the project to ``root``, with pyproject.toml."""
     root.mkdir(parents=True, exist_ok=True)
@@ -56,10 +65,6 @@ def copy_project(root: Path, names: Iterable[str] = FOLDERS) -> Scratch:
         else:
             shutil.copy2(source, root)
     shutil.copy2(PROJECT / "pyproject.toml", root)
-    spec = importlib.util.spec_from_file_location("dev", PROJECT / "dev.py")
-    assert spec is not None and spec.loader is not None
-    dev = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(dev)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     path = os.pathsep.join((str(Path(sys.executable).parent), kept.get("PATH", "")))
-    return Scratch(root, {**kept, "PYTHONPATH": str(dev.tree(root)), "PATH": path})
+    return Scratch(root, {**kept, "PYTHONPATH": str(tree(root)), "PATH": path})

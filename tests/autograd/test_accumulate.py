@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from in_threads import in_threads
 
 import tengen as tg
 from tengen.autograd.accumulate_grad import AccumulateGrad, new_accumulator
@@ -229,11 +230,7 @@ def test_threads_give_the_exact_sum() -> None:
         for _ in range(passes):
             (x * 1).sum().backward()
 
-    threads = [threading.Thread(target=work) for _ in range(count)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads(lambda _: work(), range(count))
     assert x.grad.tolist() == [float(passes * count)] * 1000
 
 
@@ -251,9 +248,5 @@ def test_threads_share_a_graph() -> None:
         for _ in range(10):
             total.backward(retain_graph=True)
 
-    threads = [threading.Thread(target=work) for _ in range(count)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads(lambda _: work(), range(count))
     assert x.grad.tolist() == [float(10 * count)] * 100

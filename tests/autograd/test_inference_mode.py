@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from in_threads import in_threads
 
 import tengen
 
@@ -389,11 +390,7 @@ def test_many_threads_in_and_out(m: Any) -> None:
                     wrong.extend([1] if not (x * x).is_inference() else [])
             wrong.extend([2] if (x * x).is_inference() else [])
 
-    threads = [threading.Thread(target=work, args=(n % 2 == 0,)) for n in range(6)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads(work, [n % 2 == 0 for n in range(6)])
     assert not wrong
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
+from in_threads import in_threads
 
 import tengen
 
@@ -236,10 +236,6 @@ def test_multi_grad_hooks_of_several_threads() -> None:
     a = leaf(tengen, 1.0)
     seen: list[Any] = []
     tengen.autograd.graph.register_multi_grad_hook((a,), lambda gs: seen.append(plain(gs)))
-    threads = [threading.Thread(target=lambda: (a * 2).sum().backward()) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda _: (a * 2).sum().backward(), range(8))
     assert seen == [([2.0],)] * 8
     assert a.grad.tolist() == [16.0]

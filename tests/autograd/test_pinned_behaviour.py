@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from in_threads import in_threads
 
 Program = Callable[[Any, Any], Any]
 
@@ -389,11 +390,7 @@ def test_09_four_threads_accumulate_the_exact_sum(m: ModuleType) -> None:
         for _ in range(times):
             (x * factor).sum().backward()
 
-    threads = [threading.Thread(target=work, args=(2**k,)) for k in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads(work, [2**k for k in range(4)])
     assert set(x.grad.tolist()) == {float(times * 15)}
 
 

@@ -6,23 +6,17 @@ of what is compared: names are looked at without their namespace, and only those
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections.abc import Callable, Iterator
-from types import ModuleType
 from typing import Any
 
 import pytest
+from in_threads import in_threads
+from profiles import named, plain
 
 import tengen
 from tengen.autograd import profiler as ours
 from tengen.core import interception
-
-
-@pytest.fixture
-def p(m: ModuleType) -> ModuleType:
-    """The profiler of tengen, and of torch."""
-    return importlib.import_module(f"{m.__name__}.autograd.profiler")
 
 
 @pytest.fixture(autouse=True)
@@ -31,22 +25,8 @@ def nothing_is_left() -> Iterator[None]:
     assert not interception.active
 
 
-def plain(event: Any) -> str:
-    """An event's name without namespaces."""
-    turn = "autograd::engine::evaluate_function: "
-    if event.key.startswith(turn):
-        return "turn of " + event.key[len(turn) :].rpartition("::")[2]
-    return str(event.key.rpartition("::")[2])
-
-
 def chosen(events: Any, *names: str) -> list[str]:
     return [plain(e) for e in events if plain(e) in names]
-
-
-def named(events: Any, name: str) -> Any:
-    """The one event of a name."""
-    (found,) = [e for e in events if plain(e) == name]
-    return found
 
 
 def parents(event: Any) -> list[str]:
@@ -590,9 +570,5 @@ def test_profiles_of_two_threads_do_not_meet() -> None:
             barrier.wait()
         found[name] = [plain(e) for e in prof.function_events]
 
-    threads = [threading.Thread(target=run, args=(name,)) for name in ("exp", "cos")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(run, ("exp", "cos"))
     assert found == {name: ["ones", name] * 50 for name in ("exp", "cos")}

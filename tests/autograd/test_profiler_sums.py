@@ -3,34 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
 from typing import Any
 
 import pytest
+from profiles import named, plain
 
 import tengen
 from tengen.autograd import profiler as ours
-
-
-@pytest.fixture
-def p(m: ModuleType) -> ModuleType:
-    """The profiler of tengen, and of torch."""
-    return importlib.import_module(f"{m.__name__}.autograd.profiler")
-
-
-def plain(event: Any) -> str:
-    """An event's name without namespaces."""
-    turn = "autograd::engine::evaluate_function: "
-    if event.key.startswith(turn):
-        return "turn of " + event.key[len(turn) :].rpartition("::")[2]
-    return str(event.key.rpartition("::")[2])
-
-
-def named(events: Any, name: str) -> Any:
-    """The one event of a name."""
-    (found,) = [e for e in events if plain(e) == name]
-    return found
-
 
 # -- memory ----------------------------------------------------------------------------------
 

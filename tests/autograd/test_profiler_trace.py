@@ -6,13 +6,11 @@ torch's own traces go through the same checks: they would find fault with those 
 from __future__ import annotations
 
 import gzip
-import importlib
 import json
 import math
 import threading
 from collections import Counter
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -128,11 +126,6 @@ def flows(trace: Any) -> list[tuple[str, str]]:
 def written(prof: Any, path: Path) -> Any:
     prof.export_chrome_trace(str(path))
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-@pytest.fixture
-def p(m: ModuleType) -> ModuleType:
-    return importlib.import_module(f"{m.__name__}.autograd.profiler")
 
 
 def test_a_training_step(m: Any, p: Any, tmp_path: Path) -> None:

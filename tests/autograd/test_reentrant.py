@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from in_threads import in_threads
 
 import tengen as tg
 
@@ -104,11 +105,7 @@ def test_many_threads_nest_at_once(m: Any) -> None:
         nested(m)(x, depth).backward()
         found.append(x.grad.item() - depth)
 
-    threads = [threading.Thread(target=work, args=(300 + 10 * i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, [300 + 10 * i for i in range(4)])
     assert found == [1.0] * 4
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -11,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from scratch import tree
 
 PROJECT = Path(__file__).parents[2]
 
@@ -113,11 +113,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (project / "declarations" / "derivatives.more.yaml").write_text(DERIVATIVES)
     (project / "runtime" / "formulas" / "more.py").write_text(HELPERS)
     (project / "generated").mkdir()
-    spec = importlib.util.spec_from_file_location("dev", PROJECT / "dev.py")
-    assert spec is not None and spec.loader is not None
-    dev = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(dev)
-    folder = Path(dev.tree(project))
+    folder = tree(project)
     python(folder, "-m", "tengen.codegen.gen")
     return folder
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import itertools
-import threading
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from chains import FUNCTIONS, INPUTS, TRANSFORMS, chain
+from in_threads import in_threads
 
 import tengen
 from tengen.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
@@ -152,11 +152,7 @@ def test_threads() -> None:
         except BaseException as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, range(8))
     assert not failed
     for x, gradients, curvature in found:
         assert close(gradients, 3 * x * x)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
-import threading
 import weakref
 from collections import OrderedDict, namedtuple
 from types import ModuleType
 from typing import Any
 
 import pytest
+from in_threads import in_threads
 
 import tengen
 
@@ -538,11 +538,7 @@ def test_threads(m: ModuleType) -> None:
         f = m.func.grad(m.func.grad(lambda x: (x**3) * (number + 1)))
         found[number] = [f(m.tensor(2.0)).item() for _ in range(20)]
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, range(8))
     assert found == [[12.0 * (n + 1)] * 20 for n in range(8)]
 
 

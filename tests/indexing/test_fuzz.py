@@ -45,6 +45,13 @@ def arranged(rng: random.Random, tensors: tuple[Any, Any]) -> tuple[Any, Any]:
     return ours, theirs
 
 
+def drawn(rng: random.Random, seed: int) -> tuple[Any, Any, Any, Any]:
+    """The leaves, what is made of them in each library, and an index of it."""
+    leaves = random_tensors(rng, seed)
+    x, y = arranged(rng, leaves)
+    return leaves, x, y, random_index(rng, tuple(x.shape))
+
+
 def same(ours: Any, theirs: Any) -> None:
     assert tuple(ours.shape) == tuple(theirs.shape)
     np.testing.assert_array_equal(ours.detach().numpy(), theirs.detach().numpy())
@@ -54,9 +61,7 @@ def same(ours: Any, theirs: Any) -> None:
 def test_getitem(seed: int) -> None:
     rng = random.Random(seed)
     for i in range(ROUNDS):
-        leaves = random_tensors(rng, i)
-        x, y = arranged(rng, leaves)
-        index = random_index(rng, tuple(x.shape))
+        leaves, x, y, index = drawn(rng, i)
         mine, torchs, text = index.given(tengen), index.given(torch), str(index)
         where = f"x{list(x.shape)}{list(x.stride())}[{text}]"
         ours, our_error = outcome(lambda x=x, mine=mine: x[mine])
@@ -88,9 +93,7 @@ def test_getitem(seed: int) -> None:
 def test_setitem(seed: int) -> None:
     rng = random.Random(100 + seed)
     for i in range(ROUNDS):
-        leaves = random_tensors(rng, i)
-        x, y = arranged(rng, leaves)
-        index = random_index(rng, tuple(x.shape))
+        leaves, x, y, index = drawn(rng, i)
         mine, torchs, text = index.given(tengen), index.given(torch), str(index)
         target, their_error = outcome(lambda y=y, torchs=torchs: y[torchs])
         if their_error is None and not distinct(x, mine):
@@ -139,9 +142,8 @@ def test_setitem_without_history(seed: int) -> None:
     """The short way of assignment writes what the long one does."""
     rng = random.Random(200 + seed)
     for i in range(ROUNDS):
-        x, y = arranged(rng, random_tensors(rng, i))
+        _, x, y, index = drawn(rng, i)
         x, y = x.detach(), y.detach()
-        index = random_index(rng, tuple(x.shape))
         mine, torchs, text = index.given(tengen), index.given(torch), str(index)
         if outcome(lambda x=x, mine=mine: x[mine])[1] is None and not distinct(x, mine):
             continue

@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from in_threads import in_threads
 
 import tengen
 from tengen.native.parallel import parallel_for
@@ -86,11 +87,7 @@ def test_many_callers_at_once():
             tengen.set_num_threads(1 + k % 3)
         totals[k] = parts.sum()
 
-    threads = [threading.Thread(target=caller, args=(k,)) for k in range(8)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads(caller, range(8))
     assert totals == [1000 * k for k in range(8)]
 
 

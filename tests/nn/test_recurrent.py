@@ -59,6 +59,12 @@ def arrays(
     return rng.standard_normal((STEPS, BATCH, INPUT)), states, weights
 
 
+def made(*case: Any) -> tuple[Any, ...]:
+    """The input, states and weights as arrays, and the states and weights as tensors."""
+    x, states, weights = arrays(*case)
+    return x, states, weights, *([tengen.from_numpy(a) for a in some] for some in (states, weights))
+
+
 def expected(name: str, x: Any, states: list[Any], weights: list[Any], directions: int, lengths: Any) -> Any:
     """Each sequence by itself: outputs, zeros where it has ended, and the last states."""
     per = len(weights) // len(states[0])
@@ -103,8 +109,7 @@ def call(
 @pytest.mark.parametrize("case", CASES)
 def test_layers(case: Any) -> None:
     name, _, directions, *_ = case
-    x, states, weights = arrays(*case)
-    t_states, t_weights = [[tengen.from_numpy(a) for a in some] for some in (states, weights)]
+    x, states, weights, t_states, t_weights = made(*case)
     wanted = expected(name, x, states, weights, directions, [STEPS] * BATCH)
     for first in (False, True):
         given = tengen.from_numpy(x)
@@ -118,8 +123,7 @@ def test_layers(case: Any) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_packed_layers(case: Any) -> None:
     name, _, directions, *_ = case
-    x, states, weights = arrays(*case)
-    t_states, t_weights = [[tengen.from_numpy(a) for a in some] for some in (states, weights)]
+    x, states, weights, t_states, t_weights = made(*case)
     data, sizes = F._pack_padded_sequence(tengen.from_numpy(x), tengen.tensor(LENGTHS), False)
     assert sizes.tolist() == SIZES
     out, *ends = call(tengen, name, data, sizes, t_states, t_weights, case)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import pickle
 import re
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from in_threads import in_threads
 
 import tengen
 
@@ -316,11 +316,7 @@ def test_threads() -> None:
             with tengen.set_grad_enabled(recorded):
                 seen.append(n(tengen.ones(2, 4, requires_grad=True)).requires_grad is recorded)
 
-    threads = [threading.Thread(target=work, args=(i % 2 == 0,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, [i % 2 == 0 for i in range(4)])
     handle.remove()
     assert seen == [True] * 80
 
