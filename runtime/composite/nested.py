@@ -1,4 +1,4 @@
-"""Operators of nested tensors that are made of those of their parts."""
+"""Operators of nested tensors that are made of those of their components."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def nested_attention(
     scale: float | None,
     enable_gqa: bool,
 ) -> Tensor:
-    """``scaled_dot_product_attention`` of each part; the ragged sizes are those of the query.
+    """``scaled_dot_product_attention`` of each component; the ragged sizes are those of the query.
 
-    RuntimeError for arguments that are not all nested, of as many parts; ValueError for a mask.
+    RuntimeError for arguments that are not all nested, of as many components; ValueError for a mask.
     """
     name = "scaled_dot_product_attention"
     given = {"query": query, "key": key, "value": value}
@@ -31,16 +31,16 @@ def nested_attention(
             raise RuntimeError(f"{name}: expected query, key and value to be nested, but {argument} is not")
         if tensor.shape[0] != query.shape[0]:
             raise RuntimeError(
-                f"{name}: expected as many parts of {argument} as of query, but got {tensor.shape[0]} and "
-                f"{query.shape[0]}"
+                f"{name}: expected as many components of {argument} as of query, but got {tensor.shape[0]} "
+                f"and {query.shape[0]}"
             )
     if attn_mask is not None:
         raise ValueError(f"{name}: attn_mask: Masks are not yet supported for nested tensors")
-    parts = zip(query.unbind(), key.unbind(), value.unbind(), strict=True)
+    components = zip(query.unbind(), key.unbind(), value.unbind(), strict=True)
     averaged = [
         F.scaled_dot_product_attention(
-            *part, dropout_p=dropout_p, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa
+            *component, dropout_p=dropout_p, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa
         )
-        for part in parts
+        for component in components
     ]
-    return F._nested_with_parts(averaged, query)
+    return F._nested_with_components(averaged, query)

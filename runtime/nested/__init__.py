@@ -1,4 +1,4 @@
-"""Tensors of parts that differ in their sizes."""
+"""Tensors of components that differ in their sizes."""
 
 from __future__ import annotations
 

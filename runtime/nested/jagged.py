@@ -32,13 +32,13 @@ def nested_tensor_from_jagged(
     min_seqlen: int | None = None,
     max_seqlen: int | None = None,
 ) -> Tensor:
-    """The parts of ``values`` that begin at ``offsets``, ``(parts + 1,)``, in the layout ``tengen.jagged``.
+    """A nested tensor of the layout ``jagged``, whose B components are components of ``values``.
 
-    ``lengths``, ``(parts,)``, says how long they are: alone, or with ``offsets`` where there are gaps. The
-    ragged dimension is the number ``jagged_dim`` of the result, 1 by default. ``min_seqlen`` and
-    ``max_seqlen`` are looked up, not taken. The memory is that of ``values``, to which gradients flow.
-    RuntimeError for offsets and lengths that are none, or out of bounds; ValueError for a ``jagged_dim``
-    that is none.
+    ``offsets``, (B + 1,), says where the components begin. ``lengths``, (B,), says how long they are: alone,
+    or with ``offsets`` where there are gaps. The ragged dimension is the number ``jagged_dim`` of the result,
+    1 by default. ``min_seqlen`` and ``max_seqlen`` are looked up, not taken. The result shares the memory of
+    ``values``, and gradients flow to it. RuntimeError for offsets and lengths that are absent or out of
+    bounds; ValueError for a ``jagged_dim`` that is out of range.
     """
     name = "nested_tensor_from_jagged()"
     if values.is_nested:
@@ -47,8 +47,7 @@ def nested_tensor_from_jagged(
     if not 1 <= at <= values.ndim:
         raise ValueError(
             f"{name}: Expected jagged_dim >=1 and at most {values.ndim}, the number of dimensions of values, "
-            "but "
-            f"got {at}."
+            f"but got {at}."
         )
     if offsets is None:
         if lengths is None:
@@ -79,7 +78,7 @@ def _check_places(name: str, offsets: Any, lengths: Any, total: int) -> None:
     starts = offsets._array
     if not len(starts):
         raise RuntimeError(
-            f"{name}: offsets must have at least one element, that of where the last part ends"
+            f"{name}: offsets must have at least one element, that of where the last component ends"
         )
     if lengths is None:
         if (np.diff(starts) < 0).any():
@@ -95,7 +94,7 @@ def _check_places(name: str, offsets: Any, lengths: Any, total: int) -> None:
     counts = lengths._array
     if len(counts) != len(starts) - 1:
         raise RuntimeError(
-            f"{name}: got {len(counts)} lengths for {len(starts)} offsets, of {len(starts) - 1} parts"
+            f"{name}: got {len(counts)} lengths for {len(starts)} offsets, of {len(starts) - 1} components"
         )
     ends = starts[:-1] + counts
     if (counts < 0).any() or (starts[:-1] < 0).any() or (ends > total).any():
@@ -116,7 +115,7 @@ def narrow(
     """Of each row of a tensor a slice, ``start : start + length``, which may be other ones for each.
 
     Of the layout ``tengen.jagged`` these are tensors, or numbers, and ``dim`` is 1; memory is shared, with
-    gaps between the parts. Of ``tengen.strided`` they are numbers. RuntimeError for others, and out of
+    gaps between the components. Of ``tengen.strided`` they are numbers. RuntimeError for others, and out of
     bounds.
     """
     if layout is strided:
@@ -149,7 +148,7 @@ def narrow(
 
 
 def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
-    """The elements of a tensor where a mask is true, those of each row a part, in the layout
+    """The elements of a tensor where a mask is true, those of each row a component, in the layout
     ``tengen.jagged``.
 
     ``tensor`` and ``mask`` broadcast; gradients flow to ``tensor``. RuntimeError for a mask that is not of

@@ -39,11 +39,12 @@ def nested_tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A leaf of parts, which are copied: tensors, or lists of what ``tengen.tensor`` takes.
+    """A nested tensor, a leaf, of copies of tensors, or of lists of what ``tengen.tensor`` takes.
 
-    Of the layout ``tengen.strided``, the default, parts may differ in all sizes, and numbers promote; of
-    ``tengen.jagged`` in one, and dtypes must agree. ``dtype`` and ``device`` are those of the first part,
-    unless given. TypeError for what is no list, RuntimeError for parts that do not go together.
+    With the layout ``tengen.strided``, the default, components may differ in all sizes, and their dtypes
+    promote. With ``tengen.jagged`` they may differ in one, and their dtypes must agree. ``dtype`` and
+    ``device`` are those of the first component, unless given. TypeError for what is no list, RuntimeError for
+    components that do not go together.
     """
     if not isinstance(tensor_list, list) and not (layout is jagged and _is_tensor(tensor_list)):
         raise TypeError(
@@ -51,10 +52,10 @@ def nested_tensor(
             "nested_tensor, "
             f"but argument tensor_list is of type {type(tensor_list).__name__}"
         )
-    parts = [p.detach() if _is_tensor(p) else tensor(p, dtype=dtype, device=device) for p in tensor_list]
-    if parts and (dtype is not None or layout is not jagged):
-        parts = [p.to(dtype or parts[0].dtype) for p in parts]
-    made = _of_parts("nested_tensor", parts, dtype, device, layout)
+    components = [p.detach() if _is_tensor(p) else tensor(p, dtype=dtype, device=device) for p in tensor_list]
+    if components and (dtype is not None or layout is not jagged):
+        components = [p.to(dtype or components[0].dtype) for p in components]
+    made = _of_components("nested_tensor", components, dtype, device, layout)
     return made.requires_grad_() if requires_grad else made
 
 
@@ -64,9 +65,9 @@ def as_nested_tensor(
     device: Device | str | None = None,
     layout: Layout | None = None,
 ) -> Tensor:
-    """Tensors as the parts of one, or a tensor of its rows; gradients flow to them.
+    """Tensors as the components of one, or a tensor of its rows; gradients flow to them.
 
-    ``dtype`` and ``device`` are those of the first part, unless given.
+    ``dtype`` and ``device`` are those of the first component, unless given.
 
     A nested tensor of this layout is itself, of another one a RuntimeError. Errors are those of
     ``nested_tensor``; TypeError for other things.
@@ -83,71 +84,70 @@ def as_nested_tensor(
             raise RuntimeError(
                 f"as_nested_tensor(): Expected tensor argument to have dim() > 1, but ts has dim() {ts.ndim}"
             )
-        return _of_parts("as_nested_tensor", ts.unbind(), dtype, device, layout)
+        return _of_components("as_nested_tensor", ts.unbind(), dtype, device, layout)
     if not isinstance(ts, (list, tuple)) or not all([_is_tensor(t) for t in ts]):
         raise TypeError(
             "as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors, but ts "
             "is "
             f"of type {type(ts).__name__}"
         )
-    return _of_parts("as_nested_tensor", ts, dtype, device, layout)
+    return _of_components("as_nested_tensor", ts, dtype, device, layout)
 
 
-def _of_parts(
-    name: str, parts: Sequence[Any], dtype: DType | None, device: Any, layout: Layout | None
+def _of_components(
+    name: str, components: Sequence[Any], dtype: DType | None, device: Any, layout: Layout | None
 ) -> Tensor:
-    """The nested tensor of parts, of which the dtypes and the numbers of dimensions are checked."""
-    _check_dims(name, parts)
+    """The nested tensor of components, of which the dtypes and the numbers of dimensions are checked."""
+    _check_dims(name, components)
     if layout is None or layout is strided:
-        if not parts:
+        if not components:
             return _empty(dtype, device)
-        kind = parts[0].dtype if dtype is None else dtype
-        return F._nested_tensor_from_tensor_list([p.to(device=device, dtype=kind) for p in parts])
+        kind = components[0].dtype if dtype is None else dtype
+        return F._nested_tensor_from_tensor_list([p.to(device=device, dtype=kind) for p in components])
     if layout is not jagged:
         raise RuntimeError(f"{name}(): Specified layout is unsupported for nested tensors: {layout}")
-    if not parts:
+    if not components:
         raise RuntimeError(
             f"{name}(): Cannot construct a nested tensor of the layout jagged from an empty list"
         )
-    if not parts[0].ndim:
+    if not components[0].ndim:
         raise RuntimeError(
             f"{name}(): Cannot construct a nested tensor of the layout jagged from 0-d tensors"
         )
-    if len({p.dtype for p in parts}) > 1:
-        found = ", ".join(dict.fromkeys(str(p.dtype) for p in parts))
+    if len({p.dtype for p in components}) > 1:
+        found = ", ".join(dict.fromkeys(str(p.dtype) for p in components))
         raise RuntimeError(f"{name}(): all tensors in list must have the same dtype, but got {found}")
-    at = _ragged_dim(name, parts)
-    values = F.cat([p.to(device=device, dtype=dtype) for p in parts], at)
-    sizes = [p.shape[at] for p in parts]
+    at = _ragged_dim(name, components)
+    values = F.cat([p.to(device=device, dtype=dtype) for p in components], at)
+    sizes = [p.shape[at] for p in components]
     offsets = tensor(np.concatenate([[0], np.cumsum(sizes)]), dtype=int64)
     return F._nested_view_from_jagged(values, offsets, None, at + 1)
 
 
 def _empty(dtype: DType | None, device: Any) -> Tensor:
-    """A nested tensor without parts."""
+    """A nested tensor without components."""
     like = F._nested_tensor_from_tensor_list([F.empty((0,), dtype=dtype, device=device)])
     return F.slice(like, 0, 0, 0, 1)
 
 
-def _check_dims(name: str, parts: Sequence[Any]) -> None:
-    for number, part in enumerate(parts):
-        if part.is_nested:
+def _check_dims(name: str, components: Sequence[Any]) -> None:
+    for number, component in enumerate(components):
+        if component.is_nested:
             raise RuntimeError(f"{name}(): the tensor at index {number} is nested itself")
-        if part.ndim != parts[0].ndim:
+        if component.ndim != components[0].ndim:
             raise RuntimeError(
-                f"{name}(): All Tensors given to nested_tensor must have the same dimension. Found dimension "
-                f"{part.ndim} for Tensor at index {number} and dimension {parts[0].ndim} for Tensor at index "
-                "0."
+                f"{name}(): All Tensors given to nested_tensor must have the same dimension. Found "
+                f"dimension {component.ndim} for Tensor at index {number} and dimension "
+                f"{components[0].ndim} for Tensor at index 0."
             )
 
 
-def _ragged_dim(name: str, parts: Sequence[Any]) -> int:
-    """The one dimension in which parts differ; the first, where they do not."""
-    ragged = [d for d in range(parts[0].ndim) if len({p.shape[d] for p in parts}) > 1]
+def _ragged_dim(name: str, components: Sequence[Any]) -> int:
+    """The one dimension in which components differ; the first, where they do not."""
+    ragged = [d for d in range(components[0].ndim) if len({p.shape[d] for p in components}) > 1]
     if len(ragged) > 1:
         raise RuntimeError(
-            f"{name}(): a nested tensor of the layout jagged has one ragged dimension, but the parts differ "
-            "in "
-            f"the dimensions {ragged}"
+            f"{name}(): a nested tensor of the layout jagged has one ragged dimension, but the components "
+            f"differ in the dimensions {ragged}"
         )
     return ragged[0] if ragged else 0

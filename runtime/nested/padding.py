@@ -18,7 +18,7 @@ def __dir__() -> list[str]:
 def to_padded_tensor(
     input: Tensor, padding: float, output_size: Sequence[int] | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """The parts in one strided tensor, with ``padding`` where one is smaller than that.
+    """The components in one strided tensor, with ``padding`` where one is smaller than that.
 
     The size is ``output_size``, or the least that has place for all. RuntimeError for a smaller one.
     """

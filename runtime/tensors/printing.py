@@ -214,12 +214,12 @@ def tensor_str(tensor: Any) -> str:
 
 
 def _nested_str(tensor: Any) -> str:
-    """A nested tensor: of the layout strided its parts, of jagged its sizes and offsets."""
+    """A nested tensor: of the layout strided its components, of jagged its sizes and offsets."""
     suffixes = _gradient(tensor) + _tangent(tensor)
     array, kind = tensor._array, tensor._type
     if tensor.layout is strided:
         plain = kind.of_array(array.values).recorded(False)
-        inner = [tensor_str(plain.wrap(piece)) for piece in array.pieces()]
+        inner = [tensor_str(plain.wrap(component)) for component in array.components()]
         parts = ",\n".join(["  " + text.replace("\n", "\n  ") for text in inner])
         return (
             f"nested_tensor([\n{parts}\n])"

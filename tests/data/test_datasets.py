@@ -1,4 +1,4 @@
-"""Data sets, samplers and collate functions: what they give, beside torch, and their errors."""
+"""Datasets, samplers and collate functions: what they give, beside torch, and their errors."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_shares_are_torchs(drop_last: bool) -> None:
 
 
 def test_shares_of_a_shuffle() -> None:
-    """The shares of all ranks are the data set; another epoch is another order."""
+    """The shares of all ranks are the dataset; another epoch is another order."""
     samplers = [data.DistributedSampler(range(9), 3, rank, seed=5) for rank in range(3)]
     drawn = [list(s) for s in samplers]
     assert sorted(i for d in drawn for i in d) == list(range(9))

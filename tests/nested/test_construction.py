@@ -229,7 +229,7 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "transpose": (lambda: jagged().transpose(0, 1), RuntimeError, "transpose|permute"),
     "dim": (lambda: jagged().sum(3), IndexError, "Dimension out of range"),
     "parts alone": (lambda: jagged().sum(0), RuntimeError, "sum: .*batch dimension"),
-    "softmax of parts": (lambda: jagged().softmax(0), RuntimeError, "softmax: .*dim=0"),
+    "softmax of components": (lambda: jagged().softmax(0), RuntimeError, "softmax: .*dim=0"),
     "strided sum": (lambda: nested.nested_tensor(PARTS).sum(1), RuntimeError, "sum: .*last dimension"),
     "linear": (lambda: F.linear(jagged(), tengen.ones(2, 4)), RuntimeError, "linear: .*cannot be multiplied"),
     "matmul": (lambda: jagged() @ tengen.ones(4, 2), RuntimeError, "matmul: .*multiplied"),
@@ -250,7 +250,7 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "no operator": (lambda: jagged().cumsum(-1), NotImplementedError, "cumsum.*NestedTensorCPU"),
     "not nested": (lambda: tengen.ones(2).offsets(), NotImplementedError, "offsets.*CPU"),
     "numpy": (lambda: jagged().numpy(), TypeError, "nested"),
-    "view": (lambda: jagged().view(-1), RuntimeError, "view: .*number of parts"),
+    "view": (lambda: jagged().view(-1), RuntimeError, "view: .*number of components"),
 }
 
 

@@ -1,1 +1,1 @@
-"""Kernels for tensors of which the parts differ in their sizes."""
+"""Kernels for tensors of which the components differ in their sizes."""

@@ -1,9 +1,9 @@
-"""RaggedArray: several arrays, the parts, of one number of dimensions, of which sizes may differ.
+"""RaggedArray: B arrays, the components, with one number of dimensions. Their sizes may differ.
 
-A ``JaggedArray`` is of parts that differ in one dimension: ``values`` holds one part behind the other along
-that, and ``offsets`` (parts + 1,) says where each begins. A ``NestedArray`` is of parts that may differ in
-all dimensions: ``values`` holds the elements of all in C's order, and ``sizes`` (parts, dimensions) their
-shapes. The first dimension of both counts the parts; the other ones are those of the parts.
+The components of a ``JaggedArray`` differ in one dimension. ``values`` holds them one behind the other along
+that dimension, and ``offsets``, (B + 1,), says where each begins. The components of a ``NestedArray`` may
+differ in all dimensions. ``values`` holds their elements in C's order, and ``sizes``, (B, dimensions), their
+shapes. The first dimension of both counts the components; the others are those of the components.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REPRESENTATIVE: Final = "jagged"
 
 
 class RaggedArray(StoredArray):
-    """What arrays of parts share."""
+    """What ragged arrays share."""
 
     __slots__ = ()
 
@@ -37,12 +37,12 @@ class RaggedArray(StoredArray):
         """The layout by which the backend of such arrays is found."""
         return REPRESENTATIVE
 
-    def pieces(self) -> list[Array]:
-        """The parts, which share the memory of the values."""
+    def components(self) -> list[Array]:
+        """The components, which share the memory of the values."""
         raise NotImplementedError
 
-    def with_pieces(self, pieces: Sequence[Array]) -> Self:
-        """An array of other parts, of which the ragged sizes are those of this one's."""
+    def with_components(self, components: Sequence[Array]) -> Self:
+        """An array of other components, of which the ragged sizes are those of this one's."""
         raise NotImplementedError
 
     def rows(self, trailing: int) -> Array:
@@ -53,7 +53,7 @@ class RaggedArray(StoredArray):
         """An array of which the last ``trailing`` dimensions are those of ``rows``, which ``rows`` gave."""
         raise NotImplementedError
 
-    def same_parts(self, other: RaggedArray) -> bool:
+    def same_components(self, other: RaggedArray) -> bool:
         """Whether the ragged sizes of both are the same, so that their values stand beside each other."""
         raise NotImplementedError
 
@@ -88,7 +88,7 @@ class RaggedArray(StoredArray):
 
 
 class JaggedArray(RaggedArray):
-    """Parts that differ in one dimension, ``ragged_idx`` of the whole; with ``lengths`` there may be gaps."""
+    """Components that differ in one dimension, ``ragged_idx``; with ``lengths`` there may be gaps."""
 
     __slots__ = ("lengths", "offsets", "ragged_idx", "ragged_size")
 
@@ -113,19 +113,19 @@ class JaggedArray(RaggedArray):
 
     @property
     def counts(self) -> Array:
-        """The size of each part in the ragged dimension."""
+        """The size of each component in the ragged dimension."""
         return np.diff(self.offsets) if self.lengths is None else self.lengths
 
     @property
     def is_dense(self) -> bool:
-        """Whether the values are those of the parts and no others."""
+        """Whether the values are those of the components and no others."""
         if self.lengths is not None:
             return False
         return bool(self.offsets[0] == 0 and self.offsets[-1] == self.values.shape[self.ragged_idx - 1])
 
     @property
     def size(self) -> int:
-        """The number of elements of all parts."""
+        """The number of elements of all components."""
         own, at = self.values.shape, self.ragged_idx - 1
         total: int = int(self.counts.sum()) * prod(own[:at] + own[at + 1 :])
         return total
@@ -144,27 +144,27 @@ class JaggedArray(RaggedArray):
         return JaggedArray(values, self.offsets, self.lengths, self.ragged_idx)
 
     def turned(self, values: Array, ragged_idx: int) -> JaggedArray:
-        """An array of the same parts with dimensions in another order, or with other ones beside them."""
+        """The same components with dimensions in another order, or with more dimensions."""
         return JaggedArray(values, self.offsets, self.lengths, ragged_idx)
 
-    def part_slices(self) -> list[tuple[slice, ...]]:
-        """Where each part stands in the values."""
+    def component_slices(self) -> list[tuple[slice, ...]]:
+        """Where each component stands in the values."""
         before = (slice(None),) * (self.ragged_idx - 1)
         starts, counts = self.offsets[:-1].tolist(), self.counts.tolist()
         return [(*before, slice(start, start + count)) for start, count in zip(starts, counts, strict=True)]
 
-    def pieces(self) -> list[Array]:
-        return [self.values[at] for at in self.part_slices()]
+    def components(self) -> list[Array]:
+        return [self.values[at] for at in self.component_slices()]
 
-    def with_pieces(self, pieces: Sequence[Array]) -> JaggedArray:
-        if not pieces:
+    def with_components(self, components: Sequence[Array]) -> JaggedArray:
+        if not components:
             return self.with_values(self.values)
         at = self.ragged_idx - 1
-        shape = list(pieces[0].shape)
+        shape = list(components[0].shape)
         shape[at] = self.values.shape[at]
-        values = (np.empty if self.is_dense else np.zeros)(shape, pieces[0].dtype)
-        for where, piece in zip(self.part_slices(), pieces, strict=True):
-            values[where] = piece
+        values = (np.empty if self.is_dense else np.zeros)(shape, components[0].dtype)
+        for where, component in zip(self.component_slices(), components, strict=True):
+            values[where] = component
         return self.with_values(values)
 
     def rows(self, trailing: int) -> Array:
@@ -172,27 +172,29 @@ class JaggedArray(RaggedArray):
         last = self.values.shape[self.values.ndim - trailing :]
         if self.is_dense:
             return self.values.reshape(-1, *last)
-        kept = [piece.reshape(-1, *last) for piece in self.pieces()]
+        kept = [component.reshape(-1, *last) for component in self.components()]
         return np.concatenate(kept) if kept else self.values[:0]
 
     def of_rows(self, rows: Array, trailing: int) -> JaggedArray:
         lead = self.values.shape[: self.values.ndim - trailing]
         if self.is_dense:
             return self.with_values(rows.reshape(*lead, *rows.shape[1:]))
-        leads = [piece.shape[: piece.ndim - trailing] for piece in self.pieces()]
+        leads = [component.shape[: component.ndim - trailing] for component in self.components()]
         ends = np.cumsum([prod(one) for one in leads], dtype=np.int64)
-        parts = np.split(rows, ends[:-1])
-        shaped = [part.reshape(*one, *rows.shape[1:]) for part, one in zip(parts, leads, strict=True)]
-        return self.with_pieces(shaped)
+        components = np.split(rows, ends[:-1])
+        shaped = [
+            component.reshape(*one, *rows.shape[1:]) for component, one in zip(components, leads, strict=True)
+        ]
+        return self.with_components(shaped)
 
     def _check_trailing(self, trailing: int) -> None:
         if self.ragged_idx > self.values.ndim - trailing:
             raise RuntimeError(
-                f"expected the last {trailing} of the dimensions to be of one size in all parts, but got a "
-                f"nested tensor of the size {list(self.shape)}"
+                f"expected the last {trailing} of the dimensions to be of one size in all components, "
+                f"but got a nested tensor of the size {list(self.shape)}"
             )
 
-    def same_parts(self, other: RaggedArray) -> bool:
+    def same_components(self, other: RaggedArray) -> bool:
         return (
             isinstance(other, JaggedArray)
             and self.ragged_size == other.ragged_size
@@ -201,7 +203,7 @@ class JaggedArray(RaggedArray):
 
 
 class NestedArray(RaggedArray):
-    """Parts that may differ in all sizes, one behind the other; PyTorch calls their layout strided."""
+    """Components that may differ in all sizes, one behind the other; PyTorch calls their layout strided."""
 
     __slots__ = ("sizes",)
 
@@ -219,7 +221,7 @@ class NestedArray(RaggedArray):
 
     @property
     def size(self) -> int:
-        """The number of elements of all parts."""
+        """The number of elements of all components."""
         return int(self.values.size)
 
     def parts(self) -> dict[str, Array]:
@@ -231,10 +233,10 @@ class NestedArray(RaggedArray):
         return self.layout, 0
 
     def with_values(self, values: Array) -> NestedArray:
-        """An array of parts of the same sizes."""
+        """A ragged array of the same sizes."""
         return NestedArray(values, self.sizes)
 
-    def pieces(self) -> list[Array]:
+    def components(self) -> list[Array]:
         shapes = [tuple(shape) for shape in self.sizes.tolist()]
         ends = np.cumsum([prod(shape) for shape in shapes], dtype=np.int64).tolist()
         return [
@@ -242,15 +244,15 @@ class NestedArray(RaggedArray):
             for shape, end in zip(shapes, ends, strict=True)
         ]
 
-    def with_pieces(self, pieces: Sequence[Array]) -> NestedArray:
-        return of_pieces(pieces) if pieces else self
+    def with_components(self, components: Sequence[Array]) -> NestedArray:
+        return of_components(components) if components else self
 
     def rows(self, trailing: int) -> Array:
         last = self.shape[self.ndim - trailing :]
         if any([isinstance(n, SymInt) for n in last]):
             raise RuntimeError(
-                f"expected the last {trailing} of the dimensions to be of one size in all parts, but got a "
-                f"nested tensor of the size {list(self.shape)}"
+                f"expected the last {trailing} of the dimensions to be of one size in all components, "
+                f"but got a nested tensor of the size {list(self.shape)}"
             )
         return self.values.reshape(-1, *last)
 
@@ -259,15 +261,15 @@ class NestedArray(RaggedArray):
         last = np.broadcast_to(np.array(rows.shape[1:], np.int64), (len(lead), rows.ndim - 1))
         return NestedArray(rows.reshape(-1), np.concatenate([lead, last], 1))
 
-    def same_parts(self, other: RaggedArray) -> bool:
+    def same_components(self, other: RaggedArray) -> bool:
         return isinstance(other, NestedArray) and self.shape == other.shape
 
 
-def of_pieces(pieces: Sequence[Array]) -> NestedArray:
-    """The array of these parts, of one dtype and number of dimensions."""
-    ndim = pieces[0].ndim if pieces else 0
-    sizes = np.array([piece.shape for piece in pieces], np.int64).reshape(len(pieces), ndim)
-    flat = [piece.reshape(-1) for piece in pieces]
+def of_components(components: Sequence[Array]) -> NestedArray:
+    """The array of these components, of one dtype and number of dimensions."""
+    ndim = components[0].ndim if components else 0
+    sizes = np.array([component.shape for component in components], np.int64).reshape(len(components), ndim)
+    flat = [component.reshape(-1) for component in components]
     return NestedArray(np.concatenate(flat) if flat else np.empty(0, np.float32), sizes)
 
 

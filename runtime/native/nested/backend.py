@@ -1,4 +1,4 @@
-"""What the runtime asks of every backend (``tengen.dispatch.backend``), for arrays of parts."""
+"""What the runtime asks of every backend (``tengen.dispatch.backend``), for ragged arrays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def array_dtype(base: np.dtype[Any]) -> LayoutDtype:
 
 
 def _no_sizes(name: str) -> NoReturn:
-    raise RuntimeError(f"{name}: a nested tensor is made of its parts, not of sizes: see tengen.nested")
+    raise RuntimeError(f"{name}: a nested tensor is made of its components, not of sizes: see tengen.nested")
 
 
 def empty(shape: Shape, dtype: Any) -> NoReturn:
@@ -74,7 +74,7 @@ add = add_ = cpu.add
 
 
 def isnan_any(a: Any) -> bool:
-    return any(cpu.isnan_any(piece) for piece in a.pieces())
+    return any(cpu.isnan_any(component) for component in a.components())
 
 
 def cast(a: Any, dtype: Any) -> Any:
@@ -87,15 +87,15 @@ def copyto(destination: RaggedArray, source: Any) -> None:
     """Write values into the places of an array: those of the same sizes, or what broadcasts to them."""
     if not isinstance(source, RaggedArray) or source.shape != destination.shape:
         source = expanded_to(source, destination)
-    for where, piece in zip(destination.pieces(), source.pieces(), strict=True):
-        cpu.copyto(where, piece)
+    for where, component in zip(destination.components(), source.components(), strict=True):
+        cpu.copyto(where, component)
 
 
 copy = RaggedArray.copy
 
 
 def is_contiguous(a: Any) -> bool:
-    """Whether the values stand in C's order, without gaps between the parts."""
+    """Whether the values stand in C's order, without gaps between the components."""
     if isinstance(a, JaggedArray):
         return a.lengths is None and bool(a.values.flags.c_contiguous)
     return bool(a.values.flags.c_contiguous)
@@ -114,7 +114,7 @@ def to_numpy(a: RaggedArray) -> NoReturn:
 
 
 def item(a: Any) -> Any:
-    found = [piece for piece in a.pieces() if piece.size]
+    found = [component for component in a.components() if component.size]
     return found[0].item()
 
 
@@ -127,7 +127,7 @@ def same_layout(a: Any, b: Any) -> bool:
 
 
 def strides(a: Any) -> Shape:
-    """Those of the values; that of the parts is a multiple of the ragged size."""
+    """Those of the values; that of the components is a multiple of the ragged size."""
     if isinstance(a, NestedArray):
         raise RuntimeError("stride: a nested tensor of the layout tengen.strided has no strides")
     inner = cpu.strides(a.values)

@@ -1,4 +1,4 @@
-"""Kernels for strided arrays that make arrays of parts."""
+"""Kernels for strided arrays that make ragged arrays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .array import JaggedArray, NestedArray, of_pieces
+from .array import JaggedArray, NestedArray, of_components
 
 Array = np.ndarray[Any, Any]
 
@@ -15,10 +15,10 @@ Array = np.ndarray[Any, Any]
 def nested_view_from_jagged(
     self: Array, offsets: Array, lengths: Array | None, ragged_idx: int
 ) -> JaggedArray:
-    """The parts of ``self`` that begin at ``offsets``, which have been checked."""
+    """The components of ``self`` that begin at ``offsets``, which have been checked."""
     return JaggedArray(self, offsets, lengths, ragged_idx)
 
 
 def nested_tensor_from_tensor_list(tensors: Sequence[Array]) -> NestedArray:
-    """These arrays as parts, of one number of dimensions, which has been checked, and of one dtype."""
-    return of_pieces(tensors)
+    """These arrays as components, of one number of dimensions, which has been checked, and of one dtype."""
+    return of_components(tensors)

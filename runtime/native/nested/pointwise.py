@@ -1,4 +1,4 @@
-"""Elementwise functions of arrays of parts, and how others stand beside them."""
+"""Elementwise functions of ragged arrays, and how others stand beside them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .expansion import expanded_to
 def on_values(name: str, function: Callable[..., Array], *operands: Any) -> Any:
     """The elementwise ``function`` of the operator ``name``, of the values of the operands.
 
-    Strided operands broadcast to the parts; None stays. RuntimeError for sizes that do not go together.
+    Strided operands broadcast to the components; None stays. RuntimeError for sizes that do not go together.
     """
     like = _widest(operands)
     given = [_values_beside(name, a, like) for a in operands]
@@ -38,7 +38,7 @@ def _stored(computed: Any, like: RaggedArray) -> RaggedArray:
 
 
 def nested_masked_fill(self: RaggedArray, mask: Any, value: Any) -> RaggedArray:
-    """``value`` where ``mask``, of such parts or strided, is true; the elements of the parts elsewhere."""
+    """``value`` where ``mask``, of such components or strided, is true; the elements of the components elsewhere."""
     found: RaggedArray = on_values("masked_fill", lambda a, m: masked_fill(a, m, value), self, mask)
     return found
 
@@ -56,7 +56,7 @@ def call_on_values(ufunc: np.ufunc, method: str, inputs: Sequence[Any], out: Any
 
 
 def _widest(operands: Sequence[Any]) -> RaggedArray:
-    """The largest array of parts, the first of several."""
+    """The largest ragged array, the first of several."""
     ragged: list[RaggedArray] = [a for a in operands if isinstance(a, RaggedArray)]
     return ragged[0] if len(ragged) == 1 else max(ragged, key=lambda a: (a.ndim, a.values.size))
 
@@ -65,7 +65,7 @@ def _values_beside(name: str, operand: Any, like: RaggedArray) -> Any:
     """What of an operand goes with the values of ``like``."""
     if operand is like:
         return like.values
-    if isinstance(operand, RaggedArray) and operand.same_parts(like):
+    if isinstance(operand, RaggedArray) and operand.same_components(like):
         return operand.values
     if operand is None or not np.ndim(operand):
         return operand
@@ -79,7 +79,7 @@ def _values_beside(name: str, operand: Any, like: RaggedArray) -> Any:
 
 
 def _broadcasts(operand: Any, like: RaggedArray) -> bool:
-    """Whether an array that is not jagged, of parts or not, broadcasts to such parts."""
+    """Whether an array that is not jagged, of components or not, broadcasts to such components."""
     own = operand.shape
     if isinstance(operand, JaggedArray) or len(own) > like.ndim:
         return False
@@ -87,7 +87,7 @@ def _broadcasts(operand: Any, like: RaggedArray) -> bool:
 
 
 def beside_jagged(name: str, operand: Array, like: JaggedArray) -> Array:
-    """A strided array that broadcasts to the parts, as one that broadcasts to their values."""
+    """A strided array that broadcasts to the components, as one that broadcasts to their values."""
     shape = (1,) * (like.ndim - operand.ndim) + operand.shape
     count, at = like.shape[0], like.ragged_idx
     if len(shape) > like.ndim or shape[0] not in (1, count) or shape[at] != 1:
@@ -96,23 +96,25 @@ def beside_jagged(name: str, operand: Array, like: JaggedArray) -> Array:
     if shape[0] == 1:
         beside: Array = whole[0]
         return beside
-    moved = _by_part(whole, at)
+    moved = _by_component(whole, at)
     total = like.values.shape[at - 1]
     return np.take(moved, owners(like, total), at - 1)
 
 
-def _by_part(whole: Array, at: int) -> Array:
-    """``(parts, *, 1, *)`` with the parts where the ragged dimension, of size 1, was."""
+def _by_component(whole: Array, at: int) -> Array:
+    """``(B, *, 1, *)`` with the components where the ragged dimension, of size 1, was."""
     return np.moveaxis(np.squeeze(whole, at), 0, at - 1)
 
 
 def owners(like: JaggedArray, total: int) -> Array:
-    """Of each place along the ragged dimension of the values the part that it is in; 0 in gaps."""
+    """Of each place along the ragged dimension of the values the component that it is in; 0 in gaps."""
     if like.is_dense:
         return np.repeat(np.arange(like.shape[0]), like.counts)
     found = np.zeros(total, np.int64)
-    for part, (start, count) in enumerate(zip(like.offsets[:-1].tolist(), like.counts.tolist(), strict=True)):
-        found[start : start + count] = part
+    for component, (start, count) in enumerate(
+        zip(like.offsets[:-1].tolist(), like.counts.tolist(), strict=True)
+    ):
+        found[start : start + count] = component
     return found
 
 
@@ -133,9 +135,9 @@ def nested_like(like: RaggedArray, values: Array) -> RaggedArray:
     own = like.values.shape
     if isinstance(like, NestedArray):
         if values.shape != own:
-            raise RuntimeError(f"values of size {list(values.shape)} for parts of {list(own)}")
+            raise RuntimeError(f"values of size {list(values.shape)} for components of {list(own)}")
         return like.with_values(values)
     at = like.ragged_idx - 1  # type: ignore[attr-defined]
     if values.ndim <= at or values.shape[at] != own[at]:
-        raise RuntimeError(f"values of size {list(values.shape)} for parts of {list(own)}")
+        raise RuntimeError(f"values of size {list(values.shape)} for components of {list(own)}")
     return like.with_values(values)

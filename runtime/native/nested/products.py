@@ -1,4 +1,4 @@
-"""Matrix products, layer normalisation, dropout and embedding of arrays of parts."""
+"""Matrix products, layer normalisation, dropout and embedding of ragged arrays."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _of_rows(like: RaggedArray, rows: Array, weight_ndim: int) -> RaggedArray:
 
 
 def nested_matmul(self: Any, other: Any) -> Any:
-    """The product of the matrices of each part with those beside them, of which some may be strided.
+    """The product of the matrices of each component with those beside them, of which some may be strided.
 
     Strided where all of these are of one size and both factors are jagged. RuntimeError for sizes that do
     not fit.
@@ -72,7 +72,7 @@ def nested_matmul(self: Any, other: Any) -> Any:
 
 
 def nested_bmm(self: Any, mat2: Any) -> Any:
-    """As ``nested_matmul``, of parts that are matrices."""
+    """As ``nested_matmul``, of components that are matrices."""
     for name, one in (("self", self), ("mat2", mat2)):
         if one.ndim != 3:
             raise RuntimeError(f"batch1 and batch2 must be 3D tensors, but {name} has {one.ndim} dimensions")
@@ -81,7 +81,7 @@ def nested_bmm(self: Any, mat2: Any) -> Any:
 
 def _matrices(one: Any, like: RaggedArray) -> list[Array]:
     if isinstance(one, RaggedArray):
-        return one.pieces()
+        return one.components()
     return [one] * like.shape[0] if one.ndim == 2 else list(one)
 
 
@@ -94,20 +94,20 @@ def _cannot(a: Any, b: Any) -> RuntimeError:
 
 
 def _joined(products: Sequence[Array], self: Any, other: Any) -> Any:
-    """The products as parts like those of a factor, or in one strided array."""
+    """The products as components like those of a factor, or in one strided array."""
     factors = [one for one in (self, other) if isinstance(one, RaggedArray)]
     jagged = [one for one in factors if isinstance(one, JaggedArray)]
     if len(jagged) < len(factors):
-        return next(one for one in factors if not isinstance(one, JaggedArray)).with_pieces(products)
+        return next(one for one in factors if not isinstance(one, JaggedArray)).with_components(products)
     rows = isinstance(self, JaggedArray) and self.ragged_idx < self.ndim - 1
     columns = isinstance(other, JaggedArray) and (other.ragged_idx == other.ndim - 1)
     columns = columns or (isinstance(other, JaggedArray) and other.ragged_idx < other.ndim - 2 and not rows)
     if rows and columns:
         raise _cannot(self, other)
     if rows:
-        return self.with_pieces(products)
+        return self.with_components(products)
     if columns:
-        return other.with_pieces(products)
+        return other.with_components(products)
     return np.stack(products)
 
 
@@ -166,5 +166,5 @@ def nested_dropout_backward(grad_output: RaggedArray, mask: RaggedArray, scale: 
 
 
 def nested_embedding(weight: Array, indices: RaggedArray) -> RaggedArray:
-    """The rows of ``weight`` for the indices in the parts, which get one more dimension."""
+    """The rows of ``weight`` for the indices in the components, which get one more dimension."""
     return indices.of_rows(embedding(weight, indices.rows(0), -1, False, False), 0)

@@ -1,4 +1,4 @@
-"""Kernels over arrays of parts that combine elements."""
+"""Kernels over ragged arrays that combine elements."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Dims = Any
 
 
 def _flat(self: RaggedArray) -> Array:
-    """All elements of all parts."""
+    """All elements of all components."""
     if isinstance(self, JaggedArray) and not self.is_dense:
-        return np.concatenate([piece.reshape(-1) for piece in self.pieces()])
+        return np.concatenate([component.reshape(-1) for component in self.components()])
     return self.values.reshape(-1)
 
 
 def nested_sum(self: RaggedArray, dim: Dims, keepdim: bool, dtype: Any) -> Any:
-    """The sum over all elements, over dimensions of each part, or over parts and the ragged dimension."""
+    """The sum over all elements, over dimensions of each component, or over dim 0 and the ragged one."""
     return _reduced(lambda a, d, keep: sum_dim(a, d, keep, dtype), self, dim, keepdim)
 
 
@@ -69,22 +69,22 @@ def nested_any(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
 
 
 def nested_argmax(self: RaggedArray, dim: int | None, keepdim: bool) -> Any:
-    """Where in each part the greatest element along a dimension stands; without one, among all elements."""
+    """Where in each component the greatest element along a dimension stands; without one, among all elements."""
     return _reduced(_along(argmax), self, None if dim is None else (dim,), keepdim)
 
 
 def nested_argmin(self: RaggedArray, dim: int | None, keepdim: bool) -> Any:
-    """Where in each part the least element along a dimension stands; without one, among all elements."""
+    """Where in each component the least element along a dimension stands; without one, among all elements."""
     return _reduced(_along(argmin), self, None if dim is None else (dim,), keepdim)
 
 
 def nested_max_dim(self: RaggedArray, dim: int, keepdim: bool) -> tuple[Any, Any]:
-    """The greatest elements along a dimension of the parts, and where they stand."""
+    """The greatest elements along a dimension of the components, and where they stand."""
     return nested_amax(self, (dim,), keepdim), nested_argmax(self, dim, keepdim)
 
 
 def nested_min_dim(self: RaggedArray, dim: int, keepdim: bool) -> tuple[Any, Any]:
-    """The least elements along a dimension of the parts, and where they stand."""
+    """The least elements along a dimension of the components, and where they stand."""
     return nested_amin(self, (dim,), keepdim), nested_argmin(self, dim, keepdim)
 
 
@@ -116,37 +116,39 @@ def _reduced(kernel: Kernel, self: RaggedArray, dim: Dims, keepdim: bool) -> Any
         )
     inner = tuple([d - 1 for d in chosen if d])
     if 0 in chosen:
-        whole = self.values if self.is_dense else np.concatenate(self.pieces(), r - 1)
+        whole = self.values if self.is_dense else np.concatenate(self.components(), r - 1)
         total = kernel(whole, inner, keepdim)
         return total[None] if keepdim else total
     if r in chosen:
-        return np.stack([np.asarray(kernel(piece, inner, keepdim)) for piece in self.pieces()])
+        return np.stack([np.asarray(kernel(component, inner, keepdim)) for component in self.components()])
     values = kernel(self.values, inner, keepdim)
     return self.turned(values, r if keepdim else r - len([d for d in chosen if d < r]))
 
 
 def _over_last(kernel: Kernel, self: RaggedArray, chosen: Sequence[int], keepdim: bool) -> Any:
-    """Over the last dimension of each part, which is all that PyTorch has for the layout strided."""
+    """Over the last dimension of each component, which is all that PyTorch has for the layout strided."""
     if list(chosen) != [self.ndim - 1] or not keepdim:
         raise RuntimeError(
             f"a nested tensor of the layout strided can only be reduced over its last dimension, "
             "with "
             f"keepdim=True, or over all, but got dim={list(chosen)}, keepdim={keepdim}"
         )
-    return self.with_pieces([kernel(piece, (piece.ndim - 1,), True) for piece in self.pieces()])
+    return self.with_components(
+        [kernel(component, (component.ndim - 1,), True) for component in self.components()]
+    )
 
 
 # -- softmax
 
 
 def nested_softmax(self: RaggedArray, dim: int, half_to_float: bool) -> Any:
-    """softmax in each part."""
+    """softmax in each component."""
     at = inner_dim(self, dim)
     return over(self, [at], lambda a: softmax(a, at, half_to_float))
 
 
 def nested_log_softmax(self: RaggedArray, dim: int, half_to_float: bool) -> Any:
-    """The logarithm of softmax in each part."""
+    """The logarithm of softmax in each component."""
     at = inner_dim(self, dim)
     return over(self, [at], lambda a: log_softmax(a, at, half_to_float))
 

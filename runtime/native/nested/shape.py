@@ -1,4 +1,4 @@
-"""Kernels over arrays of parts that move and choose elements."""
+"""Kernels over ragged arrays that move and choose elements."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from ..dims import wrap_dim
 from ..layout import infer_size
 from ..shape import cat
 from ..sparse.stored import exchanged
-from .array import Array, JaggedArray, NestedArray, RaggedArray, of_pieces
+from .array import Array, JaggedArray, NestedArray, RaggedArray, of_components
 from .expansion import expanded_to
 from .pointwise import nested_like
 
 
 def inner_dim(self: RaggedArray, dim: int, ragged: bool = True) -> int:
-    """A dimension of the parts, counted from the front of these. RuntimeError for that which counts parts.
+    """A dimension of the components, counted from their front. RuntimeError for dim 0.
 
     Without ``ragged`` also for the ragged dimension of a jagged array.
     """
     at = wrap_dim(dim, self.ndim)
     if not at:
-        raise RuntimeError("not supported for a nested tensor on dim=0, which counts the parts")
+        raise RuntimeError("not supported for a nested tensor on dim=0, which counts the components")
     if not ragged and isinstance(self, JaggedArray) and at == self.ragged_idx:
         raise RuntimeError(f"not supported for a nested tensor on its ragged dimension, dim={at}")
     return at - 1
 
 
 def over(self: RaggedArray, dims: Sequence[int], function: Callable[..., Array], *others: RaggedArray) -> Any:
-    """What a kernel that combines elements along dimensions of the parts gives for each.
+    """What a kernel that combines elements along dimensions of the components gives for each.
 
-    It is called once, on the values, where parts do not differ in these dimensions.
+    It is called once, on the values, where components do not differ in these dimensions.
     """
     if isinstance(self, JaggedArray) and self.ragged_idx - 1 not in dims:
         return self.with_values(function(self.values, *[other.values for other in others]))
-    pieces = zip(self.pieces(), *[other.pieces() for other in others], strict=True)
-    return self.with_pieces([function(*given) for given in pieces])
+    components = zip(self.components(), *[other.components() for other in others], strict=True)
+    return self.with_components([function(*given) for given in components])
 
 
 # -- what is stored
@@ -56,14 +56,14 @@ def nested_get_offsets(self: RaggedArray) -> Array:
 
 
 def nested_get_lengths(self: RaggedArray) -> Array:
-    """The lengths of the parts, which are none where there are no gaps."""
+    """The lengths of the components, which are none where there are no gaps."""
     lengths = _jagged(self).lengths
     return np.empty(0, np.int64) if lengths is None else lengths
 
 
 def nested_tensor_size(self: RaggedArray) -> Array:
-    """The shape of each part, a row."""
-    shapes = [piece.shape for piece in self.pieces()]
+    """The shape of each component, a row."""
+    shapes = [component.shape for component in self.components()]
     return np.array(shapes, np.int64).reshape(len(shapes), self.ndim - 1)
 
 
@@ -74,18 +74,18 @@ def _jagged(self: RaggedArray) -> JaggedArray:
 
 
 def nested_with_values(self: Array, like: RaggedArray) -> RaggedArray:
-    """The parts of ``like`` with other values."""
+    """The components of ``like`` with other values."""
     return nested_like(like, self)
 
 
 def nested_expand_as(self: Any, like: RaggedArray) -> RaggedArray:
-    """What broadcasts to parts, in their sizes."""
+    """What broadcasts to components, in their sizes."""
     return expanded_to(self, like)
 
 
-def nested_with_parts(tensors: Sequence[Array], like: RaggedArray) -> RaggedArray:
-    """Other parts, of the ragged sizes of those of ``like``."""
-    return like.with_pieces(tensors)
+def nested_with_components(tensors: Sequence[Array], like: RaggedArray) -> RaggedArray:
+    """Other components, of the ragged sizes of those of ``like``."""
+    return like.with_components(tensors)
 
 
 def nested_to_copy(self: RaggedArray, dtype: Any) -> RaggedArray:
@@ -95,17 +95,17 @@ def nested_to_copy(self: RaggedArray, dtype: Any) -> RaggedArray:
 
 
 def nested_clone(self: RaggedArray, memory_format: Any) -> RaggedArray:
-    """A copy; with ``contiguous_format`` the parts one behind the other."""
+    """A copy; with ``contiguous_format`` the components one behind the other."""
     return nested_pack(self).copy() if memory_format is contiguous_format else self.copy()
 
 
 def nested_fill(self: RaggedArray, value: Any) -> RaggedArray:
-    """The same parts, with all elements ``value``."""
+    """The same components, with all elements ``value``."""
     return self.with_values(np.full_like(self.values, value))
 
 
 def nested_fill_by(self: RaggedArray, value: Array) -> RaggedArray:
-    """The same parts, with the element of a 0-d array everywhere; RuntimeError for another."""
+    """The same components, with the element of a 0-d array everywhere; RuntimeError for another."""
     return self.with_values(fill_by(self.values, value))
 
 
@@ -115,27 +115,29 @@ def nested_zero(self: RaggedArray) -> RaggedArray:
 
 
 def nested_pack(self: RaggedArray) -> RaggedArray:
-    """The same parts one behind the other in C's order."""
+    """The same components one behind the other in C's order."""
     if not isinstance(self, JaggedArray):
         return self
     if self.lengths is None:
         return self.with_values(np.ascontiguousarray(self.values))
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.counts)])
-    pieces = self.pieces()
-    values = np.concatenate(pieces, self.ragged_idx - 1) if pieces else self.values
+    components = self.components()
+    values = np.concatenate(components, self.ragged_idx - 1) if components else self.values
     return JaggedArray(values, offsets, None, self.ragged_idx)
 
 
 def nested_to_padded_tensor(self: RaggedArray, padding: float, output_size: Sequence[int] | None) -> Array:
-    """The parts in one strided array, with ``padding`` where one is smaller than that.
+    """The components in one strided array, with ``padding`` where one is smaller than that.
 
-    RuntimeError for a size in which a part has no place.
+    RuntimeError for a size in which a component has no place.
     """
     if isinstance(self, JaggedArray) and self.lengths is not None:
         raise RuntimeError("not supported for nested tensors with holes")
-    pieces = self.pieces()
-    shapes = np.array([piece.shape for piece in pieces], np.int64).reshape(len(pieces), self.ndim - 1)
-    least = (len(pieces), *(shapes.max(0).tolist() if len(pieces) else [0] * (self.ndim - 1)))
+    components = self.components()
+    shapes = np.array([component.shape for component in components], np.int64).reshape(
+        len(components), self.ndim - 1
+    )
+    least = (len(components), *(shapes.max(0).tolist() if len(components) else [0] * (self.ndim - 1)))
     shape = least if output_size is None else tuple(output_size)
     if len(shape) != len(least):
         raise RuntimeError(
@@ -150,8 +152,8 @@ def nested_to_padded_tensor(self: RaggedArray, padding: float, output_size: Sequ
             "is not supported."
         )
     padded = np.full(shape, cpu.cast(np.asarray(padding), self.values.dtype), self.values.dtype)
-    for number, piece in enumerate(pieces):
-        padded[number][tuple([slice(n) for n in piece.shape])] = piece
+    for number, component in enumerate(components):
+        padded[number][tuple([slice(n) for n in component.shape])] = component
     return padded
 
 
@@ -159,12 +161,12 @@ def nested_to_padded_tensor(self: RaggedArray, padding: float, output_size: Sequ
 
 
 def nested_transpose(self: RaggedArray, dim0: int, dim1: int) -> RaggedArray:
-    """Two dimensions exchanged; not that which counts the parts."""
+    """Two dimensions exchanged; not that which counts the components."""
     return _permuted(self, exchanged(self.ndim, dim0, dim1))
 
 
 def nested_permute(self: RaggedArray, dims: Sequence[int]) -> RaggedArray:
-    """The dimensions in another order, behind that which counts the parts."""
+    """The dimensions in another order, behind that which counts the components."""
     if len(dims) != self.ndim:
         raise RuntimeError(f"got {len(dims)} dimensions for a nested tensor of {self.ndim}")
     return _permuted(self, [wrap_dim(d, self.ndim) for d in dims])
@@ -172,33 +174,33 @@ def nested_permute(self: RaggedArray, dims: Sequence[int]) -> RaggedArray:
 
 def _permuted(self: RaggedArray, order: Sequence[int]) -> RaggedArray:
     if order[0] != 0:
-        raise RuntimeError("not supported for a nested tensor on dim=0, which counts the parts")
+        raise RuntimeError("not supported for a nested tensor on dim=0, which counts the components")
     if len(set(order)) != len(order):
         raise RuntimeError(f"a dimension is repeated in {list(order)}")
     inner = [d - 1 for d in order[1:]]
     if isinstance(self, JaggedArray):
         return self.turned(self.values.transpose(inner), order.index(self.ragged_idx))
-    return self.with_pieces([piece.transpose(inner) for piece in self.pieces()])
+    return self.with_components([component.transpose(inner) for component in self.components()])
 
 
 def nested_unsqueeze(self: RaggedArray, dim: int) -> RaggedArray:
-    """A new dimension of size 1, behind that which counts the parts."""
+    """A new dimension of size 1, behind that which counts the components."""
     at = wrap_dim(dim, self.ndim + 1)
     if not at:
-        raise RuntimeError("not supported for a nested tensor on dim=0, which counts the parts")
+        raise RuntimeError("not supported for a nested tensor on dim=0, which counts the components")
     if isinstance(self, JaggedArray):
         return self.turned(np.expand_dims(self.values, at - 1), self.ragged_idx + (at <= self.ragged_idx))
-    return self.with_pieces([np.expand_dims(piece, at - 1) for piece in self.pieces()])
+    return self.with_components([np.expand_dims(component, at - 1) for component in self.components()])
 
 
 def nested_squeeze(self: RaggedArray, dim: int) -> RaggedArray:
-    """Without a dimension, if it is of size 1 in all parts."""
+    """Without a dimension, if it is of size 1 in all components."""
     at = inner_dim(self, dim, ragged=False)
     if self.shape[at + 1] != 1:
         return self
     if isinstance(self, JaggedArray):
         return self.turned(np.squeeze(self.values, at), self.ragged_idx - (at + 1 < self.ragged_idx))
-    return self.with_pieces([np.squeeze(piece, at) for piece in self.pieces()])
+    return self.with_components([np.squeeze(component, at) for component in self.components()])
 
 
 def nested_view(self: RaggedArray, size: Sequence[Any]) -> RaggedArray:
@@ -207,29 +209,31 @@ def nested_view(self: RaggedArray, size: Sequence[Any]) -> RaggedArray:
         raise RuntimeError(
             f"cannot view a nested tensor of the size {list(self.shape)} as {list(size)}: the first "
             "size "
-            f"must be {self.shape[0]}, the number of parts"
+            f"must be {self.shape[0]}, the number of components"
         )
     if isinstance(self, JaggedArray):
         return _jagged_view(self, tuple(size))
-    inner = [_size_of_parts(self, at, n) for at, n in enumerate(size[1:], 1)]
+    inner = [_size_of_components(self, at, n) for at, n in enumerate(size[1:], 1)]
     shapes = [
         infer_size(
-            tuple([column[i] if isinstance(column, tuple) else column for column in inner]), piece.size
+            tuple([column[i] if isinstance(column, tuple) else column for column in inner]), component.size
         )
-        for i, piece in enumerate(self.pieces())
+        for i, component in enumerate(self.components())
     ]
-    return of_pieces([piece.reshape(shape) for piece, shape in zip(self.pieces(), shapes, strict=True)])
+    return of_components(
+        [component.reshape(shape) for component, shape in zip(self.components(), shapes, strict=True)]
+    )
 
 
-def _size_of_parts(self: NestedArray | RaggedArray, at: int, n: Any) -> Any:
-    """A size of a view: the number of all parts, or those of each, where it is inherited."""
+def _size_of_components(self: NestedArray | RaggedArray, at: int, n: Any) -> Any:
+    """A size of a view: the number of all components, or those of each, where it is inherited."""
     if isinstance(n, int) and n != -1:
         return n
     if at >= self.ndim or (isinstance(n, SymInt) and n != self.shape[at]):
         raise RuntimeError(
             f"a nested tensor of the size {list(self.shape)} has no dimension {at} of size {n}"
         )
-    found = [piece.shape[at - 1] for piece in self.pieces()]
+    found = [component.shape[at - 1] for component in self.components()]
     return tuple(found)
 
 
@@ -273,43 +277,45 @@ def nested_expand(self: RaggedArray, size: Sequence[Any]) -> RaggedArray:
     if not grown:
         return self
 
-    def repeated(piece: Array) -> Array:
-        return np.broadcast_to(piece, [grown.get(d, n) for d, n in enumerate(piece.shape)])
+    def repeated(component: Array) -> Array:
+        return np.broadcast_to(component, [grown.get(d, n) for d, n in enumerate(component.shape)])
 
     found: RaggedArray = over(self, list(grown), repeated)
     return found
 
 
-# -- parts
+# -- components
 
 
 def nested_unbind(self: RaggedArray, dim: int) -> list[Array]:
-    """The parts."""
+    """The components."""
     if wrap_dim(dim, self.ndim):
         raise RuntimeError(f"a nested tensor can only be unbound along dim=0, got dim={dim}")
-    return self.pieces()
+    return self.components()
 
 
 def nested_select(self: RaggedArray, dim: int, index: int) -> Any:
-    """A part; or of each part one slice along a dimension that is not ragged."""
+    """A component; or of each component one slice along a dimension that is not ragged."""
     at = wrap_dim(dim, self.ndim)
     if not at:
         count = self.shape[0]
         if not -count <= index < count:
             raise IndexError(f"index {index} is out of bounds for dimension 0 with size {count}")
-        return self.pieces()[index]
+        return self.components()[index]
     inner = inner_dim(self, dim, ragged=False)
     if isinstance(self, JaggedArray):
         return self.turned(_chosen(self.values, inner, index, None), self.ragged_idx - (at < self.ragged_idx))
-    return self.with_pieces([_chosen(piece, inner, index, i) for i, piece in enumerate(self.pieces())])
+    return self.with_components(
+        [_chosen(component, inner, index, i) for i, component in enumerate(self.components())]
+    )
 
 
-def _chosen(piece: Array, dim: int, index: int, part: int | None) -> Array:
-    size = piece.shape[dim]
+def _chosen(component: Array, dim: int, index: int, number: int | None) -> Array:
+    size = component.shape[dim]
     if not -size <= index < size:
-        of = "" if part is None else f" of part {part}"
+        of = "" if number is None else f" of component {number}"
         raise IndexError(f"index {index} is out of bounds for dimension {dim + 1}{of} with size {size}")
-    chosen: Array = piece.take(index, dim)
+    chosen: Array = component.take(index, dim)
     return chosen
 
 
@@ -320,24 +326,24 @@ def nested_select_backward(grad: Any, like: RaggedArray, dim: int, index: int) -
     )
     at = wrap_dim(dim, like.ndim)
     if not at:
-        zeros.pieces()[index][...] = grad
+        zeros.components()[index][...] = grad
         return zeros
-    for piece, one in zip(zeros.pieces(), grad.pieces(), strict=True):
-        np.moveaxis(piece, at - 1, 0)[index] = one
+    for component, one in zip(zeros.components(), grad.components(), strict=True):
+        np.moveaxis(component, at - 1, 0)[index] = one
     return zeros
 
 
 def nested_slice(self: RaggedArray, dim: int, start: int | None, end: int | None, step: int) -> RaggedArray:
-    """Of each part the slice along a dimension that is not ragged; along the first one fewer parts."""
+    """A slice of each component along a dimension that is not ragged; along dim 0 some of the components."""
     if step <= 0:
         raise RuntimeError("slice step must be positive")
     at = wrap_dim(dim, self.ndim)
     if not at:
         chosen = range(*slice(start, end, step).indices(self.shape[0]))
-        return self if len(chosen) == self.shape[0] else chosen_parts(self, chosen)
+        return self if len(chosen) == self.shape[0] else chosen_components(self, chosen)
     inner = inner_dim(self, dim, ragged=False)
     place = (*[slice(None)] * inner, slice(start, end, step))
-    return over(self, [inner], lambda piece: piece[place])  # type: ignore[no-any-return]
+    return over(self, [inner], lambda component: component[place])  # type: ignore[no-any-return]
 
 
 def nested_slice_backward(
@@ -348,22 +354,22 @@ def nested_slice_backward(
     at = wrap_dim(dim, like.ndim)
     if not at:
         chosen = range(*slice(start, end, step).indices(like.shape[0]))
-        pieces = zeros.pieces()
-        targets = [pieces[i] for i in chosen]
+        components = zeros.components()
+        targets = [components[i] for i in chosen]
     else:
         place = (*[slice(None)] * (at - 1), slice(start, end, step))
-        targets = [piece[place] for piece in zeros.pieces()]
-    for target, one in zip(targets, grad.pieces(), strict=True):
+        targets = [component[place] for component in zeros.components()]
+    for target, one in zip(targets, grad.components(), strict=True):
         target[...] = one
     return zeros
 
 
-def chosen_parts(self: RaggedArray, chosen: range) -> RaggedArray:
-    """Some of the parts."""
-    pieces = self.pieces()
-    kept = [pieces[i] for i in chosen]
+def chosen_components(self: RaggedArray, chosen: range) -> RaggedArray:
+    """Some of the components."""
+    components = self.components()
+    kept = [components[i] for i in chosen]
     if not isinstance(self, JaggedArray):
-        return of_pieces(kept)
+        return of_components(kept)
     at = self.ragged_idx - 1
     offsets = np.concatenate(
         [np.zeros(1, np.int64), np.cumsum(self.counts[chosen.start : chosen.stop : chosen.step])]
@@ -404,13 +410,13 @@ def _regular_size(self: RaggedArray, dim: int) -> int:
 
 
 def nested_cat(tensors: Sequence[RaggedArray], dim: int) -> RaggedArray:
-    """Arrays of the same ragged sizes one behind the other in each part; strided ones also as parts."""
+    """Arrays of the same ragged sizes, joined component by component; along dim 0 as more components."""
     first = tensors[0]
     at = wrap_dim(dim, first.ndim)
     if not at:
         if any([isinstance(t, JaggedArray) for t in tensors]):
             raise RuntimeError("not supported for a nested tensor of the layout jagged on dim=0")
-        return of_pieces([piece for t in tensors for piece in t.pieces()])
+        return of_components([component for t in tensors for component in t.components()])
     if isinstance(first.shape[at], SymInt) and isinstance(first, JaggedArray):
         raise RuntimeError(f"not supported for a nested tensor on its ragged dimension, dim={at}")
     for number, t in enumerate(tensors):

@@ -1,8 +1,9 @@
-"""``tengen.utils.data``: data sets, samplers, and loaders that make batches, in processes if asked to."""
+"""``tengen.utils.data``: datasets, samplers, and loaders that make batches, in processes if asked to."""
 
 from __future__ import annotations
 
 from .collate import default_collate, default_convert
+from .combined import ChainDataset, ConcatDataset, StackDataset, Subset, random_split
 from .dataloader import DataLoader
 from .dataset import Dataset, IterableDataset, TensorDataset
 from .distributed import DistributedSampler
@@ -14,7 +15,6 @@ from .sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
-from .several import ChainDataset, ConcatDataset, StackDataset, Subset, random_split
 from .worker import get_worker_info
 
 __all__ = [

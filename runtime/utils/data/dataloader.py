@@ -1,4 +1,4 @@
-"""DataLoader: batches of a data set, made in this process or in workers."""
+"""DataLoader: batches of a dataset, made in this process or in workers."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "per
 
 
 class DataLoader(Generic[T_co]):
-    """Iterates over a data set in batches.
+    """Iterates over a dataset in batches.
 
     ``batch_size`` samples are put together by ``collate_fn``, the last batch is shorter or left out
-    (``drop_last``); with ``batch_size=None`` samples come one by one. The order is the data set's, by chance
+    (``drop_last``); with ``batch_size=None`` samples come one by one. The order is the dataset's, random
     (``shuffle``), or that of a ``sampler`` of indices, or a ``batch_sampler`` of lists of them. ``generator``
-    is what chance and the workers' seeds are drawn from.
+    is what random numbers and the workers' seeds are drawn from.
 
     ``num_workers`` processes make batches ahead, ``prefetch_factor`` each (2 if None); they come in order,
     unless ``in_order=False``. Errors of a worker are raised here with its traceback, and RuntimeError where
@@ -152,14 +152,14 @@ class DataLoader(Generic[T_co]):
             return self._counted(self._workers)
         seed = random_seed(self.generator)
         if self.num_workers == 0:
-            return self._counted(_Here(self))
+            return self._counted(_InProcess(self))
         workers = WorkerIterator(self, seed)
         if self.persistent_workers:
             self._workers = workers
         return self._counted(workers)
 
     def _counted(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The batches; warns where an iterable data set gives more than its length promised."""
+        """The batches; warns where an iterable dataset gives more than its length promised."""
         if not self._iterable or not hasattr(self.dataset, "__len__"):
             return batches
         return self._warning(batches, len(self))
@@ -188,7 +188,7 @@ class DataLoader(Generic[T_co]):
         return count // self.batch_size if self.drop_last else math.ceil(count / self.batch_size)
 
 
-class _Here(Iterator[Any]):
+class _InProcess(Iterator[Any]):
     """The batches of one epoch, made in this process; after an error the next ones come all the same."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
@@ -202,7 +202,7 @@ class _Here(Iterator[Any]):
 
 
 class _Endless(Sampler[None]):
-    """Gives None for ever, for data sets that are not asked for indices."""
+    """Gives None for ever, for datasets that are not asked for indices."""
 
     def __iter__(self) -> Iterator[None]:
         return repeat(None)
@@ -228,7 +228,7 @@ def _check_workers(count: int, timeout: float, prefetch: int | None, persistent:
 
 
 def _check_iterable(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
-    """Raise ValueError for an order, which an iterable data set has itself."""
+    """Raise ValueError for an order, which an iterable dataset has itself."""
     if shuffle not in (False, None):
         raise ValueError(
             f"DataLoader with IterableDataset: expected unspecified shuffle option, but got shuffle={shuffle}"

@@ -1,4 +1,4 @@
-"""What a data set is: samples by index, or in the order in which they come."""
+"""What a dataset is: samples by index, or in the order in which they come."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Dataset(Generic[T_co]):
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
     def __add__(self, other: Any) -> Any:
-        from .several import ConcatDataset
+        from .combined import ConcatDataset
 
         return ConcatDataset([self, other])
 
@@ -47,7 +47,7 @@ class IterableDataset(Dataset[T_co]):
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
 
     def __add__(self, other: Any) -> Any:
-        from .several import ChainDataset
+        from .combined import ChainDataset
 
         return ChainDataset([self, other])
 

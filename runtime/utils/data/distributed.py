@@ -18,7 +18,7 @@ def __dir__() -> list[str]:
 
 
 class DistributedSampler(Sampler[int]):
-    """Every ``num_replicas``-th index, from the ``rank``-th: all shares together are the data set.
+    """Every ``num_replicas``-th index, from the ``rank``-th: all shares together are the dataset.
 
     They are of one length: the first indices are added again, or with ``drop_last`` the last ones left out.
     With ``shuffle`` the order is one of ``seed`` and of the epoch that ``set_epoch`` gives. RuntimeError

@@ -1,4 +1,4 @@
-"""A batch of a data set: fetched by indices, or taken from an iterator."""
+"""A batch of a dataset: fetched by indices, or taken from an iterator."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Fetch = Callable[[Any], Any]
 def make_fetch(
     dataset: Any, iterable: bool, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool
 ) -> Fetch:
-    """A function that makes a batch of its indices; of an iterable data set of their number.
+    """A function that makes a batch of its indices; of an iterable dataset of their number.
 
-    StopIteration where an iterable data set has no more.
+    StopIteration where an iterable dataset has no more.
     """
     if not iterable:
 

@@ -1,4 +1,4 @@
-"""In which order the samples of a data set are taken."""
+"""In which order the samples of a dataset are taken."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Sampler(Generic[T_co]):
 
 
 class SequentialSampler(Sampler[int]):
-    """The indices of a data set, in their order."""
+    """The indices of a dataset, in their order."""
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -57,7 +57,7 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """The indices of a data set by chance: all of them once, or each time any (``replacement``).
+    """The indices of a dataset at random: all of them once, or each time any (``replacement``).
 
     ``num_samples`` of them, as many as there are if None; without replacement that is one permutation after
     the other. Without a ``generator`` each iteration has its own, seeded by the default one. TypeError for a
@@ -105,7 +105,7 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given indices once each, by chance."""
+    """The given indices, each once, in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices
@@ -120,7 +120,7 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """``num_samples`` indices by chance, in proportion to ``weights``; each once unless ``replacement``.
+    """``num_samples`` indices at random, in proportion to ``weights``; each once unless ``replacement``.
 
     ValueError for a ``num_samples`` that is no positive int, a ``replacement`` that is no bool, and weights
     that are not of one dimension.

@@ -80,7 +80,7 @@ class _Plain(str):
 
 
 class Exhausted:
-    """Comes in the place of a batch from a worker whose iterable data set has no more."""
+    """Comes in the place of a batch from a worker whose iterable dataset has no more."""
 
 
 _info: WorkerInfo | None = None
@@ -152,7 +152,7 @@ def _made(settings: WorkerSettings) -> Fetch:
 
 
 def _try(settings: WorkerSettings, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function returns, ``Exhausted`` where an iterable data set has no more, or its failure."""
+    """What a function returns, ``Exhausted`` where an iterable dataset has no more, or its failure."""
     try:
         return function(*arguments)
     except KeyboardInterrupt:

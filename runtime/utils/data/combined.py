@@ -1,4 +1,4 @@
-"""Data sets that are made of data sets."""
+"""Datasets made of datasets."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class StackDataset(Dataset[Any]):
-    """The samples of several data sets at the same index: a tuple, or with keywords a dict of them.
+    """The samples of several datasets at the same index: a tuple, or with keywords a dict of them.
 
-    ValueError for data sets of different lengths, for none, and for both kinds.
+    ValueError for datasets of different lengths, for none, and for both kinds.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -51,7 +51,7 @@ class StackDataset(Dataset[Any]):
         return tuple([d[index] for d in self.datasets])
 
     def __getitems__(self, indices: list[Any]) -> list[Any]:
-        """The samples of a batch. ValueError where a data set gives another number of them."""
+        """The samples of a batch. ValueError where a dataset gives another number of them."""
         if isinstance(self.datasets, dict):
             columns = {k: _samples(d, indices) for k, d in self.datasets.items()}
             return [{k: column[i] for k, column in columns.items()} for i in range(len(indices))]
@@ -62,7 +62,7 @@ class StackDataset(Dataset[Any]):
 
 
 def _samples(dataset: Any, indices: list[Any]) -> Sequence[Any]:
-    """The samples of a data set, fetched together where it can."""
+    """The samples of a dataset, fetched together where it can."""
     if not callable(getattr(dataset, "__getitems__", None)):
         return [dataset[i] for i in indices]
     found: Sequence[Any] = dataset.__getitems__(indices)
@@ -72,7 +72,7 @@ def _samples(dataset: Any, indices: list[Any]) -> Sequence[Any]:
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Data sets one behind the other, by index. AssertionError for none, and for an ``IterableDataset``."""
+    """Datasets one behind the other, by index. AssertionError for none, and for an ``IterableDataset``."""
 
     datasets: list[Dataset[T_co]]
     cumulative_sizes: list[int]
@@ -87,7 +87,7 @@ class ConcatDataset(Dataset[T_co]):
 
     @staticmethod
     def cumsum(sequence: Iterable[Any]) -> list[int]:
-        """Where each of the data sets ends."""
+        """Where each of the datasets ends."""
         return list(accumulate([len(d) for d in sequence]))
 
     def __len__(self) -> int:
@@ -103,7 +103,7 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Iterable data sets one behind the other. AssertionError, while iterating, for one that is not."""
+    """Iterable datasets one behind the other. AssertionError, while iterating, for one that is not."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ class ChainDataset(IterableDataset[Any]):
 
 
 class Subset(Dataset[T_co]):
-    """The samples of a data set at the given indices."""
+    """The samples of a dataset at the given indices."""
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset = dataset
@@ -150,10 +150,10 @@ class Subset(Dataset[T_co]):
 def random_split(
     dataset: Any, lengths: Sequence[int | float], generator: Generator | None = default_generator
 ) -> list[Subset[Any]]:
-    """Split a data set into parts of given lengths, or fractions that add up to 1, by chance.
+    """Split a dataset into parts of given lengths, or fractions that add up to 1, at random.
 
     What fractions leave over goes to the first parts, one sample each. ValueError for fractions outside of
-    [0, 1], and for lengths that do not add up to the data set's.
+    [0, 1], and for lengths that do not add up to the dataset's.
     """
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _counts(len(dataset), lengths)
