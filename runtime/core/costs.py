@@ -41,7 +41,7 @@ SUM_GRAIN: Final = 1 << 18
 #: Sums over leading dimensions where there are no products: from so many rows on by blocks of so many.
 SUM_ROWS_LARGE: Final = 1024
 SUM_ROWS_BLOCK: Final = 128
-#: Running sums: the elements that a product with a triangle takes, and the longest lane that is one block.
+#: Cumulative sums: the elements that a product with a triangle takes, and the longest lane that is one block.
 CUMSUM_BLOCK: Final = 16
 CUMSUM_WHOLE: Final = 32
 #: So many elements are worked on at a time: they stay in the cache.
@@ -86,9 +86,9 @@ ROW_SUM_MATRIX: Final = 4096
 EXTREMUM_BY_INDEX: Final = 256
 #: The places of the first elements of so many rows are kept.
 ROW_STARTS_CACHED: Final = 1024
-#: Running sums by products are faster than ``accumulate``; so are scans whose parts run side by side.
+#: Cumulative sums by products are faster than ``accumulate``; so are scans whose parts run side by side.
 SCAN_LARGE: Final = 1 << 13
-#: Running sums along other dims than the last one: so many elements behind it, in float32 and in float64.
+#: Cumulative sums along other dims than the last one: so many elements behind it, in float32 and in float64.
 CUMSUM_INNER: Final = {"f": 64, "d": 32}
 #: A row of at most this many blocks gets the sums of what stands before them by a product, too.
 CUMSUM_FEW_BLOCKS: Final = 16

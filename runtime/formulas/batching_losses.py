@@ -1,4 +1,4 @@
-"""What the batching rules of losses call. Every tensor is a value, its dimension 0 numbers the examples."""
+"""What the batching rules of losses call. Every tensor is a value, its dimension 0 is the batch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def ctc_loss_each(
     blank: int,
     zero_infinity: bool,
 ) -> tuple[Tensor, Tensor]:
-    """``_ctc_loss``: the sequences of all examples are one batch."""
+    """``_ctc_loss``: the sequences of all slices are one batch."""
     count = len(log_probs)
     lengths = list(input_lengths) * count, list(target_lengths) * count
     loss, alpha = F._ctc_loss(_folded(log_probs), _first(targets), *lengths, blank, zero_infinity)

@@ -212,7 +212,7 @@ def convolution_gradients(grads: Grads, input: Tensor, weight: Tensor) -> Grads:
 def fractional_max_pool_each(
     self: Tensor, kernel_size: Sequence[int], output_size: Sequence[int], random_samples: Tensor, dims: int
 ) -> tuple[Tensor, Tensor]:
-    """``fractional_max_pool2d`` or ``3d``: the examples are folded into the batch."""
+    """``fractional_max_pool2d`` or ``3d``: the batch dimension is folded into the first one."""
     batch = self.shape[1] if self.ndim == dims + 3 else 1
     flat = self.reshape((len(self) * batch, *self.shape[-dims - 1 :]))
     samples = random_samples[:, :batch].reshape((len(flat), *random_samples.shape[2:]))

@@ -159,7 +159,7 @@ def logsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, ke
 def prod_weights(self: Tensor, result: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     """The product of all the other elements, in the result's dtype: exact also where some are 0.
 
-    Without zeros it is result / x; with one, a product of running products from both sides.
+    Without zeros it is result / x; with one, a product of cumulative products from both sides.
     """
     self = self.to(result.dtype)
     if self.ndim == 0:
@@ -258,7 +258,7 @@ def _decay(result: Tensor, dim: int, by: int) -> Tensor:
 
 
 def _share(self: Tensor, result: Tensor) -> Tensor:
-    """exp(x - y), the part of the running sum that its last element has; 0 for -inf."""
+    """exp(x - y), the part of the cumulative sum that its last element has; 0 for -inf."""
     return (self - result).masked_fill(self == -inf, -inf).exp()
 
 

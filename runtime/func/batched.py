@@ -214,7 +214,7 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     Without ``recurse`` only the newest level is taken off. A tensor that hides nothing is returned as it is.
     What is computed with the result inside of the function that is transformed is undefined.
 
-    It has the dimensions of the examples, too.
+    It has the batch dimensions, too.
     """
     while tensor.__class__ is BatchedTensor:
         tensor = tensor._value

@@ -12,7 +12,7 @@ from .masks import data_and_mask, dimension, filled, highest, lowest, takes_mask
 
 @takes_masked
 def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """The running sums along ``dim`` of the elements that ``mask`` leaves; the others count as 0.
+    """The cumulative sums along ``dim`` of the elements that ``mask`` leaves; the others count as 0.
 
     ``mask`` is a bool tensor that broadcasts to ``input``. The result has the dtype ``dtype``, by default
     that of ``input``.
@@ -23,7 +23,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor 
 
 @takes_masked
 def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """The running products along ``dim`` of the elements that ``mask`` leaves; the others count as 1.
+    """The cumulative products along ``dim`` of the elements that ``mask`` leaves; the others count as 1.
 
     ``mask`` is a bool tensor that broadcasts to ``input``. The result has the dtype ``dtype``, by default
     that of ``input``.

@@ -1,8 +1,8 @@
-"""Running sums of floats as products with triangles of ones.
+"""Cumulative sums of floats as products with triangles of ones.
 
-A running sum waits for each addition before it makes the next. A product with a triangle of ones
+A cumulative sum waits for each addition before it makes the next. A product with a triangle of ones
 forms those of many blocks of ``CUMSUM_BLOCK`` elements at once, in BLAS; what stands before each block
-is then added to it, from a running sum of the blocks in float64. A chain of float32 additions is never
+is then added to it, from a cumulative sum of the blocks in float64. A chain of float32 additions is never
 longer than a block.
 """
 
@@ -31,7 +31,7 @@ _triangles: dict[tuple[str, int, bool], Array] = {}
 
 
 def blocked_cumsum(self: Array, dim: int, reverse: bool) -> Array | None:
-    """The running sum along ``dim`` (from 0), or from the end, of contiguous float32 or float64 numbers.
+    """The cumulative sum along ``dim`` (from 0), or from the end, of contiguous float32 or float64 numbers.
 
     None where this is not the way: small arrays (``SCAN_LARGE``). Lanes with elements or sums
     that are not finite, which a product would spread over their block, are added one after the other.
@@ -82,7 +82,7 @@ def _block(length: int) -> int:
 
 
 def _cumsum_rows(table: Array, result: Array, reverse: bool) -> None:
-    """The running sums of the rows of ``table``, written to ``result``."""
+    """The cumulative sums of the rows of ``table``, written to ``result``."""
     rows, length = table.shape
     if length <= CUMSUM_WHOLE:
         _matmul_triangle(table, _triangle(table.dtype.char, length, reverse), result)
@@ -141,7 +141,7 @@ def _flip_if(self: Array, reverse: bool) -> Array:
 
 
 def _cumsum_slices(self: Array, result: Array, length: int, inner: int, reverse: bool) -> None:
-    """The running sums along a dim of ``length`` with ``inner`` elements behind it."""
+    """The cumulative sums along a dim of ``length`` with ``inner`` elements behind it."""
     table, out = self.reshape(-1, length, inner), result.reshape(-1, length, inner)
     rest = length % CUMSUM_BLOCK
     whole = slice(rest, length) if reverse else slice(0, length - rest)

@@ -18,19 +18,19 @@ Array = Any
 DType = np.dtype[Any]
 
 #: float32 scans along more elements than this accumulate in float64, as torch's do: the error of
-#: a running sum grows with its length.
+#: a cumulative sum grows with its length.
 LONG = 64
 #: Between these sizes products of ``SCAN_STEPS`` elements stay far from the ends of float64's range.
 SAFE_RANGE = 1e-30, 1e30
 
 
 def cumsum(self: Array, dim: int, dtype: DType | None) -> Array:
-    """The running sum along ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
+    """The cumulative sum along ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
     return _accumulate(np.add, self, dim, dtype)
 
 
 def cumsum_backward(grad: Array, dim: int) -> Array:
-    """The running sum along ``dim`` from the end."""
+    """The cumulative sum along ``dim`` from the end."""
     dim = wrap_dim(dim, grad.ndim)
     if grad.ndim == 0:
         return grad.copy()
@@ -43,7 +43,7 @@ def cumsum_backward(grad: Array, dim: int) -> Array:
 
 
 def cumprod(self: Array, dim: int, dtype: DType | None) -> Array:
-    """The running product along ``dim`` as ``dtype``, by default as for ``cumsum``."""
+    """The cumulative product along ``dim`` as ``dtype``, by default as for ``cumsum``."""
     return _accumulate(np.multiply, self, dim, dtype)
 
 
@@ -88,12 +88,12 @@ def _accumulate_lanes(ufunc: np.ufunc, self: Array, dim: int, wide: DType, dtype
 
 
 def cummax(self: Array, dim: int) -> tuple[Array, Array]:
-    """The running maximum and where it stands, the last of equal ones; NaN is greatest, and stays."""
+    """The cumulative maximum and where it stands, the last of equal ones; NaN is greatest, and stays."""
     return _running_extremum(np.maximum, self, dim)
 
 
 def cummin(self: Array, dim: int) -> tuple[Array, Array]:
-    """The running minimum and where it stands, the last of equal ones; NaN is least, and stays."""
+    """The cumulative minimum and where it stands, the last of equal ones; NaN is least, and stays."""
     return _running_extremum(np.minimum, self, dim)
 
 
@@ -140,7 +140,7 @@ def last_true_index(rows: Array) -> Array:
 
 
 def _cumprod_rows(table: Array) -> Array:
-    """The running products of the rows of a matrix of floats, computed in float64."""
+    """The cumulative products of the rows of a matrix of floats, computed in float64."""
     result = parallel_scan(np.multiply, table, FLOAT64, table.dtype)
     sizes = np.abs(table)
     least, greatest = SAFE_RANGE
@@ -238,7 +238,7 @@ def hillis_steele_scan(combine: Callable[[Array, Array], Array], self: Array, di
 def linear_scan(self: Array, factor: Array, dim: int, reverse: bool) -> Array:
     """``y[i] = self[i] + factor[i] * y[i - 1]`` along ``dim``; reversed, ``... factor[i] * y[i + 1]``.
 
-    The first factor on the way meets nothing. The derivatives of running products and of
+    The first factor on the way meets nothing. The derivatives of cumulative products and of
     running log-sum-exps are such recurrences, and so are theirs: no division, exact at zeros.
     """
     dim = wrap_dim(dim, self.ndim)

@@ -182,17 +182,17 @@ def _running(xp: Any, function: Any, self: Array, dim: int, dtype: Any) -> Array
 
 
 def cumsum(xp: Any, self: Array, dim: int, dtype: Any) -> Array:
-    """The running sum along ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
+    """The cumulative sum along ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
     return _running(xp, xp.cumulative_sum, self, dim, dtype)
 
 
 def cumprod(xp: Any, self: Array, dim: int, dtype: Any) -> Array:
-    """The running product along ``dim`` as ``dtype``, by default as for ``cumsum``."""
+    """The cumulative product along ``dim`` as ``dtype``, by default as for ``cumsum``."""
     return _running(xp, xp.cumulative_prod, self, dim, dtype)
 
 
 def cumsum_backward(xp: Any, grad: Array, dim: int) -> Array:
-    """The running sum along ``dim`` from the end."""
+    """The cumulative sum along ``dim`` from the end."""
     if not grad.ndim:
         return grad
     d = wrap_dim(dim, grad.ndim)

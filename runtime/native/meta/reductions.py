@@ -85,7 +85,7 @@ def meta_kthvalue(self: MetaArray, k: int, dim: int, keepdim: bool) -> tuple[Met
 
 
 def meta_scan(self: MetaArray, dim: int, dtype: DType | None = None) -> MetaArray:
-    """A running sum or product: int64 for bools and integers unless ``dtype`` is given."""
+    """A cumulative sum or product: int64 for bools and integers unless ``dtype`` is given."""
     wrap_dim(dim, self.ndim)
     if dtype is None:
         dtype = INT64 if self.dtype.char in INTEGRAL else self.dtype
