@@ -252,12 +252,22 @@ class Explainer:
                 yield row(_KEYS[key] if key != last else "", f"  {located(found)}")
                 last = key
 
+    def _modules(self, function: str) -> Iterator[str]:
+        """The classes of ``tengen.nn`` that are declared to call a function, and where they are generated."""
+        for module in self.declared.modules:
+            if module.function.called.rpartition(".")[2] == function:
+                yield f"{module.name}: {self._place(module.place.file, module.place.line)}"
+                for made in self.index.of_module(module.name):
+                    yield f"{self._place(self.workspace.shown + '/' + made.file, made.line)}  {made.name}"
+
     def _by_hand(self, function: str) -> Iterator[str]:
         """What names a function of operators: other code, and tests."""
         tested = self.hand.tested(function)
         named, callers = self.hand.named_after(function), self.hand.callers(function)
-        if named or callers or tested:
+        modules = list(self._modules(function))
+        if named or callers or tested or modules:
             yield f"{function}, by hand"
+        yield from _listed("modules", modules)
         yield from _listed("named so", map(located, named))
         yield from _listed("called in", map(located, callers))
         yield from _listed(
@@ -336,11 +346,22 @@ class Explainer:
             return f"{self.workspace.shown}/{file} has no line {line}: it ends with line {last}"
         definition = self.index.at(file, line)
         if definition is None:
-            return f"line {line} of {file} belongs to no operator alone"
+            return self._in_module(file, line) or f"line {line} of {file} belongs to no operator alone"
         lines = [f"{self.workspace.shown}/{file}:{line} is in {definition.name}"]
         for name in self.index.operators_of(definition):
             lines += self._origin(name, definition)
         return lines
+
+    def _in_module(self, file: str, line: int) -> list[str] | None:
+        """What a line of a class of ``tengen.nn`` was made of; None if it is in none."""
+        for module in self.declared.modules:
+            if any(d.file == file and d.line <= line <= d.end for d in self.index.of_module(module.name)):
+                place = self._place(module.place.file, module.place.line)
+                return [
+                    f"{self.workspace.shown}/{file}:{line} is in {module.name}",
+                    f"  {module.name}, which calls {module.function.called}: {place}",
+                ]
+        return None
 
     def _origin(self, name: str, definition: Definition) -> Iterator[str]:
         variant = self.variants[name]

@@ -16,6 +16,9 @@ from ..derive.derived import Derived
 from ..model.source import Place
 from ..read.functions import module_of
 
+#: How the names of files with classes of ``tengen.nn`` end.
+MODULES = "_modules.py"
+
 
 @dataclass(frozen=True, slots=True)
 class Definition:
@@ -100,6 +103,10 @@ class Index:
         found = [d for d in self.all if name in (owners := self.operators_of(d)) and len(owners) <= _FEW]
         classes = {(d.file, d.name) for d in found}
         return [d for d in found if (d.file, d.name.rpartition(".")[0]) not in classes]
+
+    def of_module(self, name: str) -> list[Definition]:
+        """Where a class of ``tengen.nn`` is generated."""
+        return [d for d in self.all if d.name == name and d.file.endswith(MODULES)]
 
     def at(self, file: str, line: int) -> Definition | None:
         """The innermost definition at a line that belongs to an operator."""

@@ -119,3 +119,12 @@ def test_what_changed(scratch: Scratch, tengen: Command) -> None:
     assert "- **BREAKING** `deg2rad`" in tengen("diff", "--markdown").stdout
     assert tengen("diff", "--exit-code").returncode == 1
     assert tengen("diff", "nonsense").returncode == 2
+
+
+def test_from_a_class_of_nn(scratch: Scratch, tengen: Command) -> None:
+    lines = (scratch.root / "generated" / "pooling_modules.py").read_text().split("\n")
+    line = next(i for i, text in enumerate(lines) if text.startswith("class MaxPool2d(")) + 3
+    text = tengen("explain", "--where", f"generated/pooling_modules.py:{line}").stdout
+    found = re.search(r"MaxPool2d, which calls F\.max_pool2d: (declarations/[\w.]+):(\d+)", text)
+    assert found is not None, text
+    assert "MaxPool2d" in (scratch.root / found[1]).read_text().split("\n")[int(found[2]) - 1]

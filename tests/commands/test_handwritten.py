@@ -160,6 +160,16 @@ def test_what_names_it_is_listed(function: str) -> None:
     assert not missing
 
 
+def test_modules_are_listed() -> None:
+    """Each class of tengen.nn that is declared stands where the function that it calls is explained."""
+    names = set(functions())
+    for module in explainer().declared.modules:
+        function = module.function.called.rpartition(".")[2]
+        place = f"{module.name}: {module.place.file}:{module.place.line}"
+        assert function not in names or place in report(function)
+    assert "generated/pooling_modules.py" in report("max_pool2d")
+
+
 def test_tables_of_tests_are_listed() -> None:
     assert "tests/mutants/native.yaml:" in report("index_put")
 
