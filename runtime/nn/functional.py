@@ -106,6 +106,14 @@ from .loss import (
     triplet_margin_loss as triplet_margin_loss,
     triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
 )
+from .max_pooling import (
+    max_pool1d as max_pool1d,
+    max_pool1d_with_indices as max_pool1d_with_indices,
+    max_pool2d as max_pool2d,
+    max_pool2d_with_indices as max_pool2d_with_indices,
+    max_pool3d as max_pool3d,
+    max_pool3d_with_indices as max_pool3d_with_indices,
+)
 from .multi_head_attention import multi_head_attention_forward as multi_head_attention_forward
 from .normalization import (
     batch_norm as batch_norm,
@@ -118,6 +126,8 @@ from .normalization import (
     rms_norm as rms_norm,
 )
 from .pooling import (
+    adaptive_avg_pool2d as adaptive_avg_pool2d,
+    adaptive_avg_pool3d as adaptive_avg_pool3d,
     adaptive_max_pool1d as adaptive_max_pool1d,
     adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices,
     adaptive_max_pool2d as adaptive_max_pool2d,
@@ -145,16 +155,6 @@ from .resampling import (
     upsample as upsample,
     upsample_bilinear as upsample_bilinear,
     upsample_nearest as upsample_nearest,
-)
-from .spatial import (
-    adaptive_avg_pool2d as adaptive_avg_pool2d,
-    adaptive_avg_pool3d as adaptive_avg_pool3d,
-    max_pool1d as max_pool1d,
-    max_pool1d_with_indices as max_pool1d_with_indices,
-    max_pool2d as max_pool2d,
-    max_pool2d_with_indices as max_pool2d_with_indices,
-    max_pool3d as max_pool3d,
-    max_pool3d_with_indices as max_pool3d_with_indices,
 )
 
 _make_overridable(globals())

@@ -1,4 +1,4 @@
-"""Pools of norms, to a given size and at random places, and inverses, as ``torch.nn.functional`` has them."""
+"""Adaptive, fractional and power-average pooling, and unpooling, as ``torch.nn.functional`` has them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,32 @@ from tengen.generated import functions as F
 
 from ..native.nn.common import expand
 from ..tensors.tensor import Tensor
-from .spatial import Pooled, Sizes, sizes_of, steps_of
+from .max_pooling import Pooled, Sizes, steps_of
 
 Wanted = int | Sequence[int | None] | None
 
-# ------------------------------------------------------------------------ to a given size
+# ------------------------------------------------------------------------ adaptive
+
+
+def _sizes(input: Tensor, output_size: Wanted, dims: int) -> list[int]:
+    """One size for each of the last dims; None keeps the input's."""
+    given = list(output_size) if isinstance(output_size, Sequence) else [output_size] * dims
+    if isinstance(output_size, Sequence) and input.ndim <= len(given):
+        raise ValueError(
+            f"Input dimension should be at least {len(given) + 1} for that many sizes, but got {input.ndim}"
+        )
+    last = list(input.shape)[input.ndim - len(given) :]
+    return [n if wanted is None else wanted for n, wanted in zip(last, given, strict=False)]
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Wanted) -> Tensor:
+    """Means over windows of as equal a size as possible; None keeps the size of a dim."""
+    return F.adaptive_avg_pool2d(input, _sizes(input, output_size, 2))
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Wanted) -> Tensor:
+    """Means over windows of as equal a size as possible; None keeps the size of a dim."""
+    return F.adaptive_avg_pool3d(input, _sizes(input, output_size, 3))
 
 
 def adaptive_max_pool1d_with_indices(
@@ -35,7 +56,7 @@ def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Wanted, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The maxima of windows of the last two dims, and the places of these elements."""
-    best, indices = F.adaptive_max_pool2d(input, sizes_of(input, output_size, 2))
+    best, indices = F.adaptive_max_pool2d(input, _sizes(input, output_size, 2))
     return best, indices
 
 
@@ -49,7 +70,7 @@ def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Wanted, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The maxima of windows of the last three dims, and the places of these elements."""
-    best, indices = F.adaptive_max_pool3d(input, sizes_of(input, output_size, 3))
+    best, indices = F.adaptive_max_pool3d(input, _sizes(input, output_size, 3))
     return best, indices
 
 

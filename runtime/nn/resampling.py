@@ -14,7 +14,7 @@ from ..core.errors import explain
 from ..core.user_stack import program_stacklevel
 from ..native.layout import check_bytes
 from ..tensors.tensor import Tensor
-from .spatial import Sizes
+from .max_pooling import Sizes
 
 #: By mode and the number of dims, the operator.
 _RESIZED: dict[tuple[str, int], Any] = {

@@ -1,4 +1,4 @@
-"""Pooling as ``torch.nn.functional`` has it."""
+"""Max pooling as ``torch.nn.functional`` has it."""
 
 from __future__ import annotations
 
@@ -199,27 +199,3 @@ def max_pool3d_with_indices(
     over.
     """
     return F.max_pool3d_with_indices(input, kernel_size, steps_of(stride), padding, dilation, ceil_mode)
-
-
-# ------------------------------------------------------------------------------ adaptive
-
-
-def sizes_of(input: Tensor, output_size: int | Sequence[int | None] | None, dims: int) -> list[int]:
-    """One size for each of the last dims; None keeps the input's."""
-    given = list(output_size) if isinstance(output_size, Sequence) else [output_size] * dims
-    if isinstance(output_size, Sequence) and input.ndim <= len(given):
-        raise ValueError(
-            f"Input dimension should be at least {len(given) + 1} for that many sizes, but got {input.ndim}"
-        )
-    last = list(input.shape)[input.ndim - len(given) :]
-    return [n if wanted is None else wanted for n, wanted in zip(last, given, strict=False)]
-
-
-def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
-    """Means over windows of as equal a size as possible; None keeps the size of a dim."""
-    return F.adaptive_avg_pool2d(input, sizes_of(input, output_size, 2))
-
-
-def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
-    """Means over windows of as equal a size as possible; None keeps the size of a dim."""
-    return F.adaptive_avg_pool3d(input, sizes_of(input, output_size, 3))
