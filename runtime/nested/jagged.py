@@ -112,11 +112,11 @@ def narrow(
     length: int | Tensor,
     layout: Layout = strided,
 ) -> Tensor:
-    """Of each row of a tensor a slice, ``start : start + length``, which may be other ones for each.
+    """A slice ``start : start + length`` of each row of a tensor, as a nested tensor.
 
-    Of the layout ``tengen.jagged`` these are tensors, or numbers, and ``dim`` is 1; memory is shared, with
-    gaps between the components. Of ``tengen.strided`` they are numbers. RuntimeError for others, and out of
-    bounds.
+    With the layout ``tengen.jagged`` the bounds are numbers, or tensors with one for each row; ``dim`` is 1,
+    and the memory is shared, with gaps between the components. With ``tengen.strided`` they are numbers.
+    RuntimeError for others, and out of bounds.
     """
     if layout is strided:
         if not isinstance(start, int) or not isinstance(length, int):
@@ -148,11 +148,10 @@ def narrow(
 
 
 def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
-    """The elements of a tensor where a mask is true, those of each row a component, in the layout
-    ``tengen.jagged``.
+    """The elements of a tensor where a mask is true, as a nested tensor of the layout ``jagged``.
 
-    ``tensor`` and ``mask`` broadcast; gradients flow to ``tensor``. RuntimeError for a mask that is not of
-    bools.
+    Each row gives a component. ``tensor`` and ``mask`` broadcast; gradients flow to ``tensor``. RuntimeError
+    for a mask that is not of bools.
     """
     if tensor.layout is not strided or tensor.is_nested:
         raise RuntimeError(

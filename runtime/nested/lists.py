@@ -65,7 +65,7 @@ def as_nested_tensor(
     device: Device | str | None = None,
     layout: Layout | None = None,
 ) -> Tensor:
-    """Tensors as the components of one, or a tensor of its rows; gradients flow to them.
+    """A nested tensor of a list of tensors, or of the rows of a tensor. Gradients flow to them.
 
     ``dtype`` and ``device`` are those of the first component, unless given.
 

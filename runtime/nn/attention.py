@@ -15,7 +15,7 @@ def __dir__() -> list[str]:
 
 
 class SDPBackend(enum.IntEnum):
-    """The ways that PyTorch knows. Here ``MATH`` is the one that is gone."""
+    """The implementations of attention that PyTorch has. Here there is one, ``MATH``."""
 
     ERROR = -1
     MATH = 0
@@ -32,7 +32,7 @@ class SDPBackend(enum.IntEnum):
 def sdpa_kernel(
     backends: SDPBackend | list[SDPBackend], set_priority: bool = False
 ) -> Iterator[dict[Any, Any]]:
-    """``with sdpa_kernel(SDPBackend.MATH):`` choose among ways; the result is the same with each.
+    """Choose implementations within ``with sdpa_kernel(SDPBackend.MATH):``. The result is the same with each.
 
     AssertionError for what are no SDPBackends.
     """

@@ -34,7 +34,7 @@ _GAIN_OF_1 = re.compile(r"linear|conv(_transpose)?[123]d|sigmoid")
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """By how much the standard deviation of weights is to be larger before a function of this name.
+    """The recommended gain before a nonlinearity: a factor of the standard deviation of weights.
 
     ``param`` is the negative slope of "leaky_relu", by default 0.01. ValueError for other names, and for a
     slope that is no number.
@@ -221,7 +221,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal numbers of deviation ``gain * sqrt(2 / (fan_in + fan_out))`` (Glorot and Bengio, 2010).
+    """Normal numbers with deviation ``gain * sqrt(2 / (fan_in + fan_out))`` (Glorot and Bengio, 2010).
 
     ``tensor`` has the shape (out, in, *size), of which the fans are made.
     """
@@ -264,7 +264,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal numbers of deviation ``gain / sqrt(fan)`` (He and others, 2015).
+    """Normal numbers with the standard deviation ``gain / sqrt(fan)`` (He and others, 2015).
 
     Shapes, arguments and errors are as for ``kaiming_uniform_``.
     """

@@ -22,7 +22,7 @@ _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
 
 
 def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
-    """The word for what ``size_average`` and ``reduce`` say, with a warning."""
+    """The ``reduction`` that ``size_average`` and ``reduce`` stand for, with a warning."""
     size_average = True if size_average is None else size_average
     reduction = "none" if reduce is False else "mean" if size_average else "sum"
     warnings.warn(

@@ -7,6 +7,7 @@ import re
 import draw_house
 import pytest
 from draw_pictures import PICTURES, layer
+from test_layers import FLOORS, PROJECT
 
 
 def test_the_layer() -> None:
@@ -32,3 +33,12 @@ def test_the_house_has_every_stage_and_floor() -> None:
     stages = {p.name: p for p in draw_house.stages()}
     assert stages["parse"].uses == ("ir", "model")
     assert all(p.sentence for p in stages.values())
+
+
+def test_the_page_has_every_floor_in_its_order() -> None:
+    """The rows of the table name what FLOORS lists, floor by floor."""
+    page = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("| floor | what is there |\n|---|---|\n")[2].partition("\n\n")[0]
+    rows = [re.findall(r"`([\w/]+)`", line.split("|")[1]) for line in table.split("\n")]
+    named = [{name.rstrip("/").replace("/", ".") for name in row} for row in rows]
+    assert named == [set(floor) for floor in FLOORS]

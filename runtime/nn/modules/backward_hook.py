@@ -27,8 +27,8 @@ class BackwardHookFunction(Function):
 
 
 class BackwardHook:
-    """The backward hooks of one call of a module, which is given them by ``setup_input_hook`` and
-    ``setup_output_hook``.
+    """The backward hooks of one call of a module, which ``setup_input_hook`` and
+    ``setup_output_hook`` install.
     """
 
     def __init__(self, module: Any, user_hooks: Sequence[Hook], user_pre_hooks: Sequence[Hook]) -> None:

@@ -57,7 +57,9 @@ class _Rows(Module):
 
 
 class Embedding(_Rows):
-    """Rows of ``weight``, (num_embeddings, embedding_dim), by their numbers, as ``nn.functional.embedding``.
+    """A lookup table: rows of ``weight``, (num_embeddings, embedding_dim), by their indices.
+
+    As ``nn.functional.embedding``.
 
     AssertionError for a ``padding_idx`` that is no row.
     """

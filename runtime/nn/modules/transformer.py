@@ -39,7 +39,7 @@ def __dir__() -> list[str]:
 
 
 def causal_mask(size: int, device: Device | str | None = None, dtype: DType | None = None) -> Tensor:
-    """A mask (size, size) of what comes later: negative infinity above the diagonal, else 0."""
+    """A causal mask (size, size): negative infinity above the diagonal, else 0."""
     return full((size, size), -math.inf, dtype=dtype, device=device).triu(1)
 
 
@@ -276,7 +276,7 @@ class Transformer(Module):
     def generate_square_subsequent_mask(
         sz: int, device: Device | str | None = None, dtype: DType | None = None
     ) -> Tensor:
-        """A mask (sz, sz) of what comes later: negative infinity above the diagonal, else 0."""
+        """A causal mask (sz, sz): negative infinity above the diagonal, else 0."""
         return causal_mask(sz, device, dtype)
 
     def _reset_parameters(self) -> None:

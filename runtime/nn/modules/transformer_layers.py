@@ -66,7 +66,7 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Attention to itself and two linear maps, each added to its input and normalised.
+    """Self-attention and a feed-forward network, each added to its input and normalised.
 
     ``activation`` is a function, ``'relu'`` or ``'gelu'``; RuntimeError for other words.
     """
@@ -133,7 +133,7 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Attention to itself and to a memory, and two linear maps, each added to its input and normalised.
+    """Self-attention, cross-attention and a feed-forward network, each added to its input and normalised.
 
     Normalised before with ``norm_first``. ``activation`` is a function, ``'relu'`` or ``'gelu'``;
     RuntimeError for other words.

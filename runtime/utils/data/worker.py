@@ -80,7 +80,7 @@ class _Plain(str):
 
 
 class Exhausted:
-    """Comes in the place of a batch from a worker whose iterable dataset has no more."""
+    """Stands for a batch where a worker's iterable dataset has no more samples."""
 
 
 _info: WorkerInfo | None = None
