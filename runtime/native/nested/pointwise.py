@@ -38,7 +38,7 @@ def _stored(computed: Any, like: RaggedArray) -> RaggedArray:
 
 
 def nested_masked_fill(self: RaggedArray, mask: Any, value: Any) -> RaggedArray:
-    """``value`` where ``mask``, of such components or strided, is true; the elements of the components elsewhere."""
+    """``value`` where ``mask``, nested or strided, is true; the elements of ``self`` elsewhere."""
     found: RaggedArray = on_values("masked_fill", lambda a, m: masked_fill(a, m, value), self, mask)
     return found
 

@@ -69,12 +69,12 @@ def nested_any(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
 
 
 def nested_argmax(self: RaggedArray, dim: int | None, keepdim: bool) -> Any:
-    """Where in each component the greatest element along a dimension stands; without one, among all elements."""
+    """Where in each component the greatest element along a dimension stands; without one, among all."""
     return _reduced(_along(argmax), self, None if dim is None else (dim,), keepdim)
 
 
 def nested_argmin(self: RaggedArray, dim: int | None, keepdim: bool) -> Any:
-    """Where in each component the least element along a dimension stands; without one, among all elements."""
+    """Where in each component the least element along a dimension stands; without one, among all."""
     return _reduced(_along(argmin), self, None if dim is None else (dim,), keepdim)
 
 
