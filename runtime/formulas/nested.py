@@ -21,7 +21,7 @@ def nested_mean_backward(grad: Tensor, self: Tensor, dim: Sequence[int] | None, 
 
 
 def nested_extreme_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    """The gradient of the greatest or the least element, in equal components to all elements that are it."""
+    """The gradient of the greatest or the least element, in equal shares to all elements that are it."""
     chosen = self.isnan() if result.isnan() else self == result
     return F._nested_expand_as(grad / chosen.sum(), self) * chosen
 
@@ -42,10 +42,9 @@ def nested_prod_all_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tens
     weights = prod_backward(
         grad, F.cat([component.reshape(-1) for component in components]), result, None, False
     )
-    components = weights.split([component.numel() for component in components])
-    return F._nested_with_components(
-        [p.reshape(t.shape) for p, t in zip(components, components, strict=True)], self
-    )
+    split = weights.split([component.numel() for component in components])
+    found = [each.reshape(one.shape) for each, one in zip(split, components, strict=True)]
+    return F._nested_with_components(found, self)
 
 
 def nested_prod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int, keepdim: bool) -> Tensor:
@@ -78,7 +77,7 @@ def nested_unbind_backward(grads: Sequence[Tensor | None], self: Tensor) -> Tens
 def nested_split_backward(
     grads: Sequence[Tensor | None], self: Tensor, split_sizes: Sequence[int], dim: int
 ) -> Tensor | None:
-    """The gradients of components along a dimension, each in its place."""
+    """The gradients of slices along a dimension, each in its place."""
     total: Tensor | None = None
     start = 0
     for grad, size in zip(grads, split_sizes, strict=True):
