@@ -73,9 +73,9 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 def __getattr__(name: str) -> Any:
-    """The data sets that are made of others, which PyTorch has in this module, too."""
+    """The datasets that are made of others, which PyTorch has in this module, too."""
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import several
+    from . import combined
 
-    return getattr(several, name)
+    return getattr(combined, name)
