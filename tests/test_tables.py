@@ -170,7 +170,7 @@ def test_costs_stand_in_one_table() -> None:
         if words & set(name.split("_"))
     ]
     # Bytes of a file that are read at a time.
-    assert found == ["runtime/tensors/weights_unpickler.py: CHUNK"]
+    assert found == ["runtime/serialization/weights_unpickler.py: CHUNK"]
 
 
 def test_every_cost_is_used() -> None:

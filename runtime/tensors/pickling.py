@@ -60,9 +60,15 @@ def rebuild_tensor(
 
 def _reduce_stored(tensor: TensorBase) -> tuple[Any, ...]:
     """How a tensor that is not strided is pickled: by the strided tensors of what it stores."""
+    stored_as, parts, facts = stored_parts(tensor)
+    return rebuild_stored, (stored_as, tensor._type.backend.device, parts, facts, tensor._requires_grad)
+
+
+def stored_parts(tensor: TensorBase) -> tuple[str, list[Any], tuple[Any, ...]]:
+    """Of a tensor that is not strided its layout, the strided tensors that it stores, and the other facts."""
     kind, array = tensor._type, tensor._array
     parts = [_strided(part, kind.backend.device) for part in array.parts().values()]
-    return rebuild_stored, (array.stored_as, kind.backend.device, parts, array.facts(), tensor._requires_grad)
+    return array.stored_as, parts, array.facts()
 
 
 def _strided(array: Any, where: device) -> Any:

@@ -39,6 +39,11 @@ def test_data(follow: Callable[[str], None]) -> None:
     follow("docs/data.md")
 
 
+def test_files(follow: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    follow("docs/files.md")
+
+
 def test_performance(follow: Callable[[str], None]) -> None:
     follow("docs/performance.md")
 

@@ -2,8 +2,9 @@
 
     python tests/files/mutated.py --count 20000 --seed 1
 
-The files are what ``save`` and ``jit.save`` write, with bytes and opcodes changed, left out, put in and
-exchanged, and two files put together. Of each it is checked that
+The files are what ``save`` and ``jit.save`` write, with bytes and opcodes of the pickle changed, left out,
+put in and exchanged, and two pickles put together, in a whole archive; or with bytes of the archive changed.
+Of each it is checked that
 
 - ``load`` returns data of the allowed types, which can be printed, or raises ``pickle.UnpicklingError``;
 - no more memory was used on the way than ``FACTOR`` times the file's size;
@@ -30,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from archives import archive, records
 
 import tengen
 
@@ -109,13 +111,13 @@ def corpus() -> list[Case]:
     for value in objects():
         for protocol in (2, 3, 4, 5):
             file = io.BytesIO()
-            tengen.save(value, file, protocol)
+            tengen.save(value, file, pickle_protocol=protocol)
             found.append((file.getvalue(), tengen.load))
     traced = tengen.jit.trace(program, (tengen.ones(3, 2),), check_trace=False)
     for protocol in (2, 5):
         file, again = io.BytesIO(), io.BytesIO()
         traced.save(file)
-        tengen.save(tengen.load(io.BytesIO(file.getvalue())), again, protocol)
+        tengen.save(tengen.load(io.BytesIO(file.getvalue())), again, pickle_protocol=protocol)
         found.append((again.getvalue(), tengen.jit.load))
     return found
 
@@ -126,9 +128,11 @@ OPCODES = [opcode.code.encode("latin1") for opcode in pickletools.opcodes]
 NAMES = [
     f"c{module}\n{name}\n".encode()
     for module, names in {
-        "tengen": "Tensor Size device load",
-        "tengen.serialization": "rebuild_tensor rebuild_storage rebuild_subclass load",
-        "tengen.core.scalar_type_base": "named dtype",
+        "torch": "Tensor Size device load float32 bool FloatStorage",
+        "torch._utils": "_rebuild_tensor_v2 _rebuild_tensor_v3 _rebuild_parameter _rebuild_sparse_tensor",
+        "torch._tensor": "_rebuild_from_type_v2",
+        "torch.serialization": "_get_layout load",
+        "torch.storage": "UntypedStorage",
         "numpy": "ndarray dtype load",
         "numpy._core.multiarray": "_reconstruct scalar",
         "collections": "OrderedDict defaultdict",
@@ -165,17 +169,25 @@ def opcode_starts(data: bytes) -> list[int]:
 
 
 class Mutations:
-    """What is done to a file; each takes a file and returns another."""
+    """What is done to a file; each takes a pickle, or the bytes of an archive, and returns others."""
 
     def __init__(self, rng: random.Random, files: list[Case]) -> None:
         self.rng = rng
-        self.files = files
-        self.starts = {data: opcode_starts(data) for data, _ in files}
+        self.records = {data: records(data) for data, _ in files}
+        self.texts = [found["data.pkl"] for found in self.records.values()]
+        self.starts = {text: opcode_starts(text) for text in self.texts}
         self.small = [self.byte, self.flip, self.insertion, self.deletion, self.number]
         self.large = [self.opcode, self.without, self.twice, self.exchange, self.piece, self.splice, self.end]
 
     def __call__(self, data: bytes) -> bytes:
-        """The file after one mutation of its opcodes, some of its bytes, or both."""
+        """The file after mutations of its pickle, in an archive that is whole, or of the archive."""
+        if self.rng.random() < 0.3:
+            return self.rng.choice([*self.small, self.end])(data)
+        found = dict(self.records[data])
+        return archive(self.text(found.pop("data.pkl")), found)
+
+    def text(self, data: bytes) -> bytes:
+        """A pickle after one mutation of its opcodes, some of its bytes, or both."""
         rng = self.rng
         if rng.random() < 0.6:
             data = rng.choice(self.large)(data)
@@ -229,7 +241,7 @@ class Mutations:
     def exchange(self, data: bytes) -> bytes:
         """One opcode, with what belongs to it, in the place of another."""
         start, end = self.span(data)
-        other = self.rng.choice(self.files)[0]
+        other = self.rng.choice(self.texts)
         first, last = self.span(other)
         return data[:start] + other[first:last] + data[end:]
 
@@ -239,7 +251,7 @@ class Mutations:
 
     def splice(self, data: bytes) -> bytes:
         """The beginning of one file and the end of another."""
-        other = self.rng.choice(self.files)[0]
+        other = self.rng.choice(self.texts)
         return data[: self.span(data)[0]] + other[self.span(other)[0] :]
 
     def end(self, data: bytes) -> bytes:

@@ -23,12 +23,9 @@ DTYPES = [d for name, d in tengen.dtype.registry.items() if name == d.name]
 def again(value: Any, protocol: int = 4, **options: Any) -> Any:
     """What comes back out of a file."""
     file = io.BytesIO()
-    tengen.save(value, file, protocol)
-    file.write(b"what follows")
+    tengen.save(value, file, pickle_protocol=protocol)
     file.seek(0)
-    found = tengen.load(file, **options)
-    assert file.read() == b"what follows"
-    return found
+    return tengen.load(file, **options)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -38,8 +35,7 @@ def test_tensors_of_every_dtype(dtype: Any, protocol: int) -> None:
     for y in (x, x.t(), x[1:, ::2], x[0, 0], x[:0], x[:, :1].expand(2, 3), x.to("meta")):
         z = again(y, protocol)
         assert z.dtype is dtype and z.shape == y.shape and z.stride() == y.stride() and z.device == y.device
-        assert z.storage_offset() == y.storage_offset()
-        assert y.is_meta or z.tolist() == y.tolist()
+        assert y.is_meta or (z.tolist() == y.tolist() and z.storage_offset() == y.storage_offset())
         assert z.untyped_storage().nbytes() == y.untyped_storage().nbytes()
 
 
@@ -116,10 +112,10 @@ def test_what_contains_itself() -> None:
 
 def test_as_deep_as_it_was_written() -> None:
     deep: Any = 0
-    for _ in range(450):
+    for _ in range(250):
         deep = [deep]
     found = again(deep)
-    for _ in range(450):
+    for _ in range(250):
         (found,) = found
     assert found == 0
 
@@ -164,29 +160,52 @@ def test_attributes_of_dicts_and_tensors() -> None:
         assert found["a"].note[0].item() == 5.0
 
 
-def test_from_pipes_and_in_a_row(tmp_path: Path) -> None:
-    """A file that cannot be sought in, that gives few bytes at a time, and that has several objects."""
+def test_paths_and_streams(tmp_path: Path) -> None:
+    """Paths of both kinds, open files, streams with ``read`` alone, and what stands before the archive."""
+    large = tengen.arange(600_000.0)
+    for path in (tmp_path / "a.pt", str(tmp_path / "b.tar.gz")):
+        tengen.save([large, large[:2]], path)
+        whole, head = tengen.load(path)
+        head[0] = 7.0
+        assert whole[0].item() == 7.0 and whole[1:].equal(large[1:])
 
-    class Pipe(io.RawIOBase):
+    class Few:
+        """Gives few bytes at a time, and has no readinto."""
+
         def __init__(self, data: bytes) -> None:
-            self.rest = io.BytesIO(data)
-
-        def readable(self) -> bool:
-            return True
+            self.file = io.BytesIO(data)
+            self.seek, self.tell = self.file.seek, self.file.tell
 
         def read(self, size: int = -1) -> bytes:
-            return self.rest.read(min(size, 1000) if size >= 0 else 1000)
+            return self.file.read(min(size, 100_000) if size >= 0 else -1)
 
     file = io.BytesIO()
-    large = tengen.arange(600_000.0)
-    for value in (large, "second", [large[:2], large]):
-        tengen.save(value, file)
-    pipe, plain = Pipe(file.getvalue()), io.BytesIO(file.getvalue())
-    for source in (pipe, plain):
-        first, second, (head, third) = (tengen.load(source) for _ in range(3))  # type: ignore[arg-type]
-        assert first.equal(large) and second == "second" and third.equal(large)
-        head[0] = 7.0
-        assert third[0].item() == 7.0
+    file.write(b"what stands before")
+    tengen.save(large, file)
+    file.seek(len(b"what stands before"))
+    assert tengen.load(file).equal(large)
+    assert tengen.load(Few((tmp_path / "a.pt").read_bytes()))[0].equal(large)  # type: ignore[arg-type]
+
+
+def test_to_pipes_and_not_from_them() -> None:
+    class Pipe(io.RawIOBase):
+        def __init__(self) -> None:
+            self.data = b""
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: Any) -> int:
+            self.data += bytes(data)
+            return len(bytes(data))
+
+    pipe = Pipe()
+    tengen.save([tengen.arange(3.0)], pipe)  # type: ignore[arg-type]
+    assert tengen.load(io.BytesIO(pipe.data))[0].tolist() == [0.0, 1.0, 2.0]
+    with pytest.raises(AttributeError, match=r"read it into an io.BytesIO first \(Pipe"):
+        tengen.load(pipe)  # type: ignore[arg-type]
+    with pytest.raises(AttributeError, match="must be a path or have a method write: int"):
+        tengen.save(1, 2)  # type: ignore[arg-type]
 
 
 # -- on another device -----------------------------------------------------------------------

@@ -180,6 +180,8 @@ def test_pickles_and_files(layout: Any) -> None:
         tengen.save({"weight": leaf}, file)
         file.seek(0)
         copies.append(tengen.load(file, weights_only=weights_only)["weight"])
+        assert not copies[-1].requires_grad  # as in PyTorch, whose files have no place for it
+        copies[-1].requires_grad_()
     for made in copies:
         assert made.layout is layout and made.requires_grad and made.shape == leaf.shape
         assert tengen.equal(made.detach().to_dense(), DENSE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pickle import UnpicklingError
+
 from differences.claim import Claim
 
 ARRAY = """
@@ -20,11 +22,36 @@ x = m.ones(4)
 a, b = pickle.loads(pickle.dumps([x, x[1:]]))
 a.data_ptr() + 4 == b.data_ptr()
 """
-FILE = """
+NUMPY_FILE = """
 import io
 file = io.BytesIO()
+m.save(np.arange(2.0), file)
+file.seek(0)
+m.load(file).tolist()
+"""
+DAMAGED_FILE = """
+import io
+file = io.BytesIO()
+m.save(m.tensor([1.0]), file)
+data = file.getvalue()
+m.load(io.BytesIO(data.replace(b"\\0\\0\\x80?", b"\\0\\0\\0@"))).tolist()
+"""
+COMPRESSED_FILE = """
+import io, zipfile
+file, other = io.BytesIO(), io.BytesIO()
 m.save(m.ones(2), file)
-file.getvalue()[:2]
+with zipfile.ZipFile(file) as found, zipfile.ZipFile(other, "w", zipfile.ZIP_DEFLATED) as made:
+    for name in found.namelist():
+        made.writestr(name, found.read(name))
+other.seek(0)
+m.load(other).tolist()
+"""
+OLD_FILE = """
+import io
+file = io.BytesIO()
+m.save(m.ones(2), file, _use_new_zipfile_serialization=False)
+file.seek(0)
+m.load(file).tolist()
 """
 CLAIMS = [
     Claim("Data", ARRAY + "m.tensor(Data()).tolist()", [0.0, 1.0, 2.0], RuntimeError),
@@ -47,6 +74,9 @@ CLAIMS = [
         [True, False],
         [False, True],
     ),
-    Claim("Files", FILE, b"\x80\x04", b"PK"),
+    Claim("Files", NUMPY_FILE, [0.0, 1.0], UnpicklingError),
+    Claim("Files", DAMAGED_FILE, UnpicklingError, [2.0]),
+    Claim("Files", COMPRESSED_FILE, UnpicklingError, [1.0, 1.0]),
+    Claim("Files", OLD_FILE, RuntimeError, [1.0, 1.0]),
     Claim("Files", SHARING, True, False),
 ]

@@ -1,9 +1,11 @@
 """Pickles of weights, read by an interpreter of the opcodes that such a pickle has.
 
-It knows what ``save`` writes and nothing else. Names are those of ``BUILDERS``, which check what they are
-given; a state is set on arrays, their dtypes and the attributes of ordered dicts alone; items go into lists,
-dicts and sets alone. What is made is bounded by the file: no length in it is believed before the bytes are
-there, and what copies may not copy more than was read.
+It knows what ``save`` and PyTorch write and nothing else. Names are those of ``allowed``, which check what
+they are given; a state is set on arrays, their dtypes and the attributes of ordered dicts alone; items go
+into lists, dicts and sets alone; a persistent id is one of a storage. What is made is bounded by the file: no
+length in it is believed before the bytes are there, and what copies may not copy more than was read.
+
+What ``add_safe_globals`` allows besides is called, made and given states as the file says.
 """
 
 from __future__ import annotations
@@ -11,28 +13,24 @@ from __future__ import annotations
 import io
 import pickle
 import struct
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable, Collection, Iterator
 from typing import IO, Any, Final, TypeVar
 
 import numpy as np
 
 from ..core.device import device
+from ..core.memory_format import layout, memory_format
 from ..core.scalar_type import dtype
 from ..core.size import Size
 from ..core.storage import UntypedStorage
-from .parameter import Parameter
-from .tensor import Tensor
-from .weights_builders import (
-    BUILDERS,
-    Builder,
-    check_attributes,
-    checked_key,
-    described,
-    refuse,
-    set_array_state,
-    set_dtype_state,
-)
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor
+from .archive import refuse
+from .safe_globals import chosen
+from .storages import Storages
+from .tensor_builders import allowed, check_attributes
+from .weights_builders import Builder, checked_key, described, set_array_state, set_dtype_state
 
 T = TypeVar("T")
 
@@ -43,17 +41,19 @@ _CHUNK: Final = 1 << 20
 #: Longer than every allowed name.
 _LINE: Final = 256
 
-_DICTS: Final = (dict, OrderedDict, defaultdict)
+_DICTS: Final = (dict, OrderedDict, defaultdict, Counter)
 _NAMES: Final = {getattr(pickle, name): name for name in pickle.__all__ if name.isupper()}
 
 
 class WeightsUnpickler:
-    """Reads one object from a file, and leaves the file behind it."""
+    """Reads one object from a file."""
 
-    def __init__(self, file: IO[bytes], where: device | None = None) -> None:
+    def __init__(self, file: IO[bytes], storages: Storages) -> None:
         self.file = file
-        #: The device that storages with data go to; None where they are to stay.
-        self.where = where
+        self.storages = storages
+        self.names = allowed()
+        #: By its name what the program allows besides.
+        self.chosen = chosen()
         self.position = 0  # bytes read
         self.copied = 0
         self.stack: list[Any] = []
@@ -75,12 +75,14 @@ class WeightsUnpickler:
                     refuse(f"the opcode {_NAMES.get(opcode, opcode)} is not allowed")
                 step(self)
             found = self.stack.pop()
-            check_data([found, self.deep])
+            check_data([found, self.deep], self.chosen.values())
             return found
         except BaseException as error:
             for container in self.deep:
                 container.clear()
             if isinstance(error, OSError) or not isinstance(error, Exception):
+                raise
+            if error is self.storages.locations.raised:
                 raise
             known = isinstance(error, pickle.UnpicklingError)
             text = str(error) if known else f"the file is damaged: {type(error).__name__}: {str(error)[:200]}"
@@ -211,15 +213,23 @@ class WeightsUnpickler:
     # -- names, calls and states
 
     def name(self, module: str, name: str) -> None:
-        """The builder of the name. Protocol 2 writes those of Python 2."""
-        full = f"{'builtins' if module == '__builtin__' else module}.{name}"
-        builder = BUILDERS.get(full)
-        if builder is None:
+        """What the name stands for. Protocol 2 writes those of Python 2."""
+        module = "builtins" if module == "__builtin__" else module
+        full = f"{module}.{name}"
+        if full in self.names:
+            self.stack.append(self.names[full])
+        elif full in self.chosen:
+            self.stack.append(self.chosen[full])
+        else:
             refuse(
-                f"the file names {full[:200]}, which is not allowed with weights_only=True; load "
-                "with weights_only=False only what you trust"
+                f"the file names {full[:200]}, which is not allowed with weights_only=True; allow it with "
+                f"tengen.serialization.add_safe_globals([{name[:200]}]), or load with weights_only=False, "
+                "only if you trust it"
             )
-        self.stack.append(builder)
+
+    def is_allowed(self, value: Any) -> bool:
+        """Whether it is one of those that the program allows besides."""
+        return any([value is one for one in self.chosen.values()])
 
     def named(self) -> None:
         name, module = self.stack.pop(), self.stack.pop()
@@ -229,11 +239,27 @@ class WeightsUnpickler:
 
     def reduce(self) -> None:
         arguments, function = self.stack.pop(), self.stack.pop()
-        if not isinstance(function, Builder) or function.call is None:
-            refuse(f"the file calls {described(function)}")
+        self.stack.append(self.called(function, arguments))
+
+    def called(self, function: Any, arguments: Any) -> Any:
+        """What a function makes of arguments, if it may be called."""
         if type(arguments) is not tuple:
-            refuse(f"the file calls {function.name} with a {type(arguments).__name__}")
-        self.stack.append(function.call(self, arguments))
+            refuse(f"the file calls {described(function)} with a {type(arguments).__name__}")
+        if isinstance(function, Builder) and function.call is not None:
+            return function.call(self, arguments)
+        if not self.is_allowed(function):
+            refuse(f"the file calls {described(function)}")
+        return function(*[_itself(a) for a in arguments])
+
+    def new_object(self) -> None:
+        """An instance of a class that the program allows, which is not initialised."""
+        arguments, cls = self.stack.pop(), self.stack.pop()
+        if not isinstance(cls, type) or not self.is_allowed(cls) or type(arguments) is not tuple:
+            refuse(f"the file makes an instance of {described(cls)}")
+        self.stack.append(cls.__new__(cls, *[_itself(a) for a in arguments]))
+
+    def persistent(self) -> None:
+        self.stack.append(self.storages.load(self.stack.pop()))
 
     def build(self) -> None:
         state = self.stack.pop()
@@ -242,12 +268,33 @@ class WeightsUnpickler:
             self.spend(len(state))
             check_attributes(OrderedDict, state)
             vars(target).update(state)
+        elif self.is_allowed(type(target)):
+            self.set_state(target, state)
         elif self.waiting.pop(id(target), None) is None:
             refuse(f"the file sets the state of {described(target)}")
         elif isinstance(target, np.dtype):
             set_dtype_state(target, state)
         else:
             set_array_state(self, target, state)
+
+    def set_state(self, target: Any, state: Any) -> None:
+        """As pickle sets a state, on an instance of a class that the program allows."""
+        own = getattr(type(target), "__setstate__", None)
+        if own is not None and own is not Tensor.__setstate__:
+            target.__setstate__(state)
+            return
+        slots = None
+        if type(state) is tuple and len(state) == 2:
+            state, slots = state
+        if state:
+            vars(target).update(state)
+        for name, value in (slots or {}).items():
+            setattr(target, name, value)
+
+
+def _itself(value: Any) -> Any:
+    """The class that a name stands for, to be an argument of what is allowed."""
+    return value.cls if isinstance(value, Builder) and value.cls is not None else value
 
 
 def _text(width: int) -> Callable[[WeightsUnpickler], None]:
@@ -262,7 +309,7 @@ def _long(width: int) -> Callable[[WeightsUnpickler], None]:
     return lambda u: u.push(int.from_bytes(u.take(u.number(width)), "little", signed=True))
 
 
-#: What each opcode does. Those of protocols 0 and 1, persistent ids, instances, extension codes and buffers
+#: What each opcode does. Those of protocols 0 and 1, instances of old classes, extension codes and buffers
 #: outside of the file are not among them.
 _STEPS: Final[dict[bytes, Callable[[WeightsUnpickler], None]]] = {
     pickle.FRAME: lambda u: u.skip(8),
@@ -307,6 +354,8 @@ _STEPS: Final[dict[bytes, Callable[[WeightsUnpickler], None]]] = {
     pickle.GLOBAL: lambda u: u.name(u.line(), u.line()),
     pickle.STACK_GLOBAL: WeightsUnpickler.named,
     pickle.REDUCE: WeightsUnpickler.reduce,
+    pickle.NEWOBJ: WeightsUnpickler.new_object,
+    pickle.BINPERSID: WeightsUnpickler.persistent,
     pickle.BUILD: WeightsUnpickler.build,
 }
 
@@ -314,10 +363,12 @@ _STEPS: Final[dict[bytes, Callable[[WeightsUnpickler], None]]] = {
 # -- what was read, as a whole ---------------------------------------------------------------
 
 _ATOMS: Final = frozenset({type(None), bool, int, float, complex, str, bytes, bytearray})
-_LEAVES: Final = (Size, dtype, device, np.ndarray, np.dtype, np.generic, UntypedStorage)
+_LEAVES: Final = (
+    Size, dtype, device, layout, memory_format, np.ndarray, np.dtype, np.generic, UntypedStorage
+)  # fmt: skip
 
 
-def _parts(value: Any) -> Iterator[Any]:
+def _parts(value: Any, allowed: Collection[Any]) -> Iterator[Any]:
     """What is in an object, but numbers and strings. UnpicklingError for what is no data."""
     kind = type(value)
     parts: list[Any] = []
@@ -331,25 +382,30 @@ def _parts(value: Any) -> Iterator[Any]:
         parts = list(vars(value).values())
     elif isinstance(value, Builder):
         refuse(f"the file holds {described(value)} itself, which is no data")
-    elif kind not in _ATOMS and not isinstance(value, _LEAVES):
+    elif kind not in _ATOMS and not isinstance(value, _LEAVES) and not _is_among(value, kind, allowed):
         refuse(f"the file holds {described(value)}")
     return iter([part for part in parts if type(part) not in _ATOMS])
 
 
-def check_data(found: Any) -> None:
+def _is_among(value: Any, kind: type, allowed: Collection[Any]) -> bool:
+    """Whether the program allows it, or what it is an instance of."""
+    return any([value is one or kind is one for one in allowed])
+
+
+def check_data(found: Any, allowed: Collection[Any] = ()) -> None:
     """Refuse what is nested so deeply that programs which go through it recursively would fail.
 
     Iteratively; an object that several hold counts with the depth below it, one that holds itself once.
     """
     depths: dict[int, int] = {id(found): 0}
-    path = [(found, _parts(found))]
+    path = [(found, _parts(found, allowed))]
     while path:
         value, rest = path[-1]
         for part in rest:
             below = depths.get(id(part))
             if below is None:
                 depths[id(part)] = 0
-                path.append((part, _parts(part)))
+                path.append((part, _parts(part, allowed)))
                 break
             depths[id(value)] = max(depths[id(value)], below + 1)
         else:
