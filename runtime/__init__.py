@@ -49,6 +49,7 @@ _SUBMODULES = frozenset(
         "fft",
         "func",
         "functional",
+        "hub",
         "jit",
         "library",
         "linalg",

@@ -210,7 +210,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "jit",
         "onnx",
     ),
-    ("amp", "utils", "profiler", "cuda", "dask", "jax", "accelerator", "backends", "mps", "xpu"),
+    ("amp", "utils", "profiler", "cuda", "dask", "jax", "accelerator", "backends", "hub", "mps", "xpu"),
     ("__init__", "namespace", "overrides", "as_torch", "torch_imports", "torch_private"),
     ("testing", "custom_operators.checks"),
 )

@@ -11,7 +11,7 @@ from functools import cache
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from ..core.device import device
+from ..core.device import default_device, device
 from ..core.memory_format import layout, memory_format, sparse_coo
 from ..core.scalar_type import dtype
 from ..core.size import Size
@@ -193,7 +193,7 @@ def _reduce_plain(tensor: Any) -> tuple[Any, tuple[Any, ...]]:
         )
     if not backend.mutable:
         there = str(backend.device)
-        arguments = (tensor.detach().to("cpu"), scalar_type, there, requires_grad)
+        arguments = (tensor.detach().to(default_device), scalar_type, there, requires_grad)
         return torch_name(UTILS, "_rebuild_device_tensor_from_cpu_tensor"), arguments
     untyped, offset = untyped_storage_of(tensor), backend.lib.storage_offset(array)
     if has_typed_storage(scalar_type):

@@ -13,6 +13,7 @@ if _typing.TYPE_CHECKING:
         data as data,
         deterministic as deterministic,
         hooks as hooks,
+        safetensors as safetensors,
         tensorboard as tensorboard,
     )
 
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 #: Those that are imported when they are first used.
-_LATE = ("cpp_extension", "data", "deterministic", "hooks", "tensorboard")
+_LATE = ("cpp_extension", "data", "deterministic", "hooks", "safetensors", "tensorboard")
 
 
 def __dir__() -> list[str]:

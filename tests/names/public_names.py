@@ -41,6 +41,7 @@ PLACES = (
     "fft",
     "func",
     "functional",
+    "hub",
     "jit",
     "library",
     "linalg",

@@ -39,12 +39,13 @@ LOOSE = {
 }
 #: What takes any keywords: PyTorch documents these so, save the first, which is not PyTorch's.
 OPEN = {
-    "": "printoptions",
+    "": "printoptions load",
     "Tensor": "new to",
     "nn.utils": "skip_init",
     "nn.utils.init": "skip_init",
     "nn.utils.prune": "global_unstructured",
     "jit": "fork",
+    "serialization": "load",
     "overrides": "handle_tengen_function",
     "utils.checkpoint": "checkpoint checkpoint_sequential",
 }

@@ -53,6 +53,10 @@ m.save(m.ones(2), file, _use_new_zipfile_serialization=False)
 file.seek(0)
 m.load(file).tolist()
 """
+HUB = """
+import inspect
+inspect.signature(m.hub.load_state_dict_from_url).parameters["weights_only"].default
+"""
 CLAIMS = [
     Claim("Data", ARRAY + "m.tensor(Data()).tolist()", [0.0, 1.0, 2.0], RuntimeError),
     Claim("bfloat16 arrays", "m.ones(2, dtype=m.bfloat16).numpy().dtype.name", "bfloat16", TypeError),
@@ -78,5 +82,6 @@ CLAIMS = [
     Claim("Files", DAMAGED_FILE, UnpicklingError, [2.0]),
     Claim("Files", COMPRESSED_FILE, UnpicklingError, [1.0, 1.0]),
     Claim("Files", OLD_FILE, RuntimeError, [1.0, 1.0]),
+    Claim("Files", HUB, True, False),
     Claim("Files", SHARING, True, False),
 ]
