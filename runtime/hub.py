@@ -53,9 +53,9 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
     """Download a file, and have it at the path ``dst`` when all of it is there.
 
-    ``progress`` shows a bar, by tqdm if that is installed. RuntimeError where the SHA-256 of the bytes does not
-    begin with the digits ``hash_prefix``, and where fewer bytes came than were announced; ``urllib``'s errors for
-    a URL that cannot be read. What was at ``dst`` stays then.
+    ``progress`` shows a bar, by tqdm if that is installed. RuntimeError where the SHA-256 of the bytes does
+    not begin with the digits ``hash_prefix``, and where fewer bytes came than were announced; ``urllib``'s
+    errors for a URL that cannot be read. What was at ``dst`` stays then.
     """
     dst = os.path.expanduser(dst)
     partial = f"{dst}.{uuid.uuid4().hex}.partial"
@@ -115,8 +115,8 @@ def load_state_dict_from_url(
 ) -> Any:
     """Load what ``save`` or ``torch.save`` wrote from a URL, downloading it once.
 
-    The file is kept in ``model_dir``, by default "checkpoints" below ``get_dir()``, as ``file_name`` or by the
-    last part of the URL. With ``check_hash`` that name ends in the first digits of its SHA-256, as in
+    The file is kept in ``model_dir``, by default "checkpoints" below ``get_dir()``, as ``file_name`` or by
+    the last part of the URL. With ``check_hash`` that name ends in the first digits of its SHA-256, as in
     "resnet18-5c106cde.pth", which it must have. ``map_location`` and ``weights_only`` are those of ``load``:
     with ``weights_only=True``, unlike PyTorch's default, a file of unknown origin runs no code.
 
