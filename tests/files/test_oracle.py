@@ -228,7 +228,8 @@ def test_training_goes_on(name: str, way: str, tmp_path: Path) -> None:
         step(reader, other, loaded)
     for key, value in net.state_dict().items():
         one, two = (torch.tensor(v.tolist(), dtype=torch.float64) for v in (value, other.state_dict()[key]))
-        assert (one - two).abs().max() < 1e-12, key
+        # NAdam has its product of momenta as a float32 in PyTorch.
+        assert (one - two).abs().max() < (1e-7 if name == "NAdam" else 1e-12), key
 
 
 def test_modules_of_a_trusted_file(tmp_path: Path) -> None:
