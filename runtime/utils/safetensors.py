@@ -148,7 +148,8 @@ def save_file(
 def save(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> bytes:
     """The bytes of the file that ``save_file`` would write."""
     specs, _kept = _described(tensors)
-    return safetensors.serialize(specs, None if metadata is None else dict(metadata))
+    data: bytes = safetensors.serialize(specs, None if metadata is None else dict(metadata))
+    return data
 
 
 def _described(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Any], list[Any]]:
