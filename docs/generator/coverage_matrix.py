@@ -48,6 +48,12 @@ def others() -> list[Backend]:
     return [b for b in declared.declarations().backends[1:] if not b.group]
 
 
+def heading(backend: Backend) -> str:
+    """A backend's name; a group's with those of its members."""
+    members = [b.name for b in declared.declarations().backends if b.group == backend.name]
+    return f"{backend.name}: {', '.join(members)}" if members else backend.name
+
+
 def rows(subjects: Sequence[Subject]) -> list[Row]:
     """A row for each operator that the reference has."""
     operators = {str(v.name): v.operator for v in declared.derived().variants}
@@ -122,7 +128,7 @@ def table(found: Mapping[str, Iterable[Row]]) -> str:
     heads = [
         f"<th class='dtype{' b' if i == 0 else ''}'><span>{s.dtype}</span></th>" for i, s in enumerate(types)
     ]
-    after = [*(escape(b.name) for b in others()), *ASPECTS]
+    after = [*(escape(heading(b)) for b in others()), *ASPECTS]
     aspects = "".join(f"<th class='dtype aspect'><span>{a}</span></th>" for a in after)
     columns = len(types) + len(after)
     lines = [

@@ -108,3 +108,7 @@ def test_dask(follow: Callable[[str], None]) -> None:
 def test_jax(follow: Callable[[str], None]) -> None:
     pytest.importorskip("jax", reason="NOT TESTED: JAX is not installed")
     follow("docs/jax.md")
+
+
+def test_cuda(follow: Callable[[str], None]) -> None:
+    follow("docs/cuda.md")

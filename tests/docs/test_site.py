@@ -125,6 +125,9 @@ def test_derivatives_are_typeset_and_the_matrix_has_every_operator(pages: dict[s
     shown = set(re.findall(r"<tr[^>]*><td><a href='[^']+'>([^<]+)</a></td>", matrix))
     assert shown >= set(declared.declared_operators())
     assert matrix.count("<table class='coverage'>") == matrix.count("<thead>") == 1
+    heads = " ".join(re.findall(r"<th[^>]*>(?:<span>)?([^<]+)", matrix[: matrix.index("</thead>")]))
+    for backend in declared.declarations().backends:
+        assert re.search(rf"\b{backend.name}\b", heads), f"no column says {backend.name}"
 
 
 def test_names_and_headings_of_the_matrix_stay_in_view() -> None:
