@@ -181,8 +181,8 @@ dtype of their arguments afterwards. A formula's source is shown when the pointe
 _COVERAGE = """
 What each operator computes in on the CPU, on which other backends it is (those of a group have what the group
 has; [CUDA](../cuda.md) has not been run on a GPU yet), and how it is differentiated: in reverse mode, in
-forward mode, and twice in reverse mode; whether `vmap` has a rule for it, and how it is exported. Gradients, tangents
-and rules are those of every floating and complex dtype that the operator computes in. That a second
+forward mode, and twice in reverse mode; whether `vmap` has a rule for it, and how it is exported. Gradients,
+tangents and rules are those of every floating and complex dtype that the operator computes in. That a second
 derivative exists is found by taking one.
 """
 
