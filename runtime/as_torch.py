@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tengen.torch_imports import as_torch
+from .torch_imports import as_torch
 
 _USAGE = "usage: python -m tengen.as_torch (script.py | -m module) [argument ...]"
 

@@ -325,10 +325,11 @@ class GradScaler:
                 "The source state dict is empty, possibly because it was saved from a disabled instance of "
                 "GradScaler."
             )
-        keys = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker")
-        scale, growth, backoff, interval, tracked = [state_dict[key] for key in keys]
-        self._init_scale, self._init_growth_tracker = scale, tracked
-        self._growth_factor, self._backoff_factor, self._growth_interval = growth, backoff, interval
+        self._init_scale = scale = state_dict["scale"]
+        self._init_growth_tracker = tracked = state_dict["_growth_tracker"]
+        self._growth_factor = state_dict["growth_factor"]
+        self._backoff_factor = state_dict["backoff_factor"]
+        self._growth_interval = state_dict["growth_interval"]
         if self._scale is not None:
             self._scale.fill_(scale)
         if self._growth_tracker is not None:
