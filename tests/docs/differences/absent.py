@@ -16,8 +16,7 @@ any(map(has, NAMES))
 NOT_THERE = ABSENT.replace(
     "NAMES",
     repr([
-        "compile", "jit.script", "fx", "distributed",
-        "utils.data.IterDataPipe", "quantize_per_tensor", "Tensor.rename",
+        "fx", "export", "distributions", "quantize_per_tensor", "Tensor.rename",
     ]),
 )  # fmt: skip
 AUTOCAST = """
@@ -50,7 +49,7 @@ NO_AUTOGRAD = ABSENT.replace(
 NO_TYPES = ABSENT.replace(
     "NAMES",
     repr([
-        "DoubleTensor", "set_default_tensor_type", "Tensor.storage",
+        "Tensor.storage",
     ]),
 )  # fmt: skip
 FLOAT8 = """
@@ -84,7 +83,6 @@ CLAIMS = [
     Claim("Data loading", SHUFFLED, True, False),
     Claim("Data loading", "from importlib import import_module\n" + NO_PIPES, False, True),
     Claim("Parts of autograd", NO_AUTOGRAD, False, True),
-    Claim("Devices", "m.device('mps').type", RuntimeError, "mps"),
     Claim("Devices", "[m.device(d).type for d in ('jax', 'dask')]", ["jax", "dask"], RuntimeError),
     Claim("Scalar types", NO_TYPES, False, True),
     Claim("complex32", "m.ones(2).chalf().flip(0).tolist()", [1, 1], NotImplementedError),
