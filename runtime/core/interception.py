@@ -109,7 +109,7 @@ class Layer:
         try:
             active.insert(position, self)
         except BaseException:
-            self.leave()
+            Layer.leave(self)  # not what a subclass has entered: one that resumes is still in it
             raise
 
     def leave(self) -> None:
