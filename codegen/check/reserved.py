@@ -36,7 +36,7 @@ _GLOBAL = frozenset({
 })  # fmt: skip
 #: What is a variable, or a parameter, of generated functions.
 _LOCAL = frozenset({
-    "T", "args", "edges", "error", "given", "i", "keywords", "node", "o", "out", "outs",
+    "T", "args", "edges", "error", "given", "i", "keywords", "more", "node", "o", "out", "outs",
     "requires_grad", "spare", "storage", "storage_", "t",
 })  # fmt: skip
 #: What derivative formulas are given.

@@ -36,7 +36,7 @@ def nested_selected_backward(grad: Tensor, self: Tensor, dim: int, indices: Tens
     return F._nested_with_components(found, self)
 
 
-def nested_prod_all_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+def prod_of_nested_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """The gradient of the product of all elements."""
     components = self.unbind()
     weights = prod_backward(

@@ -163,7 +163,7 @@ def random_integers(xp: Any, source: Any, low: int, high: int, size: Shape, dtyp
     return cast(xp, source.integers(low, high, check_size(size)), dtype)
 
 
-def random_from(xp: Any, source: Any, self: Array, low: int, high: int | None) -> Array:
+def integers_from(xp: Any, source: Any, self: Array, low: int, high: int | None) -> Array:
     """Uniform in [low, high), or up to the greatest integer of the dtype."""
     end = host.integer_limits(xp.numpy_dtype(self.dtype))[1] + 1 if high is None else high
     return random_integers(xp, source, low, end, self.shape, self.dtype)
@@ -176,7 +176,7 @@ def random_to(xp: Any, source: Any, self: Array, to: int) -> Array:
 
 def random_any(xp: Any, source: Any, self: Array) -> Array:
     """Uniform over the integers from 0 on that the dtype holds."""
-    return random_from(xp, source, self, 0, None)
+    return integers_from(xp, source, self, 0, None)
 
 
 def randperm(xp: Any, source: Any, n: int, dtype: Any) -> Array:

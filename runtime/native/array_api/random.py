@@ -57,7 +57,7 @@ normal = _drawn_like(host.normal, keyed.normal)
 normal_like = _drawn_like(host.normal_like, keyed.normal_like)
 poisson = _drawn_like(host.poisson, keyed.poisson)
 random_any = _drawn_like(host.random_any, keyed.random_any)
-random_from = _drawn_like(host.random_from, keyed.random_from)
+random_from = _drawn_like(host.random_from, keyed.integers_from)
 random_to = _drawn_like(host.random_to, keyed.random_to)
 uniform = _drawn_like(host.uniform, keyed.uniform)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dims import wrap_dim
 from ..sparse.shape import coo_select
-from ..sparse.stored import exchanged, selected
+from ..sparse.stored import exchanged, selected_slice
 from .array import CompressedArray, layout_of
 from .conversions import compressed_to_coo
 
@@ -63,7 +63,7 @@ def compressed_transpose(self: CompressedArray, dim0: int, dim1: int) -> Compres
 
 def compressed_select(self: CompressedArray, dim: int, index: int) -> Any:
     """One slice: of a batch or of the values in the same layout, a row or a column in coordinate format."""
-    at, index, shape = selected(self, dim, index)
+    at, index, shape = selected_slice(self, dim, index)
     lead = self.batch_dim
     if at < lead:
         parts = [a.take(index, at) for a in (self.compressed, self.plain, self.values)]

@@ -78,12 +78,12 @@ def nested_argmin(self: RaggedArray, dim: int | None, keepdim: bool) -> Any:
     return _reduced(_along(argmin), self, None if dim is None else (dim,), keepdim)
 
 
-def nested_max_dim(self: RaggedArray, dim: int, keepdim: bool) -> tuple[Any, Any]:
+def max_of_nested(self: RaggedArray, dim: int, keepdim: bool) -> tuple[Any, Any]:
     """The greatest elements along a dimension of the components, and where they stand."""
     return nested_amax(self, (dim,), keepdim), nested_argmax(self, dim, keepdim)
 
 
-def nested_min_dim(self: RaggedArray, dim: int, keepdim: bool) -> tuple[Any, Any]:
+def min_of_nested(self: RaggedArray, dim: int, keepdim: bool) -> tuple[Any, Any]:
     """The least elements along a dimension of the components, and where they stand."""
     return nested_amin(self, (dim,), keepdim), nested_argmin(self, dim, keepdim)
 

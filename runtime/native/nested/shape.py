@@ -104,7 +104,7 @@ def nested_fill(self: RaggedArray, value: Any) -> RaggedArray:
     return self.with_values(np.full_like(self.values, value))
 
 
-def nested_fill_by(self: RaggedArray, value: Array) -> RaggedArray:
+def fill_of_nested(self: RaggedArray, value: Array) -> RaggedArray:
     """The same components, with the element of a 0-d array everywhere; RuntimeError for another."""
     return self.with_values(fill_by(self.values, value))
 

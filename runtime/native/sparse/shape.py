@@ -10,7 +10,7 @@ import numpy as np
 from ..dims import wrap_dim
 from .array import Array, CooArray, empty_coo
 from .conversions import coo_coalesce
-from .stored import exchanged, selected
+from .stored import exchanged, selected_slice
 
 
 def coo_permute(self: CooArray, dims: Sequence[int]) -> CooArray:
@@ -126,7 +126,7 @@ def coo_index_select(self: CooArray, dim: int, index: Array) -> CooArray:
 
 def coo_select(self: CooArray, dim: int, index: int) -> Any:
     """One slice; strided where no indexed dimension is left."""
-    at, index, shape = selected(self, dim, index)
+    at, index, shape = selected_slice(self, dim, index)
     if at >= self.sparse_dim:
         return _taken(self, at, index, shape)
     there = self.indices[at] == index

@@ -137,7 +137,7 @@ def exchanged(ndim: int, dim0: int, dim1: int) -> list[int]:
     return order
 
 
-def selected(self: StoredArray, dim: int, index: int) -> tuple[int, int, tuple[int, ...]]:
+def selected_slice(self: StoredArray, dim: int, index: int) -> tuple[int, int, tuple[int, ...]]:
     """Of a slice the dimension and the index, counted from the front, and the shape. IndexError for none."""
     at = wrap_dim(dim, self.ndim)
     size = self.shape[at]
