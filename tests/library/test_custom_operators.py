@@ -393,7 +393,7 @@ def test_arguments_are_cast_as_pytorch_casts_them(
             assert all([a is b or a == b for a, b in zip(found, expected, strict=True)])
     for value in refused:
         with pytest.raises(
-            RuntimeError, match="Expected a value of|Expected one of|Device|Cannot access accelerator"
+            RuntimeError, match=r"Expected a value of|Expected one of|Device|Cannot access accelerator"
         ):
             tengen.ops.spare.f(X, value)
         assert not seen
