@@ -472,8 +472,7 @@ CALLS = [
     "L.cond(ns.eye(2), 'nuc')",
     "L.cond(t(2, 3), 'nuc')",
     "L.cond(t(2, 3), 'fro')",
-    "L.cond(t(2, 3), 1)",
-    "L.cond(t(2, 3), 2)",
+    "L.cond(ns.eye(2, 3), 2)",  # t(2, 3) is singular: what is found depends on rounding
     "L.cond(ns.eye(2), -2)",
     "L.cond(S, 1)",
     "L.cond(t(2, 3), 1)",
