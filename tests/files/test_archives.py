@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import recorded
+import torch_checkpoint
 from archives import archive, changed, records
 
 import tengen
@@ -40,8 +40,8 @@ def load(data: bytes, **options: Any) -> Any:
 @pytest.mark.parametrize("options", [{}, {"mmap": True}, {"weights_only": False}], ids=str)
 def test_a_checkpoint_of_pytorch(options: Any) -> None:
     """A model that PyTorch trained gives the numbers that it gave there, and trains on."""
-    found = tengen.load(recorded.FILE, **options)
-    net = recorded.model(tengen)
+    found = tengen.load(torch_checkpoint.FILE, **options)
+    net = torch_checkpoint.model(tengen)
     net.load_state_dict(found["model"])
     assert found["model"]._metadata["norm"] == {"version": 1}
     out = net(found["inputs"])
@@ -56,7 +56,10 @@ def test_a_checkpoint_of_pytorch(options: Any) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"mmap": True}, {"weights_only": False}], ids=str)
 def test_tensors_of_pytorch(options: Any) -> None:
-    found, expected = tengen.load(recorded.FILE, **options)["tensors"], recorded.tensors(tengen)
+    found, expected = (
+        tengen.load(torch_checkpoint.FILE, **options)["tensors"],
+        torch_checkpoint.tensors(tengen),
+    )
     same(found, expected)
     assert found["base"].untyped_storage() is found["row"].untyped_storage()
 
@@ -77,18 +80,18 @@ def same(found: dict[str, Any], expected: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 def test_what_is_saved_again(protocol: int) -> None:
-    again = load(saved(recorded.tensors(tengen), pickle_protocol=protocol))
-    same(again, recorded.tensors(tengen))
+    again = load(saved(torch_checkpoint.tensors(tengen), pickle_protocol=protocol))
+    same(again, torch_checkpoint.tensors(tengen))
 
 
 def test_records() -> None:
     """They are PyTorch's, at addresses that memory can be mapped from, and the same for the same data."""
-    data = saved(recorded.tensors(tengen))
-    found, theirs = records(data), records(recorded.FILE.read_bytes())
+    data = saved(torch_checkpoint.tensors(tengen))
+    found, theirs = records(data), records(torch_checkpoint.FILE.read_bytes())
     kept = [name for name in theirs if not name.startswith("data/")]
     assert [name for name in found if not name.startswith("data/")] == kept
     assert [found[n] for n in kept[1:-1]] == [theirs[n] for n in kept[1:-1]] and data == saved(
-        recorded.tensors(tengen)
+        torch_checkpoint.tensors(tengen)
     )
     assert found[".data/serialization_id"].isdigit() and len(found[".data/serialization_id"]) == 40
     with zipfile.ZipFile(io.BytesIO(data)) as opened:

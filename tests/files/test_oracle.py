@@ -151,12 +151,15 @@ def sent(value: Any, way: str, tmp_path: Path, **options: Any) -> Any:
 @pytest.mark.parametrize("options", [{}, {"mmap": True}, {"weights_only": False}], ids=str)
 @pytest.mark.parametrize("way", LIBRARIES)
 def test_all_kinds_of_tensors(way: str, options: Any, tmp_path: Path) -> None:
-    import recorded
+    import torch_checkpoint
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         writer, reader = LIBRARIES[way]
-        found, expected = sent(recorded.tensors(writer), way, tmp_path, **options), recorded.tensors(reader)
+        found, expected = (
+            sent(torch_checkpoint.tensors(writer), way, tmp_path, **options),
+            torch_checkpoint.tensors(reader),
+        )
     for name, value in expected.items():
         assert type(found[name]) is type(value) and repr(found[name]) == repr(value), name
         if isinstance(value, (tengen.Tensor, torch.Tensor)) and value.layout in (

@@ -1,4 +1,4 @@
-"""A small checkpoint that PyTorch made: ``python tests/files/recorded.py`` makes it anew, with PyTorch.
+"""A small checkpoint that PyTorch made. ``python tests/files/torch_checkpoint.py`` makes it, with PyTorch.
 
 It has what checkpoints have: a module's state dict, an optimiser's, tensors of several dtypes and layouts,
 and the module's inputs and outputs as numbers, so that a test without PyTorch can say whether they come out.
@@ -10,7 +10,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).resolve().with_name("recorded.pt")
+FILE = Path(__file__).resolve().with_name("torch_checkpoint.pt")
 
 
 def model(lib: Any) -> Any:
