@@ -126,9 +126,11 @@ def processes_in_turn(
     """The median processor seconds of whole processes; each runs once before it is counted.
 
     ``before`` is called before each: it takes away what the former one left.
-    Bytecode is cached, as it is for whoever installs a package.
+    Bytecode is cached, as it is for whoever installs a package. OpenBLAS has one thread: the others
+    would wait actively, which is processor time too.
     """
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    environment["OPENBLAS_NUM_THREADS"] = "1"
     times: dict[str, list[float]] = {name: [] for name in commands}
     for turn in range(rounds + 1):
         for name, command in commands.items():

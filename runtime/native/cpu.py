@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import sums
+from .allocator import keep_freed_memory
 from .dtypes import ADDED, COMPLEX64, FLOAT32, REDUCED, is_complex32, is_float8
 from .layout import contiguous_strides, extent, preserved_strides
 
@@ -16,6 +17,8 @@ Shape = tuple[int, ...]
 
 device_name = "cpu"
 dlpack_device = (1, 0)  # kDLCPU
+
+keep_freed_memory()
 
 zeros = np.zeros
 ones = np.ones
