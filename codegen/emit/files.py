@@ -27,6 +27,7 @@ from ..specialise.rows import (
     scalar_type_rows,
     structure_rows,
     structures,
+    tag_rows,
     variable,
 )
 from ..specialise.rules import imports as rule_imports, rows as rule_rows
@@ -100,6 +101,7 @@ class Renderer:
             self._backends(),
             self._operators(),
             self._places(),
+            self._tags(),
             self._return_types(),
         ]
 
@@ -174,6 +176,9 @@ class Renderer:
             nodes=sorted((n.name, str(n.operator.name), n.place.file) for n in nodes),
             opens=self.scope.opens,
         )
+
+    def _tags(self) -> OutputFile:
+        return self.templates.page("tags.py", "tags.py.jinja", rows=sorted(tag_rows(self.scope.variants)))
 
     # -- derivatives -----------------------------------------------------------------------
 

@@ -163,6 +163,20 @@ def autocast_rows(variants: Iterable[Variant]) -> list[tuple[str, str]]:
     ]
 
 
+def tag_rows(variants: Iterable[Variant]) -> list[tuple[str, tuple[str, ...]]]:
+    """The tags of operators, of in-place and out forms where they have others.
+
+    PyTorch's tag of elementwise operators is "pointwise".
+    """
+    variants = list(variants)
+    found = {v.name: v.operator.tags for v in variants}
+    return [
+        (str(v.name), tuple(sorted(tags | ({"pointwise"} if v.operator.is_elementwise else set()))))
+        for v in variants
+        if (tags := v.operator.tags) and (v.base is None or tags != found.get(v.base))
+    ]
+
+
 def _out_type(operator: Operator) -> str:
     """The type of ``out``, in which all that is written to is given together."""
     written = operator.schema.out

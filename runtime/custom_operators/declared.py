@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..dispatch.calls import call
 from ..dispatch.operator import operator, table
 from .overloads import Overload, Packet
+from .tags import Tag
 
 if TYPE_CHECKING:
     from .schemas import FunctionSchema
@@ -30,6 +31,21 @@ class DeclaredOverload(Overload):
         from .schemas import parse  # the generator's parser
 
         return parse(NAMESPACE, operator(self._full).schema)
+
+    @property
+    def tags(self) -> list[Tag]:
+        """What its declaration says of it, and of an in-place or out form its schema."""
+        from ..generated.tags import TAGS
+
+        this = operator(self._full)
+        own = TAGS.get(self._full)
+        tags = TAGS.get(this.base or "", ()) if own is None else own
+        found = {Tag[tag] for tag in tags if tag in Tag.__members__}
+        if own is None:
+            found.discard(Tag.core)  # the set of these has functional forms alone
+        if this.out or 0 in this.written:
+            found.add(Tag.out if this.out else Tag.inplace)
+        return sorted({*found, Tag.pt2_compliant_tag}, key=int)
 
     def name(self) -> str:
         """``aten::foo``, or ``aten::foo.overload``."""

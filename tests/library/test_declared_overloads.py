@@ -43,6 +43,43 @@ def test_schemas_are_those_of_the_declarations() -> None:
             assert [a.name for a in overload._schema.arguments] == names, full
 
 
+def tags(name: str) -> list[str]:
+    packet, _, overload = name.partition(".")
+    return [tag.name for tag in getattr(getattr(aten, packet), overload or "default").tags]
+
+
+def test_tags() -> None:
+    assert tags("add.Tensor") == ["core", "pointwise", "pt2_compliant_tag"]
+    assert tags("add_.Tensor") == ["inplace", "pointwise", "pt2_compliant_tag"]
+    assert tags("add.out") == ["out", "pointwise", "pt2_compliant_tag"]
+    assert tags("t_") == ["inplace", "inplace_view", "pt2_compliant_tag"]
+    assert tags("masked_select") == ["dynamic_output_shape", "pt2_compliant_tag"]
+    assert tags("split_copy.Tensor_out") == ["out", "pt2_compliant_tag", "view_copy"]
+    assert tengen.Tag.nondeterministic_seeded in aten.bernoulli_.float.tags
+    assert tags("gelu") == ["core", "pointwise", "pt2_compliant_tag"], "its kernel is a function"
+
+
+@pytest.mark.oracle
+def test_tags_beside_torch() -> None:
+    import torch
+
+    compared = ("core", "inplace", "out", "inplace_view", "nondeterministic_seeded", "pt2_compliant_tag")
+    differing = set()
+    for packet in map(aten.__getattr__, own()):
+        theirs = getattr(torch.ops.aten, packet.__name__, None)
+        for name in set(packet.overloads()) & set(theirs.overloads() if theirs is not None else ()):
+            sets = [{str(t).rpartition(".")[2] for t in getattr(p, name).tags} for p in (packet, theirs)]
+            differing |= {
+                (packet.__name__, name, tag) for tag in compared if len([s for s in sets if tag in s]) == 1
+            }
+    # PyTorch's own slips; and the derivative of a pool is made here by that of the pool.
+    assert differing == {
+        ("atan2", "out", "core"),
+        ("avg_pool2d_backward", "default", "core"),
+        ("empty_permuted", "default", "core"),
+    }
+
+
 @pytest.mark.oracle
 def test_schemas_beside_torch() -> None:
     import torch
