@@ -103,15 +103,12 @@ def full_like(
 
 def zeros_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any) -> Tensor:
     """0 everywhere; nothing is stored in a sparse tensor."""
-    strided = self._type.backend.is_strided
-    if memory_format is None and strided and self.is_contiguous() and self._array.size:
-        kind = _type(self, dtype, device, layout)
-        return kind.wrap(kind.backend.lib.zeros(self._array.shape, kind.dtype))
-    if layout is not None or not strided:
-        kind = _type(self, dtype, device, layout)
-        if not kind.backend.is_strided:
-            made: Tensor = kind.wrap(kind.backend.lib.zeros_like(self._array, kind.dtype))
-            return _in_layout(made, self, layout)
+    kind = _type(self, dtype, device, layout)
+    if not kind.backend.is_strided:
+        made: Tensor = kind.wrap(kind.backend.lib.zeros_like(self._array, kind.dtype))
+        return _in_layout(made, self, layout)
+    plain = memory_format is None and self._type.backend.is_strided and self.is_contiguous()
+    if (plain and self._array.size) or not self._type.backend.is_strided:
         return kind.wrap(kind.backend.lib.zeros(self._array.shape, kind.dtype))
     return full_like(self, 0, dtype, layout, device, memory_format)
 

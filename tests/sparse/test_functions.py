@@ -189,7 +189,16 @@ def test_what_is_made_like_a_sparse_tensor() -> None:
         assert tengen.zeros_like(given, device="cpu").layout is layout
         assert tengen.empty_like(given, dtype=tengen.float64, device="cpu").layout is layout
         for wanted in (tengen.sparse_csr, tengen.sparse_csc, tengen.sparse_coo, tengen.strided):
-            assert tengen.zeros_like(given, layout=wanted).layout is wanted
+            for like in (matrix, given):
+                assert tengen.zeros_like(like, layout=wanted).layout is wanted
+    hybrid = tengen.ones(2, 3, 4, 5).to_sparse_csr(1)
+    for wanted, dims in (
+        (tengen.sparse_coo, (3, 1)),
+        (tengen.sparse_csc, (2, 1)),
+        (tengen.sparse_csr, (2, 1)),
+    ):
+        found = tengen.zeros_like(hybrid, layout=wanted)
+        assert (found.sparse_dim(), found.dense_dim()) == dims and found.shape == hybrid.shape
     with pytest.raises(RuntimeError, match="empty_like with different sparse layout is not supported"):
         tengen.ones_like(matrix.to_sparse_csr(), layout=tengen.sparse_csc)
     drawn = tengen.randn_like(matrix.to_sparse_csr())
@@ -204,3 +213,10 @@ def test_gradients_of_log1p_and_of_a_number() -> None:
     factor = tengen.tensor(2.0, requires_grad=True)
     (empty * factor).to_dense().sum().backward()
     assert factor.grad.item() == 0
+
+
+def test_sums_of_bools_are_those_of_the_elements() -> None:
+    """Of two values at a place the element is whether one is true; it counts once."""
+    twice = tengen.sparse_coo_tensor([[0, 0, 1], [1, 1, 0]], [True, True, True], (2, 2))
+    assert twice.sum(0).to_dense().tolist() == twice.to_dense().sum(0).tolist() == [1, 1]
+    assert tengen.sparse_coo_tensor([[], []], [], (2, 2), dtype=tengen.bool).to_dense().sum() == 0

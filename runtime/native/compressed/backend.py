@@ -45,16 +45,16 @@ empty = zeros = empty_compressed
 
 
 def empty_like(a: Any, dtype: Any) -> CompressedArray:
-    """Any values at the places of an array; nothing stored in the sizes of a strided one."""
+    """Any values at the places of an array; nothing stored in the sizes of one in another format."""
     if not isinstance(a, CompressedArray):
         return empty_compressed(a.shape, dtype)
     return a.with_values(np.empty(a.values.shape, dtype.base)).copy()
 
 
 def zeros_like(a: Any, dtype: Any) -> CompressedArray:
-    """Nothing stored, in the sizes and the layout of an array."""
+    """Nothing stored, in the sizes and the layout of an array; of a strided one two dimensions are indexed."""
     if not isinstance(a, CompressedArray):
-        return empty_compressed(a.shape, dtype)
+        return empty_compressed(a.shape, dtype, dense_dim=getattr(a, "dense_dim", max(len(a.shape) - 2, 0)))
     return nothing_stored(a, dtype.base)
 
 

@@ -42,8 +42,8 @@ def ones(shape: Shape, dtype: Any) -> Any:
 
 
 def empty_like(a: Any, dtype: Any) -> CooArray:
-    """Nothing stored, in the sizes of an array, with as many dimensions of values."""
-    return empty_coo(a.shape, dtype, a.dense_dim if isinstance(a, CooArray) else 0)
+    """Nothing stored, in the sizes of an array, with as many dimensions of values as a sparse one has."""
+    return empty_coo(a.shape, dtype, getattr(a, "dense_dim", 0))
 
 
 zeros_like = empty_like

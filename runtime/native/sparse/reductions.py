@@ -20,6 +20,8 @@ def coo_sum_dim(self: CooArray, dim: Sequence[int] | None, keepdim: bool, dtype:
     chosen = range(self.ndim) if dim is None or not len(dim) else [wrap_dim(d, self.ndim) for d in dim]
     if len(set(chosen)) != len(list(chosen)):
         raise RuntimeError(f"sum: a dim appears twice in the list of dims {list(dim or ())}")
+    if self.values.dtype == np.bool_:
+        self = coo_coalesce(self)  # of several values at a place the element is whether one is true
     values = self.values
     if dtype is not None:
         values = values.astype(dtype.base)

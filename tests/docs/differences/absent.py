@@ -141,6 +141,12 @@ CLAIMS = [
     ),
     Claim(
         "Sparse tensors",
+        "s = m.ones(3, 2, 1, 2).to_sparse(2).sum(2, keepdim=True)\n(s.sparse_dim(), s.dense_dim())",
+        (2, 2),
+        (3, 1),
+    ),
+    Claim(
+        "Sparse tensors",
         "m.sparse_coo_tensor([[0, 1]], [1.0, 2.0])[1:].to_dense().tolist()",
         [2.0],
         NotImplementedError,
