@@ -331,7 +331,7 @@ def group_norm_backward_batched(
         )[0]
         grad_input = grad_input.reshape(input.shape)
     if output_mask[1]:
-        parts = (count, N, group, -1 if C * HxW else 0)
+        parts = (count, N, group, C // group * HxW)
         normalised = (input.reshape(parts) - mean.unsqueeze(-1)) * rstd.unsqueeze(-1)
         product = grad_out.reshape((count, N, C, HxW)) * normalised.reshape((count, N, C, HxW))
         grad_weight = product.sum((1, 3))

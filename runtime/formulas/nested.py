@@ -60,7 +60,7 @@ def nested_embedding_backward(
 ) -> Tensor:
     """The gradient of the table of which rows were taken for the indices in all components."""
     backward = F.embedding_sparse_backward if sparse else F.embedding_dense_backward
-    rows = F.cat([component.reshape(-1, component.shape[-1]) for component in grad.unbind()])
+    rows = F.cat([component.flatten(0, -2) for component in grad.unbind()])
     places = F.cat([component.reshape(-1) for component in indices.unbind()])
     return backward(rows, places, num_weights, padding_idx, scale_grad_by_freq)
 

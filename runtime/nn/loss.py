@@ -518,7 +518,7 @@ def linear_cross_entropy(
     if tuple(target.shape) == shape and ignore_index is not None:
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     bias = None if linear_bias is None else linear_bias.reshape(-1)
-    logits = F.linear(input, linear_weight.reshape(-1, features), bias).reshape(shape)
+    logits = F.linear(input, linear_weight.flatten(0, -2), bias).reshape(shape)
     return cross_entropy(
         logits,
         target,

@@ -113,6 +113,20 @@ def test_conv_weights_that_are_not_finite_stay_at_their_places(stride: int) -> N
     np.testing.assert_array_equal(np.isfinite(ours[0]), np.isfinite(found))
 
 
+@pytest.mark.parametrize(("padding", "kernel"), [(0, (1, 1)), (1, (2, 3))])
+def test_conv_of_no_channels(padding: int, kernel: Any) -> None:
+    """A sum of nothing is 0: the bias is left. PyTorch gives no channels."""
+    x, weight, bias, args = rand(2, 0, 4, 5), rand(3, 0, *kernel), rand(3), (1, padding, 1, 1)
+    out = conv.conv_forward(x, weight, bias, *args)
+    zeros = F.conv2d(
+        torch.tensor(rand(2, 1, 4, 5)), torch.zeros(3, 1, *kernel, dtype=torch.float64), None, 1, padding
+    )
+    check(out, zeros + torch.tensor(bias)[:, None, None])
+    grads = conv.conv_backward(np.ones(out.shape), x, weight, bias, *args, (True,) * 3)
+    assert [g.shape for g in grads] == [(2, 0, 4, 5), (3, 0, *kernel), (3,)]
+    np.testing.assert_array_equal(grads[2], np.ones(out.shape).sum((0, 2, 3)))
+
+
 def test_conv_integers() -> None:
     x, w = np.arange(2 * 3 * 25).reshape(2, 3, 5, 5) % 7, np.arange(4 * 3 * 4).reshape(4, 3, 2, 2) % 5
     check(conv.conv_forward(x, w, None, 1, 0, 1, 1), F.conv2d(torch.tensor(x), torch.tensor(w)))

@@ -97,6 +97,23 @@ def test_attention_says_what_it_does_not_do_of_nested_tensors() -> None:
         nn.MultiheadAttention(4, 2, dtype=tengen.float64)(x, x, x)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_rows_without_elements(layout: Any) -> None:
+    """There are as many rows as the lengths say, also where a row has no elements."""
+    x, weight = batch(layout, columns=0), tengen.rand(3, 0, dtype=tengen.float64, requires_grad=True)
+    found = F.linear(x, weight)
+    assert [tuple(part.shape) for part in found.unbind()] == [(n, 3) for n in LENGTHS]
+    sum([part.sum() for part in found.unbind()]).backward()
+    assert weight.grad.shape == (3, 0)
+    words = [tengen.zeros(n, dtype=tengen.int64) for n in LENGTHS]
+    for sparse in (False, True):
+        table = tengen.rand(5, 0, requires_grad=True)
+        rows = F.embedding(nested.nested_tensor(words, layout=layout), table, sparse=sparse)
+        assert [tuple(part.shape) for part in rows.unbind()] == [(n, 0) for n in LENGTHS]
+        rows.sum().backward()
+        assert table.grad.shape == (5, 0) and table.grad.is_sparse == sparse
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_embedding(layout: Any, sparse: bool) -> None:

@@ -144,6 +144,7 @@ def test_conversions(layout: Any, other: Any) -> None:
         assert tengen.equal(made.to_sparse().to_dense(), dense)
         assert made.dense_dim() == options.get("dense_dim", 0)
     assert tengen.equal(of(DENSE.to_sparse(), layout).to_dense(), DENSE)
+    assert of(of(hybrid[..., :0], layout, dense_dim=1), other).to_dense().shape == (4, 6, 0)
 
 
 @each

@@ -163,7 +163,7 @@ class CompressedArray(StoredArray):
 
         sizes = (prod(self.batch_shape), *self.matrix_shape)
         batch, row, column = unflat_indices(np.arange(prod(sizes)), sizes)
-        values = self.strided().reshape(-1, *self.dense_shape)
+        values = self.strided().reshape(prod(sizes), *self.dense_shape)
         block = self.blocksize or (1, 1)
         return gathered((batch, row, column), values, self.shape, self.batch_dim, self.layout, block)
 

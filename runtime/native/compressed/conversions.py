@@ -29,7 +29,7 @@ def elements(self: CompressedArray) -> tuple[Places, Array]:
     rows = (row * high)[:, None, None] + np.arange(high)[:, None]
     columns = (column * wide)[:, None, None] + np.arange(wide)
     spread = [np.broadcast_to(a, shape).reshape(-1) for a in (batch[:, None, None], rows, columns)]
-    return (spread[0], spread[1], spread[2]), entries.reshape(-1, *self.dense_shape)
+    return (spread[0], spread[1], spread[2]), entries.reshape(len(spread[0]), *self.dense_shape)
 
 
 def flat_places(self: CompressedArray, places: Places) -> Array:

@@ -171,8 +171,8 @@ class JaggedArray(RaggedArray):
         self._check_trailing(trailing)
         last = self.values.shape[self.values.ndim - trailing :]
         if self.is_dense:
-            return self.values.reshape(-1, *last)
-        kept = [component.reshape(-1, *last) for component in self.components()]
+            return self.values.reshape(prod(self.values.shape[: self.values.ndim - trailing]), *last)
+        kept = [c.reshape(prod(c.shape[: c.ndim - trailing]), *last) for c in self.components()]
         return np.concatenate(kept) if kept else self.values[:0]
 
     def of_rows(self, rows: Array, trailing: int) -> JaggedArray:
@@ -254,7 +254,8 @@ class NestedArray(RaggedArray):
                 f"expected the last {trailing} of the dimensions to be of one size in all components, "
                 f"but got a nested tensor of the size {list(self.shape)}"
             )
-        return self.values.reshape(-1, *last)
+        count = int(self.sizes[:, : self.sizes.shape[1] - trailing].prod(1).sum())
+        return self.values.reshape(count, *last)
 
     def of_rows(self, rows: Array, trailing: int) -> NestedArray:
         lead = self.sizes[:, : self.sizes.shape[1] - trailing]

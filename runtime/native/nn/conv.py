@@ -187,7 +187,7 @@ def _correlate(x: Array, weight: Array, geometry: Geometry) -> Array:
     batch, places = x.shape[0], math.prod(out)
     rows = math.prod(weight.shape[1:])
     result = np.empty((batch, groups, weight.shape[0] // groups, places), x.dtype)
-    matrix = weight.reshape(groups, -1, rows)
+    matrix = weight.reshape(groups, weight.shape[0] // groups, rows)
     if not result.size:
         pass
     elif not rows:
@@ -211,9 +211,9 @@ def _correlate_input(grad: Array, weight: Array, spatial: Shape, geometry: Geome
     groups, kernel, out = geometry.groups, weight.shape[2:], grad.shape[2:]
     batch, places = grad.shape[0], math.prod(out)
     shape = batch, weight.shape[1] * groups, *spatial
-    matrix = weight.reshape(groups, -1, math.prod(weight.shape[1:])).swapaxes(1, 2)
-    if not grad.size or not matrix.size or max(geometry.stride) > 1:
+    if not grad.size or not weight.size or max(geometry.stride) > 1:
         return _correlate_input_by_taps(grad, weight, spatial, geometry)
+    matrix = weight.reshape(groups, -1, math.prod(weight.shape[1:])).swapaxes(1, 2)
     if _is_matrix(kernel, geometry) and spatial == out:
         return np.matmul(matrix, grad.reshape(batch, groups, -1, places)).reshape(shape)
     padded = tuple([n + 2 * p for n, p in zip(spatial, geometry.padding, strict=True)])
@@ -241,11 +241,11 @@ def _correlate_input_by_taps(grad: Array, weight: Array, spatial: Shape, geometr
     batch, places = grad.shape[0], math.prod(out)
     rows = math.prod(weight.shape[1:])
     channels = weight.shape[1] * groups
-    matrix = weight.reshape(groups, -1, rows).swapaxes(1, 2)
+    matrix = weight.reshape(groups, weight.shape[0] // groups, rows).swapaxes(1, 2)
     flat = grad.reshape(batch, groups, weight.shape[0] // groups, places)
     padded = tuple([n + 2 * p for n, p in zip(spatial, geometry.padding, strict=True)])
     result: Array = np.zeros((batch, channels, *padded), grad.dtype)
-    if flat.size:
+    if flat.size and rows:
         for block in _blocks(batch, groups * rows * places):
             columns = batched_product(matrix, flat[block]).reshape(-1, channels, *kernel, *out)
             target = result[block]

@@ -50,7 +50,7 @@ def embedding_sparse_backward(
     if scale_grad_by_freq:
         raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
     flat, columns = indices.reshape(-1), grad_output.shape[-1]
-    rows = grad_output.reshape(-1, columns)
+    rows = grad_output.reshape(len(flat), columns)
     if padding_idx != -1:
         kept = flat != padding_idx
         flat, rows = flat[kept], rows[kept]
