@@ -52,7 +52,7 @@ def empty_like(a: Any, dtype: Any) -> CompressedArray:
 
 
 def zeros_like(a: Any, dtype: Any) -> CompressedArray:
-    """Nothing stored, in the sizes and the layout of an array; of a strided one two dimensions are indexed."""
+    """Nothing stored, in the sizes and the layout of an array; a strided one gives two indexed dimensions."""
     if not isinstance(a, CompressedArray):
         return empty_compressed(a.shape, dtype, dense_dim=getattr(a, "dense_dim", max(len(a.shape) - 2, 0)))
     return nothing_stored(a, dtype.base)
