@@ -42,7 +42,7 @@ class Entry:
     place: Place | None = None
     also: tuple[str, ...] = ()  # its other names
     members: tuple[Entry, ...] = ()
-    inherited: tuple[str, ...] = ()  # members that are described with another class
+    inherits: tuple[str, ...] = ()  # the classes with which its further members are described
     values: tuple[str, ...] = ()  # of an enumeration
     calls: tuple[str, ...] = ()  # the generated functions that it calls by name
 
@@ -268,7 +268,7 @@ def _tensor_page() -> ModulePage:
         members = tuple(_members(part, "tengen.Tensor"))
         if members:
             sections.append(Section(chosen()["tensor"][part.__name__], members))
-    whole = replace(_class_entry("tengen.Tensor", tengen.Tensor), members=(), inherited=())
+    whole = replace(_class_entry("tengen.Tensor", tengen.Tensor), members=(), inherits=())
     doc = "What of a Tensor is written by hand. Its other methods are [operators](../operators/index.md)."
     return ModulePage("Tensor", doc, (Section("", (whole,)), *sections))
 
@@ -294,17 +294,12 @@ def _entry(path: str) -> Entry:
 
 
 def _class_entry(path: str, cls: type) -> Entry:
-    inherited = []
-    for base in cls.__mro__[1:]:
-        described = _shortest().get(id(base))
-        if described is not None:
-            inherited += [f"{described}.{n}" for n, _ in _own_members(base) if n not in vars(cls)]
-    values = tuple(f"{m.name} = {m.value!r}" for m in cls) if issubclass(cls, enum.Enum) else ()
-    plain = [cls, *(b for b in cls.__mro__[1:] if _is_ours(b) and id(b) not in _shortest())]
     found: dict[str, Entry] = {}
-    for part in plain:
+    for part in _described_with(cls):
         for member in _members(part, path):
-            found.setdefault(member.name, member)
+            if not _says_nothing_new(cls, member.name):
+                found.setdefault(member.name, member)
+    values = tuple(f"{m.name} = {m.value!r}" for m in cls) if issubclass(cls, enum.Enum) else ()
     return Entry(
         path,
         "class",
@@ -312,9 +307,32 @@ def _class_entry(path: str, cls: type) -> Entry:
         "" if values else signature(cls, path),
         place_of(cls),
         members=tuple(found.values()),
-        inherited=tuple(dict.fromkeys(inherited)),
+        inherits=_described_bases(cls),
         values=values,
     )
+
+
+def _described_with(cls: type) -> list[type]:
+    """The class, and those of its bases that are described neither themselves nor with another base."""
+    bases = cls.__mro__[1:]
+    elsewhere = {part for b in bases if id(b) in _shortest() for part in b.__mro__}
+    return [cls, *(b for b in bases if _is_ours(b) and b not in elsewhere)]
+
+
+def _says_nothing_new(cls: type, name: str) -> bool:
+    """Whether a method has the signature and the docstring that it has in a base that is described."""
+    method = getattr(cls, name)
+    if getattr(method, "__doc__", None) or not inspect.isfunction(method):
+        return False
+    overridden = [b for b in cls.__mro__[1:] if id(b) in _shortest() and hasattr(b, name)]
+    return any(inspect.signature(getattr(b, name)) == inspect.signature(method) for b in overridden)
+
+
+def _described_bases(cls: type) -> tuple[str, ...]:
+    """The paths of the nearest bases that are described themselves."""
+    bases = [b for b in cls.__mro__[1:] if id(b) in _shortest()]
+    nearest = [b for b in bases if not any(issubclass(other, b) for other in bases if other is not b)]
+    return tuple(_shortest()[id(b)] for b in nearest)
 
 
 def _is_ours(cls: type) -> bool:

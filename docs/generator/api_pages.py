@@ -145,7 +145,7 @@ class ApiWriter:
             parts += ["```python", f"{keyword}{entry.signature}", "```", ""]
         parts += [markdown(entry.doc), "", self._facts(entry), ""]
         for m in entry.members:
-            parts += [self.entry(m, f"{level}#", member=True), ""]
+            parts += [self.entry(m, "####", member=True), ""]  # below what the list beside the page shows
         return "\n".join(parts)
 
     def _facts(self, entry: Entry) -> str:
@@ -154,9 +154,9 @@ class ApiWriter:
             rows.append(("values", ", ".join(f"<code>{escape(v)}</code>" for v in entry.values)))
         if entry.also:
             rows.append(("also", ", ".join(f"<code>{escape(p)}</code>" for p in entry.also)))
-        if entry.inherited:
-            links = (_html_link(p.rpartition(".")[2], self.homes[p]) for p in entry.inherited)
-            rows.append(("inherited", ", ".join(links)))
+        if entry.inherits:
+            links = (_html_link(p, self.homes[p]) for p in entry.inherits)
+            rows.append(("inherits from", ", ".join(links)))
         known = [_operators()[n] for n in entry.calls if n in _operators()]
         if known:
             rows.append(("operators", ", ".join(_html_link(t, a) for t, a in known)))

@@ -117,9 +117,16 @@ def test_signatures_and_places(api: Any) -> None:
     source = (PROJECT / vmap.place.file).read_text(encoding="utf-8").splitlines()
     assert source[vmap.place.line - 1].startswith("def vmap(")
     sgd = entries["tengen.optim.SGD"]
-    assert "tengen.optim.Optimizer.zero_grad" in sgd.inherited
+    assert sgd.inherits == ("tengen.optim.Optimizer",)
     assert [m.name for m in sgd.members] == ["step"]
     assert entries["tengen.nn.functional.layer_norm"].calls == ("layer_norm",)
+
+
+def test_members_are_described_once(api: Any) -> None:
+    entries = {e.path: e for p in api.pages() for e in p.entries}
+    assert entries["tengen.nn.GELU"].inherits == ("tengen.nn.Module",)
+    assert [m.name for m in entries["tengen.nn.GELU"].members] == ["forward"]
+    assert "register_forward_hook" in [m.name for m in entries["tengen.nn.Module"].members]
 
 
 def test_a_name_that_no_section_has_stops_the_build(api: Any, monkeypatch: pytest.MonkeyPatch) -> None:
