@@ -320,12 +320,13 @@ def _described_with(cls: type) -> list[type]:
 
 
 def _says_nothing_new(cls: type, name: str) -> bool:
-    """Whether a method has the signature and the docstring that it has in a base that is described."""
-    method = getattr(cls, name)
-    if getattr(method, "__doc__", None) or not inspect.isfunction(method):
-        return False
-    overridden = [b for b in cls.__mro__[1:] if id(b) in _shortest() and hasattr(b, name)]
-    return any(inspect.signature(getattr(b, name)) == inspect.signature(method) for b in overridden)
+    """Whether a base that is described has the member with the same docstring, or signature if it has none."""
+    member = getattr(cls, name)
+    overridden = [getattr(b, name, None) for b in cls.__mro__[1:] if id(b) in _shortest()]
+    if member.__doc__:
+        return any(member.__doc__ == getattr(base, "__doc__", None) for base in overridden)
+    of_functions = [inspect.signature(base) for base in overridden if inspect.isfunction(base)]
+    return inspect.isfunction(member) and inspect.signature(member) in of_functions
 
 
 def _described_bases(cls: type) -> tuple[str, ...]:
