@@ -320,7 +320,7 @@ def _described_with(cls: type) -> list[type]:
 
 
 def _says_nothing_new(cls: type, name: str) -> bool:
-    """Whether a base that is described has the member with the same docstring, or signature if it has none."""
+    """Whether a base that is described has the member with the same docstring, or signature if none."""
     member = getattr(cls, name)
     overridden = [getattr(b, name, None) for b in cls.__mro__[1:] if id(b) in _shortest()]
     if member.__doc__:
