@@ -1,8 +1,10 @@
-"""The examples of sparse and nested tensors run, and compute what dense ones and a loop do."""
+"""The examples run: sparse and nested tensors, and a model that is deployed."""
 
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -65,3 +67,39 @@ def test_attention_on_a_nested_tensor_gives_what_a_loop_does(
     assert losses[-1] < losses[0]
     printed = run(program, monkeypatch, capsys, "--sentences", "4", "--longest", "5", "--steps", "2")
     assert [line.partition(":")[0] for line in printed.splitlines()[2:]] == ["jagged", "looped", "padded"]
+
+
+def test_a_deployed_model_answers_over_http(tmp_path: Path) -> None:
+    """With parameters that nothing trained: the classes are the model's own."""
+    code = """
+import json, sys, threading, urllib.error, urllib.request
+import tengen
+with tengen.as_torch():
+    from model import Network
+    tengen.save(Network().state_dict(), sys.argv[1])
+import serve
+server = serve.ThreadingHTTPServer(("127.0.0.1", 0), serve.Requests)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+def ask(body):
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}", body) as answer:
+            return answer.status, json.loads(answer.read())
+    except urllib.error.HTTPError as error:
+        return error.code, json.loads(error.read())
+pixels = [[i / 64] * 64 for i in range(3)]
+found = ask(json.dumps({"pixels": pixels}).encode())
+assert found == (200, serve.handler({"pixels": pixels}))
+assert len(found[1]["classes"]) == 3
+for bad, said in ((b"{}", "pixels"), (b'{"pixels": [[1]]}', "invalid for input of size"), (b"{", "not JSON")):
+    status, answer = ask(bad)
+    assert status == 400 and said in answer["error"], answer
+"""
+    parameters = tmp_path / "model.pt"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, str(parameters)],
+        env={**os.environ, "MODEL": str(parameters)},
+        cwd=EXAMPLES / "deploy",
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
