@@ -136,6 +136,8 @@ def _made(name: str, kind: Type, make: Callable[..., Any], size: Shape, *rest: A
 def new_empty(self: Tensor, size: Shape, dtype: Any, device: Any) -> Tensor:
     """Whatever the memory held. Raises RuntimeError for a negative dimension, as all of these do."""
     kind = _type(self, dtype, device)
+    if len(kind.backend.layouts) > 1:
+        return new_zeros(self, size, dtype, device)
     return _made("new_empty", kind, kind.backend.lib.empty, size, kind.dtype)
 
 
@@ -159,8 +161,10 @@ def new_ones(self: Tensor, size: Shape, dtype: Any, device: Any) -> Tensor:
 
 
 def new_zeros(self: Tensor, size: Shape, dtype: Any, device: Any) -> Tensor:
-    """0 everywhere."""
+    """0 everywhere, in the layout of ``self``."""
     kind = _type(self, dtype, device)
+    if len(kind.backend.layouts) > 1:
+        return F.zeros(size, dtype=kind.scalar_type, layout=self.layout, device=kind.backend.device)
     return _made("new_zeros", kind, kind.backend.lib.zeros, size, kind.dtype)
 
 

@@ -248,11 +248,14 @@ class Operator:
         if allowed is None:  # a pointwise operator that is called on values
             allowed = (chosen,)
         if chosen not in allowed or not all([b.is_strided for b in others]):
+            taken = " or ".join(kind.backend.layouts)
+            if any([t.is_nested for t in tensors]):
+                taken = "nested tensors"
             found = ", ".join([f"{shown(self.parameters[i])} {_layouts_of(arguments[i])}" for i in places])
             sets = [" and ".join([shown(self.parameters[i]) for i in one]) for one in allowed]
             raise NotImplementedError(
                 f"{self.function}: got tensors of the layouts {found}; {kind.backend.name} takes "
-                f"{' or '.join(kind.backend.layouts)} as {', or as '.join(sets)} alone"
+                f"{taken} as {', or as '.join(sets)} alone"
             )
         return kind
 
@@ -332,7 +335,8 @@ def _backends_of(value: Any) -> set[Any]:
 
 def _layouts_of(value: Any) -> str:
     tensors = value if value.__class__ in (list, tuple) else (value,)
-    return " and ".join(dict.fromkeys([str(t.layout) for t in tensors if isinstance(t, Tensor)])) or "number"
+    found = [f"nested {t.layout}" if t.is_nested else str(t.layout) for t in tensors if isinstance(t, Tensor)]
+    return " and ".join(dict.fromkeys(found)) or "number"
 
 
 def _category(operand: Any) -> str | None:

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
 
+def unstacked(grad: Tensor, dim: int) -> list[Tensor]:
+    """The gradients of tensors that were stacked along a dimension of the parts."""
+    return [one.squeeze(dim) for one in grad.split(1, dim)]
+
+
 def nested_mean_backward(grad: Tensor, self: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:
     """The gradient of a mean over dimensions, of which there are not as many elements in each component."""
     counts = F.ones_like(self).sum(dim, keepdim)

@@ -57,8 +57,11 @@ def spherical_bessel_j1_backward(grad: Tensor, self: Tensor, order_1: Tensor) ->
 
 
 def logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
-    """1 / (x * (1 - x)); outside [0, 1] NaN, or outside [eps, 1 - eps] 0. NaN is nowhere outside."""
-    low, beyond = (0.0, math.nan) if eps is None else (eps, 0.0)
+    """1 / (x * (1 - x)); outside [eps, 1 - eps] 0, or with no eps, or one below 0, outside [0, 1] NaN.
+
+    NaN is nowhere outside.
+    """
+    low, beyond = (0.0, math.nan) if eps is None or eps < 0 else (eps, 0.0)
     outside = (self < low).logical_or(self > 1.0 - low)
     return F.where(outside, beyond, grad / (self * (1 - self)))
 

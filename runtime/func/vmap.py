@@ -144,6 +144,12 @@ class _Call:
                 f"{type(leaf)}. We cannot vmap over non-Tensor arguments, please use None as the "
                 "respective in_dim"
             )
+        if leaf.is_nested:
+            raise NotImplementedError(
+                f"{self._with_dims()}: Got in_dim={dim} for an input that is a nested tensor, whose "
+                "components differ in size: vmap runs a function once, on examples of one size. Call it "
+                "with each of `unbind()`, or with the nested tensor itself."
+            )
         ndim: int = leaf._array.ndim
         if not -ndim <= dim < ndim:
             raise ValueError(

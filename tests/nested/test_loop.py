@@ -40,6 +40,11 @@ BOTH: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         "reversed power": lambda x: 2**x,
         "0-d": lambda x: x * tengen.tensor(2.0, dtype=tengen.float64),
         "gelu": F.gelu,
+        "stack": lambda x: tengen.stack([x, 2 * x, x * x], -1),
+        "stack before the ragged": lambda x: tengen.stack([x, 2 * x], -3),
+        "squeeze of several": lambda x: x.unsqueeze(-1).unsqueeze(-1).squeeze((-1, -2)),
+        "squeeze of some": lambda x: x.unsqueeze(-1).squeeze((-1, -2)),
+        "squeeze of none": lambda x: x.unsqueeze(-1).squeeze(()),
         "relu": lambda x: (x - 1).relu(),
         "sigmoid": lambda x: x.sigmoid() * x.tanh(),
         "addcmul": lambda x: x.addcmul(x, x, value=2),
@@ -183,6 +188,40 @@ def test_reductions_without_gradient(name: str, keepdim: bool) -> None:
             found = getattr(x, name)(dim, keepdim=keepdim)
             for a, p in zip(found.unbind(), tensors, strict=True):
                 assert tengen.equal(a, getattr(p, name)(dim - 1, keepdim=keepdim))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", ["any", "all"])
+def test_tests_over_no_dimensions_are_of_each_element(name: str, layout: str) -> None:
+    given = [part > 1 for part in parts()]
+    n = nested.nested_tensor(given, layout=LAYOUTS[layout])
+    found = getattr(tengen, name)(n, ())
+    assert found.is_nested and found.dtype is tengen.bool
+    for one, part in zip(found.unbind(), given, strict=True):
+        assert tengen.equal(one, getattr(tengen, name)(part, ()))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_gradients_of_padding_to_a_larger_size(layout: str) -> None:
+    leaves = [part.requires_grad_() for part in parts()]
+    n = nested.as_nested_tensor(leaves, layout=LAYOUTS[layout])
+    weights = tengen.arange(3.0 * 6 * 5, dtype=tengen.float64).reshape(3, 6, 5)
+    (nested.to_padded_tensor(n, 7.0, (3, 6, 5)) * weights).sum().backward()
+    for i, one in enumerate(leaves):
+        assert tengen.equal(one.grad, weights[i, : one.shape[0], :3])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_transforms(layout: str) -> None:
+    """Forward mode and gradients are those of the parts; vmap says what to do in its place."""
+    n = nested.nested_tensor(parts(), layout=LAYOUTS[layout])
+    value, tangent = tengen.func.jvp(lambda t: t * t, (n,), (n,))
+    (grad,) = tengen.func.vjp(lambda t: t * t, n)[1](n)
+    for made in (tangent, grad, 2 * value):
+        for one, part in zip(made.unbind(), parts(), strict=True):
+            tengen.testing.assert_close(one, 2 * part * part)
+    with pytest.raises(NotImplementedError, match=r"vmap.*nested tensor"):
+        tengen.func.vmap(lambda t: t * 2)(n)
 
 
 def test_every_operator_is_called() -> None:

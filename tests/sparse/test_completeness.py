@@ -32,6 +32,8 @@ def use() -> None:
         assert tengen.equal(product, dense @ other)
         product.sum().backward()
     assert tengen.equal(tengen.sparse.sum(leaf, 0).to_dense(), dense.sum(0))
+    (grad,) = tengen.autograd.grad(leaf[1].to_dense().sum(), leaf, create_graph=True)
+    assert tengen.equal(grad.to_dense(), tengen.tensor([[0.0] * 3, [1.0, 0.0, 1.0]], dtype=tengen.float64))
     table = other.clone().requires_grad_()
     rows = tengen.nn.functional.embedding(tengen.tensor([2, 0]), table, sparse=True)
     (grad,) = tengen.autograd.grad(rows.sum(), table, create_graph=True)

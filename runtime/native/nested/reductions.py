@@ -59,12 +59,16 @@ def nested_prod(self: RaggedArray, dim: Dims, keepdim: bool, dtype: Any) -> Any:
 
 
 def nested_all(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
-    """Whether no element is zero, over what ``nested_sum`` adds."""
+    """Whether no element is zero, over what ``nested_sum`` adds; over none, whether each is not."""
+    if dim == ():
+        return self.with_values(all_dims(self.values, dim, keepdim))
     return _reduced(all_dims, self, dim, keepdim)
 
 
 def nested_any(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
-    """Whether an element is not zero, over what ``nested_sum`` adds."""
+    """Whether an element is not zero, over what ``nested_sum`` adds; over none, whether each is not."""
+    if dim == ():
+        return self.with_values(any_dims(self.values, dim, keepdim))
     return _reduced(any_dims, self, dim, keepdim)
 
 

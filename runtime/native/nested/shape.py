@@ -11,7 +11,7 @@ from ...core.memory_format import contiguous_format
 from ...core.sym_int import SymInt
 from .. import cpu
 from ..creation import fill_by
-from ..dims import wrap_dim
+from ..dims import wrap_dim, wrap_dims
 from ..layout import infer_size
 from ..shape import cat
 from ..sparse.stored import exchanged
@@ -201,6 +201,13 @@ def nested_squeeze(self: RaggedArray, dim: int) -> RaggedArray:
     if isinstance(self, JaggedArray):
         return self.turned(np.squeeze(self.values, at), self.ragged_idx - (at + 1 < self.ragged_idx))
     return self.with_components([np.squeeze(component, at) for component in self.components()])
+
+
+def nested_squeeze_dims(self: RaggedArray, dim: Sequence[int]) -> RaggedArray:
+    """Without those of the dimensions that are of size 1 in all parts."""
+    for at in sorted(wrap_dims(tuple(dim), self.ndim), reverse=True):
+        self = nested_squeeze(self, at)
+    return self
 
 
 def nested_view(self: RaggedArray, size: Sequence[Any]) -> RaggedArray:

@@ -62,13 +62,9 @@ def coo_any(self: CooArray) -> Array:
 
 
 def coo_vector_norm(self: CooArray, ord: Any, dim: Sequence[int] | None, keepdim: bool, dtype: Any) -> Array:
-    """The norm of all elements, of an order above zero, for which those that are not stored do not count."""
+    """The norm of all elements that are stored; of an order below zero others, which are 0, do not count."""
     if (dim is not None and len(dim) not in (0, self.ndim)) or keepdim:
         raise NotImplementedError("linalg_vector_norm: a sparse tensor has a norm over all dimensions only")
-    if not ord > 0:
-        raise NotImplementedError(
-            f"linalg_vector_norm: a sparse tensor has norms of positive order, not {ord}"
-        )
     return np.asarray(linalg_vector_norm(upcast(coo_coalesce(self).values), ord, None, False, dtype)).astype(
         self.values.real.dtype if dtype is None else dtype, copy=False
     )

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dim
-from .array import Array, CooArray, empty_coo
+from ..scatter import index_select_backward
+from ..shape import select_backward
+from .array import Array, CooArray, empty_coo, unflat_indices
 from .conversions import coo_coalesce
 from .stored import exchanged, selected_slice
 
@@ -149,6 +151,62 @@ def coo_slice(self: CooArray, dim: int, start: int | None, end: int | None, step
     indices = self.indices[:, there]
     indices[at] = offset[there] // step
     return CooArray(indices, self.values[there], shape, self.coalesced)
+
+
+def coo_embedding(weight: CooArray, indices: Array) -> CooArray:
+    """The rows of a table that ``indices`` name: (*indices.shape, columns)."""
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    rows = coo_index_select(weight, 0, indices.reshape(-1))
+    if indices.ndim == 1:
+        return rows
+    places = np.concatenate([unflat_indices(rows.indices[0], indices.shape), rows.indices[1:]])
+    return CooArray(places, rows.values, (*indices.shape, *weight.shape[1:]))
+
+
+def coo_index_select_backward(grad: CooArray, sizes: Sequence[int], dim: int, index: Array) -> CooArray:
+    """The slices added at ``index`` along a dimension of an array of ``sizes``."""
+    at = wrap_dim(dim, len(sizes))
+    index = np.atleast_1d(index).astype(np.int64, copy=False)
+    if at < grad.sparse_dim:
+        indices = grad.indices.copy()
+        indices[at] = index[indices[at]]
+        return CooArray(indices, grad.values, sizes)
+    shape = (grad.nnz, *sizes[grad.sparse_dim :])
+    values = index_select_backward(grad.values, shape, 1 + at - grad.sparse_dim, index)
+    return CooArray(grad.indices, values, sizes, grad.coalesced)
+
+
+def coo_slice_backward(
+    grad: CooArray, sizes: Sequence[int], dim: int, start: int | None, end: int | None, step: int
+) -> CooArray:
+    """The gradient at ``start:end:step`` along a dimension of an array of ``sizes``."""
+    at = wrap_dim(dim, len(sizes))
+    chosen = range(*slice(start, end, step).indices(sizes[at]))
+    return coo_index_select_backward(grad, sizes, at, np.arange(chosen.start, chosen.stop, chosen.step))
+
+
+def coo_select_backward(grad: Any, like: CooArray, dim: int, index: int) -> Any:
+    """The gradient at ``index`` along a dimension of ``like``, of as many indexed dimensions as that has."""
+    at, index, _ = selected_slice(like, dim, index)
+    if not isinstance(grad, CooArray):
+        if like.sparse_dim > 1 or at:
+            return select_backward(grad, like.shape, at, index)
+        return CooArray(np.full((1, 1), index, np.int64), grad[None], like.shape, True)
+    shape = (*like.shape[:at], 1, *like.shape[at + 1 :])
+    if at < like.sparse_dim:
+        alone = CooArray(np.insert(grad.indices, at, 0, axis=0), grad.values, shape)
+    else:
+        values = np.expand_dims(grad.values, 1 + at - like.sparse_dim)
+        alone = CooArray(grad.indices, values, shape, grad.coalesced)
+    return coo_index_select_backward(alone, like.shape, at, np.array([index]))
+
+
+def coo_squeeze(self: CooArray, dim: int) -> Any:
+    """The array without a dimension, if that has size 1; strided where no indexed dimension is left."""
+    if not self.ndim or self.shape[wrap_dim(dim, self.ndim)] != 1:
+        return self
+    return coo_select(self, dim, 0)
 
 
 def coo_unbind(self: CooArray, dim: int) -> list[Any]:
