@@ -7,7 +7,7 @@ from contextlib import suppress
 import numpy as np
 
 #: Just under the largest threshold that glibc's malloc takes of its own accord.
-_LARGE = (32 << 20) - (64 << 10)
+_MALLOC_THRESHOLD = (32 << 20) - (64 << 10)
 
 
 def keep_freed_memory() -> None:
@@ -18,4 +18,4 @@ def keep_freed_memory() -> None:
     block is freed that nothing was written to. Other allocators are as they were.
     """
     with suppress(MemoryError):
-        np.empty(_LARGE, np.uint8)
+        np.empty(_MALLOC_THRESHOLD, np.uint8)
