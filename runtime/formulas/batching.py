@@ -28,7 +28,7 @@ Number = bool | int | float | complex
 def rows(self: Tensor) -> Tensor:
     """The elements of each slice in one row: (B, n)."""
     shape = self.shape
-    return self.reshape((shape[0], math.prod(shape[1:])))
+    return self if len(shape) == 2 else self.reshape((shape[0], math.prod(shape[1:])))
 
 
 def physical_dims(dims: Sequence[int], ndim: int) -> Shape:

@@ -8,8 +8,8 @@ from typing import Any
 
 from tengen.generated.functions import cat
 
-from ..core.tensor_base import TensorBase
 from ..random import default_generator
+from ..tensors.tensor import Tensor
 from ..utils.pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_structure, tree_unflatten
 from .batched import is_batched_at, wrap
 from .level import VmapLevel, vmap_levels
@@ -138,7 +138,7 @@ class _Call:
                 f"{self._with_dims()}: Got in_dim={dim} for an input but in_dim must be either an integer "
                 "dimension or None."
             )
-        if not isinstance(leaf, TensorBase):
+        if not isinstance(leaf, Tensor):
             raise ValueError(
                 f"{self._with_dims()}: Got in_dim={dim} for an input but the input is of type "
                 f"{type(leaf)}. We cannot vmap over non-Tensor arguments, please use None as the "
@@ -196,7 +196,7 @@ class _Call:
                 "appear."
             )
         for leaf, dim in zip(leaves, dims, strict=True):
-            if dim is not None and not isinstance(leaf, TensorBase):
+            if dim is not None and not isinstance(leaf, Tensor):
                 raise ValueError(
                     f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type "
                     f"{type(leaf)}. Did you mean to set out_dims= to None for output?"

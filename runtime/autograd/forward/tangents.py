@@ -56,7 +56,10 @@ def match_layout(tangent: Any, primal: Any, copy: bool = False) -> Any:
         layer = tangent._layer
         value = move_batch_dim_to_front(primal) if is_batched_at(primal, layer) else primal
         return wrap(match_layout(move_batch_dim_to_front(tangent), value, copy), 0, layer)
-    dense = primal._type.backend.lib.is_contiguous
+    backend = primal._type.backend
+    if not backend.is_strided:
+        return tangent.clone() if copy else tangent
+    dense = backend.lib.is_contiguous
     mine, its = tangent._array, primal._array
     if not copy and mine.ndim == its.ndim and dense(its) and dense(mine):  # the usual case
         return tangent
