@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import torch
 import yaml
+from torch.testing._internal import common_utils
 from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo import core
 
 from tengen.testing.declared import declared_operators
 
@@ -27,6 +29,11 @@ DTYPES = tuple(
     for name in ("float64", "float32", "complex128", "complex64", "float16", "bfloat16", "int64", "bool")
 )
 EXPECTED = Path(__file__).resolve().with_name("expected.yaml")
+
+
+# For each list of samples PyTorch searches the stack for a test of unittest, and below pytest finds none. Reading
+# the sources of fifty frames took longer than the comparisons.
+common_utils.extract_test_fn = core.extract_test_fn = lambda: None
 
 
 class Case(NamedTuple):
@@ -95,20 +102,24 @@ def sparse_cases(op: Any, layout: Any, supported: Any, requires_grad: bool = Fal
                 yield Case(op, dtype, index, sample)
 
 
-def _sparse_samples(op: Any, layout: Any, dtype: Any, requires_grad: bool) -> list[Any]:
+def _sparse_samples(op: Any, layout: Any, dtype: Any, requires_grad: bool) -> Iterator[Any]:
     """The database's own samples, or, where it has none, its matrices in this layout."""
     try:
-        return list(op.sample_inputs_sparse(layout, "cpu", dtype, requires_grad=requires_grad))
+        yield from op.sample_inputs_sparse(layout, "cpu", dtype, requires_grad=requires_grad)
     except unittest.SkipTest:
-        return []
+        return
     except NotImplementedError:
-        found = list(op.sample_inputs("cpu", dtype))
+        yield from _matrices(op, layout, dtype, requires_grad)
+
+
+def _matrices(op: Any, layout: Any, dtype: Any, requires_grad: bool) -> Iterator[Any]:
+    """The samples that are matrices, in a layout."""
     block = {"blocksize": (1, 1)} if layout in (torch.sparse_bsr, torch.sparse_bsc) else {}
-    for sample in found:
+    for sample in op.sample_inputs("cpu", dtype):
         if isinstance(sample.input, torch.Tensor) and sample.input.dim() == 2:
             made = sample.input.detach().to_sparse(layout=layout, **block)
             sample.input = made.requires_grad_(requires_grad)
-    return [s for s in found if getattr(s.input, "layout", None) is layout]
+            yield sample
 
 
 @functools.cache
