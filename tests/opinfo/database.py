@@ -31,8 +31,8 @@ DTYPES = tuple(
 EXPECTED = Path(__file__).resolve().with_name("expected.yaml")
 
 
-# For each list of samples PyTorch searches the stack for a test of unittest, and below pytest finds none. Reading
-# the sources of fifty frames took longer than the comparisons.
+# For each list of samples PyTorch searches the stack for a test of unittest; below pytest there is none, and
+# reading the sources of fifty frames takes longer than the comparisons.
 common_utils.extract_test_fn = core.extract_test_fn = lambda: None
 
 
