@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
+from ..core.memory_format import layout, sparse_coo, sparse_csr, strided
 from ..core.scalar_type import dtype as DType, iinfo
 from ..native.dims import wrap_dim, wrap_dims
 from ..tensors.tensor import Tensor
@@ -34,7 +35,10 @@ def data_and_mask(input: Any, mask: Tensor | None) -> tuple[Tensor, Tensor | Non
 
 
 def fitting(function: str, input: Tensor, mask: Tensor) -> Tensor:
-    """The mask as bools in the shape of ``input``. IndexError where it has more dimensions than that."""
+    """The mask as bools in the shape and the layout of ``input``, coalesced if that is sparse_coo.
+
+    IndexError where it has more dimensions than that.
+    """
     if not isinstance(mask, Tensor):
         raise TypeError(f"masked.{function}(): argument 'mask' must be Tensor, not {type(mask).__name__}")
     if mask.ndim > input.ndim:
@@ -42,7 +46,31 @@ def fitting(function: str, input: Tensor, mask: Tensor) -> Tensor:
             f"masked.{function}: expected a mask that broadcasts to the input, but it has {mask.ndim} "
             f"dimensions, and the input {input.ndim}"
         )
-    return mask.to(bool).expand(input.shape)
+    mask = mask.to(bool)
+    if input.layout is strided:
+        return (mask if mask.layout is strided else mask.to_dense()).expand(input.shape)
+    check_layout(function, input, sparse_coo, sparse_csr)
+    found = _in_coordinates(mask, input)
+    return found if input.layout is sparse_coo else found.to_sparse_csr()
+
+
+def _in_coordinates(mask: Tensor, input: Tensor) -> Tensor:
+    """The mask in coordinate format, with the shape and the indexed dimensions of ``input``."""
+    if mask.layout not in (strided, sparse_coo):
+        mask = mask.to_sparse()
+    if mask.shape != input.shape:
+        mask = mask.expand(input.shape)
+    indexed = input.sparse_dim() if input.layout is sparse_coo else input.ndim
+    if mask.layout is not strided and mask.sparse_dim() != indexed:
+        mask = mask.to_dense()
+    return (mask.to_sparse(indexed) if mask.layout is strided else mask).coalesce()
+
+
+def check_layout(function: str, input: Tensor, *sparse: layout) -> None:
+    """ValueError where ``input`` is neither strided nor of one of the layouts ``sparse``."""
+    if input.layout is not strided and input.layout not in sparse:
+        expected = " or ".join([str(one) for one in (strided, *sparse)])
+        raise ValueError(f"masked.{function}(): expected a {expected} tensor, but got {input.layout}")
 
 
 def input_mask(input: Tensor, *args: Any, mask: Tensor, **keywords: Any) -> Tensor:
@@ -53,7 +81,11 @@ def input_mask(input: Tensor, *args: Any, mask: Tensor, **keywords: Any) -> Tens
 def filled(
     function: str, input: Tensor, mask: Tensor | None, value: float | Callable[[str, DType], float]
 ) -> Tensor:
-    """``input`` with a value, or with what an identity is of its dtype, in the places that are masked out."""
+    """``input`` with a value, or with what an identity is of its dtype, in the places that are masked out.
+
+    ValueError for a sparse tensor.
+    """
+    check_layout(function, input)
     if mask is None:
         return input
     number = value(function, input.dtype) if callable(value) else value

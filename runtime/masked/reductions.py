@@ -8,9 +8,11 @@ from typing import Any
 
 from tengen.generated import functions, linalg_functions, scalar_types
 
+from ..core.memory_format import sparse_csr, strided
 from ..core.scalar_type import dtype as DType
 from ..tensors.tensor import Tensor
-from .masks import dimension, dimensions, filled, fitting, highest, lowest, takes_masked
+from . import sparse
+from .masks import check_layout, dimension, dimensions, filled, fitting, highest, lowest, takes_masked
 
 Dims = int | Sequence[int] | None
 
@@ -35,7 +37,12 @@ def sum(
 
     ``mask`` is a bool tensor that broadcasts to ``input``. The result has the dtype ``dtype``, by default
     that of ``input``, of integers int64; with ``keepdim`` the reduced dimensions have size 1.
+
+    A tensor of the layout sparse_coo or sparse_csr gives one of the same layout: what is not stored is masked
+    out, and a result of which nothing is left is not stored. Of sparse_csr only ``keepdim=True`` is possible.
     """
+    if input.layout is not strided:
+        return sparse.reduce("sum", 0, input, dim, keepdim, _total(input, dtype), mask)
     kept = filled("sum", input, mask, 0)
     return kept.sum(dimensions(dim, input.ndim), keepdim, dtype=_total(input, dtype))
 
@@ -53,7 +60,13 @@ def prod(
 
     ``mask`` is a bool tensor that broadcasts to ``input``. The result has the dtype ``dtype``, by default
     that of ``input``, of integers int64; with ``keepdim`` the reduced dimensions have size 1.
+
+    A tensor of the layout sparse_coo or sparse_csr gives one of the same layout: what is not stored is masked
+    out, and a result of which nothing is left is not stored. Of sparse_csr only ``keepdim=True`` is
+    possible, and both need a mask.
     """
+    if input.layout is not strided:
+        return sparse.reduce("prod", 1, input, dim, keepdim, _total(input, dtype), mask)
     result = filled("prod", input, mask, 1).to(_total(input, dtype))
     for d in reversed(dimensions(dim, input.ndim)):
         result = result.prod(d, keepdim)
@@ -74,7 +87,14 @@ def amax(
     Where it leaves none this is ``-inf``, or the least integer of the dtype. ``mask`` is a bool tensor that
     broadcasts to ``input``. The result is converted to ``dtype``; with ``keepdim`` the reduced dimensions
     have size 1. NotImplementedError for bools with a mask.
+
+    A tensor of the layout sparse_coo or sparse_csr gives one of the same layout: what is not stored is masked
+    out, and a result of which nothing is left is not stored. Of sparse_csr only ``keepdim=True`` is
+    possible, and both need a mask.
     """
+    if input.layout is not strided:
+        identity = lowest("amax", input.dtype)
+        return sparse.reduce("amax", identity, input, dim, keepdim, dtype or input.dtype, mask)
     kept = filled("amax", input, mask, lowest)
     return kept.amax(dimensions(dim, input.ndim), keepdim).to(dtype or input.dtype)
 
@@ -93,7 +113,14 @@ def amin(
     Where it leaves none this is ``inf``, or the largest integer of the dtype. ``mask`` is a bool tensor that
     broadcasts to ``input``. The result is converted to ``dtype``; with ``keepdim`` the reduced dimensions
     have size 1. NotImplementedError for bools with a mask.
+
+    A tensor of the layout sparse_coo or sparse_csr gives one of the same layout: what is not stored is masked
+    out, and a result of which nothing is left is not stored. Of sparse_csr only ``keepdim=True`` is
+    possible, and both need a mask.
     """
+    if input.layout is not strided:
+        identity = highest("amin", input.dtype)
+        return sparse.reduce("amin", identity, input, dim, keepdim, dtype or input.dtype, mask)
     kept = filled("amin", input, mask, highest)
     return kept.amin(dimensions(dim, input.ndim), keepdim).to(dtype or input.dtype)
 
@@ -155,6 +182,9 @@ def mean(
     if not wanted.is_inexact:
         what = "the dtype of 'input'" if dtype is None else "'dtype'"
         raise ValueError(f"masked.mean(): {what} must be floating or complex, but got {wanted}")
+    if input.layout is not strided:
+        check_layout("mean", input, sparse_csr)
+        return sparse.reduce("mean", math.nan, input, dim, keepdim, wanted, mask)
     total = sum(input, dim, keepdim=keepdim, dtype=wanted, mask=mask)
     return total / _count("mean", input, dim, keepdim, mask)
 
@@ -255,6 +285,7 @@ def var(
     if unbiased is not None and correction is not None:
         raise ValueError("masked.var(): expected one of 'unbiased' and 'correction', but got both")
     less = correction if correction is not None else 0.0 if unbiased is False else 1.0
+    check_layout("var", input)
     wanted = dtype or (scalar_types.float32 if _total(input, None) is scalar_types.int64 else input.dtype)
     computed = wanted if wanted.is_inexact else scalar_types.float32
     means = sum(input, dim, keepdim=True, dtype=wanted, mask=mask) / _count("var", input, dim, True, mask)
