@@ -172,6 +172,7 @@ if _typing.TYPE_CHECKING:
     )
     from .tensors.sparse_creation import sparse_coo_tensor as sparse_coo_tensor
     from .tensors.typed_classes import set_default_tensor_type as set_default_tensor_type
+    from .tensors.typed_storage import TypedStorage as TypedStorage
     from .torch_imports import as_torch as as_torch
 
 newaxis = None

@@ -214,33 +214,6 @@ def _module_utils() -> dict[str, Any]:
     }
 
 
-def _common_types() -> dict[str, Any]:
-    from typing import TypeVar
-
-    tengen = import_module("tengen")
-    T = TypeVar("T")
-
-    def of(kind: Any, n: int) -> Any:
-        return kind | tuple.__class_getitem__((kind,) * n)
-
-    sizes = {f"_size_{n}_t": of(int, n) for n in range(1, 7)}
-    options = {f"_size_{n}_opt_t": of(int | None, n) for n in range(2, 4)}
-    scalars = {f"_scalar_or_tuple_{n}_t": of(T, n) for n in range(1, 7)}
-    anys = {"_size_any_t": int | tuple[int, ...], "_size_any_opt_t": int | None | tuple[int | None, ...]}
-    return {
-        **sizes,
-        **options,
-        **scalars,
-        **anys,
-        "_maybe_indices_t": tengen.Tensor,
-        "Tensor": tengen.Tensor,
-    }
-
-
-def _storage() -> dict[str, Any]:
-    return {"UntypedStorage": import_module("tengen").UntypedStorage}
-
-
 #: By PyTorch's name: a module of tengen, or what gives the names in one that is made.
 MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch._C": _core,
@@ -255,9 +228,7 @@ MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch.cuda.memory": "tengen.cuda",
     "torch.cuda.random": "tengen.cuda",
     "torch.futures": lambda: {"Future": import_module("tengen.jit").Future},
-    "torch.nn.common_types": _common_types,
     "torch.nn.modules.utils": _module_utils,
-    "torch.storage": _storage,
     "torch.torch_version": lambda: {"TorchVersion": TorchVersion},
     "torch.utils._pytree": "tengen.utils.pytree",
 }

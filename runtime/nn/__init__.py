@@ -21,6 +21,10 @@ from .parameter import (
 
 _OWN = (
     "attention",
+    "common_types",
+    "factory_kwargs",
+    "grad",
+    "DataParallel",
     "Buffer",
     "Parameter",
     "UninitializedBuffer",
@@ -34,15 +38,21 @@ _OWN = (
 )
 
 if _typing.TYPE_CHECKING:
-    from . import attention as attention
+    from . import attention as attention, common_types as common_types, grad as grad
     from .modules import *  # noqa: F403
+    from .modules.arguments import factory_kwargs as factory_kwargs
+    from .parallel import DataParallel as DataParallel
 else:
     __all__ = sorted([*_OWN, *modules.__all__])
 
     def __getattr__(name: str) -> _typing.Any:
-        """The classes of modules, which are imported when they are asked for."""
-        if name == "attention":
-            return _import_module(f"{__name__}.attention")
+        """The classes of modules, and what is rarely used: imported when they are asked for."""
+        if name in ("attention", "common_types", "grad"):
+            return _import_module(f"{__name__}.{name}")
+        if name == "factory_kwargs":
+            return _import_module(f"{__name__}.modules.arguments").factory_kwargs
+        if name == "DataParallel":
+            return parallel.DataParallel
         if name not in modules.__all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         found = globals()[name] = getattr(modules, name)

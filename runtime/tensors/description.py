@@ -30,6 +30,7 @@ from ..native.layout import is_told_by_strides, memory_order
 
 if TYPE_CHECKING:
     from .tensor import Tensor
+    from .typed_storage import TypedStorage
 
 _new_size = tuple.__new__
 
@@ -110,6 +111,18 @@ class TensorDescription(TensorBase):
     def untyped_storage(self) -> UntypedStorage:
         """The memory that the tensor shares with its views, as bytes."""
         return untyped_storage_of(self)
+
+    def storage(self) -> TypedStorage:
+        """The memory that the tensor shares with its views, as elements; ``untyped_storage`` is newer."""
+        from .typed_storage import TypedStorage
+
+        return TypedStorage(wrap_storage=untyped_storage_of(self), dtype=self.dtype)
+
+    def storage_type(self) -> type[TypedStorage]:
+        """The class of ``storage()``."""
+        from .typed_storage import TypedStorage
+
+        return TypedStorage
 
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
         """Whether the elements stand in memory in the order of the indices, without gaps.

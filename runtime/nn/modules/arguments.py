@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core.user_stack import program_stacklevel
 from ...tensors.tensor import Tensor
 
 __all__: list[str] = []
+
+
+def factory_kwargs(kwargs: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The keywords for functions that make tensors, ``empty`` and its like, among those of a module.
+
+    They are ``device``, ``dtype`` and ``memory_format``, given as they are or in a dict ``factory_kwargs``.
+    TypeError for other keywords, and for one that is given in both ways.
+    """
+    if kwargs is None:
+        return {}
+    known = {"device", "dtype", "memory_format"}
+    unknown = kwargs.keys() - known - {"factory_kwargs"}
+    if unknown:
+        raise TypeError(f"unexpected kwargs {unknown}")
+    found = dict(kwargs.get("factory_kwargs", {}))
+    for name in known & kwargs.keys():
+        if name in found:
+            raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+        found[name] = kwargs[name]
+    return found
 
 
 def ntuple(value: Any, count: int) -> tuple[Any, ...]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
 from typing import Any
 
-from .core.device import default_device
+from ..core.device import default_device
 
 __all__ = [
     "Event",
@@ -24,6 +25,13 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def __getattr__(name: str) -> Any:
+    """``tengen.cpu.amp``, when it is first used."""
+    if name == "amp":
+        return import_module(f"{__name__}.amp")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def is_available() -> bool:

@@ -13,13 +13,13 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .core.device import device as Device
-from .core.scalar_type import CLASS_NAMES
-from .core.tensor_base import TensorBase
-from .random import default_generator
+from ..core.device import device as Device
+from ..core.scalar_type import CLASS_NAMES
+from ..core.tensor_base import TensorBase
+from ..random import default_generator
 
 if TYPE_CHECKING:
-    from .tensors.tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 __all__ = [
     "Event",
@@ -108,7 +108,9 @@ class OutOfMemoryError(RuntimeError):
 
 
 def __getattr__(name: str) -> Any:
-    """The classes of tensors of one dtype, ``tengen.cuda.FloatTensor``, and their module for sparse ones."""
+    """The classes of tensors of one dtype, ``tengen.cuda.FloatTensor``; and ``tengen.cuda.amp``."""
+    if name == "amp":
+        return import_module(f"{__name__}.amp")
     if name in CLASS_NAMES:
         return import_module("tengen.tensors.typed_classes").typed_class(name, "cuda")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

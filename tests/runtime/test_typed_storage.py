@@ -1,0 +1,55 @@
+"""``Tensor.storage()``: memory as elements."""
+
+from __future__ import annotations
+
+import pytest
+
+import tengen
+
+
+@pytest.mark.parametrize(
+    "dtype", [tengen.float32, tengen.int64, tengen.bool, tengen.complex64, tengen.bfloat16]
+)
+def test_it_is_the_whole_memory_of_a_view(dtype: tengen.dtype) -> None:
+    base = tengen.arange(6).to(dtype)
+    found = base.view(2, 3)[1].storage()
+    assert (found.dtype, found.size(), len(found)) == (dtype, 6, 6)
+    assert found.tolist() == base.tolist() == list(found)
+    assert found.nbytes() == 6 * dtype.itemsize == 6 * found.element_size()
+    assert found.data_ptr() == base.data_ptr()
+    found[4] = 0
+    assert base[4].item() == 0
+    found[:2] = [1, 1]
+    assert base[:2].tolist() == [1, 1]
+    found.fill_(1)
+    assert base.tolist() == [1] * 6
+
+
+def test_storages_of_their_own() -> None:
+    assert tengen.TypedStorage(3, dtype=tengen.int64).size() == 3
+    made = tengen.TypedStorage([1, 2, 3], dtype=tengen.int64)
+    copied = made.clone()
+    copied[0] = 7
+    assert (made.tolist(), copied.tolist()) == ([1, 2, 3], [7, 2, 3])
+    assert tengen.TypedStorage(3).copy_(made).tolist() == [1.0, 2.0, 3.0]
+    assert tengen.TypedStorage(wrap_storage=made.untyped(), dtype=tengen.int32).size() == 6
+    assert repr(made).endswith("TypedStorage(dtype=tengen.int64, device=cpu) of size 3]")
+    assert tengen.storage.TypedStorage is tengen.ones(1).storage_type()
+    assert tengen.TypedStorage().size() == 0
+
+
+def test_bad_input() -> None:
+    found = tengen.ones(3).storage()
+    with pytest.raises(IndexError, match="index 3 out of range for storage of size 3"):
+        found[3]
+    with pytest.raises(RuntimeError, match="slices are only supported"):
+        found[1:]
+    with pytest.raises(TypeError, match=r"can't index a tengen\.TypedStorage with str"):
+        found["a"]
+    with pytest.raises(RuntimeError, match="self was 3 but src was 2"):
+        found.copy_(tengen.TypedStorage(2))
+    with pytest.raises(TypeError, match="expected wrap_storage to be an UntypedStorage"):
+        tengen.TypedStorage(3, wrap_storage=found.untyped())
+    with pytest.raises(TypeError, match="a number of elements or a sequence"):
+        tengen.TypedStorage(3, 4)
+    assert found.tolist() == [1.0, 1.0, 1.0]
