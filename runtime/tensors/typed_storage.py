@@ -43,13 +43,14 @@ class TypedStorage:
             count = wrap_storage.nbytes() // dtype.itemsize
             whole = empty(0, dtype=dtype, device=wrap_storage.device)
             self._tensor = whole.set_(wrap_storage, 0, (count,), (1,))
-        elif len(args) > 1:
+            return
+        if len(args) > 1:
             raise TypeError(f"TypedStorage(): expected a number of elements or a sequence, but got {args!r}")
-        elif args and not isinstance(args[0], int):
-            self._tensor = empty(len(args[0]), dtype=dtype, device=device)
-            self[:] = args[0]
-        else:
-            self._tensor = empty(args[0] if args else 0, dtype=dtype, device=device)
+        values = args[0] if args else 0
+        count = values if isinstance(values, int) else len(values)
+        self._tensor = empty(count, dtype=dtype, device=device)
+        if not isinstance(values, int):
+            self[:] = values
 
     @property
     def dtype(self) -> DType:
