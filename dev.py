@@ -10,6 +10,7 @@
     python dev.py docs      the site, with the reference of operators, in .cache/site
     python dev.py machines  the tests with other BLAS kernels, Pythons and versions: an hour or more
     python dev.py fuzz      random programs of operators, for as many --minutes as one wants
+    python dev.py array_api the array API standard's own tests, of a checkout that one names, or cloned
     python dev.py mutants   whether the tests notice the mistakes that are listed in tests/mutants
 
 Each command makes the environment .venv if it is not there and installs what it needs into it.
@@ -133,6 +134,12 @@ def fuzz(arguments: Sequence[str]) -> int:
     return run(PYTHON, "tests/fuzz/fuzz.py", *arguments)
 
 
+def array_api(arguments: Sequence[str]) -> int:
+    """The suite data-apis/array-api-tests on tengen.array_api."""
+    require("test")
+    return run(PYTHON, "tests/array_api/suite.py", *arguments)
+
+
 def library(arguments: Sequence[str]) -> int:
     """Build wheels of tengen and of examples/ops_library; test the library with these, not with the tree."""
     require("test")
@@ -175,6 +182,7 @@ def tree(project: Path = ROOT) -> Path:
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "array_api": array_api,
     "demo": demo,
     "test": test,
     "check": check,

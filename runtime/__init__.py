@@ -39,6 +39,7 @@ if not _generating():
 _SUBMODULES = frozenset(
     {
         "amp",
+        "array_api",
         "__config__",
         "accelerator",
         "autograd",

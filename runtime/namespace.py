@@ -3,6 +3,7 @@
 
 import typing as _typing
 from math import e as e, inf as inf, nan as nan, pi as pi
+from types import ModuleType as _ModuleType
 
 from tengen.generated.functions import *
 from tengen.generated.scalar_types import *
@@ -18,6 +19,7 @@ from .autograd import (
     set_grad_enabled as set_grad_enabled,
 )
 from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
+from .core.array_namespace import register_namespace as _register_namespace
 from .core.device import (
     device as device,
     get_default_device as get_default_device,
@@ -111,6 +113,7 @@ from .tensors.tensor import Tensor as Tensor
 if _typing.TYPE_CHECKING:
     from . import (
         amp as amp,
+        array_api as array_api,
         autograd as autograd,
         func as func,
         jit as jit,
@@ -198,6 +201,15 @@ def _accelerator() -> str | None:
 
 
 _register_accelerator(_accelerator)
+
+
+def _array_namespace() -> _ModuleType:
+    from . import array_api
+
+    return array_api
+
+
+_register_namespace(_array_namespace)
 
 # Python's names are the scalar types' here, as in PyTorch.
 bool, int, float = bool_, int_, float_

@@ -1,1 +1,3 @@
-"""Backends of other array libraries: a module for each, imported when its device is first used."""
+"""Backends of other array libraries: what all have, and a module for each, imported when it is first used."""
+
+from .library import ArrayLibrary as ArrayLibrary, Namespace as Namespace

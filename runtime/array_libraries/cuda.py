@@ -12,8 +12,8 @@ from typing import Any
 import cupy
 import numpy as np
 
-from ..array_api import ArrayLibrary, Namespace
 from ..core.scalar_type import dtype
+from .library import ArrayLibrary, Namespace
 
 #: DLPack's number of the kind of device.
 _KIND = 2

@@ -11,8 +11,8 @@ import dask
 import dask.array as da
 import numpy as np
 
-from ..array_api import ArrayLibrary, Like, Namespace
 from ..dispatch.generic_methods import running_operator
+from .library import ArrayLibrary, Like, Namespace
 
 dtypes = {
     name: np.dtype(name)

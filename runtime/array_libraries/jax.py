@@ -15,10 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..array_api import ArrayLibrary, Like, Namespace
 from ..core.user_stack import program_call
 from ..dispatch.generic_methods import running_operator
 from .jax_random import KeySource, default_source
+from .library import ArrayLibrary, Like, Namespace
 
 jax.config.update("jax_enable_x64", True)
 

@@ -6,12 +6,18 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.grad_mode import grad_mode
+from ..core.array_namespace import array_namespace
 from ..core.interception import active, notify_conversion
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import numpy as np
+
+    from ..core.device import device as Device
+    from .tensor import Tensor
 
 
 class TensorConversion(TensorBase):
@@ -129,6 +135,22 @@ class TensorConversion(TensorBase):
         from .interop import from_result_array
 
         return from_result_array(array)
+
+    # -- the array API standard
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        """The array API standard: ``tengen.array_api``. ValueError for an unknown version."""
+        return array_namespace(api_version)
+
+    def to_device(self, device: Device | str, /, *, stream: Any = None) -> Tensor:
+        """The tensor on another device, as the array API standard has it; itself if it is there.
+
+        ValueError for a stream: devices have none here.
+        """
+        if stream is not None:
+            raise ValueError(f"to_device(): stream must be None, not {type(stream).__name__}")
+        moved: Tensor = self.to(device)  # type: ignore[attr-defined]
+        return moved
 
     # -- DLPack
 

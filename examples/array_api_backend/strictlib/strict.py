@@ -2,6 +2,6 @@
 
 import array_api_strict
 
-from tengen.array_api import ArrayLibrary
+from tengen.array_libraries import ArrayLibrary
 
 library = ArrayLibrary(array_api_strict)
