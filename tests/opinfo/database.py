@@ -103,20 +103,20 @@ def sparse_cases(op: Any, layout: Any, supported: Any, requires_grad: bool = Fal
 
 
 def _sparse_samples(op: Any, layout: Any, dtype: Any, requires_grad: bool) -> Iterator[Any]:
-    """The database's own samples, or, where it has none, its matrices in this layout."""
+    """The database's own samples, or, where it has none, its strided ones in this layout."""
     try:
         yield from op.sample_inputs_sparse(layout, "cpu", dtype, requires_grad=requires_grad)
     except unittest.SkipTest:
         return
     except NotImplementedError:
-        yield from _matrices(op, layout, dtype, requires_grad)
+        yield from _converted(op, layout, dtype, requires_grad)
 
 
-def _matrices(op: Any, layout: Any, dtype: Any, requires_grad: bool) -> Iterator[Any]:
-    """The samples that are matrices, in a layout."""
+def _converted(op: Any, layout: Any, dtype: Any, requires_grad: bool) -> Iterator[Any]:
+    """The strided samples in a layout: all of them in coordinates, in others the matrices."""
     block = {"blocksize": (1, 1)} if layout in (torch.sparse_bsr, torch.sparse_bsc) else {}
     for sample in op.sample_inputs("cpu", dtype):
-        if isinstance(sample.input, torch.Tensor) and sample.input.dim() == 2:
+        if isinstance(sample.input, torch.Tensor) and (layout is LAYOUTS[0] or sample.input.dim() == 2):
             made = sample.input.detach().to_sparse(layout=layout, **block)
             sample.input = made.requires_grad_(requires_grad)
             yield sample
