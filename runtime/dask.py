@@ -11,23 +11,25 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .array_libraries.dask import computed, is_lazy, library, persisted
 from .autograd.grad_mode import grad_mode
 from .autograd.linear_maps import Placed, apply_linear
 from .core.device import device
 from .core.scalar_type import from_array_dtype
 from .core.tensor_base import TensorBase
-from .dispatch.legacy_type_dispatch import type_of
+from .dispatch.legacy_type_dispatch import backend_of_device, type_of
 from .tensors.creation import from_numpy
 from .utils.pytree import tree_flatten, tree_unflatten
+
+#: The device that this module is named after.
+_DEVICE = device(__name__.rpartition(".")[2])
+backend_of_device(_DEVICE)  # where Dask is not installed, the ImportError that says what to do
+
+from .array_libraries.dask import computed, is_lazy, library, persisted  # noqa: E402
 
 if TYPE_CHECKING:
     from .tensors.tensor import Tensor
 
 __all__ = ["chunks", "compute", "from_dask", "persist", "rechunk", "to_dask_array"]
-
-#: The device that this module is named after.
-_DEVICE = device(__name__.rpartition(".")[2])
 
 
 def __dir__() -> list[str]:

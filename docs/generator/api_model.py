@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -101,8 +102,12 @@ def chosen() -> Any:
 
 
 def public_modules() -> tuple[str, ...]:
-    """The public modules that have something written by hand, without ``tengen.``."""
-    return tuple(chosen()["modules"])
+    """The public modules that have something written by hand, without ``tengen.``.
+
+    Those for another library are among them where it is installed.
+    """
+    needs = chosen()["needs"]
+    return tuple(m for m in chosen()["modules"] if m not in needs or find_spec(needs[m]))
 
 
 def module_of(name: str) -> ModuleType:

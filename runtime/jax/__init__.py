@@ -6,10 +6,17 @@ a function of tensors, with the derivatives and optimiser steps in it. See docs/
 
 from __future__ import annotations
 
-from ..array_libraries.jax import TracedValueError
-from .arrays import device_put, from_jax, sharding, to_jax
-from .compiled import jit
-from .random_keys import from_key, to_key, use_generator
+from ..core.device import device
+from ..dispatch.legacy_type_dispatch import backend_of_device
+
+#: The device that this package is named after.
+_DEVICE = device(__name__.rpartition(".")[2])
+backend_of_device(_DEVICE)  # where JAX is not installed, the ImportError that says what to do
+
+from ..array_libraries.jax import TracedValueError  # noqa: E402
+from .arrays import device_put, from_jax, sharding, to_jax  # noqa: E402
+from .compiled import jit  # noqa: E402
+from .random_keys import from_key, to_key, use_generator  # noqa: E402
 
 __all__ = [
     "TracedValueError",
