@@ -106,15 +106,20 @@ def cross_entropy_loss(
     """The cross entropy of logits with classes, or with probabilities of their shape."""
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if self.shape == target.shape and not target.is_floating_point():
+        raise RuntimeError(
+            "cross_entropy: a target of the input's shape has the probabilities of classes, which are "
+            f"floating-point numbers, but got {target.dtype}"
+        )
     class_dim = 0 if self.ndim == 1 else 1
-    if weight is not None and (weight.ndim != 1 or weight.shape[0] != self.shape[class_dim]):
+    if weight is not None and self.ndim and (weight.ndim != 1 or weight.shape[0] != self.shape[class_dim]):
         raise RuntimeError(
             "cross_entropy: weight tensor should be defined either for all "
             f"{self.shape[class_dim]} classes or no classes but got weight tensor of shape: "
             f"{list(weight.shape)}"
         )
     log_probabilities = F.log_softmax(self, class_dim)
-    if self.shape == target.shape and target.is_floating_point():
+    if self.shape == target.shape:
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return _soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoothing)

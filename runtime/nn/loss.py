@@ -341,6 +341,10 @@ def multilabel_soft_margin_loss(
     ``reduction`` "mean" and "sum" give a tensor without dimensions, "none" one of the shape (*).
     """
     number = _reduction(reduction, size_average, reduce)
+    if not input.ndim:
+        raise IndexError(
+            "multilabel_soft_margin_loss: expected an input of the shape (*, C), but got one of []"
+        )
     loss = -(target * F.log_sigmoid(input) + (1 - target) * F.log_sigmoid(-input))
     if weight is not None:
         loss = loss * weight

@@ -104,3 +104,13 @@ def test_the_gradient_of_ctc_is_minus_the_probability_of_each_label() -> None:
 def test_ctc_refuses_labels_that_are_no_classes() -> None:
     with pytest.raises(RuntimeError, match="targets must be from 0 to 2, but got 3"):
         F.ctc_loss(tengen.zeros(2, 1, 3), tengen.tensor([[3]]), [2], [1])
+
+
+def test_losses_of_classes_refuse_what_has_none() -> None:
+    with pytest.raises(IndexError, match=r"multilabel_soft_margin_loss: .*of \[\]"):
+        F.multilabel_soft_margin_loss(tengen.tensor(1.0), tengen.tensor(0))
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        F.cross_entropy(tengen.tensor(1.0), tengen.tensor(0.0), weight=tengen.ones(2))
+    for shape in ((3,), (2, 3)):
+        with pytest.raises(RuntimeError, match="cross_entropy: .*probabilities.*int64"):
+            F.cross_entropy(tengen.ones(shape), tengen.zeros(shape, dtype=tengen.int64))
