@@ -339,11 +339,12 @@ def multilabel_soft_margin_loss(
     """The cross entropy of each class by itself, of logits (*, C); the mean over the classes first.
 
     ``reduction`` "mean" and "sum" give a tensor without dimensions, "none" one of the shape (*).
+    IndexError for an input without dimensions.
     """
     number = _reduction(reduction, size_average, reduce)
     if not input.ndim:
         raise IndexError(
-            "multilabel_soft_margin_loss: expected an input of the shape (*, C), but got one of []"
+            "multilabel_soft_margin_loss: expected an input of shape (*, C), but got one of []"
         )
     loss = -(target * F.log_sigmoid(input) + (1 - target) * F.log_sigmoid(-input))
     if weight is not None:
