@@ -343,9 +343,7 @@ def multilabel_soft_margin_loss(
     """
     number = _reduction(reduction, size_average, reduce)
     if not input.ndim:
-        raise IndexError(
-            "multilabel_soft_margin_loss: expected an input of shape (*, C), but got one of []"
-        )
+        raise IndexError("multilabel_soft_margin_loss: expected an input of shape (*, C), but got one of []")
     loss = -(target * F.log_sigmoid(input) + (1 - target) * F.log_sigmoid(-input))
     if weight is not None:
         loss = loss * weight
