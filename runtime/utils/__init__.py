@@ -12,7 +12,9 @@ if _typing.TYPE_CHECKING:
         cpp_extension as cpp_extension,
         data as data,
         deterministic as deterministic,
+        einops as einops,
         hooks as hooks,
+        opt_einsum as opt_einsum,
         safetensors as safetensors,
         tensorboard as tensorboard,
     )
@@ -27,7 +29,16 @@ __all__ = [
 ]
 
 #: Those that are imported when they are first used.
-_LATE = ("cpp_extension", "data", "deterministic", "hooks", "safetensors", "tensorboard")
+_LATE = (
+    "cpp_extension",
+    "data",
+    "deterministic",
+    "einops",
+    "hooks",
+    "opt_einsum",
+    "safetensors",
+    "tensorboard",
+)
 
 
 def __dir__() -> list[str]:

@@ -41,7 +41,8 @@ def main(arguments: list[str]) -> int:
         "ARRAY_API_TESTS_SKIP_DTYPES": WITHOUT_ARITHMETIC,
         **os.environ,
     }
-    options = ["-q", "-p", "no:cacheprovider", "--disable-deadline", f"--skips-file={HERE / 'skips.txt'}"]
+    lists = [f"--{name}-file={HERE / name}.txt" for name in ("skips", "xfails")]
+    options = ["-q", "-p", "no:cacheprovider", "--disable-deadline", *lists]
     command = [sys.executable, "-m", "pytest", *options, "array_api_tests", *arguments]
     return subprocess.run(command, cwd=folder, env=settings).returncode
 

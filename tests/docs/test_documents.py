@@ -110,5 +110,9 @@ def test_jax(follow: Callable[[str], None]) -> None:
     follow("docs/jax.md")
 
 
+def test_array_api(follow: Callable[[str], None]) -> None:
+    follow("docs/array-api.md")
+
+
 def test_cuda(follow: Callable[[str], None]) -> None:
     follow("docs/cuda.md")
