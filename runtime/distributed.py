@@ -7,7 +7,9 @@ whoever calls one gets RuntimeError. What outgrows a machine goes to a cluster b
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
+
+from .core.absent import absent
 
 __all__ = ["is_available", "is_initialized", "is_torchelastic_launched"]
 
@@ -113,30 +115,18 @@ def is_torchelastic_launched() -> bool:
     return False
 
 
-def _refuse(name: str) -> NoReturn:
-    raise RuntimeError(
-        f"tengen.distributed.{name} is not available: tengen computes in one process. A device of another "
-        'array library ("dask", "jax") spreads arrays over machines'
-    )
-
-
-class _Absent(type):
-    """The class of the names that are not available."""
-
-    def __call__(cls, *args: Any, **keywords: Any) -> NoReturn:
-        _refuse(cls.__name__)
-
-    def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        _refuse(f"{cls.__name__}.{name}")
+#: Why a name is not available.
+REASON = (
+    'tengen computes in one process. A device of another array library ("dask", "jax") spreads arrays over '
+    "machines"
+)
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("is_") and name in _NAMES:
         return is_available
     if name in _NAMES:
-        return _Absent(name, (), {"__module__": __name__})
+        return absent(__name__, name, REASON)
     raise AttributeError(
         f"module {__name__!r} has no attribute {name!r}; distributed.is_available() is False"
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
 
 #: The digits of a SHA-256 in the name of a file: "resnet18-5c106cde.pth".
-_HASH: Final = re.compile(r"-([a-f0-9]+)\.")
+HASH_REGEX: Final = re.compile(r"-([a-f0-9]+)\.")
 #: How many bytes are asked of a server at once.
 _PIECE: Final = 1 << 17
 
@@ -131,7 +131,7 @@ def load_state_dict_from_url(
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
     path = os.path.join(folder, name)
     if not os.path.exists(path):
-        found = _HASH.search(name) if check_hash else None
+        found = HASH_REGEX.search(name) if check_hash else None
         if check_hash and found is None:
             raise ValueError(f"load_state_dict_from_url: the name {name!r} has no hash that could be checked")
         os.makedirs(folder, exist_ok=True)

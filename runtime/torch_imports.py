@@ -21,7 +21,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from .core.package_name import package
-from .torch_private import INSTEAD, MODULES, NAMES, TorchVersion
+from .torch_private import INSTEAD, MODULES, NAMES, REFUSED, Refused, TorchVersion, refusal
 from .version import torch_version
 
 _NAME = "torch"
@@ -94,9 +94,15 @@ class _Loader(importlib.abc.Loader):
         if spec.name == _NAME:
             own = {"__version__": TorchVersion(torch_version), **NAMES}
             made = _Front(_NAME, self.behind, own, path=[])
+            made.torch = made
+        elif spec.name in REFUSED and self.behind != _NOTHING:
+            made = _Front(spec.name, self.behind, {}, path=[])
         elif callable(content := MODULES.get(spec.name)):
             made = ModuleType(spec.name)
+            made.__path__ = []
             made.__dict__.update(content())
+        elif (reason := refusal(spec.name)) is not None and self.behind == _NOTHING:
+            made = Refused(spec.name, reason)
         elif spec.name in (f"{_NAME}.overrides", f"{_NAME}.version"):
             made = _Front(spec.name, self.behind, {"__version__": TorchVersion(torch_version)})
         else:
@@ -140,6 +146,10 @@ def _is_import() -> bool:
     return False
 
 
+#: In place of the name of a module of tengen, where PyTorch's is one that only refuses.
+_NOTHING = ""
+
+
 def _behind(fullname: str) -> str | None:
     """The module of tengen that a module of PyTorch's is; None where there is none."""
     if fullname == _NAME:
@@ -149,9 +159,11 @@ def _behind(fullname: str) -> str | None:
         return found if isinstance(found, str) else "tengen"
     name = f"tengen.{fullname.removeprefix(f'{_NAME}.')}"
     try:
-        return name if importlib.util.find_spec(name) is not None else None
+        if importlib.util.find_spec(name) is not None:
+            return name
     except (ModuleNotFoundError, ValueError):
-        return None
+        pass
+    return None if refusal(fullname) is None else _NOTHING
 
 
 _finder = _Finder()

@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from itertools import takewhile
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any, Final
+
+from .core.absent import absent
 
 
 class TorchVersion(str):
@@ -196,6 +198,19 @@ def _nvtx() -> dict[str, Any]:
     return {"range": Range, "range_push": _nothing, "range_pop": _nothing, "mark": _nothing}
 
 
+def _no_tensor(name: str) -> type:
+    return absent("torch", name, "operators compute, or are run on the device meta")
+
+
+def _futures() -> dict[str, Any]:
+    Future: Any = import_module("tengen.jit").Future
+
+    def wait_all(futures: Sequence[Any]) -> list[Any]:
+        return [future.wait() for future in futures]
+
+    return {"Future": Future, "collect_all": lambda futures: Future(list(futures)), "wait_all": wait_all}
+
+
 def _ntuple(n: int) -> Callable[[Any], Any]:
     def parse(x: Any) -> Any:
         return tuple(x) if hasattr(x, "__iter__") else (x,) * n
@@ -214,6 +229,34 @@ def _module_utils() -> dict[str, Any]:
     }
 
 
+class Refused(ModuleType):
+    """A module of PyTorch's of which all names can be imported, and none be called."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
+        self._reason = reason
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return absent(self.__name__, name, self._reason)
+
+
+#: Packages that programs import for a part which they may never come to: why nothing of them is available.
+REFUSED: Final[dict[str, str]] = {
+    "torch.distributions": "tengen has no distributions; random numbers are `torch.normal` and its like",
+    "torch.distributed": "tengen computes in one process; arrays of dask or jax spread over machines",
+    "torch.fx": "`tengen.jit.trace` records the graph of a function or module",
+}
+
+
+def refusal(fullname: str) -> str | None:
+    """Why nothing of a module is available; None for other modules."""
+    package = ".".join(fullname.split(".")[:2])
+    return None if fullname in MODULES else REFUSED.get(package)
+
+
 #: By PyTorch's name: a module of tengen, or what gives the names in one that is made.
 MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch._C": _core,
@@ -222,12 +265,17 @@ MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch._dynamo": _dynamo,
     "torch._inductor": _inductor,
     "torch._jit_internal": _jit_internal,
+    "torch._subclasses": dict,
+    "torch._subclasses.fake_tensor": lambda: {
+        "is_fake": lambda x: False,
+        "FakeTensor": _no_tensor("FakeTensor"),
+    },
     "torch._tensor": lambda: {"Tensor": import_module("tengen").Tensor},
     "torch._utils": _utils,
     "torch.cuda.nvtx": _nvtx,
     "torch.cuda.memory": "tengen.cuda",
     "torch.cuda.random": "tengen.cuda",
-    "torch.futures": lambda: {"Future": import_module("tengen.jit").Future},
+    "torch.futures": _futures,
     "torch.nn.modules.utils": _module_utils,
     "torch.torch_version": lambda: {"TorchVersion": TorchVersion},
     "torch.utils._pytree": "tengen.utils.pytree",
@@ -252,7 +300,6 @@ INSTEAD: Final[dict[str, str]] = {
     "ao": "there are no quantised tensors",
     "distributed": "it computes in one process; arrays of dask or jax spread over machines",
     "export": "`tengen.onnx.export` and `tengen.jit.trace` make graphs",
-    "fx": "`tengen.jit.trace` records the graph of a function or module",
     "package": "`tengen.save` writes modules and state dicts",
     "quantization": "there are no quantised tensors",
     "utils.data.datapipes": "`tengen.utils.data.IterableDataset`",

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from .operator import Operator
 
 #: The kinds of devices for which autocast may be asked, and their dtypes if none is set.
-DEFAULTS = {"cpu": bfloat16, "cuda": float16}
+DEFAULTS = {
+    **dict.fromkeys(("cpu", "hpu", "maia", "xla"), bfloat16),
+    **dict.fromkeys(("cuda", "ipu", "mps", "mtia", "privateuseone", "xpu"), float16),
+}
 #: Those for which there are tags.
 SUPPORTED = ("cpu",)
 
@@ -170,7 +173,7 @@ def _checked(function: str, device_type: Any) -> str:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether autocast may be asked for on this kind of device: "cpu", "cuda". TypeError for no str."""
+    """Whether autocast may be asked for on this kind of device; it casts on the CPU. TypeError for no str."""
     if not isinstance(device_type, str):
         raise TypeError(f"is_autocast_available(): argument must be str, not {type(device_type).__name__}")
     return (device_type if device_type in DEFAULTS else Device(device_type).type) in DEFAULTS

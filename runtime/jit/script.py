@@ -10,8 +10,10 @@ import builtins
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any, Final as Final, NamedTuple, NoReturn, get_args, get_origin
+from types import GenericAlias
+from typing import Any, Final as Final, NamedTuple, get_args, get_origin
 
+from ..core.absent import Absent
 from ..core.interception import layers
 from ..core.user_stack import program_stacklevel
 from .tracer import Tracer
@@ -29,6 +31,8 @@ class Attribute(NamedTuple):
 class Future:
     """The result of ``fork``, which is there at once."""
 
+    __class_getitem__ = classmethod(GenericAlias)  # types are written as Future[Tensor]
+
     def __init__(self, value: Any) -> None:
         self._value = value
 
@@ -45,23 +49,27 @@ class Future:
         return self._value
 
 
-class _NoInstances(type):
-    def __call__(cls, *args: Any, **keywords: Any) -> NoReturn:
-        raise RuntimeError(
-            f"tengen.jit.{cls.__name__}: there is no TorchScript; tengen.jit.trace makes graphs"
-        )
+_NO_SCRIPT = "there is no TorchScript; tengen.jit.trace makes graphs"
 
 
-class ScriptModule(metaclass=_NoInstances):
+class ScriptModule(metaclass=Absent):
     """What no module is: TorchScript compiles modules to it. RuntimeError for who makes one."""
+
+    __module__ = "tengen.jit"
+    reason = _NO_SCRIPT
 
 
 class RecursiveScriptModule(ScriptModule):
     """What no module is. RuntimeError for who makes one."""
 
+    __module__ = "tengen.jit"
 
-class ScriptFunction(metaclass=_NoInstances):
+
+class ScriptFunction(metaclass=Absent):
     """What no function is: TorchScript compiles functions to it. RuntimeError for who makes one."""
+
+    __module__ = "tengen.jit"
+    reason = _NO_SCRIPT
 
 
 def script(

@@ -27,7 +27,7 @@ LOOKED_AT_ELSEWHERE = {
     *("backends.cudnn", "backends.mkldnn", "backends.opt_einsum", "backends.quantized"),
     *("utils.cpp_extension", "utils.deterministic", "utils.tensorboard"),
     *("nn.utils.spectral_norm", "nn.utils.weight_norm"),
-    *("nn.common_types", "nn.parallel.data_parallel", "storage"),
+    *("nn.common_types", "nn.parallel.data_parallel", "nn.parallel.scatter_gather", "storage"),
 }
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import comm as comm
+from . import comm as comm, scatter_gather as scatter_gather
+from .scatter_gather import gather as gather, scatter as scatter
 
 if TYPE_CHECKING:
     from .data_parallel import (
@@ -14,12 +15,14 @@ if TYPE_CHECKING:
         data_parallel as data_parallel,
     )
 
-__all__ = ["DataParallel", "DistributedDataParallel", "comm", "data_parallel"]
+_LAZY = ("DataParallel", "DistributedDataParallel", "data_parallel")
+
+__all__ = [*_LAZY, "comm", "gather", "scatter", "scatter_gather"]
 
 
 def __getattr__(name: str) -> Any:
     """What data_parallel.py has, when it is asked for: the function takes the place of the module."""
-    if name in __all__:
+    if name in _LAZY:
         module = import_module(f"{__name__}.data_parallel")
         globals().update({n: getattr(module, n) for n in module.__all__})
         return globals()[name]

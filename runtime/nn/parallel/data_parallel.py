@@ -6,16 +6,12 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from tengen.generated.functions import cat
-
-from ...core.device import default_device, device as Device
+from ...core.device import device as Device
 from ...func.module_state import functional_call
-from ...tensors.tensor import Tensor
-from ...utils.pytree import tree_flatten, tree_unflatten
 from ..modules.module import Module
-from .comm import scatter
+from .scatter_gather import Place, device_of, gather, scatter
 
-Devices = Sequence[int | str | Device]
+Devices = Sequence[Place]
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
 
@@ -37,7 +33,7 @@ class DataParallel(Module):
         self,
         module: Module,
         device_ids: Devices | None = None,
-        output_device: int | str | Device | None = None,
+        output_device: Place | None = None,
         dim: int = 0,
     ) -> None:
         super().__init__()
@@ -45,7 +41,7 @@ class DataParallel(Module):
         self.device_ids = _devices(device_ids)
         self.dim = dim
         if self.device_ids:
-            self.output_device = self.device_ids[0] if output_device is None else _device(output_device)
+            self.output_device = self.device_ids[0] if output_device is None else device_of(output_device)
         if len(self.device_ids) == 1:
             module.to(self.device_ids[0])
 
@@ -60,7 +56,7 @@ def data_parallel(
     module: Module,
     inputs: Any,
     device_ids: Devices | None = None,
-    output_device: int | str | Device | None = None,
+    output_device: Place | None = None,
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Any:
@@ -69,7 +65,7 @@ def data_parallel(
     devices = _devices(device_ids)
     if not devices:
         raise RuntimeError("data_parallel(): no available devices were found")
-    output = devices[0] if output_device is None else _device(output_device)
+    output = devices[0] if output_device is None else device_of(output_device)
     return _run(module, given, module_kwargs or {}, devices, output, dim)
 
 
@@ -85,12 +81,8 @@ class DistributedDataParallel(Module):
 
 def _devices(given: Devices | None) -> list[Device]:
     if given is not None:
-        return [_device(d) for d in given]
-    return [_device(n) for n in range(import_module("tengen.accelerator").device_count())]
-
-
-def _device(given: int | str | Device) -> Device:
-    return default_device if given == -1 else Device(given)
+        return [device_of(d) for d in given]
+    return [device_of(n) for n in range(import_module("tengen.accelerator").device_count())]
 
 
 def _run(
@@ -108,44 +100,11 @@ def _run(
                 f"DataParallel: module must have its parameters and buffers on device {devices[0]} "
                 f"(device_ids[0]) but {name} is on device {tensor.device}"
             )
-    parts = _scattered((inputs, kwargs), devices, dim)
+    parts = scatter((inputs, kwargs), devices, dim)
     if len(parts) == 1:
-        return _gathered([module(*parts[0][0], **parts[0][1])], output, dim)
+        return gather([module(*parts[0][0], **parts[0][1])], output, dim)
     outputs = []
     for place, (args, keywords) in zip(devices, parts, strict=False):
         moved = {name: tensor.to(place) for name, tensor in state.items()}
         outputs.append(functional_call(module, moved, args, keywords))
-    return _gathered(outputs, output, dim)
-
-
-def _scattered(value: Any, devices: Sequence[Device], dim: int) -> list[Any]:
-    """The value for each device that gets a part of every tensor in it; one where there is no tensor."""
-    leaves, structure = tree_flatten(value)
-    cut = [scatter(leaf, devices, dim=dim) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
-    counts = [len(parts) for leaf, parts in zip(leaves, cut, strict=True) if isinstance(leaf, Tensor)]
-    return [
-        tree_unflatten(
-            [
-                parts[place] if isinstance(leaf, Tensor) else leaf
-                for leaf, parts in zip(leaves, cut, strict=True)
-            ],
-            structure,
-        )
-        for place in range(min(counts, default=1))
-    ]
-
-
-def _gathered(outputs: Sequence[Any], output: Device, dim: int) -> Any:
-    """The outputs of one structure, with their tensors put together; of what is no tensor the first."""
-    flat = [tree_flatten(value) for value in outputs]
-    leaves = [_joined(parts, output, dim) for parts in zip(*(found for found, _ in flat), strict=True)]
-    return tree_unflatten(leaves, flat[0][1])
-
-
-def _joined(parts: Sequence[Any], output: Device, dim: int) -> Any:
-    if not isinstance(parts[0], Tensor):
-        return parts[0]
-    moved = [part.to(output) for part in parts]
-    if len(moved) == 1:
-        return moved[0]
-    return cat([part.reshape(1) if part.dim() == 0 else part for part in moved], dim)
+    return gather(outputs, output, dim)
