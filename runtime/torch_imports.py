@@ -94,7 +94,7 @@ class _Loader(importlib.abc.Loader):
         if spec.name == _NAME:
             own = {"__version__": TorchVersion(torch_version), **NAMES}
             made = _Front(_NAME, self.behind, own, path=[])
-            made.torch = made
+            made.__dict__["torch"] = made
         elif spec.name in REFUSED and self.behind != _NOTHING:
             made = _Front(spec.name, self.behind, {}, path=[])
         elif callable(content := MODULES.get(spec.name)):

@@ -31,7 +31,7 @@ class Attribute(NamedTuple):
 class Future:
     """The result of ``fork``, which is there at once."""
 
-    __class_getitem__ = classmethod(GenericAlias)  # types are written as Future[Tensor]
+    __class_getitem__: Any = classmethod(GenericAlias)  # types are written as Future[Tensor]
 
     def __init__(self, value: Any) -> None:
         self._value = value

@@ -138,7 +138,8 @@ assert not dist.is_available() and not is_fake(torch.ones(1))
 assert not isinstance(torch.ones(1), torch.distributions.distribution.Distribution)
 class Mine(Normal):
     pass
-for call in (Normal, Other, Mine, kl_divergence, ZeroRedundancyOptimizer, dist.init_process_group, torch.fx.wrap):
+calls = (Normal, Other, Mine, kl_divergence, ZeroRedundancyOptimizer, dist.init_process_group, torch.fx.wrap)
+for call in calls:
     try:
         call(1)
     except RuntimeError as error:
