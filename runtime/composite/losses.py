@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import pi, prod
+from math import nan, pi, prod
 from typing import TYPE_CHECKING
 
 from tengen.generated import functions as F
@@ -127,7 +127,7 @@ def cross_entropy_loss(
     if not label_smoothing:
         return nll
     uniform = _uniform_cross_entropy(log_probabilities, target, weight, reduction, ignore_index)
-    return (1 - label_smoothing) * nll + (label_smoothing / self.shape[class_dim]) * uniform
+    return (1 - label_smoothing) * nll + (label_smoothing / max(self.shape[class_dim], 1)) * uniform
 
 
 def _by_class(weight: Tensor, like: Tensor) -> Tensor:
@@ -141,7 +141,7 @@ def _soft_cross_entropy(
     class_dim = 0 if log_probabilities.ndim == 1 else 1
     classes = log_probabilities.shape[class_dim]
     if label_smoothing:
-        target = target * (1 - label_smoothing) + label_smoothing / classes
+        target = target * (1 - label_smoothing) + label_smoothing / max(classes, 1)
     product = log_probabilities * target
     if weight is not None:
         product = product * _by_class(weight, product)
@@ -149,7 +149,8 @@ def _soft_cross_entropy(
         return -product.sum(class_dim)
     # The mean is over the batch and the further dims, not over the classes.
     total = -product.sum()
-    return total / (log_probabilities.numel() // classes) if reduction == MEAN else total
+    count = log_probabilities.numel() // classes if classes else nan
+    return total / count if reduction == MEAN else total
 
 
 def _uniform_cross_entropy(

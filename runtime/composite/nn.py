@@ -424,11 +424,10 @@ def one_hot(self: Tensor, num_classes: int) -> Tensor:
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     """The cosine of the angle between vectors along ``dim``; RuntimeError for integers."""
-    x1, x2 = F.broadcast_tensors((x1, x2))
-    if not result_type(x1, x2).is_floating_point:
-        raise RuntimeError(
-            f"expected common dtype to be floating point, yet common dtype is {result_type(x1, x2)}"
-        )
+    common = result_type(x1, x2)
+    if not common.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common}")
+    x1, x2 = F.broadcast_tensors((x1.to(common), x2.to(common)))
     return ((x1 / _length(x1, dim, eps)) * (x2 / _length(x2, dim, eps))).sum(dim)
 
 

@@ -119,6 +119,9 @@ def dimensions(dim: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(wrap_dims([dim] if isinstance(dim, int) else dim, ndim)))
 
 
-def dimension(dim: int, ndim: int) -> int:
-    """The one dimension that is meant, counted from the front. IndexError where it is out of range."""
-    return wrap_dim(dim, ndim)
+def dimension(dim: int | None, ndim: int) -> int:
+    """The one dimension that is meant, counted from the front: the first for None, as in PyTorch.
+
+    IndexError where it is out of range.
+    """
+    return wrap_dim(0 if dim is None else dim, ndim)

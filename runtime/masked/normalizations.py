@@ -11,7 +11,9 @@ from .masks import data_and_mask, dimension, filled, highest, lowest, takes_mask
 
 
 @takes_masked
-def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
+def cumsum(
+    input: Tensor, dim: int | None, *, dtype: DType | None = None, mask: Tensor | None = None
+) -> Tensor:
     """The cumulative sums along ``dim`` of the elements that ``mask`` leaves; the others count as 0.
 
     ``mask`` is a bool tensor that broadcasts to ``input``. The result has the dtype ``dtype``, by default
@@ -22,7 +24,9 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor 
 
 
 @takes_masked
-def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
+def cumprod(
+    input: Tensor, dim: int | None, *, dtype: DType | None = None, mask: Tensor | None = None
+) -> Tensor:
     """The cumulative products along ``dim`` of the elements that ``mask`` leaves; the others count as 1.
 
     ``mask`` is a bool tensor that broadcasts to ``input``. The result has the dtype ``dtype``, by default
@@ -33,7 +37,9 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor
 
 
 @takes_masked
-def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
+def softmax(
+    input: Tensor, dim: int | None, *, dtype: DType | None = None, mask: Tensor | None = None
+) -> Tensor:
     """The exponentials over their sum along ``dim``, of what ``mask`` leaves; 0 in the other places.
 
     Where nothing is left along ``dim`` the results are NaN. ``mask`` is a bool tensor that broadcasts to
@@ -44,14 +50,18 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor
 
 
 @takes_masked
-def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor, dim: int | None, *, dtype: DType | None = None, mask: Tensor | None = None
+) -> Tensor:
     """The logarithms of ``masked.softmax``, with its arguments and its shape; ``-inf`` where masked out."""
     kept = filled("log_softmax", input, mask, lowest)
     return functions.log_softmax(kept, dimension(dim, input.ndim), dtype=dtype or input.dtype)
 
 
 @takes_masked
-def softmin(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
+def softmin(
+    input: Tensor, dim: int | None, *, dtype: DType | None = None, mask: Tensor | None = None
+) -> Tensor:
     """``masked.softmax`` of the negative of ``input``, with its arguments and its shape."""
     kept = filled("softmin", input, mask, highest)
     return functions.softmax(-kept, dimension(dim, input.ndim), dtype=dtype or input.dtype)

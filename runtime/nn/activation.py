@@ -264,4 +264,4 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     The result has the shape and the dtype of ``input``.
     """
-    return _feature_dropout(input, p, training, inplace, input.ndim != 4)
+    return _feature_dropout(input, p, training, inplace, input.ndim == 5)

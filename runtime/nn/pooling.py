@@ -102,6 +102,11 @@ def _fractional(
             raise ValueError(f"fractional_max_pool{dims}d requires {dims} output ratios, but got {ratios}")
         output_size = [int(n * ratio) for n, ratio in zip(input.shape[-dims:], ratios, strict=True)]
     if random_samples is None:
+        if input.ndim <= dims:
+            raise IndexError(
+                f"fractional_max_pool{dims}d: expected an input of {dims + 1} or {dims + 2} dimensions, but "
+                f"got one of size {list(input.shape)}"
+            )
         batch = 1 if input.ndim == dims + 1 else input.shape[0]
         shape = (batch, input.shape[-dims - 1], dims)
         random_samples = F.rand(shape, dtype=input.dtype, device=input.device)

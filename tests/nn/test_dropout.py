@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import tengen
 import tengen.nn.functional as F
@@ -23,3 +24,11 @@ def test_dropout_is_random_and_scaled() -> None:
     assert set(channels.sum(1)) == {0.0, 8.0}
     noise = F.alpha_dropout(tengen.randn(300, 300), 0.3, training=True).numpy()
     assert abs(noise.mean()) < 0.05 and abs(noise.std() - 1) < 0.05
+
+
+@pytest.mark.parametrize("shape", [(40,), (40, 3), (40, 3, 2), (40, 3, 2, 2)])
+def test_dropout3d_of_an_image_alone_drops_along_its_first_dimension(shape: tuple[int, ...]) -> None:
+    """As in PyTorch, which takes for a batch what has five dimensions."""
+    tengen.manual_seed(3)
+    rows = F.dropout3d(tengen.ones(shape), 0.5).numpy().reshape(40, -1)
+    assert (rows == rows[:, :1]).all() and set(rows.ravel()) == {0.0, 2.0}

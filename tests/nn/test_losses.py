@@ -114,3 +114,26 @@ def test_losses_of_classes_refuse_what_has_none() -> None:
     for shape in ((3,), (2, 3)):
         with pytest.raises(RuntimeError, match=r"cross_entropy: .*probabilities.*int64"):
             F.cross_entropy(tengen.ones(shape), tengen.zeros(shape, dtype=tengen.int64))
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.5])
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 0), (2, 0, 3)])
+def test_cross_entropy_of_no_classes(shape: tuple[int, ...], smoothing: float) -> None:
+    """A sum of nothing is 0, and a mean of nothing NaN."""
+    x = tengen.empty(shape)
+    each = F.cross_entropy(x, x, reduction="none", label_smoothing=smoothing)
+    assert each.shape == shape[:1] * (len(shape) > 1) + shape[2:] and (each == 0).all()
+    assert F.cross_entropy(x, x, reduction="sum", label_smoothing=smoothing) == 0
+    assert F.cross_entropy(x, x, label_smoothing=smoothing).isnan()
+
+
+def test_cosines_of_vectors_of_two_dtypes() -> None:
+    whole = tengen.tensor([3, 4])
+    for dtype in (tengen.bool, tengen.int64, tengen.float16):
+        found = F.cosine_similarity(whole.to(dtype), tengen.tensor([1.0, 0.0]), 0)
+        assert found.dtype is tengen.float32
+        tengen.testing.assert_close(
+            found, F.cosine_similarity(whole.to(dtype).float(), tengen.tensor([1.0, 0.0]), 0)
+        )
+    with pytest.raises(RuntimeError, match="common dtype is"):
+        F.cosine_similarity(whole, whole, 0)

@@ -176,3 +176,10 @@ def test_signatures_are_those_of_torch() -> None:
         assert [(p.name, p.kind, p.default) for p in ours] == [(p.name, p.kind, p.default) for p in theirs], (
             name
         )
+
+
+def test_no_dimension_is_the_first_one() -> None:
+    x, mask = tengen.arange(6.0).reshape(2, 3), tengen.tensor([[True, False, True], [True, True, True]])
+    for name in ("cumsum", "cumprod", "softmax", "log_softmax", "softmin"):
+        function = getattr(tengen.masked, name)
+        assert tengen.equal(function(x, None, mask=mask), function(x, 0, mask=mask)), name
