@@ -157,6 +157,13 @@ def _scatter(how: str) -> Callable[..., Any]:
     return function
 
 
+def _dtype(found: Any) -> Any:
+    """The dtype that a library's ``float32`` stands for: NumPy's classes and JAX's functions are none."""
+    if isinstance(found, type) and issubclass(found, np.generic):
+        return np.dtype(found)
+    return getattr(found, "dtype", found)
+
+
 class ArrayLibrary:
     """What ``tengen.dispatch.backend`` asks of a library, by the standard alone."""
 
@@ -172,8 +179,7 @@ class ArrayLibrary:
         for each in dict.fromkeys(dtype.registry.values()):
             its = getattr(xp, each.name, None)
             if its is not None:
-                its = getattr(its, "dtype", its)  # jax.numpy.float32 is a function that has it
-                self.dtypes[each.array_dtype] = its
+                self.dtypes[each.array_dtype] = its = _dtype(its)
                 add_array_dtype(its, each)
 
     @property
