@@ -113,6 +113,8 @@ def rechunk(tensor: Tensor, chunks: Any) -> Tensor:
         made: Tensor = apply_linear(Placed(tensor._type, partial(library.placed, chunks=chunks)), tensor)
     except (TypeError, ValueError) as error:
         raise type(error)(f"rechunk(): {error}") from None
+    except ZeroDivisionError:
+        raise ValueError(f"rechunk(): argument 'chunks' ({chunks}) must have no size 0") from None
     return made
 
 

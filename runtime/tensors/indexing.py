@@ -91,8 +91,14 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         return
     if kind in (int, slice, tuple) and not _recorded(self, value):
         key = _basic_key(self._array.shape, index if kind is tuple else (index,))
-        if key is not None and self._type.backend.mutable and _write(self, key, value):
-            return
+        if key is not None and self._type.backend.mutable:
+            try:
+                if _write(self, key, value):
+                    return
+            except NotStrided:  # said below
+                pass
+    if not self._type.backend.is_strided:
+        raise TypeError(f"Cannot assign to a sparse tensor, which {self.layout} is: a part of it is no view")
     if not self._type.backend.mutable and _fill_mask(self, index, value):
         return
     if value._storage is not None and value._storage is self._storage and not value._array.ndim:

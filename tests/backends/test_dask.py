@@ -104,6 +104,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "rechunk(): argument 'chunks' (((1, 2), 3)) does not fit",
     ),
     (lambda: td.rechunk(there, {2: 1}), ValueError, "does not fit the shape (2, 3): there is no dimension 2"),
+    (lambda: td.rechunk(there, 0), ValueError, "rechunk(): argument 'chunks' (0) must have no size 0"),
     (lambda: td.rechunk(there, 1.5), TypeError, "rechunk(): argument 'chunks' must be an int"),
     (
         lambda: x.to("dask", chunks=(1,)),

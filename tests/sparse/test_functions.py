@@ -220,3 +220,13 @@ def test_sums_of_bools_are_those_of_the_elements() -> None:
     twice = tengen.sparse_coo_tensor([[0, 0, 1], [1, 1, 0]], [True, True, True], (2, 2))
     assert twice.sum(0).to_dense().tolist() == twice.to_dense().sum(0).tolist() == [1, 1]
     assert tengen.sparse_coo_tensor([[], []], [], (2, 2), dtype=tengen.bool).to_dense().sum() == 0
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+@pytest.mark.parametrize("index", [(0, 0), 0, slice(1, 2), tengen.tensor([0]), tengen.eye(3, dtype=bool)])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_parts_cannot_be_assigned_to(layout: str, index: object, recorded: bool) -> None:
+    s = tengen.eye(3).to_sparse(layout=getattr(tengen, layout)).requires_grad_(recorded) * 2
+    with pytest.raises(TypeError, match=f"Cannot assign to a sparse tensor, which tengen.{layout} is"):
+        s[index] = 1.0
+    assert s.to_dense().equal(2 * tengen.eye(3))
