@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
 
-def unstacked(grad: Tensor, dim: int) -> list[Tensor]:
+def stack_backward(grad: Tensor, dim: int) -> list[Tensor]:
     """The gradients of tensors that were stacked along a dimension of the parts."""
     return [one.squeeze(dim) for one in grad.split(1, dim)]
 

@@ -203,7 +203,7 @@ def nested_squeeze(self: RaggedArray, dim: int) -> RaggedArray:
     return self.with_components([np.squeeze(component, at) for component in self.components()])
 
 
-def nested_squeeze_dims(self: RaggedArray, dim: Sequence[int]) -> RaggedArray:
+def squeeze_nested_dims(self: RaggedArray, dim: Sequence[int]) -> RaggedArray:
     """Without those of the dimensions that are of size 1 in all parts."""
     for at in sorted(wrap_dims(tuple(dim), self.ndim), reverse=True):
         self = nested_squeeze(self, at)
