@@ -197,17 +197,17 @@ def conv_transpose_backward(
     return for_input, for_weight, _bias_gradient(xp, grad) if output_mask[2] else None
 
 
-conv1d_forward = conv_forward
+conv1d_forward = host_conv.of_dims(1, conv_forward, 2)
 conv1d_backward = conv_backward
-conv2d_forward = conv_forward
+conv2d_forward = host_conv.of_dims(2, conv_forward, 2)
 conv2d_backward = conv_backward
-conv3d_forward = conv_forward
+conv3d_forward = host_conv.of_dims(3, conv_forward, 2)
 conv3d_backward = conv_backward
-conv_transpose1d_forward = conv_transpose_forward
+conv_transpose1d_forward = host_conv.of_dims(1, conv_transpose_forward, 2)
 conv_transpose1d_backward = conv_transpose_backward
-conv_transpose2d_forward = conv_transpose_forward
+conv_transpose2d_forward = host_conv.of_dims(2, conv_transpose_forward, 2)
 conv_transpose2d_backward = conv_transpose_backward
-conv_transpose3d_forward = conv_transpose_forward
+conv_transpose3d_forward = host_conv.of_dims(3, conv_transpose_forward, 2)
 conv_transpose3d_backward = conv_transpose_backward
 
 

@@ -11,7 +11,7 @@ from ..dims import wrap_dim
 from ..distance import cdist_shape
 from ..nn.activation import glu_halves
 from ..nn.columns import col2im_shape, im2col_shape
-from ..nn.conv import conv_geometry, transposed_size
+from ..nn.conv import check_conv_dims, conv_geometry, transposed_size
 from ..nn.ctc import ctc_shape
 from ..nn.embedding_bag import GREATEST, bag_count
 from ..nn.loss import check_nll, check_nll2d
@@ -100,6 +100,7 @@ def meta_ctc_loss(
 
 
 def meta_conv(
+    dims: int,
     input: MetaArray,
     weight: MetaArray,
     bias: MetaArray | None,
@@ -108,14 +109,15 @@ def meta_conv(
     dilation: Shape,
     groups: int,
 ) -> MetaArray:
-    """The shape of a convolution."""
+    """The shape of a convolution over so many dimensions."""
+    check_conv_dims(dims, weight)
     geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups)
-    dims = weight.ndim - 2
     out = geometry.out(input.shape[-dims:], weight.shape[2:])
     return MetaArray((*input.shape[: -dims - 1], weight.shape[0], *out), input.dtype)
 
 
 def meta_conv_transpose(
+    dims: int,
     input: MetaArray,
     weight: MetaArray,
     bias: MetaArray | None,
@@ -125,9 +127,9 @@ def meta_conv_transpose(
     groups: int,
     dilation: Shape,
 ) -> MetaArray:
-    """The shape of a transposed convolution."""
+    """The shape of a transposed convolution over so many dimensions."""
+    check_conv_dims(dims, weight)
     geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups, transposed=True)
-    dims = weight.ndim - 2
     out = transposed_size(input, weight, geometry, output_padding)
     return MetaArray((*input.shape[: -dims - 1], weight.shape[1] * groups, *out), input.dtype)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -87,6 +88,23 @@ def conv_geometry(
     if not transposed:
         _check_kernel_fits(input.shape[-dims:], weight.shape[2:], geometry)
     return geometry
+
+
+def check_conv_dims(dims: int, weight: Array) -> None:
+    """RuntimeError for a weight that is of a convolution over another number of dimensions than ``dims``."""
+    if weight.ndim != dims + 2:
+        raise RuntimeError(f"weight should have {dims + 2} dimensions, but got {list(weight.shape)}")
+
+
+def of_dims(dims: int, kernel: Callable[..., Array], weight_at: int = 1) -> Callable[..., Array]:
+    """The kernel of a convolution over so many dimensions; its weight is the argument ``weight_at``."""
+
+    @wraps(kernel)
+    def convolution(*args: Any) -> Array:
+        check_conv_dims(dims, args[weight_at])
+        return kernel(*args)
+
+    return convolution
 
 
 def _check_channels(input: Array, weight: Array, bias: Array | None, groups: int, transposed: bool) -> None:
@@ -458,15 +476,15 @@ def _cropped(x: Array, spatial: Shape) -> Array:
     return np.ascontiguousarray(x[(..., *[slice(n) for n in spatial])])
 
 
-conv1d_forward = conv_forward
+conv1d_forward = of_dims(1, conv_forward)
 conv1d_backward = conv_backward
-conv2d_forward = conv_forward
+conv2d_forward = of_dims(2, conv_forward)
 conv2d_backward = conv_backward
-conv3d_forward = conv_forward
+conv3d_forward = of_dims(3, conv_forward)
 conv3d_backward = conv_backward
-conv_transpose1d_forward = conv_transpose_forward
+conv_transpose1d_forward = of_dims(1, conv_transpose_forward)
 conv_transpose1d_backward = conv_transpose_backward
-conv_transpose2d_forward = conv_transpose_forward
+conv_transpose2d_forward = of_dims(2, conv_transpose_forward)
 conv_transpose2d_backward = conv_transpose_backward
-conv_transpose3d_forward = conv_transpose_forward
+conv_transpose3d_forward = of_dims(3, conv_transpose_forward)
 conv_transpose3d_backward = conv_transpose_backward

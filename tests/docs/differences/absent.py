@@ -49,7 +49,7 @@ NO_AUTOGRAD = ABSENT.replace(
 NO_TYPES = ABSENT.replace(
     "NAMES",
     repr([
-        "Tensor.storage",
+        "FloatStorage", "DoubleStorage",
     ]),
 )  # fmt: skip
 FLOAT8 = """
