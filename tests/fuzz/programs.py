@@ -147,6 +147,8 @@ class Run:
     values: list[Any] = field(default_factory=list)
     #: What of that can have a derivative.
     outputs: list[Any] = field(default_factory=list)
+    #: Whether a gradient stops somewhere, though values change with what it is of.
+    is_cut: bool = False
 
     def apply(self, step: Step) -> None:
         """Run one step."""
@@ -162,6 +164,8 @@ class Run:
         else:
             result = self.variant(step.name, call, values)
         tensors = flat(self.side, result)
+        recorded = any(requires_grad(self.side, t) for value in values for t in _parts(value))
+        self.is_cut |= recorded and any(inexact(self.side, t) and not t.requires_grad for t in tensors)
         self.results.append(None if call.operator.determined or not tensors else tensors[0])
         if call.operator.determined:
             self.values += self.side.unique(call.operator, result)
@@ -182,7 +186,10 @@ class Run:
             return part
         if step.form == "strided":
             found = self.side.library.stack([found, found], -1).select(-1, 0)
-        return found.detach() if step.form == "detached" else found
+        if step.form != "detached":
+            return found
+        self.is_cut = True
+        return found.detach()
 
     def leaf(self, own: Any, sample: Random) -> Any:
         """The next leaf, as a copy: so that nothing writes to a leaf."""
@@ -201,6 +208,15 @@ class Run:
 def inexact(side: Side, tensor: Any) -> bool:
     """Whether a tensor of this library can have a gradient."""
     return isinstance(tensor, side.library.Tensor) and (tensor.is_floating_point() or tensor.is_complex())
+
+
+def requires_grad(side: Side, tensor: Any) -> bool:
+    """Whether a gradient is to be had of a tensor of this library."""
+    return inexact(side, tensor) and bool(tensor.requires_grad)
+
+
+def _parts(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def outputs(side: Side, operator: Operator, result: Any, tensors: list[Any]) -> list[Any]:
