@@ -9,19 +9,11 @@ import runpy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from .torch_imports import as_torch
 
 _USAGE = "usage: python -m tengen.as_torch (script.py | -m module) [argument ...]"
-
-
-class _Callable(ModuleType):
-    """So that ``tengen.as_torch()`` works where ``tengen.as_torch`` was imported as a module, too."""
-
-    def __call__(self) -> as_torch:
-        return as_torch()
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -48,4 +40,5 @@ def _run(run: Any, what: str, **options: Any) -> None:
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
-sys.modules[__name__].__class__ = _Callable
+# What is imported becomes the package's attribute, which is the class.
+sys.modules[__name__] = as_torch  # type: ignore[assignment]

@@ -134,9 +134,6 @@ def follow(scratch: Scratch) -> Callable[[str], None]:
 def generator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
     """Imports a module of the documentation's generator."""
     folder = PROJECT / "docs" / "generator"
-    monkeypatch.setattr(
-        sys, "path", [p for p in sys.path if not p.endswith("tests")]
-    )  # Dask asks for "sparse"
     monkeypatch.syspath_prepend(str(folder))
     before = set(sys.modules)
     yield importlib.import_module
