@@ -27,9 +27,7 @@ def _for_input(
     dims: int, size: Sequence[int], weight: Tensor, grad_output: Tensor, geometry: Geometry
 ) -> Tensor:
     input = grad_output.new_empty(1).expand(size)
-    stride, padding, dilation, groups = _sizes(dims, geometry)
-    call = (grad_output, input, weight, None, stride, padding, dilation, groups, (True, False, False))
-    found: Tensor = _BACKWARD[dims](*call)[0]
+    found: Tensor = _BACKWARD[dims](grad_output, input, weight, None, *geometry, (True, False, False))[0]
     return found
 
 
@@ -37,16 +35,8 @@ def _for_weight(
     dims: int, input: Tensor, size: Sequence[int], grad_output: Tensor, geometry: Geometry
 ) -> Tensor:
     weight = grad_output.new_empty(1).expand(size)
-    stride, padding, dilation, groups = _sizes(dims, geometry)
-    call = (grad_output, input, weight, None, stride, padding, dilation, groups, (False, True, False))
-    found: Tensor = _BACKWARD[dims](*call)[1]
+    found: Tensor = _BACKWARD[dims](grad_output, input, weight, None, *geometry, (False, True, False))[1]
     return found
-
-
-def _sizes(dims: int, geometry: Geometry) -> tuple[Sequence[int], Sequence[int], Sequence[int], int]:
-    *sizes, groups = geometry
-    stride, padding, dilation = [(size,) * dims if isinstance(size, int) else size for size in sizes]
-    return stride, padding, dilation, groups
 
 
 def conv1d_input(
