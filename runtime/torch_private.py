@@ -15,6 +15,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, Final
 
 from .core.absent import absent
+from .distributed import REASON
 
 
 class TorchVersion(str):
@@ -198,10 +199,6 @@ def _nvtx() -> dict[str, Any]:
     return {"range": Range, "range_push": _nothing, "range_pop": _nothing, "mark": _nothing}
 
 
-def _no_tensor(name: str) -> type:
-    return absent("torch", name, "operators compute, or are run on the device meta")
-
-
 def _futures() -> dict[str, Any]:
     Future: Any = import_module("tengen.jit").Future
 
@@ -246,7 +243,7 @@ class Refused(ModuleType):
 #: Packages that programs import for a part which they may never come to: why nothing of them is available.
 REFUSED: Final[dict[str, str]] = {
     "torch.distributions": "tengen has no distributions; random numbers are `torch.normal` and its like",
-    "torch.distributed": "tengen computes in one process; arrays of dask or jax spread over machines",
+    "torch.distributed": REASON,
     "torch.fx": "`tengen.jit.trace` records the graph of a function or module",
 }
 
@@ -268,7 +265,7 @@ MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch._subclasses": dict,
     "torch._subclasses.fake_tensor": lambda: {
         "is_fake": lambda x: False,
-        "FakeTensor": _no_tensor("FakeTensor"),
+        "FakeTensor": absent("torch", "FakeTensor", "operators compute, or are run on the device meta"),
     },
     "torch._tensor": lambda: {"Tensor": import_module("tengen").Tensor},
     "torch._utils": _utils,
@@ -298,7 +295,6 @@ NAMES: Final[dict[str, Any]] = {
 #: By PyTorch's name, without ``torch.``, what there is in place of what is not here.
 INSTEAD: Final[dict[str, str]] = {
     "ao": "there are no quantised tensors",
-    "distributed": "it computes in one process; arrays of dask or jax spread over machines",
     "export": "`tengen.onnx.export` and `tengen.jit.trace` make graphs",
     "package": "`tengen.save` writes modules and state dicts",
     "quantization": "there are no quantised tensors",
