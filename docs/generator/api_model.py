@@ -137,15 +137,14 @@ def _declared_names(module: ModuleType) -> set[str]:
     return found
 
 
-@functools.cache
-def _hand_written(name: str) -> tuple[tuple[str, Any], ...]:
-    """The public names of a module with what they stand for, less modules and what is generated.
-
-    They are kept: what is made when it is asked for would leave its identity to another.
-    """
+def _hand_written(name: str) -> Iterator[tuple[str, Any]]:
+    """The public names of a module with what they stand for, less modules and what is generated."""
     module = module_of(name)
-    values = [(n, getattr(module, n)) for n in public_names(name)]
-    return tuple((n, v) for n, v in values if not isinstance(v, ModuleType) and not is_generated(v))
+    for n in public_names(name):
+        value = getattr(module, n)
+        if isinstance(value, ModuleType) or is_generated(value):
+            continue
+        yield n, value
 
 
 def is_generated(value: Any) -> bool:
