@@ -16,9 +16,6 @@ if (HERE := str(Path(__file__).resolve().parent)) not in sys.path:
 
 from scratch import Scratch, copy_project
 
-# Dask looks for a package of this name, which would be found in the folder of tests.
-sys.modules.setdefault("sparse", None)  # type: ignore[arg-type]
-
 
 def pytest_collection(session: pytest.Session) -> None:
     """Nothing that is collected becomes garbage."""

@@ -26,7 +26,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "out_of_core.py"
 
 
 @pytest.fixture(scope="module")
-def client(without_tests: None) -> Iterator[Any]:
+def client() -> Iterator[Any]:
     """A cluster of two processes with a thread each."""
     options = {"threads_per_worker": 1, "memory_limit": "1GB", "dashboard_address": None}
     with distributed.LocalCluster(n_workers=2, **options) as cluster, distributed.Client(cluster) as client:

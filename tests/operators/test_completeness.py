@@ -15,7 +15,7 @@ from tengen.testing.samples import Random
 OPERATORS = declared_operators()
 OWN = {n: o for n, o in OPERATORS.items() if not o.is_composite}
 DERIVED = declared.derived()
-#: Without those of tensors of other layouts, of which there are no samples; tests/sparse calls each of them.
+#: Without those of tensors of other layouts, of which there are no samples: tests/sparse_tensors calls each.
 STRIDED = {n: o for n, o in OPERATORS.items() if "other_layout" not in o.tags}
 
 #: The operators that tengen promises, by subject, under the names that users call them by.
