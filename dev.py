@@ -43,32 +43,47 @@ def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> int:
     return subprocess.run([str(c) for c in command], cwd=cwd, env={**os.environ, **environment}).returncode
 
 
-def require(*extras: str) -> None:
-    """Make the environment, and install the project with the extras unless that was done."""
+#: What tests and the demo use where it can be installed: not every platform has a wheel of llvmlite.
+COMPILE = "compile"
+
+
+def require(*extras: str, optional: Sequence[str] = ()) -> None:
+    """Make the environment, and install the project with the extras unless that was done.
+
+    Where those that are optional cannot be installed this is said, and the others are.
+    """
     if not PYTHON.exists():
         print(f"making the environment {ENVIRONMENT.name}", flush=True)
         venv.create(ENVIRONMENT, with_pip=True, clear=True)
-    marks = {e: ENVIRONMENT / f".installed-{e}" for e in extras}
+    wanted = [*extras, *optional]
+    marks = {e: ENVIRONMENT / f".installed-{e}" for e in wanted}
     settings = (ROOT / "pyproject.toml").stat().st_mtime
     if all(m.exists() and m.stat().st_mtime >= settings for m in marks.values()):
         return
-    print(f"installing tengen[{','.join(extras)}]", flush=True)
-    status = run(PYTHON, "-m", "pip", "install", "--quiet", "--editable", f".[{','.join(extras)}]")
-    if status:
-        sys.exit(f"installing tengen[{','.join(extras)}] failed")
+    if not install(wanted):
+        if not optional or not install(extras):
+            sys.exit(f"installing tengen[{','.join(extras)}] failed")
+        lines = "!" * 79
+        print(lines, f"{', '.join(optional)} cannot be installed here: tengen runs without", lines, sep="\n")
     for mark in marks.values():
         mark.touch()
 
 
+def install(extras: Sequence[str]) -> bool:
+    """Install the project with extras; whether that went well."""
+    print(f"installing tengen[{','.join(extras)}]", flush=True)
+    return not run(PYTHON, "-m", "pip", "install", "--quiet", "--editable", f".[{','.join(extras)}]")
+
+
 def demo(arguments: Sequence[str]) -> int:
     """Regenerate from YAML, then train on scikit-learn's digits."""
-    require("demo")
+    require("demo", optional=[COMPILE])
     return run(PYTHON, "-m", "tengen.codegen.gen") or run(PYTHON, "examples/digits.py", *arguments)
 
 
 def test(arguments: Sequence[str]) -> int:
     """The tests, on all cores; neighbours run in one process, which makes what they share once."""
-    require("test")
+    require("test", optional=[COMPILE])
     return run(PYTHON, "-m", "pytest", "-n", "auto", "--dist", "worksteal", *arguments)
 
 
@@ -88,7 +103,7 @@ def check(arguments: Sequence[str]) -> int:
 
 def oracle(arguments: Sequence[str]) -> int:
     """The comparisons with torch; with --all every sample of PyTorch's own database of operators."""
-    require("test")
+    require("test", optional=[COMPILE])
     if run(PYTHON, "-m", "pip", "install", "--quiet", "--editable", ".[oracle]"):
         print(
             "!" * 79,

@@ -1,0 +1,109 @@
+"""LLVM IR to machine code, by llvmlite, which is not needed before this module is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from .numpy_api import keep_forever
+
+#: The name and the type of the function in a kernel's IR: a strided loop of NumPy's ArrayMethods.
+ENTRY, ENTRY_TYPE = "kernel", "i32 (ptr, ptr, ptr, ptr, ptr)"
+
+
+class InvalidIR(Exception):
+    """IR that is not handed on to the code generator, and why."""
+
+
+def version() -> str:
+    """The versions of llvmlite and of LLVM."""
+    return f"llvmlite {llvmlite.__version__}, LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
+
+
+def machine_here() -> Any:
+    """The target machine of the processor at hand."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    return target.create_target_machine(**processor_here(), opt=3, reloc="pic")
+
+
+def processor_here() -> dict[str, str]:
+    """The processor's name and features."""
+    return {"cpu": llvm.get_host_cpu_name(), "features": llvm.get_host_cpu_features().flatten()}
+
+
+def machine_of(triple: str, cpu: str) -> Any:
+    """The target machine of any processor that this llvmlite has code for. RuntimeError for another."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    target = llvm.Target.from_triple(triple)
+    return target.create_target_machine(cpu=cpu, opt=3, reloc="pic", codemodel="default")
+
+
+def object_code(texts: Mapping[str, str], machine: Any) -> bytes:
+    """One object of several modules' texts, in which each has its function by the name that it stands under.
+
+    InvalidIR where a text is no valid module, or has no such function.
+    """
+    context = llvm.create_context()
+    whole = None
+    for symbol, text in texts.items():
+        module = _module(symbol, text, context)
+        module.triple, module.data_layout = machine.triple, str(machine.target_data)
+        if whole is None:
+            whole = module
+        else:
+            whole.link_in(module)
+    if whole is None:
+        raise InvalidIR("there is no module")
+    _optimise(whole, machine)
+    code: bytes = machine.emit_object(whole)
+    return code
+
+
+def _module(symbol: str, text: str, context: Any) -> Any:
+    """A valid module with one function that others see, ``symbol``."""
+    try:
+        module = llvm.parse_assembly(text, context)
+        module.verify()
+        entry = module.get_function(ENTRY)
+    except (NameError, RuntimeError) as error:
+        raise InvalidIR(f"{symbol}: {str(error).strip()}") from error
+    if entry.is_declaration or str(entry.global_value_type) != ENTRY_TYPE:
+        raise InvalidIR(f"{symbol}: {ENTRY} is not a function {ENTRY_TYPE}")
+    for value in (*module.functions, *module.global_variables):
+        if not value.is_declaration:
+            value.linkage = "internal"
+    entry.linkage, entry.name = "external", symbol
+    return module
+
+
+def _optimise(module: Any, machine: Any) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+
+
+class Linker:
+    """Puts objects into this process's memory, for as long as it runs."""
+
+    def __init__(self) -> None:
+        self.machine = machine_here()
+        self._engine = llvm.create_lljit_compiler(self.machine, suppress_errors=True)
+        self._linked = 0
+        keep_forever(self._engine)
+
+    def link(self, code: bytes, symbols: Sequence[str]) -> dict[str, int]:
+        """The addresses of an object's functions. RuntimeError where one is missing, or what it calls."""
+        self._linked += 1  # a name is used once
+        library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+        for symbol in symbols:
+            library.export_symbol(symbol)
+        tracker = library.link(self._engine, f"kernels{self._linked}")
+        keep_forever(tracker)
+        return {symbol: tracker[symbol] for symbol in symbols}

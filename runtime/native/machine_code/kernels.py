@@ -1,0 +1,39 @@
+"""The namespace of a table's kernels, as generated code has it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+#: Held where a kernel is looked for: one thread at a time compiles, and none while the process forks.
+lock = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+
+
+class Kernels:
+    """The kernels of a module of tables, by name: a ufunc, or None where there is no machine code for it.
+
+    A kernel is looked for, and compiled, when it is first asked for; from then on it is a plain attribute.
+    AttributeError for a name that the table does not have.
+    """
+
+    def __init__(self, tables: str) -> None:
+        self._tables = tables
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # what copying and the like ask for
+            raise AttributeError(name)
+        with lock:
+            if name not in self.__dict__:
+                from .finder import finder_of
+
+                try:
+                    self.__dict__[name] = finder_of(self._tables).find(name)
+                except KeyError:
+                    raise AttributeError(f"{self._tables} has no kernel {name!r}") from None
+            return self.__dict__[name]
+
+    def __repr__(self) -> str:
+        return f"Kernels({self._tables!r})"

@@ -1,0 +1,82 @@
+"""What a module of tables declares, and the key that tells whether machine code was made of the same."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+#: The scalar types that each kernel has a loop for.
+SCALARS = ("float32", "float64")
+#: Changes with the form of what is kept: the names of symbols, the loops' signature, the files.
+FORMAT = "1"
+#: The dtypes that an operand can have in place of the scalar type: "k:int64".
+_DTYPES = ("bool", "int32", "int64", "float32", "float64")
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A row of a table: operands, the signature of a generalised ufunc or an empty text, statements."""
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    signature: str
+    statements: str
+
+    def dtypes(self, scalar: str) -> tuple[str, ...]:
+        """The dtypes of the operands for a scalar type."""
+        parts = (operand.split(":") for operand in (*self.inputs, *self.outputs))
+        return tuple(next((p for p in own[1:] if p in _DTYPES), scalar) for own in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The kernels and programs of a module."""
+
+    module: ModuleType
+    kernels: Mapping[str, Kernel]
+    programs: Mapping[str, Mapping[str, str]]
+
+    def key(self, *more: str) -> str:
+        """A hash of all kernels, of the programs, and of the generator's lowering."""
+        return digest(*(repr(k) for _, k in sorted(self.kernels.items())), *self._shared(), *more)
+
+    def kernel_key(self, name: str, *more: str) -> str:
+        """A hash of all that one kernel's code depends on, save the compiler and the processor: ``more``."""
+        return digest(repr(self.kernels[name]), *self._shared(), *more)
+
+    def _shared(self) -> tuple[str, ...]:
+        programs = sorted((name, sorted(texts.items())) for name, texts in self.programs.items())
+        return (repr(programs), repr(SCALARS), lowering_digest(), FORMAT)
+
+
+@functools.cache
+def table_of(module: str) -> Table:
+    """The table of a module, which is imported."""
+    found = import_module(module)
+    kernels = {name: Kernel(name, *row) for name, row in found.KERNELS.items()}
+    return Table(found, kernels, found.PROGRAMS)
+
+
+def digest(*parts: str) -> str:
+    """A hash of texts, in hexadecimal digits."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@functools.cache
+def lowering_digest() -> str:
+    """A hash of the generator's sources that make IR of kernels. They are read, not imported."""
+    spec = find_spec("tengen.codegen")
+    if spec is None or not spec.submodule_search_locations:
+        return ""
+    folder = Path(next(iter(spec.submodule_search_locations)))
+    found = hashlib.sha256()
+    for path in sorted(p for package in ("ir", "lower") for p in (folder / package).rglob("*.py")):
+        found.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return found.hexdigest()
