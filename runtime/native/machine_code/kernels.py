@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from typing import Any
@@ -37,3 +38,9 @@ class Kernels:
 
     def __repr__(self) -> str:
         return f"Kernels({self._tables!r})"
+
+
+@functools.cache
+def kernels_of(tables: str) -> Kernels:
+    """The kernels of a module of tables, which all who ask share."""
+    return Kernels(tables)

@@ -9,5 +9,6 @@ from .tables import Kernel, Table
 
 def ir(table: Table, kernel: Kernel, scalar: str) -> str:
     """The text of a module whose function ``kernel`` is the loop for a scalar type."""
-    text: str = import_module("tengen.codegen.lower.kernels").lower(kernel, table.programs, scalar)
+    lower = import_module("tengen.codegen.lower.kernels").lower_row
+    text: str = lower(kernel.name, kernel.row, table.programs, scalar)
     return text

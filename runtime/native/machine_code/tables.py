@@ -13,10 +13,12 @@ from types import ModuleType
 
 #: The scalar types that each kernel has a loop for.
 SCALARS = ("float32", "float64")
+#: The generator's modules that kernels are lowered by.
+LOWERING = ("ir/**/*.py", "lower/**/*.py", "model/kernels.py")
 #: Changes with the form of what is kept: the names of symbols, the loops' signature, the files.
 FORMAT = "1"
 #: The dtypes that an operand can have in place of the scalar type: "k:int64".
-_DTYPES = ("bool", "int32", "int64", "float32", "float64")
+_DTYPES = ("bool", "int64")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +31,15 @@ class Kernel:
     signature: str
     statements: str
 
+    @property
+    def row(self) -> tuple[tuple[str, ...], tuple[str, ...], str, str]:
+        """As the table has it."""
+        return self.inputs, self.outputs, self.signature, self.statements
+
     def dtypes(self, scalar: str) -> tuple[str, ...]:
         """The dtypes of the operands for a scalar type."""
-        parts = (operand.split(":") for operand in (*self.inputs, *self.outputs))
-        return tuple(next((p for p in own[1:] if p in _DTYPES), scalar) for own in parts)
+        marks = (operand.partition(":")[2] for operand in (*self.inputs, *self.outputs))
+        return tuple(mark if mark in _DTYPES else scalar for mark in marks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,6 @@ def lowering_digest() -> str:
         return ""
     folder = Path(next(iter(spec.submodule_search_locations)))
     found = hashlib.sha256()
-    for path in sorted(p for package in ("ir", "lower") for p in (folder / package).rglob("*.py")):
+    for path in sorted(p for pattern in LOWERING for p in folder.glob(pattern)):
         found.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return found.hexdigest()

@@ -16,7 +16,7 @@ from tengen.native.machine_code.tables import Kernel, Table
 NAME = "machine_tables"
 KERNELS = {
     "double_and_add": (("x", "y"), ("z",), "", "z = x + x + y"),
-    "total": (("x:n",), ("y",), "(n)->()", "y = sum(x)"),
+    "total": (("x[n]",), ("y",), "(n)->()", "y = sum(x)"),
     "pick": (("x", "k:int64"), ("y",), "", "y = x * to_float(k)"),
 }
 PROGRAMS: dict[str, dict[str, str]] = {}

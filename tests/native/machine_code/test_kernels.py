@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from machine_tables import KERNELS
 
-from tengen.native.machine_code import Kernels, is_available
+from tengen.native.machine_code import Kernels, is_available, kernels_of
 from tengen.native.machine_code.status import status
+from tengen.native.machine_code.tables import table_of
 
 Fresh = Callable[[], Kernels]
 TABLES = "machine_tables_of_a_test"
@@ -109,3 +110,23 @@ def test_an_import_loads_what_is_needed_later_later() -> None:
     code += f"print([m for m in sys.modules if m.startswith({late})])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_all_share_the_kernels_of_a_table() -> None:
+    assert kernels_of("tengen.generated.kernels") is kernels_of("tengen.generated.kernels")
+
+
+def test_a_key_depends_on_all_that_the_code_depends_on(fresh: Fresh, monkeypatch: pytest.MonkeyPatch) -> None:
+    def keys() -> tuple[str, str]:
+        fresh()
+        table = table_of(TABLES)
+        return table.key(), table.kernel_key("total")
+
+    first, module = keys(), sys.modules[TABLES]
+    with monkeypatch.context() as other:
+        other.setitem(module.KERNELS, "pick", (("x",), ("y",), "", "y = x"))
+        assert keys()[0] != first[0] and keys()[1] == first[1]
+    with monkeypatch.context() as other:
+        other.setitem(module.PROGRAMS, "exp", {"float32": "x: result = x"})
+        assert keys()[0] != first[0] and keys()[1] != first[1]
+    assert keys() == first
