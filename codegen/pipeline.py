@@ -56,6 +56,7 @@ def load_reporting(
         backends=tuple(tables.backends.values()),
         tags=tables.tags,
         primitives=tables.primitives.pointwise,
+        programs=tables.primitives.programs,
         modules=modules,
         library=own.library,
         folder="" if library is None else f"{library.display}/",

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..ir.expressions import Call, Name, walk
 from ..model.diagnostics import Report
 from ..model.names import CATEGORIES, LAYOUTS, OPERANDS, STRIDED
-from ..model.operators import Backend, Formula, Primitive, Rule, ScalarType
+from ..model.operators import Backend, Formula, Primitive, Program, Rule, ScalarType
 from ..model.source import Located, Place
 from ..parse.formula import parse_formula, place_of
 from ..read.entries import read_text, read_yaml
@@ -18,6 +18,7 @@ from ..read.functions import ABSOLUTE, FunctionIndex
 from ..read.keys import Key
 from ..read.libraries import Library
 from .onnx_language import onnx_form
+from .programs import load_programs
 
 TABLES = ("scalar_types.yaml", "backends.yaml", "tags.yaml", "primitives.yaml")
 
@@ -64,6 +65,7 @@ _PRIMITIVE_KEYS = {
     key.name: key
     for key in (
         Key("pointwise", ("map",), "elementwise functions"),
+        Key("native", ("map",), "native programs of functions that an array namespace lacks"),
         Key("constants", ("list",), "numbers and markers"),
         Key("array", ("list",), "functions for operators that are not pointwise"),
     )
@@ -82,6 +84,7 @@ _POINTWISE_KEYS = {
         Key("out", ("bool",), "whether it takes ``out=``, as ufuncs do; true unless said otherwise"),
         Key("costly", ("bool",), "whether an element takes longer to compute than to bring from memory"),
         Key("onnx", ("str",), "the same in ONNX, in x, y and z"),
+        Key("native", ("map",), "its native programs, by dtype"),
     )
 }
 
@@ -93,6 +96,7 @@ class Primitives:
     pointwise: Mapping[str, Primitive]
     constants: frozenset[str]
     array: frozenset[str]
+    programs: Mapping[str, Mapping[str, Program]] = field(default_factory=dict)  # by function and dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,8 @@ def load_tables(
         if "excludes" in fields:
             listed.append((fields["tag"].value, fields["excludes"]))
     excluded = {tag: frozenset(known_words(located, tags, "tag", report)) for tag, located in listed}
-    return Tables(scalar_types, backends, tags, _primitives(directory, symbolics, report), excluded)
+    primitives = _primitives(directory, scalar_types, symbolics, report)
+    return Tables(scalar_types, backends, tags, primitives, excluded)
 
 
 def _open(directory: Path, name: str, report: Report, display: str = "") -> Located | None:
@@ -139,21 +144,27 @@ def _open(directory: Path, name: str, report: Report, display: str = "") -> Loca
     return None
 
 
-def _primitives(directory: Path, symbolics: FunctionIndex, report: Report) -> Primitives:
+def _primitives(
+    directory: Path, scalar_types: Mapping[str, ScalarType], symbolics: FunctionIndex, report: Report
+) -> Primitives:
     root = _open(directory, "primitives.yaml", report)
     if root is None or not isinstance(root.value, dict):
         return Primitives({}, frozenset(), frozenset())
     fields = check_keys(root.value, _PRIMITIVE_KEYS, "primitives.yaml", report)
     pointwise: dict[str, Primitive] = {}
-    for name, row in fields["pointwise"].value.items() if "pointwise" in fields else ():
+    rows = fields["pointwise"].value if "pointwise" in fields else {}
+    for name, row in rows.items():
         made = _primitive(name, row, symbolics, report)
         if made is not None:
             pointwise[name] = made
+    others = fields["native"].value if "native" in fields else {}
+    programs = load_programs(rows, others, [s.dtype for s in scalar_types.values()], report)
+    pointwise = {name: replace(p, native=programs.get(name, {})) for name, p in pointwise.items()}
     constants, array = (
         frozenset(word for word, _ in words(fields[key], report)) if key in fields else frozenset[str]()
         for key in ("constants", "array")
     )
-    return Primitives(pointwise, constants, array)
+    return Primitives(pointwise, constants, array, programs)
 
 
 def _primitive(name: str, row: Located, symbolics: FunctionIndex, report: Report) -> Primitive | None:

@@ -81,6 +81,21 @@ def read_module(text: str) -> ast.Module:
     return ast.parse(text)
 
 
+def read_assignments(text: str) -> tuple[tuple[Expr, Expr], ...]:
+    """The targets and the values of the assignments that a text is made of, in their order.
+
+    What is none of ``name = value`` has its kind as target. Raises SyntaxError, as ``read_expression``.
+    """
+    try:
+        statements = ast.parse(text).body
+    except (RecursionError, MemoryError, ValueError):
+        statements = None
+    if statements is None or any(map(_too_deep, statements)):
+        raise SyntaxError(f"it is nested too deeply, more than {MAX_DEPTH} expressions in each other")
+    reader = _Reader(text)
+    return tuple(map(reader.assignment, statements))
+
+
 def read_value(text: str) -> Any:
     """The value of a literal: a number, also ``inf`` and ``nan``, a string, or tuples and lists of such.
 
@@ -143,6 +158,13 @@ class _Reader:
         if self.bytes is None:
             return column
         return len(self.bytes[: self.lines[line - 1] + column].decode())
+
+    def assignment(self, node: ast.stmt) -> tuple[Expr, Expr]:
+        match node:
+            case ast.Assign([ast.Name() as target], value):
+                return self.name(target), self.read(value)
+        none = Foreign(type(node).__name__, span=self.span(node))
+        return none, none
 
     # -- one for each kind of node -----------------------------------------------------------------
 
