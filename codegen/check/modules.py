@@ -10,7 +10,7 @@ from pathlib import Path
 from ..ir.expressions import names_in
 from ..ir.reader import read_expression
 from ..ir.writer import write
-from ..model.annotations import annotation, default, parameter_name
+from ..model.annotations import annotation, default, users_name
 from ..model.diagnostics import Report, suggestion
 from ..model.modules import ModuleClass, Parameter, Signature
 from ..model.schema import Argument
@@ -96,7 +96,7 @@ def _of_operator(item: Declared, functional: Functional) -> Signature:
 
 
 def _parameter(argument: Argument) -> Parameter:
-    name = "input" if argument.name == "self" else parameter_name(argument.name)
+    name = users_name(argument.name)
     text, value = annotation(argument.type, caller=True), default(argument)
     if value == "()":  # an empty list is what None is to users
         text, value = f"{text} | None", "None"

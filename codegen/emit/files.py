@@ -16,7 +16,8 @@ from ..model.source import OutputFile
 from ..read.functions import FunctionIndex
 from ..read.libraries import Library, index
 from ..specialise.batching import BatchingWriter
-from ..specialise.bindings import Binding, BindingWriter
+from ..specialise.binding import Binding
+from ..specialise.bindings import BindingWriter
 from ..specialise.default_methods import VariantWriter
 from ..specialise.nodes import NodeWriter
 from ..specialise.recording import recorder
@@ -318,7 +319,9 @@ class Renderer:
             "from tengen.core.function_dispatch import plain",
             "from tengen.core.interception import active",
             "from tengen.core.numbers import NUMBERS",
-            "from tengen.dispatch.binding_support import MISSING, as_given, ints, worded",
+            "from tengen.core.scalar_type import dtype as ScalarType",
+            "from tengen.dispatch.binding_support import MISSING, as_given, ints, many_ints, one_type",
+            "from tengen.dispatch.binding_support import worded",
             # No operator has such a name.
             "from tengen.dispatch.signatures import document as __document__",
         ]
@@ -376,7 +379,6 @@ class Renderer:
             summary=summary,
             imports=[
                 *common,
-                "from tengen.dispatch.binding_support import one_type",
                 "from tengen.dispatch.calls import call, make",
                 "from tengen.tensors.tensor import Tensor",
             ],

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..model.annotations import annotation, default, parameter_name, return_annotation
+from ..model.annotations import annotation, default, return_annotation, users_name
 from ..model.derived import Variant
 from ..model.groups import Group
 from ..model.operators import Operator
@@ -201,7 +201,7 @@ class StubWriter:
 
 
 def _parameter(argument: Argument, numbers: bool) -> StubParameter:
-    name = "input" if argument.name == "self" else parameter_name(argument.name)
+    name = users_name(argument.name)
     text = annotation(argument.type, caller=True)
     if text == "Tensor" and numbers:
         text = "Tensor | Number"

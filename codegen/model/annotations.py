@@ -39,6 +39,11 @@ def parameter_name(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
+def users_name(name: str) -> str:
+    """An argument's name in a function, as users give it."""
+    return "input" if name == "self" else parameter_name(name)
+
+
 def annotation(type_: Type, caller: bool = False) -> str:
     """The annotation of a parameter inside the library, where arguments are complete.
 

@@ -1,12 +1,20 @@
-"""Specialise: the tests by which bindings see that an argument can be passed on as it is."""
+"""Specialise: the tests by which bindings see that an argument can be passed on as it is.
+
+What the second path would convert in one step (an int for a list of them, a list for a tuple, an int for a
+float) is converted where the argument is passed on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from ..model.annotations import default
 from ..model.names import OTHER_LAYOUT
 from ..model.operators import Operator
-from ..model.schema import Argument
+from ..model.schema import Argument, BaseType, ListType
+
+#: The classes of values that are passed on as they are, by type.
+_CLASSES = {"int": "int", "SymInt": "int", "bool": "bool", "str": "str", "ScalarType": "ScalarType"}
 
 
 def but_refused(operator: Operator, text: str) -> str:
@@ -18,46 +26,79 @@ def value_test(operator: Operator, argument: Argument, text: str, is_receiver: b
     """The condition under which a value can be passed on, and what is passed."""
     if is_receiver:
         return "True", text
-    type_ = str(argument.type)
+    value = text
+    none = [f"{text} is None"] if argument.type.is_optional else []
+    match argument.type.required:
+        case ListType(element, size) if element in (BaseType("int"), BaseType("SymInt")):
+            return _ints_test(argument, size, text)
+        case BaseType("Tensor"):
+            tests = [f"{text}.__class__ in plain{_must_agree(operator, argument, text)}"]
+        case ListType(BaseType("Tensor"), None):
+            tests = [_tensors_test(operator, argument, text)]
+            value = f"tuple({text})"
+        case BaseType("Scalar"):
+            refused = "" if none else but_refused(operator, text)
+            tests = [f"{text}.__class__ in t.weak{refused}{_must_fit(operator, argument)}"]
+        case BaseType("float"):
+            tests = [f"{text}.__class__ is float", f"{text}.__class__ is int"]
+            value = f"{text} if {_either([*none, tests[0]])} else float({text})"
+        case BaseType(name) if name in _CLASSES:
+            tests = [f"{text}.__class__ is {_CLASSES[name]}"]
+        case _:
+            tests = [] if none else ["False"]
+    condition = _either([*none, *tests])
+    return f"({condition})" if " or " in condition else condition, value
+
+
+def _tensors_test(operator: Operator, argument: Argument, text: str) -> str:
+    """The test for a list of tensors, which are of one Type most often."""
+    if argument.name in operator.promoted or argument.name in operator.same_dtype:
+        return f"one_type({text}) is t"
+    return f"one_type({text}) is not None" if operator.is_composite else "False"
+
+
+def _must_fit(operator: Operator, argument: Argument) -> str:
+    """The rest of a test for numbers that an integral dtype may be too narrow for, which is an error."""
+    return (
+        " and float in t.weak" if operator.numbers == "fitting" and argument.name in operator.promoted else ""
+    )
+
+
+def _either(tests: Iterable[str]) -> str:
+    return " or ".join(tests)
+
+
+def _must_agree(operator: Operator, argument: Argument, text: str) -> str:
+    """The rest of a test for tensors: what the Types have in common."""
     must_agree = argument.name in operator.promoted or argument.name in operator.same_dtype
     # Where layouts may differ, which one takes the call is for the second path to say.
-    must_agree |= bool(operator.layouts) and OTHER_LAYOUT in operator.tags
-    agree = ""
-    if must_agree:
-        agree = f" and {text}._type is t"
-    elif operator.layouts:
-        agree = f" and {text}._type.backend is t.backend"
-    match type_:
-        case "Tensor":
-            return f"{text}.__class__ in plain{agree}", text
-        case "Tensor?":
-            return f"({text} is None or {text}.__class__ in plain{agree})", text
-        case "Scalar":
-            return f"{text}.__class__ in t.weak{but_refused(operator, text)}", text
-        case "Scalar?":
-            return f"({text} is None or {text}.__class__ in t.weak)", text
-        case "int" | "SymInt":
-            return f"{text}.__class__ is int", text
-        case "float":
-            return f"{text}.__class__ is float", text
-        case "bool":
-            return f"{text}.__class__ is bool", text
-        case "int[1]?" | "SymInt[1]?":
-            # None and a tuple are passed on as they are.
-            return f"({text}.__class__ is int or {text} is None or ints({text}))", _listed(text)
-        case "int[1]" | "SymInt[1]":
-            return f"({text}.__class__ is int or ints({text}))", _listed(text)
-        case "int[]" | "SymInt[]":
-            return f"ints({text})", text
-        case "int?" | "SymInt?":
-            return f"({text} is None or {text}.__class__ is int)", text
-    if type_.endswith("?"):
-        return f"{text} is None", text
-    return "False", text
+    if must_agree or (operator.layouts and OTHER_LAYOUT in operator.tags):
+        return f" and {text}._type is t"
+    # The operators that a composite is made of say so themselves.
+    return f" and {text}._type.backend is t.backend" if operator.layouts or not operator.is_composite else ""
 
 
-def _listed(text: str) -> str:
-    return f"({text},) if {text}.__class__ is int else {text}"
+def _ints_test(argument: Argument, size: int | None, text: str) -> tuple[str, str]:
+    """As ``value_test``, for a list of ints. Where there is a size, one int stands for all."""
+    tests = [f"ints({text})" if size is None or size == 1 else f"many_ints({text})"]
+    value = f"tuple({text})"
+    empty = default(argument) == "()"  # which None stands for
+    if argument.type.is_optional or empty:
+        tests.insert(0, f"{text} is None")
+        value = f"{'()' if empty else 'None'} if {text} is None else {value}"
+    if size is not None:
+        tests.insert(0, f"{text}.__class__ is int")
+        all_of_them = ", ".join([text] * size) + ("," if size == 1 else "")
+        value = f"({all_of_them}) if {text}.__class__ is int else {value}"
+    return f"({_either(tests)})" if len(tests) > 1 else tests[0], value
+
+
+def or_missing(condition: str, value: str, text: str, default: str | None) -> tuple[str, str]:
+    """As ``value_test``, of an argument that need not be given: the test and the value, or the default."""
+    missing = f"{text} is MISSING"
+    if condition == "False":
+        return missing, f"{default}"
+    return f"({missing} or {condition})", f"{default} if {missing} else {value}"
 
 
 def returned_if(condition: str, call: str) -> Iterator[str]:

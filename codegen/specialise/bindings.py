@@ -7,97 +7,23 @@ straight to the Type. Anything else (Python numbers that promote, mixed types, k
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from ..model.annotations import annotation, default, parameter_name, return_annotation
+from ..model.annotations import annotation, default, parameter_name, return_annotation, users_name
 from ..model.groups import Group
 from ..model.names import BINARY_OPERATORS, NUMPY_NAMES, TENSOR_OPTIONS
 from ..model.operators import Operator
 from ..model.schema import Argument
-from .argument_tests import but_refused, returned_if, value_test
-from .keyword_calls import KeywordForm, keyword_forms
-from .nested import MISSING, Nested, given, nested
+from .argument_tests import but_refused, or_missing, value_test
+from .binding import Attempt, Binding
+from .keyword_calls import FORMS, KeywordForm, keyword_forms
+from .nested import Nested, nested
 
 #: The arguments that signatures have by NumPy's name too. Functions find the other names in ``**keywords``.
 _NAMED_TWICE = ("dim", "keepdim")
 NUMPY_WORDS = {name: NUMPY_NAMES[name][0] for name in _NAMED_TWICE}
 METHOD_WORDS = {name: NUMPY_NAMES[name][0] for name in (*_NAMED_TWICE, "other")}
-#: The receiver's Type, as attempts call it.
-_TYPE = re.compile(r"\bt\b")
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One overload's first path: the test, and the call when it holds."""
-
-    condition: str
-    call: str
-
-    def statements(self) -> Iterator[str]:
-        """The statements that return what it gives, if the test holds."""
-        yield from returned_if(self.condition, self.call)
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """A function or a method."""
-
-    name: str
-    signature: str
-    returns: str
-    receiver: str  # the tensor whose Type runs it
-    attempts: tuple[Attempt, ...]
-    fallback: str
-    doc: str
-    guard: str = "not active"
-    requires_grad: bool = False  # a factory: takes requires_grad=
-    forms: tuple[KeywordForm, ...] = ()  # first paths of calls with keywords
-    words: tuple[tuple[str, str, str], ...] = ()  # what may be given by another word, that, the default
-
-    @property
-    def names_type(self) -> bool:
-        """Whether the receiver's Type is asked for more than once, and so has a name."""
-        uses = [use for a in self.attempts for use in _TYPE.findall(f"{a.condition} {a.call}")]
-        return bool(self.receiver) and len(uses) > 1
-
-    @property
-    def first_paths(self) -> tuple[Attempt, ...]:
-        """The attempts as they are written."""
-        if self.names_type or not self.receiver:
-            return self.attempts
-        return tuple(replace(a, call=_TYPE.sub(f"{self.receiver}._type", a.call)) for a in self.attempts)
-
-    def statements(self) -> Iterator[str]:
-        """The statements of the function: first paths, then the call that every other way ends in."""
-        if not self.requires_grad:
-            for name, word, default in self.words:
-                yield f"if {word} is not MISSING:"
-                yield f'    {name} = worded("{self.name}", "{name}", {name}, {default}, {word})'
-            if self.attempts:
-                yield from self._by_position()
-            if self.forms:
-                yield from self._by_keyword()
-        yield f"return {self.fallback}"
-
-    def _by_position(self) -> Iterator[str]:
-        """The first paths of calls without keywords."""
-        a_tensor = f" and {self.receiver}.__class__ in plain" if self.receiver not in ("", "self") else ""
-        yield f"if {self.guard}{a_tensor}:"
-        if self.names_type:
-            yield f"    t = {self.receiver}._type"
-        for attempt in self.first_paths:
-            yield from (f"    {line}" for line in attempt.statements())
-
-    def _by_keyword(self) -> Iterator[str]:
-        """The first paths of calls with keywords."""
-        a_tensor = "" if self.receiver == "self" else " and args and args[0].__class__ in plain"
-        yield f"if keywords and not active{a_tensor}:"
-        yield f"    t = {self.receiver}._type"
-        yield "    given = (len(args), *keywords)"
-        for form in self.forms:
-            yield from (f"    {line}" for line in form.statements())
 
 
 class BindingWriter:
@@ -144,12 +70,12 @@ class BindingWriter:
         if receiver == "input" and len(operators) == 1 and first and first[0].type.is_tensor_list:
             return self._joining(group, operators[0])
         alike = self._alike(operators) and not any(_variadic(o) for o in operators)
-        if alike and starts_with_self:
-            made = self._flat(group, operators, receiver)
-        elif alike and receiver == "input" and first and first[0].type.is_tensor:
-            made = self._flat(group, operators, parameter_name(first[0].name))
-        elif starts_with_self and (common := self._nested_signature(operators)) is not None:
-            made = self._nested(group, operators, common, receiver)
+        leading = receiver if starts_with_self else users_name(first[0].name) if first else ""
+        simple = starts_with_self or (receiver == "input" and any(a.type.is_tensor for a in first))
+        if alike and simple:
+            made = self._flat(group, operators, leading)
+        elif simple and (common := self._nested_signature(operators)) is not None:
+            made = self._nested(group, operators, common, leading)
         else:
             made = self._open(group, operators, receiver, starts_with_self)
         return _leaf_maker(made) if all(_makes_new(o) for o in operators) else made
@@ -170,8 +96,8 @@ class BindingWriter:
         parameters = _parameters(arguments, words, out, may_be_missing=worded)
         parameters = ["*more" if more and p == "*" else p for p in parameters]
         parameters = [f"{receiver}=MISSING", *parameters, "**keywords"] if worded else [receiver, *parameters]
-        names = {a.name: parameter_name(a.name) for a in arguments} | {first.name: receiver}
-        tried = [self._attempt(o, names, o.schema.arguments, receiver) for o in operators]
+        names = {a.name: users_name(a.name) for a in arguments} | {first.name: receiver}
+        tried = [self._attempt(o, names, o.schema.arguments, _running(o, names, receiver)) for o in operators]
         attempts = tuple(a for a in tried if a.condition != "False")
         positional = [receiver] + [names[a.name] for a in arguments if not a.kwarg_only]
         positional += ["*more"] if more else []
@@ -206,27 +132,21 @@ class BindingWriter:
         method = receiver == "self"
         known = METHOD_WORDS if method else {}  # a function gets them among **keywords
         words = tuple((name, word, "MISSING") for name, word, _ in _words(common.slots, known))
-        names = {a.name: parameter_name(a.name) for a in common.slots} | {
-            a.name: parameter_name(a.name) for a, _ in common.keywords
-        }
+        names = {a.name: users_name(a.name) for a in common.arguments}
         keywords = [f"{names[a.name]}={text}" for a, text in common.keywords]
         parameters = [receiver if method else f"{receiver}=MISSING"]
         parameters += [f"{names[a.name]}=MISSING" for a in common.slots]
         parameters += [f"{word}=MISSING" for _, word, _ in words]
         parameters += ["*", *keywords] if keywords else []
         parameters += [] if method else ["**keywords"]
-        attempts: list[Attempt] = []
-        for o in operators:
-            own = {o.schema.positional[0].name: receiver}
-            own |= {a.name: names[a.name] for a, text in common.keywords if text != MISSING}
-            for count, missing in given(o, common):
-                here = own | {a.name: names[a.name] for a in o.schema.positional[1 : count + 1]}
-                attempt = self._attempt(o, here, o.schema.arguments, receiver)
-                tests = [f"{names[n]} is MISSING" for n in missing]
-                tests += [] if attempt.condition == "True" else [attempt.condition]
-                if attempt.condition != "False":
-                    attempts.append(Attempt(" and ".join(tests) or "True", attempt.call))
-        slots = "".join(f'("{a.name}", {names[a.name]}), ' for a in common.slots)
+        tried = [
+            self._nested_attempt(o, common.may_be_missing(o, operators[:i]), common, names, receiver)
+            for i, o in enumerate(operators)
+        ]
+        attempts = [a for a in tried if a.condition != "False"]
+        slots = "".join(
+            f'("{"input" if a.name == "self" else a.name}", {names[a.name]}), ' for a in common.slots
+        )
         named = "".join(f'("{a.name}", {names[a.name]}), ' for a, _ in common.keywords)
         more = "" if method else ", keywords"
         public = _public(group.function, receiver, names.values())
@@ -242,14 +162,34 @@ class BindingWriter:
             words=words,
         )
 
+    def _nested_attempt(
+        self,
+        operator: Operator,
+        optional: Container[str],
+        common: Nested,
+        names: Mapping[str, str],
+        receiver: str,
+    ) -> Attempt:
+        """The first path of an overload: what it has not must be missing, what is optional there may be."""
+        own = {a.name for a in operator.schema.arguments}
+        here = {operator.schema.positional[0].name: receiver} | {n: t for n, t in names.items() if n in own}
+        runs = _running(operator, here, receiver)
+        attempt = self._attempt(operator, here, operator.schema.arguments, runs, optional=optional)
+        tests = [f"{names[a.name]} is MISSING" for a in common.slots if a.name not in own]
+        tests += [f"{names[a.name]} is {text}" for a, text in common.keywords if a.name not in own]
+        tests += [] if attempt.condition == "True" else [attempt.condition]
+        if attempt.condition == "False":
+            return attempt
+        return replace(attempt, condition=" and ".join(tests) or "True")
+
     def _joining(self, group: Group, operator: Operator) -> Binding:
         """``def cat(tensors, dim=0, *, out=None)``: the tensors of the list have one Type, most often."""
         arguments = operator.schema.arguments
         words = _words(arguments, NUMPY_WORDS)
         parameters = _parameters(arguments, words, bool(group.outs))
-        names = {a.name: parameter_name(a.name) for a in arguments}
+        names = {a.name: users_name(a.name) for a in arguments}
         tensors = names[arguments[0].name]
-        attempt = self._attempt(operator, names, arguments, tensors)
+        attempt = replace(self._attempt(operator, names, arguments, tensors), receiver="")
         positional = "".join(f"{names[a.name]}, " for a in arguments if not a.kwarg_only)
         keywords = [f'"{a.name}": {names[a.name]}' for a in arguments if a.kwarg_only]
         keywords += ['"out": out'] if group.outs else []
@@ -271,15 +211,13 @@ class BindingWriter:
         self, group: Group, operators: tuple[Operator, ...], receiver: str, starts_with_self: bool
     ) -> Binding:
         """``def sum(self, *args, **keywords)``: overloads that no one signature covers."""
-        attempts: list[Attempt] = []
+        first = "self" if receiver == "self" else "args[0]"
+        attempts = [a for o in operators for a in self._open_attempts(o, receiver)]
         forms: tuple[KeywordForm, ...] = ()
         if starts_with_self:
-            for o in operators:
-                attempts += self._open_attempts(o, receiver)
             forms = self._forms(operators, receiver)
         if receiver == "input" and starts_with_self:
             signature = "*args, **keywords"
-            attempts = [Attempt(a.condition, a.call.replace("(input", "(args[0]")) for a in attempts]
             return Binding(
                 group.function,
                 signature,
@@ -288,7 +226,7 @@ class BindingWriter:
                 tuple(attempts),
                 f'call("{group.called}", args, keywords, {group.function})',
                 group.doc,
-                "not active and not keywords and args",
+                "not active and not keywords",
                 forms=forms,
             )
         signature = ", ".join([*(["self"] if receiver == "self" else []), "*args", "**keywords"])
@@ -305,7 +243,7 @@ class BindingWriter:
             group.function,
             signature,
             self._returns(operators),
-            receiver if starts_with_self else "",
+            first if starts_with_self else "",
             tuple(attempts),
             f'call("{group.called}", {given}, {keywords}, {public})',
             group.doc,
@@ -318,6 +256,7 @@ class BindingWriter:
         if any(_makes_new(o) for o in operators):
             return ()  # there ``requires_grad=`` is among them
         forms: list[KeywordForm] = []
+        left_out: set[str] = set()  # which an overload takes, so that no later one may
         first = "self" if receiver == "self" else "args[0]"
         for o in operators:
 
@@ -329,34 +268,48 @@ class BindingWriter:
             def testable(argument: Argument, o: Operator = o) -> bool:
                 return value_test(o, argument, "x", False)[0] not in ("False", "x is None")
 
-            forms += keyword_forms(o, 0 if receiver == "self" else 1, testable, attempted)
+            found = list(keyword_forms(o, 0 if receiver == "self" else 1, testable, attempted))
+            forms += [form for form in found[:FORMS] if form.given not in left_out]
+            left_out |= {form.given for form in found[FORMS:]}
         return tuple(forms)
 
-    def _open_attempts(self, operator: Operator, receiver: str) -> Iterable[Attempt]:
+    def _open_attempts(self, operator: Operator, receiver: str) -> Iterator[Attempt]:
         """The first paths of an overload by the number of arguments given."""
-        offset = 0 if receiver == "self" else 1
-        rest = operator.schema.positional[1:]
+        apart = "self" if receiver == "self" else ""
+        rest = [a for a in operator.schema.positional if a.name != apart]
+        names = {a.name: f"args[{i}]" for i, a in enumerate(rest)} | ({apart: apart} if apart else {})
+        runs = _running(operator, names, "")
+        if not runs:
+            return
         if _variadic(operator):
-            defaults = [default(a) for a in operator.schema.kwarg_only]
-            if len(rest) == 1 and None not in defaults:
-                more = "".join(f", {text}" for text in defaults)
-                start = f"args[{offset}:]" if offset else "args"
-                first = f"args[{offset}]"
-                call = f"t.{operator.name.method}({receiver}, {start}{more})"
-                yield Attempt(f"len(args) > {offset} and {first}.__class__ is int", call)
-                yield Attempt(
-                    f"len(args) == {offset + 1} and {first}.__class__ is tuple",
-                    f"t.{operator.name.method}({receiver}, {first}{more})",
-                )
+            yield from self._variadic_attempts(operator, names, runs)
             return
         required = sum(default(a) is None for a in rest)
-        for count in sorted({required, len(rest)}):
-            names = {a.name: f"args[{i + offset}]" for i, a in enumerate(rest[:count])} | {"self": receiver}
-            attempt = self._attempt(operator, names, operator.schema.arguments, receiver, complete=False)
+        for count in range(required, len(rest) + 1):
+            given = {n: t for n, t in names.items() if n == apart or n in {a.name for a in rest[:count]}}
+            attempt = self._attempt(operator, given, operator.schema.arguments, runs, complete=False)
             if attempt.condition != "False":
-                condition = f"len(args) == {count + offset}"
                 more = "" if attempt.condition == "True" else f" and {attempt.condition}"
-                yield Attempt(condition + more, attempt.call)
+                yield replace(attempt, condition=f"len(args) == {count}{more}")
+
+    def _variadic_attempts(
+        self, operator: Operator, names: Mapping[str, str], runs: str
+    ) -> Iterator[Attempt]:
+        """The first paths of an overload whose last argument is a list, which may be given loose."""
+        *before, sizes = operator.schema.positional
+        defaults = [default(a) for a in operator.schema.kwarg_only]
+        if [names[a.name] for a in before] != [runs] or None in defaults:
+            return
+        more = "".join(f", {text}" for text in defaults)
+        first = names[sizes.name]
+        at = int(first[5:-1])
+        loose = f"args[{at}:]" if at else "args"
+        method = f"t.{operator.name.method}"
+        yield Attempt(
+            f"len(args) > {at} and {first}.__class__ is int", f"{method}({runs}, {loose}{more})", runs
+        )
+        one = f"len(args) == {at + 1} and ({first}.__class__ is tuple or ints({first}))"
+        yield Attempt(one, f"{method}({runs}, tuple({first}){more})", runs)
 
     def _attempt(
         self,
@@ -365,8 +318,12 @@ class BindingWriter:
         arguments: Iterable[Argument],
         receiver: str,
         complete: bool = True,
+        optional: Container[str] = (),
     ) -> Attempt:
-        """The test that the arguments need no conversion, and the Type's method."""
+        """The test that the arguments need no conversion, and the Type's method.
+
+        Those that are ``optional`` may be MISSING, and have their default then.
+        """
         conditions: list[str] = []
         values: list[str] = []
         for a in arguments:
@@ -380,12 +337,14 @@ class BindingWriter:
             condition, value = value_test(operator, a, text, is_receiver=text == receiver)
             if condition == "False" and complete:
                 condition = f"{text} is None" if default(a) == "None" else "False"
+            if a.name in optional:
+                condition, value = or_missing(condition, value, text, default(a))
             conditions += [condition] if condition != "True" else []
             values.append(value)
         if "False" in conditions:
             return Attempt("False", "")
         call = f"t.{operator.name.method}({', '.join(values)})"
-        return Attempt(" and ".join(conditions) or "True", call)
+        return Attempt(" and ".join(conditions) or "True", call, receiver)
 
     def _number_attempt(
         self, operator: Operator, names: Mapping[str, str], receiver: str = "self"
@@ -506,12 +465,19 @@ def _parameters(
         may_be_missing = may_be_missing or any(name == a.name for name, _, _ in words)
         if text is None and may_be_missing and not a.kwarg_only:
             text = "MISSING"
-        name = parameter_name(a.name)
+        name = users_name(a.name)
         (keywords if a.kwarg_only else positional).append(name if text is None else f"{name}={text}")
     for _, word, text in words:
         (positional if text == "MISSING" else keywords).append(f"{word}=MISSING")
     keywords += ["out=None"] if out else []
     return [*positional, "*", *keywords] if keywords else positional
+
+
+def _running(operator: Operator, names: Mapping[str, str], otherwise: str) -> str:
+    """The tensor whose Type runs an operator: the first one, of those that are promoted if there are such."""
+    tensors = [a.name for a in operator.schema.arguments if a.type.is_tensor]
+    promoted = [name for name in tensors if name in operator.promoted]
+    return next((names[name] for name in (*promoted, *tensors) if name in names), otherwise)
 
 
 def takes_numbers(operator: Operator) -> bool:

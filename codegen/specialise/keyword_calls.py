@@ -70,4 +70,4 @@ def _combinations(
             for named in combinations(usable, size):
                 if all(default(a) is not None or a in named for a in later):
                     found.append((count, named))
-    return sorted(found, key=lambda form: len(form[1]))[:FORMS]
+    return sorted(found, key=lambda form: len(form[1]))

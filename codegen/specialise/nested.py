@@ -6,7 +6,7 @@ sorts positions and keywords out, much faster than ``*args, **keywords`` could b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..model.annotations import default
@@ -23,6 +23,22 @@ class Nested:
 
     slots: tuple[Argument, ...]  # by position or keyword; each may be missing
     keywords: tuple[tuple[Argument, str], ...]  # by keyword only, with the default of the signature
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        return self.slots + tuple(a for a, _ in self.keywords)
+
+    def may_be_missing(self, operator: Operator, before: Sequence[Operator]) -> frozenset[str]:
+        """The arguments of an overload that need not be given, and are MISSING then.
+
+        What tells it from an overload ``before`` it must be given: else that one takes the call.
+        """
+        has_default = {a.name for a in operator.schema.arguments[1:] if default(a) is not None}
+        never = {a.name for a, text in self.keywords if text != MISSING}
+        types = {a.name: a.type for a in operator.schema.arguments}
+        others = [a for o in before for a in o.schema.arguments if default(a) is not None]
+        telling = {a.name for a in others if types.get(a.name, a.type) != a.type}
+        return frozenset(has_default - never - telling)
 
 
 def nested(operators: Sequence[Operator]) -> Nested | None:
@@ -49,12 +65,3 @@ def nested(operators: Sequence[Operator]) -> Nested | None:
         tuple(slots),
         tuple((a, default(a) or "" if name in everywhere else MISSING) for name, a in keywords.items()),
     )
-
-
-def given(operator: Operator, common: Nested) -> Iterator[tuple[int, list[str]]]:
-    """How many positions a call of the overload fills, with the names that must be missing then."""
-    rest = operator.schema.positional[1:]
-    required = sum(default(a) is None for a in rest)
-    rare = [a.name for a, text in common.keywords if text == MISSING]
-    for count in sorted({required, len(rest)}):
-        yield count, [*(a.name for a in common.slots[count:]), *rare]

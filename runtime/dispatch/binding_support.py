@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.function_dispatch import plain
+from ..core.size import Size
 
 if TYPE_CHECKING:
     from .type import Type
@@ -26,14 +27,23 @@ MISSING: Final = _Missing()
 NONE_GIVEN: Final[Mapping[str, Any]] = {}
 
 
+#: The classes of sequences that are looked into: what else is a list or a tuple goes the second path.
+_SEQUENCES: Final = frozenset((tuple, list, Size))
+
+
 def ints(value: Any) -> bool:
-    """Whether it is a tuple of ints, and of nothing that only counts as one."""
-    if value.__class__ is not tuple:
+    """Whether it is a list or tuple of ints, and of nothing that only counts as one."""
+    if value.__class__ not in _SEQUENCES:
         return False
     for element in value:  # noqa: SIM110  a generator takes twice as long
         if element.__class__ is not int:
             return False
     return True
+
+
+def many_ints(value: Any) -> bool:
+    """As ``ints``, but not of one alone, which stands for as many as there should be."""
+    return ints(value) and len(value) != 1
 
 
 def one_type(tensors: Any) -> Type | None:

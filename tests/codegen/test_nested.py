@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tengen.codegen.model.operators import Operator
-from tengen.codegen.specialise.nested import given, nested
+from tengen.codegen.specialise.nested import nested
 from tengen.testing.declared import declarations
 
 
@@ -45,5 +45,15 @@ def test_what_is_missing_in_calls(operators: tuple[Operator, ...]) -> None:
     short, long = overloads(operators, "sum")
     common = nested([short, long])
     assert common is not None
-    assert list(given(short, common)) == [(0, ["dim", "keepdim"])]
-    assert list(given(long, common)) == [(1, ["keepdim"]), (2, [])]
+    assert common.may_be_missing(short, []) == frozenset()
+    assert common.may_be_missing(long, [short]) == {"keepdim"}
+
+
+def test_what_tells_overloads_apart_must_be_given(operators: tuple[Operator, ...]) -> None:
+    """The second takes padding="same"; a call without padding is one of the first."""
+    first, second = overloads(operators, "conv2d")
+    common = nested([first, second])
+    assert common is not None
+    optional = {"bias", "stride", "padding", "dilation", "groups"}
+    assert common.may_be_missing(first, []) == optional
+    assert common.may_be_missing(second, [first]) == optional - {"padding"}

@@ -3,17 +3,19 @@
 import pytest
 
 import tengen as tg
-from tengen.dispatch.binding_support import MISSING, as_given, ints
+from tengen.dispatch.binding_support import MISSING, as_given, ints, many_ints
 
 
-@pytest.mark.parametrize("value", [(), (1,), (0, -3)])
-def test_tuples_of_ints(value):
+@pytest.mark.parametrize("value", [(), (1,), (0, -3), [], [1], [2, 3], tg.Size([2, 3]), tg.Size([])])
+def test_lists_of_ints(value):
     assert ints(value)
+    assert many_ints(value) is (len(value) != 1)
 
 
-@pytest.mark.parametrize("value", [1, None, [1], (1.0,), (True,), (1, "2"), tg.ones(1)])
-def test_what_is_no_tuple_of_ints(value):
+@pytest.mark.parametrize("value", [1, None, {1}, "1", (1.0,), (True,), [True, 1], (1, "2"), tg.ones(1)])
+def test_what_is_no_list_of_ints(value):
     assert not ints(value)
+    assert not many_ints(value)
 
 
 @pytest.mark.parametrize(
