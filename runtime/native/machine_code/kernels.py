@@ -20,11 +20,13 @@ class Kernels:
     AttributeError for a name that the table does not have.
     """
 
+    _tables = ""
+
     def __init__(self, tables: str) -> None:
         self._tables = tables
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # what copying and the like ask for
+        if name.startswith("__"):  # what copying and the like ask for
             raise AttributeError(name)
         with lock:
             if name not in self.__dict__:

@@ -17,7 +17,7 @@ NAME = "machine_tables"
 KERNELS = {
     "double_and_add": (("x", "y"), ("z",), "", "z = x + x + y"),
     "total": (("x[n]",), ("y",), "(n)->()", "y = sum(x)"),
-    "pick": (("x", "k:int64"), ("y",), "", "y = x * to_float(k)"),
+    "_pick": (("x", "k:int64"), ("y",), "", "y = x * to_float(k)"),
 }
 PROGRAMS: dict[str, dict[str, str]] = {}
 
@@ -48,7 +48,7 @@ BODIES = {
   %z = fadd {t} %w, %y
   store {t} %z, ptr %at2
   br label %end""",
-    "pick": """
+    "_pick": """
   %x = load {t}, ptr %at0
   %k = load i64, ptr %at1
   %f = sitofp i64 %k to {t}

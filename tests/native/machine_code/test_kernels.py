@@ -47,7 +47,7 @@ def test_rows(fresh: Fresh, dtype: str) -> None:
 
 
 def test_an_operand_can_have_a_dtype_of_its_own(fresh: Fresh) -> None:
-    u = fresh().pick
+    u = fresh()._pick
     x, k = np.arange(4, dtype="float32"), np.arange(4)
     assert u(x, k).dtype == "float32"
     np.testing.assert_array_equal(u(x, k), x * x)
@@ -124,7 +124,7 @@ def test_a_key_depends_on_all_that_the_code_depends_on(fresh: Fresh, monkeypatch
 
     first, module = keys(), sys.modules[TABLES]
     with monkeypatch.context() as other:
-        other.setitem(module.KERNELS, "pick", (("x",), ("y",), "", "y = x"))
+        other.setitem(module.KERNELS, "_pick", (("x",), ("y",), "", "y = x"))
         assert keys()[0] != first[0] and keys()[1] == first[1]
     with monkeypatch.context() as other:
         other.setitem(module.PROGRAMS, "exp", {"float32": "x: result = x"})

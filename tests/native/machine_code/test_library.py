@@ -44,7 +44,7 @@ def right(kernels: Kernels) -> bool:
 
 def test_a_library_is_used_where_it_fits(fresh: Fresh, built: Path, cache: Path) -> None:
     kernels = fresh()
-    assert right(kernels) and kernels.pick(X.astype("float64"), np.arange(4))[3] == 9
+    assert right(kernels) and kernels._pick(X.astype("float64"), np.arange(4))[3] == 9
     found = status(TABLES)
     assert (found.used, found.description) == ("library", str(built)) and not found.failures
     assert not cache.exists()

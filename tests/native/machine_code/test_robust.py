@@ -252,10 +252,10 @@ began.wait()
 child = os.fork()  # while a thread compiles
 if child == 0:
     lowering.ir = machine_tables.ir
-    good = right(kernels.double_and_add) and kernels.total is not None and kernels.pick is not None
+    good = right(kernels.double_and_add) and kernels.total is not None and kernels._pick is not None
     os._exit(0 if good else 1)
 compiling.join()
-print(os.waitpid(child, 0)[1] == 0 and right(kernels.double_and_add) and kernels.pick is not None)
+print(os.waitpid(child, 0)[1] == 0 and right(kernels.double_and_add) and kernels._pick is not None)
 """
 
 
