@@ -113,9 +113,10 @@ def right(u):
 def start(program: str, **environment: str) -> subprocess.Popen[str]:
     """A process that runs a program with ``kernels``, ``x`` and ``right``."""
     path = os.pathsep.join((str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")))
+    inherited = {name: value for name, value in os.environ.items() if name != "TENGEN_NATIVE"}
     return subprocess.Popen(
         [sys.executable, "-c", PREFIX + program],
-        env={**os.environ, "PYTHONPATH": path, **environment},
+        env={**inherited, "PYTHONPATH": path, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
