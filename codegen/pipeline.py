@@ -57,6 +57,7 @@ def load_reporting(
         tags=tables.tags,
         primitives=tables.primitives.pointwise,
         programs=tables.primitives.programs,
+        native_kernels=tables.native_kernels,
         modules=modules,
         library=own.library,
         folder="" if library is None else f"{library.display}/",

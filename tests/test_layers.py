@@ -101,6 +101,7 @@ STAGES = (
     "model",
     "read",
     "parse",
+    "lower",
     "check",
     "derive",
     "specialise",

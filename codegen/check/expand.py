@@ -137,6 +137,7 @@ class _Nn:
         self.result = self.fields.pop("result", None)
         backward_derivatives = self.fields.pop("backward_derivatives", None)
         backward_dispatch = self.fields.pop("backward_dispatch", None)
+        self.backward_native = self.fields.pop("backward_native", None)
         operators = [self.backward(backward_dispatch)]
         operators += self.with_buffers() if self.buffers else self.without_buffers()
         entries = [self.forward_derivative()]
@@ -261,6 +262,8 @@ class _Nn:
             fields["batching"] = self.backward_batching
         if self.backward_layout is not None:
             fields["layout"] = self.backward_layout
+        if self.backward_native is not None:
+            fields["native"] = self.backward_native
         return self.derived(schema, fields)
 
     def inexact(self) -> Located:
@@ -293,7 +296,7 @@ class _Nn:
         if "layout" in self.fields:
             made["layout"] = self.fields["layout"]
         forward = self.derived(schema, made)
-        of_kernel = ("batching", "dtypes", "layout", "opmath", "promote", "dispatch")
+        of_kernel = ("batching", "dtypes", "layout", "native", "opmath", "promote", "dispatch")
         fields = {k: v for k, v in self.fields.items() if k not in of_kernel}
         return [
             forward,

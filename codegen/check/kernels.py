@@ -118,6 +118,25 @@ class KernelVocabulary(Vocabulary):
         return Problem(f'"{name}" is not in the vocabulary of primitives.yaml', expected, close)
 
 
+class NativeVocabulary(KernelVocabulary):
+    """Expressions of native kernels: arguments, ``xp``, and functions that have only native programs."""
+
+    what = "native kernel"
+
+    def __init__(self, values: Iterable[str], index: FunctionIndex, primitives: Primitives) -> None:
+        super().__init__(values, index, frozenset(), primitives, True)
+
+    def function(self, name: str) -> Sequence[Arity | None] | None:
+        of_scalars = self.primitives.programs.get(name)
+        if of_scalars is None:
+            return None
+        operands = next(iter(of_scalars.values())).operands
+        return [Arity(operands, len(operands), len(operands))]
+
+    def functions(self) -> Iterable[str]:
+        return self.primitives.programs
+
+
 class KernelChecker:
     """Makes the kernels of operators."""
 
@@ -162,6 +181,15 @@ class KernelChecker:
                 calls[name] = found[0].qualified
                 self.unique(found, formula.source, key)
         return Kernel(formula, None, calls)
+
+    def native(self, schema: Schema, value: Located) -> Formula | None:
+        """The expression of a native kernel; None when it is wrong, which is reported."""
+        formula = parse_formula(value, self.report, "native kernel")
+        if formula is not None:
+            primitives = self.sources.tables.primitives
+            given = tuple(a.name for a in schema.arguments)
+            check_names(formula, NativeVocabulary(given, self.sources.native, primitives), self.report)
+        return formula
 
     def results(self, formula: Formula, schema: Schema) -> None:
         """Reports a tuple of another number of results than the schema has."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..model.annotations import default
 from ..model.diagnostics import Report
 from ..model.names import BINARY_OPERATORS, CATEGORIES, COMPOSITES, OTHER_LAYOUT
-from ..model.operators import ELEMENTWISE, RESULT_OF_PROMOTION, Kernel, Operator, ResultLayout
+from ..model.operators import ELEMENTWISE, RESULT_OF_PROMOTION, Formula, Kernel, Operator, ResultLayout
 from ..model.schema import OperatorName, Schema
 from ..model.source import Located, Place
 from ..read.fields import kind_of, known_word, known_words, words
@@ -86,6 +86,7 @@ class OperatorChecker:
             variants=self.variants(declared),
             kernels=kernels,
             tags=tags,
+            native=self.native(declared, tags),
             autogen=autogen,
             inplace_variants=self.inplace_variants(declared, autogen),
             python_module=self.python_module(declared),
@@ -302,6 +303,20 @@ class OperatorChecker:
             help=f"without dispatch it is the function {candidate} of {self.sources.home}/composite/",
         )
         return {}
+
+    def native(self, declared: Declared, tags: frozenset[str]) -> Formula | None:
+        """What ``native`` says; it is for elementwise operators."""
+        located = declared.fields.get("native")
+        if located is None:
+            return None
+        if ELEMENTWISE.isdisjoint(tags):
+            self.report.error(
+                located.key or located.place,
+                f"{declared.schema.name} is not elementwise, and native says what one element is",
+                length=len("native"),
+                expected="the tag pointwise or elementwise",
+            )
+        return self.kernel_checker.native(declared.schema, located)
 
     # -- names of variants
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from ..ir.expressions import Call, Name, walk
 from ..model.diagnostics import Report
 from ..model.names import CATEGORIES, LAYOUTS, OPERANDS, STRIDED
+from ..model.kernels import NativeKernel
 from ..model.operators import Backend, Formula, Primitive, Program, Rule, ScalarType
 from ..model.source import Located, Place
 from ..parse.formula import parse_formula, place_of
@@ -17,10 +18,11 @@ from ..read.fields import check_keys, known_word, known_words, length_of_scalar,
 from ..read.functions import ABSOLUTE, FunctionIndex
 from ..read.keys import Key
 from ..read.libraries import Library
+from .native_kernels import NATIVE_KERNEL_KEYS, load_native_kernels
 from .onnx_language import onnx_form
 from .programs import load_programs
 
-TABLES = ("scalar_types.yaml", "backends.yaml", "tags.yaml", "primitives.yaml")
+TABLES = ("scalar_types.yaml", "backends.yaml", "tags.yaml", "primitives.yaml", "native_kernels.yaml")
 
 _SCALAR_TYPE_KEYS = {
     key.name: key
@@ -108,6 +110,7 @@ class Tables:
     tags: Mapping[str, str]
     primitives: Primitives
     excluded: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by tag, those not beside it
+    native_kernels: Mapping[str, NativeKernel] = field(default_factory=dict)
 
 
 def load_tables(
@@ -117,7 +120,7 @@ def load_tables(
     report: Report,
     library: Library | None = None,
 ) -> Tables:
-    """Reads the four tables, and the backends of a library; mistakes are reported."""
+    """Reads the tables, and the backends of a library; mistakes are reported."""
     scalar_types = _scalar_types(directory, report)
     backends = _backends(directory, scalar_types, native, report)
     if library is not None:
@@ -130,7 +133,9 @@ def load_tables(
             listed.append((fields["tag"].value, fields["excludes"]))
     excluded = {tag: frozenset(known_words(located, tags, "tag", report)) for tag, located in listed}
     primitives = _primitives(directory, scalar_types, symbolics, report)
-    return Tables(scalar_types, backends, tags, primitives, excluded)
+    rows = _rows(directory, "native_kernels.yaml", NATIVE_KERNEL_KEYS, tuple(NATIVE_KERNEL_KEYS), report)
+    native_kernels = load_native_kernels(rows, primitives.programs, report)
+    return Tables(scalar_types, backends, tags, primitives, excluded, native_kernels)
 
 
 def _open(directory: Path, name: str, report: Report, display: str = "") -> Located | None:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from ..derive.derived import Derived
+from ..lower.kernels import row_of, write_program
 from ..model.derived import Variant
 from ..model.methods import AbsentMethod, Method, TypeClass, type_class
 from ..model.names import CATEGORIES
@@ -18,6 +19,7 @@ from ..specialise.array_results import assignments
 from ..specialise.generic import make_cold_generic
 from ..specialise.hoist import ClassNode, hoist, prune, tree
 from ..specialise.inplace import InplaceWriter
+from ..specialise.native import KERNELS, NativeForms
 from ..specialise.recording import recorder
 from ..specialise.type_methods import FLAT, Specialiser
 from .page import TemplateRenderer, import_lines, lazy_module, lazy_modules
@@ -46,9 +48,10 @@ class BackendFiles:
         self.scalars = [s for s in declared.scalar_types if s.name in backend.scalar_types]
         reduced = any(s.is_reduced for s in self.scalars)
         given = (derived, backend, native, structures, declared.primitives, reduced)
-        self.array_specialiser = Specialiser(*given)
+        self.native_forms = self._native_forms()
+        self.array_specialiser = Specialiser(*given, native_forms=self.native_forms)
         self.nodes = self._array_nodes()
-        self.specialiser = Specialiser(*given, frozenset(n.name for n in self.nodes))
+        self.specialiser = Specialiser(*given, frozenset(n.name for n in self.nodes), self.native_forms)
         #: Whether the classes are mixed into Types that are there: those that add nothing are left out.
         self.mixed_in = backend not in scope.backends
         self.plain: ClassNode | None = self._class_tree(recording=False)
@@ -58,6 +61,14 @@ class BackendFiles:
             self.plain = None
         if self.mixed_in and not backend.group:
             self._prune()
+
+    def _native_forms(self) -> NativeForms | None:
+        if "native_kernels" not in self.backend.capabilities:
+            return None
+        forms = NativeForms(self.declared.programs, self.declared.primitives)
+        if not self.declared.library:
+            forms.kernels.update(self.declared.native_kernels)
+        return forms
 
     def _prune(self) -> None:
         plain, recording = self.plain, self.recording
@@ -82,7 +93,30 @@ class BackendFiles:
         """The Types, the Variable Types, and the Nodes over arrays where the backend has them."""
         files = [self._types(self.plain, recording=False)] if self.plain else []
         files += [self._types(self.recording, recording=True)] if self.recording else []
-        return [*files, self._node_file(self.nodes)] if self.nodes else files
+        files += [self._node_file(self.nodes)] if self.nodes else []
+        return [*files, self._kernel_file(self.native_forms)] if self._has_kernels() else files
+
+    def _has_kernels(self) -> bool:
+        return self.native_forms is not None and bool(self.native_forms.kernels)
+
+    def _kernel_file(self, forms: NativeForms) -> OutputFile:
+        kernels = []
+        for name, kernel in sorted(forms.kernels.items()):
+            inputs, outputs, signature, text = row_of(kernel)
+            kernels.append((name, f"{inputs!r}, {outputs!r}, {signature!r}", _in_lines(text)))
+        programs = [
+            (name, [(scalar, _in_lines(write_program(p))) for scalar, p in sorted(found.items())])
+            for name, found in sorted(self.declared.programs.items())
+        ]
+        return self.templates.page("kernels.py", "kernels.py.jinja", kernels=kernels, programs=programs)
+
+    def _kernel_imports(self) -> list[str]:
+        if not self._has_kernels():
+            return []
+        return ["from tengen.native.machine_code import kernels_of"]
+
+    def _kernel_lines(self) -> list[str]:
+        return [f'{KERNELS} = kernels_of("{self.scope.package}.kernels")'] if self._has_kernels() else []
 
     # -- Types -----------------------------------------------------------------------------
 
@@ -103,7 +137,7 @@ class BackendFiles:
                 *(self._recording_imports() if recording else self._plain_imports()),
             ],
             libraries=sorted(self.specialiser.libraries.items()),
-            assignments=assignments(self.specialiser.array_results.used),
+            assignments=[*self._kernel_lines(), *assignments(self.specialiser.array_results.used)],
             classes=list(classes),
         )
 
@@ -155,6 +189,7 @@ class BackendFiles:
             "from tengen.dispatch.result_layout import like, strided_as",
             "from tengen.tensors.tensor import Tensor",
             *_array_class(self.backend),
+            *self._kernel_imports(),
         ]
 
     def _plain_imports(self) -> list[str]:
@@ -219,7 +254,7 @@ class BackendFiles:
 
     def _node_file(self, classes: Sequence[NodeClass]) -> OutputFile:
         libraries = sorted(self.array_specialiser.libraries.items())
-        lines = assignments(self.array_specialiser.array_results.used)
+        lines = [*self._kernel_lines(), *assignments(self.array_specialiser.array_results.used)]
         lines += [f'{short} = LibraryFunction("{module}", "{name}")' for short, (module, name) in libraries]
         return self.templates.page(
             f"{self.stem}_nodes.py",
@@ -235,11 +270,18 @@ class BackendFiles:
                 "from tengen.autograd.node_support import modified, spread",
                 *_array_class(self.backend),
                 *import_lines(self.array_specialiser.modules),
+                *self._kernel_imports(),
                 *(["", *lines] if lines else []),
             ],
             classes=classes,
             method="apply",
         )
+
+
+def _in_lines(statements: str) -> list[str]:
+    """The text of statements as Python's literals, one for each of them."""
+    *before, last = statements.split("; ")
+    return [repr(f"{statement}; ") for statement in before] + [repr(last)]
 
 
 def _array_class(backend: Backend) -> list[str]:

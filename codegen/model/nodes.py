@@ -17,25 +17,39 @@ class Branch:
     named: tuple[str, ...] = ()  # statements that name what the formula has in common
     small: str = ""  # the condition for computing so; else ``blocked`` are the statements that compute
     blocked: tuple[str, ...] = ()
+    native: tuple[str, ...] = ()  # the condition for a native kernel, and the statements that call it
     may_be_scalars: bool = False  # whether a gradient may be a scalar where an array is wanted
 
     def statements(self) -> Iterator[str]:
         """The statements that compute the gradients."""
         yield from self.prepare
-        computed = (*self.named, f"{self.targets} = {self.formula}")
-        if self.blocked:
-            yield f"if {self.small}:"
-            yield from (f"    {line}" for line in computed)
-            yield "else:"
-            yield from (f"    {line}" for line in self.blocked)
-        else:
-            yield from computed
+        yield from self._computed()
         if self.may_be_scalars:
             targets = self.targets.split(", ")
             for target in targets:
                 there = f" and {target} is not None" if len(targets) > 1 else ""
                 yield f"if {target}.__class__ is not _array{there}:"
                 yield f"    {target} = _asarray({target})"
+
+
+    def _computed(self) -> Iterator[str]:
+        ways = []
+        if self.native:
+            ways.append((self.native[0], self.native[1:]))
+        if self.blocked:
+            ways.append((self.small, self.numpy))
+        ways.append(("", self.blocked or self.numpy))
+        for number, (condition, statements) in enumerate(ways):
+            if len(ways) == 1:
+                yield from statements
+                return
+            yield f"{'el' if number else ''}if {condition}:" if condition else "else:"
+            yield from (f"    {line}" for line in statements)
+
+    @property
+    def numpy(self) -> tuple[str, ...]:
+        """The statements that compute with NumPy's functions."""
+        return (*self.named, f"{self.targets} = {self.formula}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.expressions import Call, Expr, names_in
+from .kernels import NativeKernel
 from .modules import ModuleClass
 from .names import APART, IMPLICIT, LIMITED, STRIDED
 from .schema import (
@@ -175,6 +176,7 @@ class Operator:
     symbolic: Rule | None = None  # over ONNX's operators
     no_symbolic: str = ""  # why none follows from the kernel
     write_back: Rule | None = None  # of a view: the tensor after a write to the view
+    native: Formula | None = None  # the expression of its native kernel, where its kernel is a function
     doc: str = ""
     accepted: Mapping[str, Located] = field(default_factory=dict)  # PyTorch's keys without effect here
     batching: Batching | None = None  # what vmap does to it; None: by its parts, or in a loop
@@ -354,6 +356,7 @@ class Declarations:
     primitives: Mapping[str, Primitive] = field(default_factory=dict)
     #: By function, be it a primitive or not, and by dtype.
     programs: Mapping[str, Mapping[str, Program]] = field(default_factory=dict)
+    native_kernels: Mapping[str, NativeKernel] = field(default_factory=dict)
     modules: tuple[ModuleClass, ...] = ()  # of tengen.nn
     library: str = ""  # whose declarations they are, on top of tengen's; empty for tengen's own
     folder: str = ""  # of the library's declarations, as places have it

@@ -38,6 +38,7 @@ _WHAT = (
     Key("inplace_variants", _WORDS, "whether the derived in-place one is a function, a method or both"),
     Key("tags", _WORDS, "what is true of the operator; see tags.yaml"),
     Key("dispatch", _MAP, "the kernel for each backend, or the composite"),
+    Key("native", ("scalar",), "what a native kernel computes, where the kernel is a function"),
 )
 _TYPES = (
     Key("promote", ("str", "map"), "the kind of type promotion, and of which arguments"),
@@ -118,6 +119,7 @@ KEYS: dict[str, dict[str, Key]] = {
         Key("unsaved", _WORDS, "optional inputs whose values the backward kernel does without"),
         *_WHAT,
         Key("backward_dispatch", _MAP, "the backward kernels, where cname does not give them"),
+        Key("backward_native", ("scalar",), "what a native kernel of the backward operator computes"),
         _DTYPES,
         *_TYPES,
         Key("result", ("scalar",), "the forward-mode formula of the output"),

@@ -56,6 +56,7 @@ from ..read.functions import ABSOLUTE, module_path
 from .blocks import call_of, function_of
 from .environments import formula_environment, names_of_formula, of_operators, return_types, type_of
 from .kept_numbers import with_kept_numbers
+from .native import NativeForm
 from .nodes import (
     Rewriter,
     condition_of,
@@ -70,6 +71,7 @@ from .type_methods import Specialiser, alias
 
 #: What formulas call the gradient that comes in, and what they call it when nobody else needs it.
 _GRADIENT, _SPARE = "grad", "spare"
+_SPARE_STATEMENT = f"{_SPARE} = {_GRADIENT} if is_callers_only({_GRADIENT}) else None"
 #: Of a real tensor, an operator with this tag is the tensor itself.
 IDENTITY_ON_REAL = "identity_on_real"
 
@@ -154,6 +156,7 @@ class ArrayWriter:
     def _branch(self, spec: NodeSpec, number: int) -> Branch:
         gradient = spec.gradients[number]
         translation = _Translation(self, spec, gradient)
+        form = self._native_form(spec, gradient, number)
         several = any(spec.inputs[i].is_tensor_list for i in gradient.inputs)
         target = gradient.target or ", ".join(f"g{i}" for i in gradient.inputs)
         expr = translation.result(gradient, several)
@@ -163,6 +166,8 @@ class ArrayWriter:
         formula = self._with_kept_numbers(spec, tree, types)
         arrays_only = None if several or ", " in target else self.specialiser.array_results.rewritten(formula)
         last = not any("grad" in g.formula.names() for g in spec.gradients[number + 1 :])
+        small = f"{_GRADIENT}.size < LARGE"
+        blocked = tuple(self._blocked(translation, types, target, inline(named, tree), last))
         return Branch(
             condition=condition_of(spec, gradient.inputs),
             prepare=tuple(self._unpack(spec, gradient)),
@@ -172,8 +177,9 @@ class ArrayWriter:
             named=tuple(
                 f"{name} = {write(self._with_kept_numbers(spec, value, types))}" for name, value in named
             ),
-            small=f"{_GRADIENT}.size < LARGE",
-            blocked=tuple(self._blocked(translation, types, target, inline(named, tree), last)),
+            small=small,
+            blocked=blocked,
+            native=() if form is None else tuple(self._native(form, small, target, last)),
         )
 
     def _is_strided(self, formula: Formula) -> bool:
@@ -214,9 +220,37 @@ class ArrayWriter:
         function, scratch = function_of(parameters, tree, types, costs.primitives)
         into = _SPARE if last and not translation.several else ""
         if into:
-            yield f"{into} = {_GRADIENT} if is_callers_only({_GRADIENT}) else None"
+            yield _SPARE_STATEMENT
         call = call_of(runner, function, [Name(p) for p in parameters], into, scratch)
         yield f"{target} = {write(call)}"
+
+    def _native(self, form: NativeForm, small: str, target: str, last: bool) -> Iterable[str]:
+        """The condition under which a native kernel computes, and the statements that call it."""
+        yield form.there
+        yield f"if {small}:"
+        yield f"    {target} = {write(form.plain())}"
+        yield "else:"
+        if last:
+            yield f"    {_SPARE_STATEMENT}"
+        call = form.in_shares(self.specialiser.shared_by_threads(), _SPARE if last else "")
+        yield f"    {target} = {write(call)}"
+
+    def _native_form(self, spec: NodeSpec, gradient: Gradient, number: int) -> NativeForm | None:
+        """How the formula calls a native kernel, which computes what its operators do natively."""
+        forms = self.specialiser.native_forms
+        if forms is None or takes_tuple(spec.operator) or len(gradient.inputs) > 1:
+            return None
+        translation = _Translation(self, spec, gradient, native=True)
+        try:
+            tree = inline(translation.statements, translation.result(gradient, False))
+        except Unsupported:
+            return None
+        if not translation.elementwise:
+            return None
+        given = {n.id: n for n in walk(tree) if isinstance(n, Name)}
+        name = f"{spec.name}_{number}"
+        scalar = dotted(f"{_GRADIENT}.dtype.type")
+        return forms.form(name, tree, self._types(spec, translation), given, scalar, translation.declared)
 
     def _unpack(self, spec: NodeSpec, gradient: Gradient) -> Iterable[str]:
         kept = saved(gradient.formula, spec.operator)
@@ -247,8 +281,12 @@ class ArrayWriter:
 class _Translation:
     """One formula's way from Tensors to arrays."""
 
-    def __init__(self, writer: ArrayWriter, spec: NodeSpec, gradient: Gradient) -> None:
-        self.writer = writer
+    def __init__(
+        self, writer: ArrayWriter, spec: NodeSpec, gradient: Gradient, native: bool = False
+    ) -> None:
+        """``native``: operators are what their native kernels compute, where that is declared."""
+        self.writer, self.native = writer, native
+        self.declared = False  # whether something that is declared as native is in it
         self.helpers = spec.helpers
         self.several = takes_tuple(spec.operator)
         self.elementwise = True  # whether parts of the arrays would give parts of the gradient
@@ -477,17 +515,20 @@ class _Translation:
         kernel = specialiser.kernel(operator)
         assert kernel is not None
         self.elementwise = self.elementwise and operator.is_elementwise
-        if kernel.function is not None:
+        formula = operator.native if self.native and kernel.function is not None else None
+        if kernel.function is not None and formula is None:
             given = tuple([_whole(bound[a.name]) for a in operator.schema.arguments])
             return Call(specialiser._function(kernel.function), given)
-        counts = count_names([kernel.formula.tree])
+        self.declared = self.declared or formula is not None
+        formula = formula or kernel.formula
+        counts = count_names([formula.tree])
         names: dict[str, Expr] = {}
         for name, value in bound.items():
             atomic = isinstance(value.expr, Name) or not value.is_array
-            expr = value.expr if "pointwise" in operator.tags else _whole(value)
+            expr = value.expr if self.native or "pointwise" in operator.tags else _whole(value)
             names[name] = expr if atomic or counts.get(name, 0) < 2 else self._temporary(expr)
         names.update({n: specialiser._function(q) for n, q in kernel.calls.items()})
-        return replaced(kernel.formula.tree, names)
+        return replaced(formula.tree, names)
 
     def _temporary(self, expr: Expr) -> Expr:
         name = f"t{self.temporaries}"

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ..derive.ufuncs import Ufuncs
-from ..ir.expressions import Attribute, Call, Conditional, Expr, Keyword, Name
+from ..ir.expressions import Attribute, Call, Conditional, Constant, Expr, Keyword, Name, dotted
 from ..ir.writer import write
 from ..model.annotations import parameter_name
 from ..model.derived import Variant
@@ -52,7 +52,11 @@ class InplaceWriter:
         written = written_into_self(kernel.formula.tree, self.ufuncs) if same else None
         if written is not None:
             kernel = replace(kernel, formula=Formula(kernel.formula.source, written))
+        form = self.specialiser.native_form(base, self.specialiser.kernel(base) or kernel)
         locals_, call = self.specialiser.computation(base, kernel)
+        if form is not None:
+            out = Constant(...) if written is None else dotted("self._array")
+            call = form.otherwise(form.plain(out), call)
         names = ", ".join(parameter_name(a.name) for a in variant.operator.schema.arguments)
         made = StoreMethod if written is None else WriteMethod
         return made(

@@ -54,6 +54,7 @@ from .generic import generic
 from .headers import header, plain_arguments
 from .kept_numbers import with_kept_numbers
 from .layouts import relaid
+from .native import NativeForm, NativeForms
 from .optimise import Named
 from .recording import record_of, refused
 
@@ -90,11 +91,16 @@ class Specialiser:
         primitives: Mapping[str, Primitive],
         reduced: bool,
         array_nodes: frozenset[str] = frozenset(),
+        native_forms: NativeForms | None = None,
     ) -> None:
-        """``reduced``: whether the backend has reduced types; ``array_nodes``: its Nodes over arrays."""
+        """``reduced``: whether the backend has reduced types; ``array_nodes``: its Nodes over arrays.
+
+        ``native_forms`` makes native kernels, for a backend that can call them.
+        """
         self.derived = derived
         self.costs = CostModel(primitives)
-        self.closed = self.costs.closed()
+        self.native_forms = native_forms
+        self.closed = self.costs.closed() | (frozenset() if native_forms is None else native_forms.functions)
         self.backend = backend
         self.native = native
         self.structures = structures
@@ -108,7 +114,7 @@ class Specialiser:
         self.array_nodes = array_nodes
         self._modules = frozenset(backend.kernels)
         self._reduced = reduced
-        self._computed: dict[tuple[OperatorName, bool, bool], Method] = {}
+        self._computed: dict[tuple[OperatorName, bool, bool, bool], Method] = {}
         self._cache: dict[tuple[OperatorName, str, bool, bool], Method | None] = {}
 
     # -- which methods a class has ---------------------------------------------------------
@@ -178,9 +184,10 @@ class Specialiser:
             return None
         reduced = scalar.is_reduced if flat else self._reduced
         hooked = operator.opmath and not self.is_view(variant) and reduced and self.is_strided(operator)
-        key = (variant.name, hooked, recording)
+        native = flat and not hooked and scalar.category == FLAT
+        key = (variant.name, hooked, recording, native)
         if key not in self._computed:
-            method = self._computing(variant, hooked, node if recording else None)
+            method = self._computing(variant, hooked, node if recording else None, native)
             self._computed[key] = method if flat and not hooked else generic(method)
         return self._computed[key]
 
@@ -198,14 +205,20 @@ class Specialiser:
 
     # -- the computation -------------------------------------------------------------------
 
-    def _computing(self, variant: Variant, hooked: bool, node: NodeSpec | None) -> KernelMethod:
+    def _computing(
+        self, variant: Variant, hooked: bool, node: NodeSpec | None, native: bool
+    ) -> KernelMethod:
         operator = variant.operator
         kernel = self.kernel(operator)
         assert kernel is not None
         locals_, call = self._call(operator, kernel, hooked)
-        small, blocked = self._blocked(operator, kernel, hooked) if variant.exposed else ("", "")
+        small, blocked = self._blocked(operator, kernel, hooked) if variant.exposed else ("", None)
         rewrite = self.arrays and variant.exposed and not hooked
         arrays = self.array_results.rewritten(call) if rewrite else None
+        form = self.native_form(operator, kernel) if native and blocked is not None else None
+        if form is not None and blocked is not None:
+            arrays = form.otherwise(form.plain(), arrays or call)
+            blocked = form.otherwise(form.in_shares(self.shared_by_threads()), blocked)
         results = self._results(variant, hooked)
         if not self.is_view(variant) and variant.exposed and self._has_layouts(kernel, operator):
             results = self._relaid(operator, kernel, results)
@@ -226,7 +239,7 @@ class Specialiser:
             refused=() if node is None else refused(node),
             arguments=self._given(variant),
             small=small,
-            blocked=blocked,
+            blocked="" if blocked is None else write(blocked),
             may_be_scalars=arrays is None
             and "array_class" in self.backend.capabilities
             and self.is_strided(operator),
@@ -316,17 +329,33 @@ class Specialiser:
             call = with_kept_numbers(call, self.types(values), _NUMBERS, self.closed)
         return locals_, call
 
-    def _blocked(self, operator: Operator, kernel: Kernel, hooked: bool) -> tuple[str, str]:
-        """When a kernel is called plainly, and else; nothing if blocks are never worth it."""
+    def native_form(self, operator: Operator, kernel: Kernel) -> NativeForm | None:
+        """How an elementwise operator of the Types that native kernels are made for calls its own."""
+        declared = operator.native
+        formula = declared if kernel.function is not None else kernel.formula
+        if self.native_forms is None or formula is None or not operator.is_elementwise:
+            return None
+        arguments = plain_arguments(operator)
+        known = {n: self._function(qualified) for n, qualified in kernel.calls.items()}
+        parameters: dict[str, Expr] = {a.name: Name(parameter_name(a.name)) for a in arguments}
+        tree = replaced(formula.tree, {**known, **parameters})
+        types = self.types({parameters[a.name]: _promoted(a, operator) for a in arguments})
+        given = {parameter_name(a.name): _array(a, False) for a in arguments}
+        name = operator.name.method.lstrip("_")
+        number = dotted("T.dtype.type")
+        return self.native_forms.form(name, tree, types, given, number, declared is not None)
+
+    def _blocked(self, operator: Operator, kernel: Kernel, hooked: bool) -> tuple[str, Expr | None]:
+        """When a kernel is called plainly, and else what; nothing if blocks are never worth it."""
         arrays = [a for a in operator.schema.arguments if a.type.is_tensor]
         runner = self.blocks()
         if runner is None or not arrays or not operator.is_elementwise:
-            return "", ""
+            return "", None
         arguments = plain_arguments(operator)
         both = [(n, a.type) for a in arguments for n in (a.name, parameter_name(a.name))]
         types = self.types({Name(name): type_of(declared) for name, declared in both})
         if kernel.function is None and not self.costs.worth(kernel.formula.tree, types):
-            return "", ""
+            return "", None
         function, scratch = None, None
         if kernel.function is not None:
             function = self._function(kernel.function)
@@ -337,7 +366,7 @@ class Specialiser:
             tree = replaced(kernel.formula.tree, known)
             function, scratch = function_of(list(parameters.values()), tree, types, self.costs.primitives)
         small = " and ".join(f"{parameter_name(a.name)}._array.size < LARGE" for a in arrays)
-        return small, write(call_of(runner, function, [_array(a, hooked) for a in arguments], "", scratch))
+        return small, call_of(runner, function, [_array(a, hooked) for a in arguments], "", scratch)
 
     def types(self, values: Mapping[Expr, ValueType]) -> Types:
         """The types of expressions over arrays that have these names."""
@@ -347,6 +376,11 @@ class Specialiser:
         """What calls functions on blocks of their operands; None where nothing does."""
         name = self.backend.capabilities.get("blocks")
         return self._function(self.native.find(str(name), self._modules)[0].qualified) if name else None
+
+    def shared_by_threads(self) -> Expr:
+        """What calls native kernels on parts of their operands, in threads."""
+        name = str(self.backend.capabilities["native_kernels"])
+        return self._function(self.native.find(name, self._modules)[0].qualified)
 
     def kernel_named(self, name: str) -> Expr | None:
         """The kernel function of a name, if there is one."""

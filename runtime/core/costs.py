@@ -19,6 +19,8 @@ VECTOR: Final = 64
 #: computed of them, and as many as make what Python does for each block not count.
 ELEMENTWISE_BYTES: Final = 1 << 18
 ELEMENTWISE_GRAIN: Final = 1 << 16
+#: Native kernels, whose elements cost less: so many are worth a thread.
+NATIVE_GRAIN: Final = 1 << 17
 #: Work on rows: arrays with more elements go in blocks, of so many bytes of an operand; so many for a thread.
 ROWS_LARGE: Final = 1 << 16
 ROWS_BYTES: Final = 1 << 19

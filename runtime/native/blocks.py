@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import ELEMENTWISE_BYTES, ELEMENTWISE_GRAIN, VECTOR
+from ..core.costs import ELEMENTWISE_BYTES, ELEMENTWISE_GRAIN, NATIVE_GRAIN, VECTOR
 from .parallel import get_num_threads, in_threads
 
 Array = Any
@@ -56,6 +56,46 @@ def in_blocks(
         if plan is not None and any([r is into for r in plan.results if r is not None]):
             raise  # what it was has been written over
     return function(*operands, *extra)  # an error of the whole says what is wrong with the whole
+
+
+def in_shares(kernel: np.ufunc, *operands: Any, into: Array | None = None) -> Array:
+    """``kernel(*operands)`` of an elementwise native kernel: each thread has one share of the elements.
+
+    Operands are arrays, which broadcast, and numbers of the kernel's dtype. ``into`` is an array that nobody
+    needs after the call: the result is written there if it is laid out in the same way.
+    """
+    arrays = [a for a in operands if _is_array(a)]
+    shape = arrays[0].shape
+    if all([a.flags.c_contiguous and a.shape == shape for a in arrays]):
+        dtype = next(a.dtype for a in arrays if a.dtype.kind == "f")
+        fits = into is not None and into.shape == shape and into.dtype == dtype and into.flags.c_contiguous
+        out = into if fits else np.empty(shape, dtype)
+        flat = [a.reshape(-1) if _is_array(a) else a for a in operands]
+        _share_out(kernel, flat, out.reshape(-1), 0)
+        return out
+    if get_num_threads() == 1:
+        return kernel(*operands, out=...)
+    return _in_strided_shares(kernel, operands, np.broadcast_shapes(*[a.shape for a in arrays]))
+
+
+def _in_strided_shares(kernel: np.ufunc, operands: Sequence[Any], shape: Shape) -> Array:
+    """The same of operands of any layout: they are cut in the dimension in which the result's parts are farthest."""
+    corner = [a[(*(slice(2),) * a.ndim,)] if _is_array(a) else a for a in operands]
+    out = np.empty_like(kernel(*corner, out=...), shape=shape)  # as the corner shows, in the operands' order
+    axis = max(range(len(shape)), key=lambda d: (shape[d] > 1, out.strides[d]))
+    full = [np.broadcast_to(a, shape) if _is_array(a) else a for a in operands]
+    _share_out(kernel, full, out, axis)
+    return out
+
+
+def _share_out(kernel: np.ufunc, operands: Sequence[Any], out: Array, axis: int) -> None:
+    before = (slice(None),) * axis
+
+    def task(begin: int, end: int) -> None:
+        part = (*before, slice(begin, end))
+        kernel(*[a[part] if _is_array(a) else a for a in operands], out=out[part])
+
+    in_threads(task, out.shape[axis], out.size // max(1, out.shape[axis]), NATIVE_GRAIN)
 
 
 class _Operand:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants
+from .blocks import Array, Update, constants
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise, State, add_scaled, as_real, decayed, rate_of
 from .moments import move_square_mean, update_square_mean
@@ -67,7 +67,7 @@ class Adadelta(Elementwise):
     def _names(self, group: Group) -> tuple[str, ...]:
         return ("square_avg", "acc_delta")
 
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
         rho = options["rho"]
         keep, new, eps, rate = constants(dtype, rho, 1 - rho, options["eps"], options["lr"])
         add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt

@@ -10,7 +10,7 @@ import numpy as np
 from tengen.generated.functions import _sparse_coo_tensor_unsafe, full_like
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants
+from .blocks import Array, Update, constants
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise, State, as_real, check_modes, count_step, decayed, new_count
 from .moments import step_over_root
@@ -86,7 +86,7 @@ class Adagrad(Elementwise):
         state["step"] = new_count(group, param)
         state["sum"] = full_like(param, complex(value, value) if param.is_complex() else value)
 
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
         eps, size = constants(dtype, options["eps"], _rate(options, counts[0]))
 
         def kernel(p: Array, g: Array, s: Array, t: Array) -> None:

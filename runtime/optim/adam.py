@@ -9,8 +9,9 @@ import numpy as np
 
 from tengen.generated.functions import maximum
 
+from ..native.native_kernels import kernels
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants
+from .blocks import Array, Update, constants, native_update
 from .checks import check_moments, check_not_negative
 from .elementwise import Elementwise, State, as_real, check_modes
 from .moments import moments_of, moments_start, step_over_root
@@ -93,10 +94,15 @@ class Adam(Elementwise):
     def _names(self, group: Group) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
 
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
         rate, beta1, beta2 = options["lr"], *map(number, options["betas"])
         step = counts[0]
         size, root = rate / (1 - beta1**step), (1 - beta2**step) ** 0.5
+        if (native := kernels.adam_amsgrad if options["amsgrad"] else kernels.adam) is not None:
+            decoupled = options["decoupled_weight_decay"]
+            shrink = 1 - rate * options["weight_decay"] if decoupled else 1
+            means = (beta1, 1 - beta1, beta2, 1 - beta2)
+            return native_update(native, dtype, *means, shrink, options["eps"] * root, size * root)
         start = moments_start(options, dtype)
         eps, scale = constants(dtype, options["eps"] * root, size * root)
 

@@ -10,7 +10,7 @@ import numpy as np
 from tengen.generated.functions import maximum
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants
+from .blocks import Array, Update, constants
 from .checks import check_moments, check_rate
 from .elementwise import Elementwise, State, add_quotient, as_real, counted, decayed, rate_of
 from .optimizer import Group, Params
@@ -65,7 +65,7 @@ class Adamax(Elementwise):
     def _names(self, group: Group) -> tuple[str, ...]:
         return ("exp_avg", "exp_inf")
 
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
         beta1, beta2 = options["betas"]
         rate = options["lr"] / (1 - beta1 ** counts[0])
         keep1, new1, keep2, eps, size = constants(dtype, beta1, 1 - beta1, beta2, options["eps"], rate)

@@ -11,7 +11,7 @@ from tengen.generated.functions import zeros_like
 
 from ..tensors.creation import tensor as make_tensor
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants
+from .blocks import Array, Update, constants
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise, State, add_scaled, as_real, counted, decayed, new_count, rate_of
 from .optimizer import Group, Params, count_dtype
@@ -88,7 +88,7 @@ class ASGD(Elementwise):
             line[...] = np.array([later[count][place] for count in counts], kind).reshape(line.shape)
         return used
 
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
         _, eta, mu = counts
         shrink, rate, new = constants(dtype, 1 - options["lambd"] * eta, eta, mu)
         add, subtract, multiply, copy = np.add, np.subtract, np.multiply, np.copyto

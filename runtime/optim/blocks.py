@@ -14,6 +14,8 @@ from ..native.parallel import in_threads
 Array = np.ndarray[Any, Any]
 #: Changes the arrays of one block: the first in place, by the second; the last ones are scratch.
 Kernel = Callable[..., None]
+#: A kernel, and how many scratch arrays it takes; None: it goes over memory once, without any.
+Update = tuple[Kernel, int | None]
 
 
 class _Scratch(threading.local):
@@ -34,23 +36,29 @@ def scratch(dtype: Any, count: int) -> list[Array]:
     return found[:count]
 
 
-def run(kernel: Kernel, arrays: Sequence[Array], count: int) -> None:
+def run(kernel: Kernel, arrays: Sequence[Array], count: int | None) -> None:
     """Call ``kernel`` with the arrays, which are of one length, and ``count`` scratch arrays, in blocks.
 
-    One of two arrays without scratch goes over memory once in any case: it is called once in each thread.
+    None instead of a count: it goes over memory once in any case, and is called once in each thread.
     """
     first = arrays[0]
     size, dtype = first.size, first.dtype
-    block = size if count == 0 and len(arrays) == 2 else UPDATE_BLOCK
+    if count is None:
+
+        def share(begin: int, end: int) -> None:
+            kernel(*[a[begin:end] for a in arrays])
+
+        in_threads(share, size, 1, UPDATE_GRAIN, UPDATE_BLOCK)
+        return
     if size <= UPDATE_BLOCK:
         kernel(*arrays, *[s[:size] for s in scratch(dtype, count)])
         return
 
     def task(begin: int, end: int) -> None:
         spare = scratch(dtype, count)
-        stop = end - block
+        stop = end - UPDATE_BLOCK
         while begin <= stop:
-            after = begin + block
+            after = begin + UPDATE_BLOCK
             kernel(*[a[begin:after] for a in arrays], *spare)
             begin = after
         if begin < end:
@@ -58,6 +66,19 @@ def run(kernel: Kernel, arrays: Sequence[Array], count: int) -> None:
 
     # What each thread has is whole blocks, so that no element's place in a loop depends on their number.
     in_threads(task, size, 1, UPDATE_GRAIN, UPDATE_BLOCK)
+
+
+def native_update(kernel: np.ufunc, dtype: Any, *numbers: Any) -> Update:
+    """The update by a native kernel, which takes parameters, gradients, states and numbers.
+
+    It writes to all that it takes but the gradients.
+    """
+    given = constants(dtype, *numbers)
+
+    def update(p: Array, g: Array, *states: Array) -> None:
+        kernel(p, g, *states, *given, out=(p, *states))
+
+    return update, None
 
 
 def constants(dtype: Any, *values: Any) -> list[Array]:

@@ -19,7 +19,7 @@ from ..core.interception import active
 from ..core.memory_format import strided
 from ..tensors.creation import tensor as make_tensor
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants
+from .blocks import Array, Kernel, Update, constants
 from .optimizer import Group, Optimizer, count_dtype, number, scalar
 from .plan import Maker, Plan
 
@@ -58,7 +58,7 @@ class Elementwise(Optimizer):
         """The states that are like the parameter, in the order in which the kernel takes them."""
         raise NotImplementedError
 
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
         """The update ``kernel(param, grad, *states, *scratch)``, and how many scratch arrays it takes.
 
         It may write to all but the gradient, to which ``maximize`` and coupled weight decay were applied.
@@ -169,14 +169,14 @@ class Elementwise(Optimizer):
         """What makes kernels that take the gradient as it is: one for all passes with the same counts."""
         maximize = options["maximize"]
         decay = 0 if options.get("decoupled_weight_decay") else options.get("weight_decay", 0)
-        known: dict[Any, tuple[Kernel, int]] = {}
+        known: dict[Any, Update] = {}
 
-        def make(counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+        def make(counts: Sequence[float], dtype: Any) -> Update:
             found = known.get((dtype, *counts))
             if found is None:
                 found = self._kernel(options, counts, dtype)
                 if maximize or decay != 0:
-                    found = _adjusting(found[0], decay, maximize, dtype), found[1] + 1
+                    found = _adjusting(found[0], decay, maximize, dtype), (found[1] or 0) + 1
                 known[dtype, *counts] = found
             return found
 

@@ -10,7 +10,7 @@ import numpy as np
 from tengen.generated.functions import zeros_like
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants
+from .blocks import Array, Update, constants
 from .checks import check_moments, check_not_negative, check_rate
 from .elementwise import Elementwise, State, add_quotient, count_step, counted, new_count, rate_of
 from .moments import moments_of, moments_start
@@ -93,7 +93,7 @@ class NAdam(Elementwise):
         products *= np.array([momenta[count] for count in counts], products.dtype).reshape(products.shape)
         return counters
 
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
         (step, product), beta2, rate = counts, options["betas"][1], options["lr"]
         mu, following = _momenta(options, step)
         root = (1 - beta2**step) ** 0.5

@@ -20,7 +20,7 @@ from ..autograd.view import renew_views
 from ..core.costs import UPDATE_ALONE
 from ..core.function_dispatch import without_overrides
 from ..core.storage import storage_of
-from .blocks import Array, Kernel, run
+from .blocks import Array, Update, run
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: Makes the kernel of a step for a dtype, and says how many scratch arrays it takes. It is given the
 #: counters' values; of an optimiser without counters whether this is the first step (1.0) or another one
 #: (2.0).
-Maker = Callable[[Sequence[float], Any], tuple[Kernel, int]]
+Maker = Callable[[Sequence[float], Any], Update]
 #: Counts a step in the arrays of the counters; returns the counts that the step is computed with.
 Advance = Callable[[Sequence[Array]], Sequence[Array]]
 

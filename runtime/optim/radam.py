@@ -10,7 +10,7 @@ import numpy as np
 from tengen.generated.functions import where
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants
+from .blocks import Array, Update, constants
 from .checks import check_moments, check_rate
 from .elementwise import Elementwise, State, count_step, rate_of
 from .moments import moments_of, moments_start, step_over_root
@@ -73,7 +73,7 @@ class RAdam(Elementwise):
     def _names(self, group: Group) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq")
 
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
         (step,), (beta1, beta2), rate = counts, options["betas"], options["lr"]
         size, factor = rate / (1 - beta1**step), _rectification(beta2, step)
         start = moments_start(options, dtype)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants
+from .blocks import Array, Update, constants
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise, State, add_quotient, add_scaled, as_real, decayed, rate_of
 from .moments import move_square_mean, update_square_mean
@@ -75,7 +75,7 @@ class RMSprop(Elementwise):
         momentum = ("momentum_buffer",) if group["momentum"] > 0 else ()
         return ("square_avg", *momentum, *(("grad_avg",) if group["centered"] else ()))
 
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
         alpha, momentum, centered = options["alpha"], options["momentum"], options["centered"]
         keep, new, eps, rate, persist = constants(
             dtype, alpha, 1 - alpha, options["eps"], options["lr"], momentum

@@ -10,7 +10,7 @@ import numpy as np
 from tengen.generated.functions import full_like, where, zeros_like
 
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, constants
+from .blocks import Array, Update, constants
 from .checks import check_rate
 from .elementwise import Elementwise, State, as_real, decayed, new_count
 from .optimizer import Group, Params, number
@@ -73,7 +73,7 @@ class Rprop(Elementwise):
         # the imaginary part is a number of its own
         state["step_size"] = full_like(param, complex(size, size) if param.is_complex() else size)
 
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
         smaller, larger = constants(dtype, *options["etas"])
         low, high = constants(dtype, *options["step_sizes"])
         sign, multiply, subtract, copy = np.sign, np.multiply, np.subtract, np.copyto

@@ -9,9 +9,10 @@ import numpy as np
 
 from tengen.generated.functions import zeros_like
 
+from ..native.native_kernels import kernels
 from ..tensors.tensor import Tensor
 from .axpy import make_axpy
-from .blocks import Array, Kernel, constants
+from .blocks import Array, Update, constants, native_update
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise, State, check_modes, decayed
 from .optimizer import Group, Params, number, scalar
@@ -85,15 +86,17 @@ class SGD(Elementwise):
     def _begin(self, group: Group, param: Tensor, state: State) -> None:
         state["momentum_buffer"] = zeros_like(param)
 
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> tuple[Kernel, int]:
+    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
         rate, momentum, axpy = options["lr"], options["momentum"], make_axpy()
         if momentum == 0:
 
             def plain(p: Array, g: Array) -> None:
                 axpy(-rate, g, p)
 
-            return plain, 0
+            return plain, None
         first, nesterov, share = counts[0] == 1, options["nesterov"], 1 - options["dampening"]
+        if (native := kernels.sgd_nesterov if nesterov else kernels.sgd_momentum) is not None and not first:
+            return native_update(native, dtype, momentum, share, rate)
         (keep,) = constants(dtype, momentum)
         multiply, copyto = np.multiply, np.copyto
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...core.costs import ROWS_LARGE, WEIGHTS_REPEATED
 from .. import rows, sums
+from ..native_kernels import kernels, share_rows
 from . import channels
 from .common import Array, Shape
 
@@ -62,6 +63,9 @@ def native_layer_norm(
     scale = None if weight is None else weight.reshape(-1)
     shift = None if bias is None else bias.reshape(-1)
     table = input.reshape(groups, count)
+    kernel = _native_normalise(dtype, scale, shift) if table.size else None
+    if kernel is not None:
+        return _normalised_natively(kernel, table, eps, scale, shift, input.shape, statistics)
     ones = sums.row_sum_matrix(table)
     if ones is not None:
         few, few_means, few_rstds = _normalised_few(table, ones, eps, scale, shift)
@@ -88,6 +92,32 @@ def native_layer_norm(
         )
 
     rows.each_block(block, groups, step, count)
+    return out, mean, rstd
+
+
+def _native_normalise(dtype: Any, scale: Array | None, shift: Array | None) -> Any:
+    """The native kernel that normalises rows, scales and shifts them; None where there is none."""
+    if dtype.char not in "fd":
+        return None
+    if shift is not None:
+        return None if scale is None else kernels.normalize_affine
+    return kernels.normalize if scale is None else kernels.normalize_scaled
+
+
+def _normalised_natively(
+    kernel: Any,
+    table: Array,
+    eps: float,
+    scale: Array | None,
+    shift: Array | None,
+    shape: Shape,
+    statistics: Shape,
+) -> tuple[Array, Array, Array]:
+    dtype = table.dtype
+    out, mean, rstd = np.empty(shape, dtype), np.empty(statistics, dtype), np.empty(statistics, dtype)
+    shared = [row for row in (scale, shift) if row is not None]
+    results = (out.reshape(table.shape), mean.reshape(-1), rstd.reshape(-1))
+    share_rows(kernel, (np.ascontiguousarray(table),), (*shared, dtype.type(eps)), results)
     return out, mean, rstd
 
 
@@ -172,16 +202,29 @@ def native_layer_norm_backward(
 ) -> Gradients:
     """Gradients of input, weight and bias; None where there is none or the mask does not ask for it."""
     groups, count, _ = layer_shapes(input, tuple(normalized_shape), None, None)
+    dtype = input.dtype
+    grad, table = grad_out.reshape(groups, count), input.reshape(groups, count)
+    kernel = kernels.normalize_backward if weight is None else kernels.normalize_scaled_backward
+    if kernel is not None and output_mask[0] and dtype.char in "fd" and input.size:
+        found = np.empty(input.shape, dtype)
+        operands = (np.ascontiguousarray(grad), np.ascontiguousarray(table), mean.reshape(-1), rstd.reshape(-1))
+        shared = () if weight is None else (weight.reshape(-1),)
+        share_rows(kernel, operands, shared, (found.reshape(groups, count),))
+        if not (output_mask[1] or output_mask[2]):
+            return found, None, None
+        mask = (False, *output_mask[1:])
+        others = native_layer_norm_backward(
+            grad_out, input, normalized_shape, mean, rstd, weight, bias, mask
+        )
+        return found, *others[1:]
     large = input.size > ROWS_LARGE and count > 0
     step = rows.rows_of_block(count * input.itemsize) if large else max(groups, 1)
     blocks = rows.blocks_of(groups, step)
-    dtype = input.dtype
     out = np.empty(input.shape, dtype) if output_mask[0] else None
     for_weight = np.zeros((blocks, count), dtype) if output_mask[1] and weight is not None else None
     for_bias = np.zeros((blocks, count), dtype) if output_mask[2] else None
     flat = None if weight is None else weight.reshape(-1)
     spread = _repeated(flat, step, groups) if large else flat
-    grad, table = grad_out.reshape(groups, count), input.reshape(groups, count)
     means, rstds = mean.reshape(groups, 1), rstd.reshape(groups, 1)
     result = None if out is None else out.reshape(groups, count)
 

@@ -10,6 +10,7 @@ from .. import rows, sums
 from ..dims import wrap_dim
 from ..exponentials import MAX_EXPONENT, MAX_EXPONENT_LOG, SHARED, exp_shift, has_contiguous_rows
 from ..reductions import max_along
+from ..native_kernels import kernels, over_rows
 from .common import Array
 
 
@@ -20,6 +21,8 @@ def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
     """
     if half_to_float:
         _refuse_half_to_float()
+    if has_contiguous_rows(self, dim) and (kernel := kernels.softmax) is not None:
+        return over_rows(kernel, self)
     ones = sums.row_sum_matrix(self)
     if ones is not None and (dim == -1 or dim == self.ndim - 1):
         out: Array = np.exp(self)
@@ -32,6 +35,8 @@ def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
 def softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dtype: np.dtype[Any]) -> Array:
     """``y * (g - sum(g * y, dim))``."""
     if has_contiguous_rows(output, dim) and grad_output.dtype == output.dtype:
+        if (kernel := kernels.softmax_backward) is not None:
+            return over_rows(kernel, grad_output, output)
         ones = sums.row_sum_matrix(output)
         if ones is not None:
             out: Array = grad_output * output
@@ -49,6 +54,8 @@ def log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
     """
     if half_to_float:
         _refuse_half_to_float()
+    if has_contiguous_rows(self, dim) and (kernel := kernels.log_softmax) is not None:
+        return over_rows(kernel, self)
     ones = sums.row_sum_matrix(self)
     if ones is not None and (dim == -1 or dim == self.ndim - 1):
         return _log_softmax_of_few(self, ones)
@@ -62,6 +69,8 @@ def log_softmax_backward_data(
 ) -> Array:
     """``g - exp(y) * sum(g, dim)``."""
     if has_contiguous_rows(output, dim) and grad_output.dtype == output.dtype:
+        if (kernel := kernels.log_softmax_backward) is not None:
+            return over_rows(kernel, grad_output, output)
         ones = sums.row_sum_matrix(output)
         if ones is not None:
             out: Array = np.exp(output)

@@ -1,0 +1,72 @@
+"""Lower: kernels to texts of LLVM modules, each of which has the function ``kernel``: a NumPy loop.
+
+Kernels and programs come as they are declared, or as the rows of the tables that generated modules have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..ir.expressions import Expr
+from ..ir.reader import read_expression
+from ..ir.writer import write
+from ..model.kernels import NativeKernel, Operand
+from ..model.operators import Program
+from .elementwise import elementwise
+from .rows import rows
+from .scalars import Programs
+
+#: A kernel as a table has it: operands, results, the signature of its ufunc, statements.
+Row = tuple[Sequence[str], Sequence[str], str, str]
+
+
+def lower(kernel: NativeKernel, programs: Programs, scalar: str) -> str:
+    """The module of a kernel for a scalar type. Raises Unlowerable."""
+    return (elementwise if kernel.is_elementwise else rows)(kernel, programs, scalar)
+
+
+def lower_row(name: str, row: Row, programs: Mapping[str, Mapping[str, str]], scalar: str) -> str:
+    """The module of a kernel of a table, with the programs of a table. Raises Unlowerable."""
+    inputs, outputs, _, text = row
+    kernel = NativeKernel(
+        name,
+        tuple([Operand.read(i) for i in inputs]),
+        tuple([Operand.read(o) for o in outputs]),
+        read_statements(text),
+    )
+    read = {
+        function: {s: read_program(text) for s, text in of_scalars.items()}
+        for function, of_scalars in programs.items()
+    }
+    return lower(kernel, read, scalar)
+
+
+def row_of(kernel: NativeKernel) -> Row:
+    """The row of a kernel."""
+    inputs, outputs = [tuple(map(str, side)) for side in kernel.sides]
+    return inputs, outputs, kernel.signature, write_statements(kernel.statements)
+
+
+def read_program(text: str) -> Program:
+    """A program as tables have it, whose operands stand before its statements: ``x: result = x * x``."""
+    operands, _, statements = text.partition(": ")
+    return Program(tuple(operands.split(", ")), read_statements(statements), 0.0)
+
+
+def write_program(program: Program) -> str:
+    """The text of a program."""
+    return f"{', '.join(program.operands)}: {write_statements(program.statements)}"
+
+
+def read_statements(text: str) -> tuple[tuple[str, Expr], ...]:
+    """The statements of a text, which ``;`` separates."""
+    found = []
+    for statement in text.split(";"):
+        name, _, expr = statement.partition("=")
+        found.append((name.strip(), read_expression(expr.strip())))
+    return tuple(found)
+
+
+def write_statements(statements: Sequence[tuple[str, Expr]]) -> str:
+    """The text of statements."""
+    return "; ".join([f"{name} = {write(expr)}" for name, expr in statements])

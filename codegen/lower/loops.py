@@ -1,0 +1,88 @@
+"""Lower: what loops over operands in memory have in common.
+
+A kernel is the loop of a NumPy ufunc: it gets a pointer for each operand, the numbers of elements, and the
+bytes between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..model.kernels import Operand
+from .instructions import Instructions, Kind, Value, Width
+
+#: The function that NumPy calls, and what it gives.
+HEAD = "define i32 @kernel(ptr %context, ptr %args, ptr %dims, ptr %steps, ptr %auxdata) #0 {"
+#: Elements of one loop do not depend on each other: NumPy copies operands that overlap otherwise.
+METADATA = """\
+attributes #0 = { nounwind "prefer-vector-width"="512" }
+!0 = distinct !{}
+!1 = !{!"llvm.loop.parallel_accesses", !0}
+"""
+
+
+class Memory:
+    """Reads and writes the elements of operands."""
+
+    def __init__(self, body: Instructions, width: Width) -> None:
+        self.body, self.width = body, width
+        self.loops = 0
+
+    def type_of(self, operand: Operand) -> tuple[str, int]:
+        """The type of an element in memory, and its bytes."""
+        if operand.dtype == "int64":
+            return "i64", 8
+        if operand.dtype == "bool":
+            return "i8", 1
+        return self.width.llvm, self.width.bytes
+
+    def arguments(self, pointer: str, type_: str, count: int, first: int = 0) -> list[str]:
+        """The values of an array that the function is given."""
+        found = []
+        for i in range(first, first + count):
+            at = self.body.add(f"getelementptr {type_}, ptr {pointer}, i64 {i}")
+            found.append(self.body.add(f"load {type_}, ptr {at}"))
+        return found
+
+    def at(self, operand: Operand, pointer: str, index: str, step: str | None) -> str:
+        """The pointer to an element; without a step the elements are contiguous."""
+        if step is None:
+            return self.body.add(f"getelementptr {self.type_of(operand)[0]}, ptr {pointer}, i64 {index}")
+        offset = self.body.add(f"mul i64 {index}, {step}")
+        return self.body.add(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def load(self, operand: Operand, pointer: str, parallel: bool = False) -> Value:
+        """The element that a pointer points to."""
+        type_, size = self.type_of(operand)
+        access = ", !llvm.access.group !0" if parallel else ""
+        text = self.body.add(f"load {type_}, ptr {pointer}, align {size}{access}")
+        if operand.dtype == "bool":
+            return Value(self.body.add(f"icmp ne i8 {text}, 0"), Kind.BOOL)
+        return Value(text, Kind.LONG if operand.dtype == "int64" else Kind.FLOAT)
+
+    def store(self, operand: Operand, value: str, pointer: str, parallel: bool = False) -> None:
+        """Write an element."""
+        type_, size = self.type_of(operand)
+        if operand.dtype == "bool":
+            value = self.body.add(f"zext i1 {value} to i8")
+        access = ", !llvm.access.group !0" if parallel else ""
+        self.body.put(f"store {type_} {value}, ptr {pointer}, align {size}{access}")
+
+    def all_of(self, conditions: Sequence[str]) -> str:
+        """Whether all conditions hold."""
+        found = "true"
+        for condition in conditions:
+            found = self.body.add(f"and i1 {found}, {condition}")
+        return found
+
+    def loop_end(self, counter: str, index: str, bound: str, after: str, loop: str) -> None:
+        """The end of a loop whose elements do not depend on each other."""
+        self.body.put(f"{counter} = add nuw nsw i64 {index}, 1")
+        done = self.body.add(f"icmp eq i64 {counter}, {bound}")
+        self.loops += 1
+        self.body.put(f"br i1 {done}, label %{after}, label %{loop}, !llvm.loop !{self.loops + 1}")
+
+    def metadata(self) -> str:
+        """What the loops' marks mean."""
+        numbers = range(2, self.loops + 2)
+        return METADATA + "".join([f"!{n} = distinct !{{!{n}, !1}}\n" for n in numbers])

@@ -1,0 +1,138 @@
+"""Lower: in which passes over a row what is computed.
+
+A reduction needs a pass over the row before its value can be used. The level of a value is the number of
+passes that must have ended before it is known: a reduction is one level above what it reduces. What costs
+much and is used again in a later pass is kept in the memory of a result that is written later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..ir.expressions import Attribute, Call, Constant, Expr, Name, Operation, Subscript, replaced
+from ..model.kernels import NativeKernel
+from .instructions import Unlowerable
+from .scalars import Programs
+
+#: Functions of rows that give numbers.
+REDUCTIONS = ("sum", "max", "min")
+#: What a row has as many elements as.
+LENGTH = "n"
+
+
+@dataclass
+class Pass:
+    """What one loop over a row does."""
+
+    reductions: list[Call] = field(default_factory=list)
+    results: list[tuple[str, Expr]] = field(default_factory=list)  # rows that are written, by their names
+    kept: list[tuple[str, Expr]] = field(default_factory=list)  # and values into memory of these, for later
+
+    @property
+    def roots(self) -> list[Expr]:
+        """All that is computed for each element."""
+        return [*[r.arguments[0] for r in self.reductions], *[e for _, e in (*self.results, *self.kept)]]
+
+
+class Plan:
+    """The passes of a kernel over rows."""
+
+    def __init__(self, kernel: NativeKernel, programs: Programs) -> None:
+        self.programs = programs
+        self.rows = {o.name for o in kernel.inputs if o.is_row}
+        known: dict[str, Expr] = {}
+        for name, expr in kernel.statements:
+            known[name] = replaced(expr, known)
+        self._levels: dict[Expr, int] = {}
+        self._is_row: dict[Expr, bool] = {}
+        self.numbers = {o.name: known[o.name] for o in kernel.outputs if not o.is_row}
+        rows = {o.name: known[o.name] for o in kernel.outputs if o.is_row}
+        self.passes = self._passes(rows)
+        self._keep(rows)
+
+    def _passes(self, rows: Mapping[str, Expr]) -> list[Pass]:
+        found: dict[int, Pass] = {}
+        for name, expr in rows.items():
+            found.setdefault(self.level(expr), Pass()).results.append((name, expr))
+        for reduction in dict.fromkeys(self._reductions([*rows.values(), *self.numbers.values()])):
+            found.setdefault(self.level(reduction.arguments[0]), Pass()).reductions.append(reduction)
+        return [found.get(level, Pass()) for level in range(max(found, default=-1) + 1)]
+
+    def _reductions(self, exprs: Iterable[Expr]) -> Iterator[Call]:
+        for expr in exprs:
+            yield from self._reductions(expr.parts)
+            if is_reduction(expr):
+                assert isinstance(expr, Call)
+                yield expr
+
+    def _keep(self, rows: Mapping[str, Expr]) -> None:
+        """Find memory for what later passes need."""
+        free = sorted(rows, key=lambda name: -self.level(rows[name]))
+        uses: dict[Expr, int] = {}
+        for number, done in enumerate(self.passes):
+            for expr in [e for root in done.roots for e in self._needed(root, number)]:
+                uses[expr] = number
+        for expr, last in uses.items():
+            memory = next((name for name in free if self.level(rows[name]) >= last), None)
+            if memory is not None:
+                free.remove(memory)
+                self.passes[self.level(expr)].kept.append((memory, expr))
+
+    def _needed(self, expr: Expr, number: int) -> Iterator[Expr]:
+        """The costly parts of what a pass computes that an earlier one knew, the largest."""
+        if is_reduction(expr) or not self.is_row(expr):
+            return
+        if self.level(expr) < number and self._is_costly(expr):
+            yield expr
+            return
+        for part in expr.parts:
+            yield from self._needed(part, number)
+
+    def _is_costly(self, expr: Expr) -> bool:
+        match expr:
+            case Call(Name(name) | Attribute(Name("xp"), name)) if name in self.programs:
+                return True
+        return not is_reduction(expr) and any(map(self._is_costly, expr.parts))
+
+    def level(self, expr: Expr) -> int:
+        """The passes that must have ended before the value is known."""
+        if expr not in self._levels:
+            below = max([self.level(part) for part in expr.parts], default=0)
+            self._levels[expr] = below + (1 if is_reduction(expr) else 0)
+        return self._levels[expr]
+
+    def is_row(self, expr: Expr) -> bool:
+        """Whether there is a value for each element of the row."""
+        if expr not in self._is_row:
+            self._is_row[expr] = self._computed_is_row(expr)
+        return self._is_row[expr]
+
+    def _computed_is_row(self, expr: Expr) -> bool:
+        match expr:
+            case Name(name):
+                return name in self.rows
+            case Constant():
+                return False
+            case Subscript(Name(name), index) if name in self.rows and not self.is_row(index):
+                return False
+            case Call(_, arguments, ()) if is_reduction(expr):
+                if len(arguments) != 1 or not self.is_row(arguments[0]):
+                    raise Unlowerable("a reduction takes one row")
+                return False
+            case Operation(_, operands) | Call(_, operands, ()):
+                return any([self.is_row(o) for o in operands])
+        raise Unlowerable(f"{type(expr).__name__.lower()} has no native form over rows")
+
+
+def is_reduction(expr: Expr) -> bool:
+    """Whether an expression gives a number of a row."""
+    match expr:
+        case Call(Name(name)) if name in REDUCTIONS:
+            return True
+    return False
+
+
+def operands_of(expr: Expr) -> Sequence[Expr]:
+    """What an operation or a call is computed of."""
+    return expr.arguments if isinstance(expr, Call) else expr.parts

@@ -1,0 +1,262 @@
+"""Lower: expressions over scalars to instructions.
+
+An expression is of operands, numbers, Python's operators, the machine's functions below, and functions that
+have programs. What is written as a multiplication and an addition rounds twice; only ``fma`` may round once.
+So vectorised loops, their remainders and strided loops give the same bits.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+
+from ..ir.expressions import Attribute, Call, Constant, Expr, Name, Operation
+from ..model.operators import Program
+from .instructions import WIDTHS, Instructions, Kind, Unlowerable, Value, Width, float_constant
+
+#: Functions by name, with their programs by scalar type.
+Programs = Mapping[str, Mapping[str, Program]]
+#: A value, or a number that takes the kind of what it meets.
+Operand = Value | float | int
+
+_ARITHMETIC = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
+_INTEGER = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "ashr"}
+#: What is written as an operation on numbers alone is a number.
+_OF_NUMBERS: Mapping[str, Callable[..., float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "**": operator.pow,
+    "-x": operator.neg,
+}
+_LOGIC = {"&": "and", "|": "or", "^": "xor"}
+_COMPARED = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
+_COMPARED_INTEGERS = {"<": "slt", "<=": "sle", ">": "sgt", ">=": "sge", "==": "eq", "!=": "ne"}
+#: Functions that are one intrinsic of floating-point values, and its name.
+_INTRINSICS = {
+    "abs": "fabs",
+    "sqrt": "sqrt",
+    "floor": "floor",
+    "ceil": "ceil",
+    "trunc": "trunc",
+    "rint": "rint",
+    "copysign": "copysign",
+    "maximum": "maximum",
+    "minimum": "minimum",
+    "fma": "fmuladd",
+}
+_NAMED_NUMBERS = {"inf": float("inf"), "nan": float("nan")}
+_OTHERS = ("where", "poly", "bits", "from_bits", "to_int", "to_float", "wide", "narrow")
+#: All functions that need no program, and the names of numbers.
+FUNCTIONS = frozenset({*_INTRINSICS, *_OTHERS, *_NAMED_NUMBERS})
+
+
+class ScalarLowering:
+    """Puts out the instructions of expressions, for one scalar type."""
+
+    def __init__(self, body: Instructions, scalar: str, programs: Programs) -> None:
+        self.body, self.programs = body, programs
+        self.width = WIDTHS[scalar]
+        self._functions: Mapping[str, Callable[[Sequence[Operand]], Operand]] = {
+            "where": self._where,
+            "poly": self._poly,
+            "bits": self._bits,
+            "from_bits": self._from_bits,
+            "to_int": self._to_int,
+            "to_float": self._to_float,
+            "wide": self._wide,
+            "narrow": self._narrow,
+        }
+
+    def run(self, statements: Sequence[tuple[str, Expr]], env: Mapping[str, Operand]) -> dict[str, Operand]:
+        """The values of all names after the statements."""
+        found = dict(env)
+        for name, expr in statements:
+            found[name] = self.lower(expr, found)
+        return found
+
+    def lower(self, expr: Expr, env: Mapping[str, Operand]) -> Operand:
+        """The value of an expression."""
+        match expr:
+            case Constant(bool(value)):
+                return Value("true" if value else "false", Kind.BOOL)
+            case Constant(int() | float() as value):
+                return value
+            case Name(name) if name in env:
+                return env[name]
+            case Name(name) if name in _NAMED_NUMBERS:
+                return _NAMED_NUMBERS[name]
+            case Operation(symbol, operands):
+                return self.operation(symbol, [self.lower(o, env) for o in operands])
+            case Call(Name(name) | Attribute(Name("xp"), name), arguments, ()):
+                return self.call(name, [self.lower(a, env) for a in arguments])
+        raise Unlowerable(f"{type(expr).__name__.lower()} has no native form")
+
+    # -- operators ---------------------------------------------------------------------------
+
+    def operation(self, symbol: str, operands: Sequence[Operand]) -> Operand:
+        """The value of an operator of Python's."""
+        if not any([isinstance(o, Value) for o in operands]) and symbol in _OF_NUMBERS:
+            return _OF_NUMBERS[symbol](*operands)
+        if symbol == "-x":
+            return self._negated(operands[0])
+        if symbol == "+x":
+            return operands[0]
+        if symbol == "~x":
+            return self._inverted(operands[0])
+        if symbol == "**":
+            return self._power(*operands)
+        a, b = operands
+        kind = self._common(operands)
+        if symbol in _COMPARED:
+            return self._comparison(symbol, a, b, kind)
+        table = {Kind.INT: _INTEGER, Kind.LONG: _INTEGER, Kind.BOOL: _LOGIC}.get(kind, _ARITHMETIC)
+        if symbol not in table:
+            raise Unlowerable(f"{symbol} of {kind.value} values has no native form")
+        text = f"{table[symbol]} {self.type_of(kind)} {self.text(a, kind)}, {self.text(b, kind)}"
+        return Value(self.body.add(text), kind)
+
+    def _negated(self, operand: Operand) -> Operand:
+        if not isinstance(operand, Value):
+            return -operand
+        if operand.kind in (Kind.INT, Kind.LONG):
+            return Value(self.body.add(f"sub {self.type_of(operand.kind)} 0, {operand.text}"), operand.kind)
+        if operand.kind is Kind.BOOL:
+            raise Unlowerable("- of bool values has no native form")
+        return Value(self.body.add(f"fneg {self.type_of(operand.kind)} {operand.text}"), operand.kind)
+
+    def _inverted(self, operand: Operand) -> Operand:
+        if not isinstance(operand, Value) or operand.kind not in (Kind.BOOL, Kind.INT):
+            raise Unlowerable("~ of floating-point values has no native form")
+        ones = "true" if operand.kind is Kind.BOOL else "-1"
+        return Value(self.body.add(f"xor {self.type_of(operand.kind)} {operand.text}, {ones}"), operand.kind)
+
+    def _power(self, base: Operand, exponent: Operand) -> Operand:
+        """Python's ``**``: the exponents that array libraries compute in shorter ways, and others."""
+        if exponent == 2:
+            return self.operation("*", (base, base))
+        if exponent == 1:
+            return base
+        if exponent == 0.5:
+            return self.call("sqrt", (base,))
+        return self.call("power", (base, exponent))
+
+    def _comparison(self, symbol: str, a: Operand, b: Operand, kind: Kind) -> Value:
+        floating = kind in (Kind.FLOAT, Kind.WIDE)
+        how = f"fcmp {_COMPARED[symbol]}" if floating else f"icmp {_COMPARED_INTEGERS[symbol]}"
+        text = f"{how} {self.type_of(kind)} {self.text(a, kind)}, {self.text(b, kind)}"
+        return Value(self.body.add(text), Kind.BOOL)
+
+    # -- functions ---------------------------------------------------------------------------
+
+    def call(self, name: str, operands: Sequence[Operand]) -> Operand:
+        """The value of a function: of the machine, or of its program."""
+        program = self.programs.get(name, {}).get(self.width.scalar)
+        if program is not None:
+            operands = [self.value(o) for o in operands]
+            return self.run(program.statements, dict(zip(program.operands, operands, strict=True)))["result"]
+        if name in self._functions:
+            return self._functions[name](operands)
+        if name in _INTRINSICS:
+            kind = self._common(operands, Kind.FLOAT)
+            if kind not in (Kind.FLOAT, Kind.WIDE):
+                raise Unlowerable(f"{name} of {kind.value} values has no native form")
+            width = self.width if kind is Kind.FLOAT else WIDTHS["float64"]
+            intrinsic = f"llvm.{_INTRINSICS[name]}.{width.suffix}"
+            given = [self.text(o, kind) for o in operands]
+            return Value(self.body.intrinsic(width.llvm, intrinsic, given), kind)
+        raise Unlowerable(f"{name} has no native program for {self.width.scalar}")
+
+    def _where(self, operands: Sequence[Operand]) -> Operand:
+        condition, a, b = operands
+        if not isinstance(condition, Value) or condition.kind is not Kind.BOOL:
+            raise Unlowerable("where needs a condition")
+        kind = self._common((a, b), Kind.FLOAT)
+        type_ = self.type_of(kind)
+        given = f"{type_} {self.text(a, kind)}, {type_} {self.text(b, kind)}"
+        return Value(self.body.add(f"select i1 {condition.text}, {given}"), kind)
+
+    def _poly(self, operands: Sequence[Operand]) -> Operand:
+        """Horner's scheme: the point, and the coefficients from the highest on."""
+        x, value, *others = operands
+        for coefficient in others:
+            value = self.call("fma", (value, x, coefficient))
+        return value
+
+    def _bits(self, operands: Sequence[Operand]) -> Value:
+        return self._to_integer("bitcast", operands[0])
+
+    def _to_int(self, operands: Sequence[Operand]) -> Value:
+        return self._to_integer("fptosi", operands[0])
+
+    def _from_bits(self, operands: Sequence[Operand]) -> Value:
+        return self._to_floating("bitcast", operands[0])
+
+    def _to_float(self, operands: Sequence[Operand]) -> Value:
+        return self._to_floating("sitofp", operands[0])
+
+    def _to_integer(self, how: str, operand: Operand) -> Value:
+        """An integer as wide as a floating-point value."""
+        value = self.value(operand)
+        kind = Kind.LONG if value.kind is Kind.WIDE else Kind.INT
+        return Value(self._converted(how, value, self.type_of(kind)), kind)
+
+    def _to_floating(self, how: str, operand: Operand) -> Value:
+        """A floating-point value as wide as an integer."""
+        value = operand if isinstance(operand, Value) else Value(self.text(operand, Kind.INT), Kind.INT)
+        kind = Kind.WIDE if value.kind is Kind.LONG and self.width.scalar == "float32" else Kind.FLOAT
+        return Value(self._converted(how, value, self.type_of(kind)), kind)
+
+    def _wide(self, operands: Sequence[Operand]) -> Operand:
+        value = self.value(operands[0])
+        if self.width.scalar == "float64" or value.kind is Kind.WIDE:
+            return value
+        return Value(self._converted("fpext", value, "double"), Kind.WIDE)
+
+    def _narrow(self, operands: Sequence[Operand]) -> Operand:
+        value = self.value(operands[0])
+        if value.kind is not Kind.WIDE:
+            return value
+        return Value(self._converted("fptrunc", value, self.width.llvm), Kind.FLOAT)
+
+    def _converted(self, how: str, value: Value, to: str) -> str:
+        return self.body.add(f"{how} {self.type_of(value.kind)} {value.text} to {to}")
+
+    # -- kinds -------------------------------------------------------------------------------
+
+    def type_of(self, kind: Kind) -> str:
+        """The type in LLVM of a kind of value."""
+        own = {Kind.FLOAT: self.width.llvm, Kind.INT: self.width.integer}
+        others = {Kind.WIDE: "double", Kind.LONG: "i64", Kind.BOOL: "i1"}
+        return own.get(kind) or others[kind]
+
+    def _common(self, operands: Sequence[Operand], default: Kind = Kind.FLOAT) -> Kind:
+        """The kind of all operands that are no numbers."""
+        kinds = {o.kind for o in operands if isinstance(o, Value)}
+        if kinds == {Kind.FLOAT, Kind.WIDE}:
+            raise Unlowerable("values of two widths meet: wide and narrow convert them")
+        if len(kinds) > 1:
+            raise Unlowerable(f"{' and '.join(sorted([k.value for k in kinds]))} values meet")
+        return kinds.pop() if kinds else default
+
+    def value(self, operand: Operand) -> Value:
+        """The operand as a value; a number as one of the own width."""
+        return operand if isinstance(operand, Value) else Value(self.text(operand, Kind.FLOAT), Kind.FLOAT)
+
+    def text(self, operand: Operand, kind: Kind) -> str:
+        """The text of an operand where a value of the kind stands."""
+        if isinstance(operand, Value):
+            return operand.text
+        if kind in (Kind.INT, Kind.LONG):
+            if operand != int(operand):
+                raise Unlowerable(f"{operand} meets an integer")
+            return str(int(operand))
+        if kind is Kind.BOOL:
+            raise Unlowerable(f"{operand} meets a condition")
+        return float_constant(operand, self.width if kind is Kind.FLOAT else WIDTHS["float64"])
+
+
+def width_of(scalar: str) -> Width:
+    """The width of a scalar type that has native kernels."""
+    return WIDTHS[scalar]

@@ -1,0 +1,190 @@
+"""Specialise: expressions that are computed by native kernels where there is one.
+
+An elementwise expression over arrays of a Type's own dtype, which would pass over memory more than once or is
+costly, becomes a kernel of its own: the machine code of it is one loop. Which of the two computes is asked
+where the code runs: the namespace of kernels has None where there is no native one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ..ir.expressions import (
+    Assigned,
+    Attribute,
+    Call,
+    Conditional,
+    Constant,
+    Expr,
+    Keyword,
+    Name,
+    Operation,
+    mapped,
+    replaced,
+)
+from ..ir.types import Dtype, Types
+from ..ir.writer import write
+from ..lower.instructions import Instructions, Kind, Unlowerable, Value
+from ..lower.scalars import Operand as ScalarOperand, Programs, ScalarLowering
+from ..model.kernels import SCALARS, NativeKernel, Operand
+from ..model.operators import Primitive
+from .blocks import CostModel
+
+#: The namespace of kernels in generated modules, and the name of the one that is called.
+KERNELS, KERNEL = "_kernels", "_k"
+#: In the place of an array to write to: a new one.
+_NEW = Constant(...)
+
+
+@dataclass(frozen=True, slots=True)
+class NativeForm:
+    """The kernels of one expression, and what they are given."""
+
+    kernel: Expr  # gives the kernel, or None
+    given: tuple[Expr, ...]
+
+    @property
+    def there(self) -> str:
+        """The condition that there is a kernel."""
+        return write(self._there)
+
+    @property
+    def _there(self) -> Expr:
+        return Operation("is not", (Assigned(KERNEL, self.kernel), Constant(None)))
+
+    def plain(self, out: Expr = _NEW) -> Expr:
+        """What the kernel gives in a new array, or in ``out``."""
+        return Call(Name(KERNEL), self.given, (Keyword("out", out),))
+
+    def in_shares(self, runner: Expr, into: str = "") -> Expr:
+        """The same of large arrays, whose work threads share."""
+        keywords = (Keyword("into", Name(into)),) if into else ()
+        return Call(runner, (Name(KERNEL), *self.given), keywords)
+
+    def otherwise(self, call: Expr, numpy: Expr) -> Expr:
+        """A call of the kernel where there is one, else NumPy's form."""
+        return Conditional(self._there, call, numpy)
+
+
+class NativeForms:
+    """Makes the native forms of expressions, and collects their kernels."""
+
+    def __init__(self, programs: Programs, primitives: Mapping[str, Primitive]) -> None:
+        self.programs = programs
+        self.costs = CostModel(primitives)
+        #: Of arrays of the Type's own dtype they give arrays of it.
+        self.functions = frozenset([name for name, found in programs.items() if found.keys() >= set(SCALARS)])
+        self.kernels: dict[str, NativeKernel] = {}
+
+    def form(
+        self,
+        name: str,
+        tree: Expr,
+        types: Types,
+        given: Mapping[str, Expr],
+        scalar: Expr,
+        forced: bool = False,
+    ) -> NativeForm | None:
+        """The form of an expression over names; None where it has none, or is not worth one.
+
+        ``given`` are the expressions that the names stand for, ``scalar`` is the function that makes a number
+        one of the dtype. ``forced``: it is declared as a native form, whose worth nobody asks.
+        """
+        reader = _Reader(types)
+        try:
+            branches = list(reader.branches(tree))
+        except Unlowerable:
+            return None
+        if all([operand.dtype for operand in reader.inputs.values()]):
+            return None
+        inputs = tuple(reader.inputs.values())
+        kernels = []
+        for number, (_, branch) in enumerate(branches):
+            suffix = f"_{number}" if len(branches) > 1 else ""
+            made = NativeKernel(f"{name}{suffix}", inputs, (Operand("result"),), (("result", branch),))
+            kernels.append(None if branch == Constant(None) else made)
+        some = [k for k in kernels if k is not None]
+        if not (forced or self.costs.worth(tree, types)) or not all([self._lowers(k) for k in some]):
+            return None
+        self.kernels.update({k.name: k for k in some})
+        named = _kernel_of(kernels[-1])
+        for (condition, _), kernel in zip(reversed(branches[:-1]), reversed(kernels[:-1]), strict=True):
+            named = Conditional(replaced(condition, given), _kernel_of(kernel), named)
+        arguments = [
+            Call(scalar, (replaced(expr, given),)) if operand.dtype == "number" else replaced(expr, given)
+            for expr, operand in reader.inputs.items()
+        ]
+        return NativeForm(named, tuple(arguments))
+
+    def _lowers(self, kernel: NativeKernel) -> bool:
+        """Whether all that a kernel computes has a native form, for each scalar type."""
+        kinds = {"bool": Kind.BOOL, "int64": Kind.LONG}
+        for scalar in SCALARS:
+            lowering = ScalarLowering(Instructions(), scalar, self.programs)
+            env: dict[str, ScalarOperand] = {
+                o.name: Value(f"%{o.name}", kinds.get(o.dtype, Kind.FLOAT)) for o in kernel.inputs
+            }
+            try:
+                result = lowering.run(kernel.statements, env)["result"]
+            except (Unlowerable, ValueError):
+                return False
+            if isinstance(result, Value) and result.kind is not Kind.FLOAT:
+                return False
+        return True
+
+
+def _kernel_of(kernel: NativeKernel | None) -> Expr:
+    """What gives a kernel; None for a way that has none."""
+    return Constant(None) if kernel is None else Attribute(Name(KERNELS), kernel.name)
+
+
+def _is_constant(expr: Expr) -> bool:
+    """Whether a number is made of written ones alone."""
+    return isinstance(expr, Constant | Operation) and all(map(_is_constant, expr.parts))
+
+
+class _Reader:
+    """Reads which operands an expression has, and which ways it may go."""
+
+    def __init__(self, types: Types) -> None:
+        self.types = types
+        self.inputs: dict[Expr, Operand] = {}
+
+    def branches(self, expr: Expr) -> Iterator[tuple[Expr, Expr]]:
+        """The ways of an expression, each with its condition, which for the last one holds."""
+        while isinstance(expr, Conditional) and not self.types.of(expr.condition).may_be_array:
+            yield expr.condition, self.operand(expr.then)
+            expr = expr.otherwise
+        yield Constant(True), self.operand(expr)
+
+    def operand(self, expr: Expr) -> Expr:
+        """The expression with operands of the kernel for what is computed before it."""
+        type_ = self.types.of(expr)
+        if expr == Constant(None):  # this way is left to NumPy's form
+            return expr
+        if isinstance(expr, Constant) and type_.is_number:
+            return expr
+        if isinstance(expr, Name) and type_.may_be_array:
+            return self._array(expr)
+        if type_.is_number:
+            return expr if _is_constant(expr) else self._input(expr, "number")
+        if not type_.may_be_array:
+            raise Unlowerable("it is neither an array nor a number")
+        if isinstance(expr, Call):
+            return Call(expr.function, tuple(map(self.operand, expr.arguments)), expr.keywords)
+        return mapped(expr, self.operand)
+
+    def _array(self, expr: Name) -> Expr:
+        dtype = self.types.of(expr).dtype
+        if dtype is Dtype.BOOL:
+            return self._input(expr, "bool")
+        if dtype is not Dtype.OWN:
+            raise Unlowerable("an array of another dtype")
+        return self._input(expr, "")
+
+    def _input(self, expr: Expr, dtype: str) -> Expr:
+        if expr not in self.inputs:
+            name = expr.id if isinstance(expr, Name) else f"s{len(self.inputs)}"
+            self.inputs[expr] = Operand(name, False, dtype)
+        return Name(self.inputs[expr].name)

@@ -1,0 +1,51 @@
+"""The native kernels of declarations/native_kernels.yaml, and rows shared out to threads.
+
+``kernels.softmax`` is a ufunc, or None where there are no native kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.costs import NATIVE_GRAIN
+from .machine_code import kernels_of
+from .parallel import in_threads
+
+Array = Any
+
+kernels = kernels_of("tengen.generated.kernels")
+
+
+def over_rows(kernel: np.ufunc, *operands: Array) -> Array:
+    """What a kernel makes of rows: the last dimension of contiguous arrays, all of one shape."""
+    first = operands[0]
+    out = np.empty(first.shape, first.dtype)
+    share_rows(kernel, [as_rows(a) for a in operands], (), (as_rows(out),))
+    return out
+
+
+def as_rows(array: Array) -> Array:
+    """An array as a matrix of what its last dimension has, contiguous."""
+    return np.ascontiguousarray(array).reshape(-1, array.shape[-1])
+
+
+def share_rows(
+    kernel: np.ufunc, operands: Sequence[Array], shared: Sequence[Any], out: Sequence[Array]
+) -> None:
+    """Call a kernel with ``operands``, of which each row has its own, and ``shared`` ones, into ``out``.
+
+    Of a row are the rows of matrices and the elements of vectors.
+    """
+    groups, length = operands[0].shape
+
+    def task(begin: int, end: int) -> None:
+        rows = [a[begin:end] for a in operands]
+        kernel(*rows, *shared, out=tuple([o[begin:end] for o in out]))
+
+    if groups * length < 2 * NATIVE_GRAIN:
+        kernel(*operands, *shared, out=tuple(out))
+    else:
+        in_threads(task, groups, length, NATIVE_GRAIN)

@@ -1,0 +1,139 @@
+"""Lowering: expressions to instructions, rows to passes; tests/native has what the code computes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tengen.codegen.ir.writer import write
+from tengen.codegen.lower.instructions import Instructions, Kind, Unlowerable, Value
+from tengen.codegen.lower.kernels import lower, lower_row, read_program, read_statements, row_of
+from tengen.codegen.lower.passes import Plan
+from tengen.codegen.lower.scalars import ScalarLowering
+from tengen.codegen.model.kernels import NativeKernel, Operand
+
+SQUARED = {"squared": {s: read_program("x: result = x * x") for s in ("float32", "float64")}}
+LONG = {"costly": {s: read_program("x: y2 = x + 1; result = y2 * y2") for s in ("float32", "float64")}}
+
+
+def instructions(text: str, scalar: str = "float32") -> list[str]:
+    """The instructions of statements over x and y, floats, b, a bool, and k, an int64."""
+    body = Instructions()
+    kinds = {"x": Kind.FLOAT, "y": Kind.FLOAT, "b": Kind.BOOL, "k": Kind.LONG}
+    env = {name: Value(f"%{name}", kind) for name, kind in kinds.items()}
+    ScalarLowering(body, scalar, SQUARED).run(read_statements(text), env)
+    return [re.sub(r"%v\.", "%", line.strip()) for line in body.lines]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("r = x * y + x", ["%1 = fmul float %x, %y", "%2 = fadd float %1, %x"]),
+        ("r = fma(x, y, x)", ["%1 = call float @llvm.fmuladd.f32(float %x, float %y, float %x)"]),
+        ("r = x ** 2", ["%1 = fmul float %x, %x"]),
+        ("r = squared(-x)", ["%1 = fneg float %x", "%2 = fmul float %1, %1"]),
+        ("r = where(x > 0, x, -1)", [
+            "%1 = fcmp ogt float %x, 0x0000000000000000",
+            "%2 = select i1 %1, float %x, float 0xBFF0000000000000",
+        ]),
+        ("r = x * (2 * 3 - 0.5)", ["%1 = fmul float %x, 0x4016000000000000"]),
+        ("r = (bits(x) & 7) << 1", [
+            "%1 = bitcast float %x to i32",
+            "%2 = and i32 %1, 7",
+            "%3 = shl i32 %2, 1",
+        ]),
+        ("r = narrow(wide(x) + 1)", [
+            "%1 = fpext float %x to double",
+            "%2 = fadd double %1, 0x3FF0000000000000",
+            "%3 = fptrunc double %2 to float",
+        ]),
+        ("r = bits(wide(x))", ["%1 = fpext float %x to double", "%2 = bitcast double %1 to i64"]),
+        ("r = b & (x != x)", ["%1 = fcmp une float %x, %x", "%2 = and i1 %b, %1"]),
+        ("r = 3.5e38 * x", ["%1 = fmul float 0x7FF0000000000000, %x"]),
+    ],
+)  # fmt: skip
+def test_instructions(text: str, expected: list[str]) -> None:
+    assert instructions(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("r = x @ y", "@ of float values has no native form"),
+        ("r = unheard_of(x)", "unheard_of has no native program for float32"),
+        ("r = x + wide(y)", "values of two widths meet: wide and narrow convert them"),
+        ("r = x + b", "bool and float values meet"),
+        ("r = -b", "- of bool values has no native form"),
+        ("r = ~x", "~ of floating-point values has no native form"),
+        ("r = where(x, x, y)", "where needs a condition"),
+        ("r = [x]", "elements has no native form"),
+        ("r = bits(x) + 0.5", "0.5 meets an integer"),
+        ("r = floor(bits(x))", "floor of int values has no native form"),
+    ],
+)
+def test_what_has_no_native_form(text: str, message: str) -> None:
+    with pytest.raises(Unlowerable, match=re.escape(message)):
+        instructions(text)
+
+
+def kernel(inputs: str, outputs: str, text: str) -> NativeKernel:
+    operands = [tuple(map(Operand.read, side.split())) for side in (inputs, outputs)]
+    return NativeKernel("k", operands[0], operands[1], read_statements(text))
+
+
+def passes(made: NativeKernel) -> list[str]:
+    """What each pass over a row reduces, writes and keeps."""
+    found = []
+    for done in Plan(made, LONG).passes:
+        lines = [f"{write(r)}" for r in done.reductions]
+        lines += [f"{name} = {write(e)}" for name, e in done.results]
+        lines += [f"keep {write(e)} in {name}" for name, e in done.kept]
+        found.append("; ".join(lines))
+    return found
+
+
+def test_passes_over_rows() -> None:
+    softmax = kernel("x[n]", "y[n]", "e = costly(x - max(x)); y = e / sum(e)")
+    assert passes(softmax) == [
+        "max(x)",
+        "sum(costly(x - max(x))); keep costly(x - max(x)) in y",
+        "y = costly(x - max(x)) / sum(costly(x - max(x)))",
+    ]
+    # What is cheap is computed again, and numbers are no passes.
+    moments = kernel("x[n] eps", "y[n] mean", "mean = sum(x) / n; y = (x - mean) * (1 / eps)")
+    assert passes(moments) == ["sum(x)", "y = (x - sum(x) / n) * (1 / eps)"]
+    # Two reductions of one level share a pass.
+    two = kernel("x[n]", "y[n]", "y = x + sum(x) * max(x)")
+    assert passes(two) == ["sum(x); max(x)", "y = x + sum(x) * max(x)"]
+    # What is still needed when all results are written has no memory.
+    late = kernel("x[n]", "y[n] s", "y = costly(x); s = sum(costly(x) * sum(costly(x)))")
+    assert passes(late) == ["sum(costly(x)); y = costly(x)", "sum(costly(x) * sum(costly(x)))"]
+
+
+def test_rows_of_tables_read_back() -> None:
+    made = kernel("x[n] k:int64 v:number", "y[n] s", "s = sum(x) + x[k]; y = x * v - s")
+    row = row_of(made)
+    assert row[:3] == (("x[n]", "k:int64", "v:number"), ("y[n]", "s"), "(n),(),()->(n),()")
+    assert row[3] == "s = sum(x) + x[k]; y = x * v - s"
+    for scalar in ("float32", "float64"):
+        assert lower_row("k", row, {}, scalar) == lower(made, {}, scalar)
+
+
+@pytest.mark.parametrize("text", ["x[m]", "x:float16", "x y", ""])
+def test_operands_that_are_none(text: str) -> None:
+    with pytest.raises(ValueError, match="is no operand of a kernel"):
+        Operand.read(text)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "text", "message"),
+    [
+        ("x[n] y", "z[n]", "z = x[y]", "an element of a row is picked by an int64"),
+        ("x[n] y", "z[n]", "z = x * sum(y)", "a reduction takes one row"),
+        ("x[n]", "z[n]", "z = [x]", "elements has no native form over rows"),
+    ],
+)
+def test_rows_that_have_no_native_form(inputs: str, outputs: str, text: str, message: str) -> None:
+    with pytest.raises(Unlowerable, match=re.escape(message)):
+        lower(kernel(inputs, outputs, text), {}, "float32")

@@ -1,0 +1,146 @@
+"""Native kernels compute what they say, whatever the layout of their operands; bits do not depend on it."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tengen.native import machine_code
+from tengen.native.machine_code import Kernels
+
+PROGRAMS = {"twice": {"float32": "x: result = x + x", "float64": "x: h = x * 2; result = h"}}
+KERNELS = {
+    "fused": (("a", "b", "v:number"), ("y",), "", "y = where(a > b, a * v, twice(b) - a / v)"),
+    "masked": (("m:bool", "a"), ("y",), "", "y = where(m, a, -a)"),
+    "compared": (("a", "b"), ("y:bool",), "", "y = (a < b) | (a != a)"),
+    "two": (("a",), ("y", "z"), "", "y = a * a; z = sqrt(abs(a))"),
+    "centred": (
+        ("x[n]", "w[n]"),
+        ("y[n]", "mean"),
+        "(n),(n)->(n),()",
+        "mean = sum(x) / n; y = (x - mean) * w",
+    ),
+    "picked": (("x[n]", "k:int64"), ("y",), "(n),()->()", "y = max(x) - x[k]"),
+    "extremes": (("x[n]",), ("low", "high"), "(n)->(),()", "low = min(x); high = max(x)"),
+    "total": (("x[n]",), ("s",), "(n)->()", "s = sum(x)"),
+}
+FLOATS = ("f", "d")
+
+
+@pytest.fixture(scope="module")
+def kernels() -> Any:
+    if not machine_code.is_available():
+        pytest.skip("there is no machine code here: llvmlite is not installed, or TENGEN_NATIVE=0")
+    name = "tables_of_test_native_kernels"
+    table = types.ModuleType(name)
+    table.KERNELS, table.PROGRAMS = KERNELS, PROGRAMS  # type: ignore[attr-defined]
+    sys.modules[name] = table
+    yield Kernels(name)
+    del sys.modules[name]
+
+
+def layouts(rng: np.random.Generator, shape: tuple[int, ...], char: str) -> list[Any]:
+    """Equal arrays: contiguous, transposed, with gaps, reversed, unaligned to a vector."""
+    array = rng.standard_normal(shape).astype(char)
+    gaps = np.zeros((*shape[:-1], shape[-1] * 3), char)
+    gaps[..., ::3] = array
+    shifted = np.zeros((*shape[:-1], shape[-1] + 1), char)
+    shifted[..., 1:] = array
+    return [array, array.T.copy().T, gaps[..., ::3], array[..., ::-1].copy()[..., ::-1], shifted[..., 1:]]
+
+
+@pytest.mark.parametrize("char", FLOATS)
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 37), (0, 4), (1000,), (5, 129)])
+def test_elementwise(kernels: Any, char: str, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    number = np.dtype(char).type(0.3)
+    given = layouts(rng, shape, char) if shape else [rng.standard_normal(()).astype(char)]
+    for a in given:
+        for b in (given[0] * 0.5, given[-1] * 2, given[0][..., :1] if shape else given[0]):
+            expected = np.where(a > b, a * number, (b + b) - a / number)
+            found = kernels.fused(a, b, number, out=...)
+            assert found.dtype == char and found.shape == expected.shape
+            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(kernels.compared(a, b), a < b)
+        y, z = kernels.two(a)
+        np.testing.assert_array_equal(y, a * a)
+        np.testing.assert_array_equal(z, np.sqrt(np.abs(a)))
+        np.testing.assert_array_equal(kernels.masked(a > 0, a), np.abs(a))
+
+
+@pytest.mark.parametrize("char", FLOATS)
+@pytest.mark.parametrize("length", [1, 5, 64, 100, 4097, 10_000])
+def test_rows(kernels: Any, char: str, length: int) -> None:
+    rng = np.random.default_rng(1)
+    weight = rng.standard_normal(length).astype(char)
+    index = rng.integers(0, length, 6)
+    eps = np.finfo(char).eps
+    for x in layouts(rng, (6, length), char):
+        exact = x.astype(np.longdouble)
+        y, mean = kernels.centred(x, weight)
+        # Sums are formed of at most 128 numbers in a row: in blocks of that, or in lanes of vectors.
+        bound = 130 * eps * np.abs(exact).mean(1)
+        assert (np.abs(mean - exact.mean(1)) <= bound).all()
+        np.testing.assert_array_equal(y, (x - mean[:, None]) * weight)
+        np.testing.assert_array_equal(kernels.picked(x, index), x.max(1) - x[np.arange(6), index])
+        low, high = kernels.extremes(x)
+        np.testing.assert_array_equal(low, x.min(1))
+        np.testing.assert_array_equal(high, x.max(1))
+
+
+@pytest.mark.parametrize("char", FLOATS)
+def test_rows_of_special_values(kernels: Any, char: str) -> None:
+    x = np.array([[1, np.nan, 3] * 30, [np.inf, -np.inf, 0] * 30, [-np.inf] * 90, [-0.0] * 90], char)
+    low, high = kernels.extremes(x)
+    np.testing.assert_array_equal(low, [np.nan, -np.inf, -np.inf, 0])
+    np.testing.assert_array_equal(high, [np.nan, np.inf, -np.inf, 0])
+    np.testing.assert_array_equal(kernels.total(x), [np.nan, np.nan, -np.inf, 0])
+    assert kernels.total(x[:0]).shape == (0,)
+    np.testing.assert_array_equal(kernels.total(x[:, :0]), [0, 0, 0, 0])
+
+
+@pytest.mark.parametrize("char", FLOATS)
+def test_a_rows_bits_do_not_depend_on_other_rows(kernels: Any, char: str) -> None:
+    x = np.random.default_rng(2).standard_normal((64, 777)).astype(char)
+    weight = np.ones(777, char)
+    together = kernels.centred(x, weight)
+    for i in range(64):
+        for whole, alone in zip(together, kernels.centred(x[i : i + 1], weight), strict=True):
+            np.testing.assert_array_equal(whole[i], alone[0])
+
+
+@pytest.mark.parametrize("char", FLOATS)
+def test_an_elements_bits_do_not_depend_on_its_place(kernels: Any, char: str) -> None:
+    """Vectors, their remainders and strided loops compute alike, which lets threads cut anywhere."""
+    a = np.random.default_rng(3).standard_normal(301).astype(char)
+    b, v = a[::-1].copy(), np.dtype(char).type(1.1)
+    whole = kernels.fused(a, b, v)
+    for begin in range(0, 301, 13):
+        for end in (begin + 1, begin + 5, 301):
+            np.testing.assert_array_equal(kernels.fused(a[begin:end], b[begin:end], v), whole[begin:end])
+
+
+@pytest.mark.parametrize("char", FLOATS)
+def test_results_go_into_memory_that_is_given(kernels: Any, char: str) -> None:
+    a = np.random.default_rng(4).standard_normal((8, 9)).astype(char)
+    expected = kernels.two(a)[0]
+    for out in layouts(np.random.default_rng(5), (8, 9), char):
+        kernels.two(a, out=(out, None))
+        np.testing.assert_array_equal(out, expected)
+    own = a.copy()
+    assert kernels.masked(own > 0, own, out=own) is own
+    np.testing.assert_array_equal(own, np.abs(a))
+    overlapping = np.arange(20, dtype=char)
+    kernels.masked(np.ones(19, bool), overlapping[:-1], out=overlapping[1:])
+    np.testing.assert_array_equal(overlapping, [0, *range(19)])
+
+
+def test_other_dtypes_are_refused(kernels: Any) -> None:
+    with pytest.raises(TypeError):
+        kernels.two(np.arange(3))
+    with pytest.raises(TypeError):
+        kernels.fused(np.ones(3), np.ones(3, "f"), 1.0)
