@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..ir.expressions import Attribute, Call, Elements, Name
 from ..model.diagnostics import Report, one_of, suggestion
@@ -135,6 +135,10 @@ class NativeVocabulary(KernelVocabulary):
 
     def functions(self) -> Iterable[str]:
         return self.primitives.programs
+
+    def unknown(self, name: str) -> Problem:
+        problem = super().unknown(name)
+        return replace(problem, expected="an argument, xp, or a function that has native programs")
 
 
 class KernelChecker:

@@ -10,9 +10,10 @@ from ..ir.reader import read_assignments
 from ..lower.instructions import Unlowerable
 from ..lower.kernels import lower
 from ..lower.passes import LENGTH, REDUCTIONS
-from ..lower.scalars import FUNCTIONS, Programs
+from ..lower.scalars import NAMED_NUMBERS, Programs
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.kernels import SCALARS, NativeKernel, Operand
+from ..model.program_language import FUNCTIONS
 from ..model.source import Located, Place
 from ..read.fields import length_of_scalar
 from ..read.keys import Key
@@ -52,7 +53,7 @@ def _kernel(head: Located, body: Located, programs: Programs, report: Report) ->
         expected = "name(x[n], y, k:int64) -> z[n], or -> (z[n], total)"
         report.error(head.place, str(error), length=length_of_scalar(head), expected=expected)
         return None
-    functions = {*REDUCTIONS, *FUNCTIONS, *programs}
+    functions = {*REDUCTIONS, *FUNCTIONS, *NAMED_NUMBERS, *programs}
     statements = _statements(body, {LENGTH, *[o.name for o in inputs]}, functions, report)
     if statements is None:
         return None

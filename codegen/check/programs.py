@@ -15,6 +15,7 @@ from ..ir.reader import read_assignments
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import OPERANDS
 from ..model.operators import Program
+from ..model.program_language import FUNCTIONS, Function
 from ..model.source import Located
 from ..read.fields import check_keys, known_word, require_keys
 from ..read.keys import Key
@@ -56,51 +57,6 @@ _REAL, _NUMBER = Kind("real"), Kind("number")
 _CONSTANTS = ("inf", "nan")
 _RESULT = "result"
 
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A function of the language: the kinds that it takes, and that of its result."""
-
-    takes: tuple[str, ...]  # "float" | "int" | "bool" | "any", which is one of the first two
-    gives: str
-    repeats: bool = False  # whether the last of these may come again
-    widens: int = 0  # whether the result is twice as wide (1) or half (-1)
-
-
-def _functions(text: str) -> Iterator[tuple[str, Function]]:
-    """The functions of a table of signatures."""
-    for line in text.split("\n"):
-        name, _, kinds = line.partition(": ")
-        takes, _, gives = kinds.partition(" -> ")
-        widens = gives.startswith("wide ") - takes.startswith("wide ")
-        operands = tuple([kind.removeprefix("wide ") for kind in takes.split(", ") if kind != "..."])
-        yield name, Function(operands, gives.removeprefix("wide "), takes.endswith("..."), widens)
-
-
-#: The functions of the language. All operands of one that are not bool are of one width.
-FUNCTIONS = dict(
-    _functions(
-        """\
-fma: float, float, float -> float
-where: bool, any, any -> any
-abs: float -> float
-sqrt: float -> float
-floor: float -> float
-ceil: float -> float
-trunc: float -> float
-rint: float -> float
-copysign: float, float -> float
-maximum: float, float -> float
-minimum: float, float -> float
-poly: float, float, float, ... -> float
-bits: float -> int
-from_bits: int -> float
-to_int: float -> int
-to_float: int -> float
-wide: float -> wide float
-narrow: wide float -> float"""
-    )
-)
 
 _FLOAT_OR_INT = ("float", "int")
 #: The operators of the language, and the kinds of their operands.

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..ir.expressions import Call, Name, walk
+from ..lower.scalars import Programs
 from ..model.diagnostics import Report
-from ..model.names import CATEGORIES, LAYOUTS, OPERANDS, STRIDED
 from ..model.kernels import NativeKernel
+from ..model.names import CATEGORIES, LAYOUTS, OPERANDS, STRIDED
 from ..model.operators import Backend, Formula, Primitive, Program, Rule, ScalarType
 from ..model.source import Located, Place
 from ..parse.formula import parse_formula, place_of
@@ -133,9 +134,15 @@ def load_tables(
             listed.append((fields["tag"].value, fields["excludes"]))
     excluded = {tag: frozenset(known_words(located, tags, "tag", report)) for tag, located in listed}
     primitives = _primitives(directory, scalar_types, symbolics, report)
-    rows = _rows(directory, "native_kernels.yaml", NATIVE_KERNEL_KEYS, tuple(NATIVE_KERNEL_KEYS), report)
-    native_kernels = load_native_kernels(rows, primitives.programs, report)
+    native_kernels = _native_kernels(directory, primitives.programs, report)
     return Tables(scalar_types, backends, tags, primitives, excluded, native_kernels)
+
+
+def _native_kernels(directory: Path, programs: Programs, report: Report) -> dict[str, NativeKernel]:
+    """Those of native_kernels.yaml, where there is one."""
+    name, keys = "native_kernels.yaml", NATIVE_KERNEL_KEYS
+    rows = _rows(directory, name, keys, tuple(keys), report) if (directory / name).exists() else []
+    return load_native_kernels(rows, programs, report)
 
 
 def _open(directory: Path, name: str, report: Report, display: str = "") -> Located | None:

@@ -94,7 +94,8 @@ class BackendFiles:
         files = [self._types(self.plain, recording=False)] if self.plain else []
         files += [self._types(self.recording, recording=True)] if self.recording else []
         files += [self._node_file(self.nodes)] if self.nodes else []
-        return [*files, self._kernel_file(self.native_forms)] if self._has_kernels() else files
+        forms = self.native_forms
+        return [*files, self._kernel_file(forms)] if forms is not None and forms.kernels else files
 
     def _has_kernels(self) -> bool:
         return self.native_forms is not None and bool(self.native_forms.kernels)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 
-from ..ir.expressions import Attribute, Call, Constant, Expr, Name, Operation
+from ..ir.expressions import ELEMENTWISE_COMPARISONS, Attribute, Call, Constant, Expr, Name, Operation
 from ..model.operators import Program
+from ..model.program_language import FUNCTIONS
 from .instructions import WIDTHS, Instructions, Kind, Unlowerable, Value, Width, float_constant
 
 #: Functions by name, with their programs by scalar type.
@@ -19,8 +20,26 @@ Programs = Mapping[str, Mapping[str, Program]]
 #: A value, or a number that takes the kind of what it meets.
 Operand = Value | float | int
 
-_ARITHMETIC = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
-_INTEGER = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "ashr"}
+#: Instructions by Python's operators: of floating-point numbers, of integers, of conditions.
+_INSTRUCTIONS = {
+    "+": ("fadd", "add", ""),
+    "-": ("fsub", "sub", ""),
+    "*": ("fmul", "mul", ""),
+    "/": ("fdiv", "", ""),
+    "&": ("", "and", "and"),
+    "|": ("", "or", "or"),
+    "^": ("", "xor", "xor"),
+    "<<": ("", "shl", ""),
+    ">>": ("", "ashr", ""),
+}
+#: How comparisons are called, of floating-point numbers and of integers.
+_COMPARED = dict(
+    zip(
+        ELEMENTWISE_COMPARISONS,
+        (("oeq", "eq"), ("une", "ne"), ("olt", "slt"), ("ole", "sle"), ("ogt", "sgt"), ("oge", "sge")),
+        strict=True,
+    )
+)
 #: What is written as an operation on numbers alone is a number.
 _OF_NUMBERS: Mapping[str, Callable[..., float]] = {
     "+": operator.add,
@@ -30,26 +49,11 @@ _OF_NUMBERS: Mapping[str, Callable[..., float]] = {
     "**": operator.pow,
     "-x": operator.neg,
 }
-_LOGIC = {"&": "and", "|": "or", "^": "xor"}
-_COMPARED = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
-_COMPARED_INTEGERS = {"<": "slt", "<=": "sle", ">": "sgt", ">=": "sge", "==": "eq", "!=": "ne"}
-#: Functions that are one intrinsic of floating-point values, and its name.
-_INTRINSICS = {
-    "abs": "fabs",
-    "sqrt": "sqrt",
-    "floor": "floor",
-    "ceil": "ceil",
-    "trunc": "trunc",
-    "rint": "rint",
-    "copysign": "copysign",
-    "maximum": "maximum",
-    "minimum": "minimum",
-    "fma": "fmuladd",
-}
-_NAMED_NUMBERS = {"inf": float("inf"), "nan": float("nan")}
-_OTHERS = ("where", "poly", "bits", "from_bits", "to_int", "to_float", "wide", "narrow")
-#: All functions that need no program, and the names of numbers.
-FUNCTIONS = frozenset({*_INTRINSICS, *_OTHERS, *_NAMED_NUMBERS})
+#: The intrinsics that LLVM calls otherwise than the language.
+_RENAMED = {"abs": "fabs", "fma": "fmuladd"}
+_FLOATING = (Kind.FLOAT, Kind.WIDE)
+#: Names of numbers.
+NAMED_NUMBERS = {"inf": float("inf"), "nan": float("nan")}
 
 
 class ScalarLowering:
@@ -58,16 +62,6 @@ class ScalarLowering:
     def __init__(self, body: Instructions, scalar: str, programs: Programs) -> None:
         self.body, self.programs = body, programs
         self.width = WIDTHS[scalar]
-        self._functions: Mapping[str, Callable[[Sequence[Operand]], Operand]] = {
-            "where": self._where,
-            "poly": self._poly,
-            "bits": self._bits,
-            "from_bits": self._from_bits,
-            "to_int": self._to_int,
-            "to_float": self._to_float,
-            "wide": self._wide,
-            "narrow": self._narrow,
-        }
 
     def run(self, statements: Sequence[tuple[str, Expr]], env: Mapping[str, Operand]) -> dict[str, Operand]:
         """The values of all names after the statements."""
@@ -85,8 +79,8 @@ class ScalarLowering:
                 return value
             case Name(name) if name in env:
                 return env[name]
-            case Name(name) if name in _NAMED_NUMBERS:
-                return _NAMED_NUMBERS[name]
+            case Name(name) if name in NAMED_NUMBERS:
+                return NAMED_NUMBERS[name]
             case Operation(symbol, operands):
                 return self.operation(symbol, [self.lower(o, env) for o in operands])
             case Call(Name(name) | Attribute(Name("xp"), name), arguments, ()):
@@ -111,10 +105,11 @@ class ScalarLowering:
         kind = self._common(operands)
         if symbol in _COMPARED:
             return self._comparison(symbol, a, b, kind)
-        table = {Kind.INT: _INTEGER, Kind.LONG: _INTEGER, Kind.BOOL: _LOGIC}.get(kind, _ARITHMETIC)
-        if symbol not in table:
+        column = 0 if kind in _FLOATING else 2 if kind is Kind.BOOL else 1
+        instruction = _INSTRUCTIONS.get(symbol, ("", "", ""))[column]
+        if not instruction:
             raise Unlowerable(f"{symbol} of {kind.value} values has no native form")
-        text = f"{table[symbol]} {self.type_of(kind)} {self.text(a, kind)}, {self.text(b, kind)}"
+        text = f"{instruction} {self.type_of(kind)} {self.text(a, kind)}, {self.text(b, kind)}"
         return Value(self.body.add(text), kind)
 
     def _negated(self, operand: Operand) -> Operand:
@@ -143,8 +138,8 @@ class ScalarLowering:
         return self.call("power", (base, exponent))
 
     def _comparison(self, symbol: str, a: Operand, b: Operand, kind: Kind) -> Value:
-        floating = kind in (Kind.FLOAT, Kind.WIDE)
-        how = f"fcmp {_COMPARED[symbol]}" if floating else f"icmp {_COMPARED_INTEGERS[symbol]}"
+        of_floats, of_integers = _COMPARED[symbol]
+        how = f"fcmp {of_floats}" if kind in _FLOATING else f"icmp {of_integers}"
         text = f"{how} {self.type_of(kind)} {self.text(a, kind)}, {self.text(b, kind)}"
         return Value(self.body.add(text), Kind.BOOL)
 
@@ -156,17 +151,19 @@ class ScalarLowering:
         if program is not None:
             operands = [self.value(o) for o in operands]
             return self.run(program.statements, dict(zip(program.operands, operands, strict=True)))["result"]
-        if name in self._functions:
-            return self._functions[name](operands)
-        if name in _INTRINSICS:
-            kind = self._common(operands, Kind.FLOAT)
-            if kind not in (Kind.FLOAT, Kind.WIDE):
-                raise Unlowerable(f"{name} of {kind.value} values has no native form")
-            width = self.width if kind is Kind.FLOAT else WIDTHS["float64"]
-            intrinsic = f"llvm.{_INTRINSICS[name]}.{width.suffix}"
-            given = [self.text(o, kind) for o in operands]
-            return Value(self.body.intrinsic(width.llvm, intrinsic, given), kind)
-        raise Unlowerable(f"{name} has no native program for {self.width.scalar}")
+        if name not in FUNCTIONS:
+            raise Unlowerable(f"{name} has no native program for {self.width.scalar}")
+        own: Callable[[Sequence[Operand]], Operand] | None = getattr(self, f"_{name}", None)
+        return self._intrinsic(name, operands) if own is None else own(operands)
+
+    def _intrinsic(self, name: str, operands: Sequence[Operand]) -> Value:
+        kind = self._common(operands, Kind.FLOAT)
+        if kind not in _FLOATING:
+            raise Unlowerable(f"{name} of {kind.value} values has no native form")
+        width = self.width if kind is Kind.FLOAT else WIDTHS["float64"]
+        intrinsic = f"llvm.{_RENAMED.get(name, name)}.{width.suffix}"
+        given = [self.text(o, kind) for o in operands]
+        return Value(self.body.intrinsic(width.llvm, intrinsic, given), kind)
 
     def _where(self, operands: Sequence[Operand]) -> Operand:
         condition, a, b = operands

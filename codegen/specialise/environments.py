@@ -104,8 +104,9 @@ def kernel_environment(values: Mapping[Expr, ValueType], closed: Collection[str]
 
     def gives(function: Expr, given: Sequence[ValueType]) -> ValueType:
         match function:
-            case Attribute(Name("xp"), name) | Name(name) if name in closed and any(g.is_array for g in given):
-                return ValueType(Kind.ARRAY, closed_dtype(given))
+            case Attribute(Name("xp"), name) | Name(name) if name in closed:
+                if any([g.is_array for g in given]):
+                    return ValueType(Kind.ARRAY, closed_dtype(given))
         return array_of_arrays(function, given)
 
     return Environment(values, gives, _ARRAY_ATTRIBUTES)

@@ -65,6 +65,8 @@ def in_shares(kernel: np.ufunc, *operands: Any, into: Array | None = None) -> Ar
     needs after the call: the result is written there if it is laid out in the same way.
     """
     arrays = [a for a in operands if _is_array(a)]
+    if not arrays:
+        return kernel(*operands, out=...)
     shape = arrays[0].shape
     if all([a.flags.c_contiguous and a.shape == shape for a in arrays]):
         dtype = next(a.dtype for a in arrays if a.dtype.kind == "f")
@@ -73,13 +75,13 @@ def in_shares(kernel: np.ufunc, *operands: Any, into: Array | None = None) -> Ar
         flat = [a.reshape(-1) if _is_array(a) else a for a in operands]
         _share_out(kernel, flat, out.reshape(-1), 0)
         return out
-    if get_num_threads() == 1:
+    if get_num_threads() == 1 or not all([a.size for a in arrays]):
         return kernel(*operands, out=...)
     return _in_strided_shares(kernel, operands, np.broadcast_shapes(*[a.shape for a in arrays]))
 
 
 def _in_strided_shares(kernel: np.ufunc, operands: Sequence[Any], shape: Shape) -> Array:
-    """The same of operands of any layout: they are cut in the dimension in which the result's parts are farthest."""
+    """The same of operands of any layout, cut where parts of the result are farthest from each other."""
     corner = [a[(*(slice(2),) * a.ndim,)] if _is_array(a) else a for a in operands]
     out = np.empty_like(kernel(*corner, out=...), shape=shape)  # as the corner shows, in the operands' order
     axis = max(range(len(shape)), key=lambda d: (shape[d] > 1, out.strides[d]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import types
 from typing import Any
 
 import numpy as np
@@ -32,15 +31,16 @@ FLOATS = ("f", "d")
 
 
 @pytest.fixture(scope="module")
-def kernels() -> Any:
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Any:
     if not machine_code.is_available():
         pytest.skip("there is no machine code here: llvmlite is not installed, or TENGEN_NATIVE=0")
     name = "tables_of_test_native_kernels"
-    table = types.ModuleType(name)
-    table.KERNELS, table.PROGRAMS = KERNELS, PROGRAMS  # type: ignore[attr-defined]
-    sys.modules[name] = table
-    yield Kernels(name)
-    del sys.modules[name]
+    folder = tmp_path_factory.mktemp("tables")
+    (folder / f"{name}.py").write_text(f"KERNELS = {KERNELS!r}\nPROGRAMS = {PROGRAMS!r}\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        yield Kernels(name)
+    sys.modules.pop(name, None)
 
 
 def layouts(rng: np.random.Generator, shape: tuple[int, ...], char: str) -> list[Any]:

@@ -207,7 +207,8 @@ def native_layer_norm_backward(
     kernel = kernels.normalize_backward if weight is None else kernels.normalize_scaled_backward
     if kernel is not None and output_mask[0] and dtype.char in "fd" and input.size:
         found = np.empty(input.shape, dtype)
-        operands = (np.ascontiguousarray(grad), np.ascontiguousarray(table), mean.reshape(-1), rstd.reshape(-1))
+        whole = np.ascontiguousarray(grad), np.ascontiguousarray(table)
+        operands = (*whole, mean.reshape(-1), rstd.reshape(-1))
         shared = () if weight is None else (weight.reshape(-1),)
         share_rows(kernel, operands, shared, (found.reshape(groups, count),))
         if not (output_mask[1] or output_mask[2]):

@@ -9,8 +9,8 @@ import numpy as np
 from .. import rows, sums
 from ..dims import wrap_dim
 from ..exponentials import MAX_EXPONENT, MAX_EXPONENT_LOG, SHARED, exp_shift, has_contiguous_rows
-from ..reductions import max_along
 from ..native_kernels import kernels, over_rows
+from ..reductions import max_along
 from .common import Array
 
 

@@ -1,0 +1,52 @@
+"""The functions of the language of native programs, which need no program themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the language: the kinds that it takes, and that of its result."""
+
+    takes: tuple[str, ...]  # "float" | "int" | "bool" | "any", which is one of the first two
+    gives: str
+    repeats: bool = False  # whether the last of these may come again
+    widens: int = 0  # whether the result is twice as wide (1) or half (-1)
+
+
+def _functions(text: str) -> Iterator[tuple[str, Function]]:
+    """The functions of a table of signatures."""
+    for line in text.split("\n"):
+        name, _, kinds = line.partition(": ")
+        takes, _, gives = kinds.partition(" -> ")
+        widens = gives.startswith("wide ") - takes.startswith("wide ")
+        operands = tuple([kind.removeprefix("wide ") for kind in takes.split(", ") if kind != "..."])
+        yield name, Function(operands, gives.removeprefix("wide "), takes.endswith("..."), widens)
+
+
+#: The functions of the language. All operands of one that are not bool are of one width.
+FUNCTIONS = dict(
+    _functions(
+        """\
+fma: float, float, float -> float
+where: bool, any, any -> any
+abs: float -> float
+sqrt: float -> float
+floor: float -> float
+ceil: float -> float
+trunc: float -> float
+rint: float -> float
+copysign: float, float -> float
+maximum: float, float -> float
+minimum: float, float -> float
+poly: float, float, float, ... -> float
+bits: float -> int
+from_bits: int -> float
+to_int: float -> int
+to_float: int -> float
+wide: float -> wide float
+narrow: wide float -> float"""
+    )
+)
