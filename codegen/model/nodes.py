@@ -31,7 +31,6 @@ class Branch:
                 yield f"if {target}.__class__ is not _array{there}:"
                 yield f"    {target} = _asarray({target})"
 
-
     def _computed(self) -> Iterator[str]:
         ways = []
         if self.native:

@@ -281,9 +281,7 @@ class ArrayWriter:
 class _Translation:
     """One formula's way from Tensors to arrays."""
 
-    def __init__(
-        self, writer: ArrayWriter, spec: NodeSpec, gradient: Gradient, native: bool = False
-    ) -> None:
+    def __init__(self, writer: ArrayWriter, spec: NodeSpec, gradient: Gradient, native: bool = False) -> None:
         """``native``: operators are what their native kernels compute, where that is declared."""
         self.writer, self.native = writer, native
         self.declared = False  # whether something that is declared as native is in it

@@ -205,9 +205,7 @@ class Specialiser:
 
     # -- the computation -------------------------------------------------------------------
 
-    def _computing(
-        self, variant: Variant, hooked: bool, node: NodeSpec | None, native: bool
-    ) -> KernelMethod:
+    def _computing(self, variant: Variant, hooked: bool, node: NodeSpec | None, native: bool) -> KernelMethod:
         operator = variant.operator
         kernel = self.kernel(operator)
         assert kernel is not None

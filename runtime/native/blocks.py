@@ -70,8 +70,9 @@ def in_shares(kernel: np.ufunc, *operands: Any, into: Array | None = None) -> Ar
     shape = arrays[0].shape
     if all([a.flags.c_contiguous and a.shape == shape for a in arrays]):
         dtype = next(a.dtype for a in arrays if a.dtype.kind == "f")
-        fits = into is not None and into.shape == shape and into.dtype == dtype and into.flags.c_contiguous
-        out = into if fits else np.empty(shape, dtype)
+        out = into
+        if out is None or out.shape != shape or out.dtype != dtype or not out.flags.c_contiguous:
+            out = np.empty(shape, dtype)
         flat = [a.reshape(-1) if _is_array(a) else a for a in operands]
         _share_out(kernel, flat, out.reshape(-1), 0)
         return out

@@ -214,9 +214,7 @@ def native_layer_norm_backward(
         if not (output_mask[1] or output_mask[2]):
             return found, None, None
         mask = (False, *output_mask[1:])
-        others = native_layer_norm_backward(
-            grad_out, input, normalized_shape, mean, rstd, weight, bias, mask
-        )
+        others = native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, mask)
         return found, *others[1:]
     large = input.size > ROWS_LARGE and count > 0
     step = rows.rows_of_block(count * input.itemsize) if large else max(groups, 1)
