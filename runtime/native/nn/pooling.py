@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +19,12 @@ from ..pointwise import div_rounded
 from .common import Array, Shape, expand, with_dims
 
 
-class Window(NamedTuple):
-    """The geometry of a pooling over spatial dimensions of given sizes."""
+@dataclass(frozen=True, eq=False)
+class Window:
+    """The geometry of a pooling over spatial dimensions of given sizes.
+
+    ``pool_window`` gives one for equal arguments, so what follows from it is computed once.
+    """
 
     spatial: Shape
     kernel: Shape
@@ -28,7 +33,7 @@ class Window(NamedTuple):
     dilation: Shape
     out: Shape
 
-    @property
+    @cached_property
     def reach(self) -> Shape:
         """The padded size that all the windows together cover (or the padded input if larger)."""
         return tuple(
@@ -49,6 +54,17 @@ class Window(NamedTuple):
         """What one tap sees along one dimension of the padded array."""
         start = tap * self.dilation[dim]
         return slice(start, start + self.stride[dim] * (self.out[dim] - 1) + 1, self.stride[dim])
+
+    @cached_property
+    def tap_indices(self) -> tuple[tuple[tuple[Any, ...], ...], ...]:
+        """For each dimension, what each tap sees along it, as an index of the padded array."""
+        dims = len(self.kernel)
+        return tuple(
+            [
+                tuple([(..., self.seen(d, tap), *[slice(None)] * (dims - d - 1)) for tap in range(k)])
+                for d, k in enumerate(self.kernel)
+            ]
+        )
 
     def taps(self) -> Iterator[tuple[slice, ...]]:
         """What each tap sees, taps in row-major order."""
@@ -81,6 +97,19 @@ def pool_window(
 
     Raises RuntimeError for sizes that do not fit.
     """
+    return _pool_window(tuple(self.shape), dims, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+@lru_cache(256)
+def _pool_window(
+    shape: Shape,
+    dims: int,
+    kernel_size: int | Shape,
+    stride: int | Shape,
+    padding: int | Shape,
+    dilation: int | Shape,
+    ceil_mode: bool,
+) -> Window:
     kernel = expand(kernel_size, dims, "kernel_size")
     # An empty stride is the kernel's size.
     steps = kernel if isinstance(stride, tuple) and not stride else expand(stride, dims, "stride")
@@ -99,12 +128,12 @@ def pool_window(
                 "pad should be at most half of effective kernel size, but got "
                 f"pad={p}, kernel_size={k} and dilation={d}"
             )
-    if self.ndim not in (dims + 1, dims + 2) or 0 in self.shape[-dims - 1 :]:
+    if len(shape) not in (dims + 1, dims + 2) or 0 in shape[-dims - 1 :]:
         raise RuntimeError(
             f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size "
-            f"for input, but got: {list(self.shape)}"
+            f"for input, but got: {list(shape)}"
         )
-    spatial = tuple(self.shape[-dims:])
+    spatial = shape[-dims:]
     out = tuple(
         [
             _pooled_size(n, k, s, p, d, ceil_mode)
@@ -113,8 +142,8 @@ def pool_window(
     )
     if min(out) <= 0:
         raise RuntimeError(
-            f"Given input size: {_times(self.shape[-dims - 1], spatial)}. Calculated output size: "
-            f"{_times(self.shape[-dims - 1], out)}. Output size is too small"
+            f"Given input size: {_times(shape[-dims - 1], spatial)}. Calculated output size: "
+            f"{_times(shape[-dims - 1], out)}. Output size is too small"
         )
     return Window(spatial, kernel, steps, pads, spacing, out)
 
@@ -140,6 +169,7 @@ def _least(dtype: np.dtype[Any]) -> Any:
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
+@lru_cache(64)
 def _first_taps(window: Window) -> Array:
     """For each place the number of the first tap that lies inside the input."""
     number: Array = np.zeros(window.out, np.int32)
@@ -184,23 +214,23 @@ def _maximum(padded: Array, window: Window) -> tuple[Array, Array]:
     """
     kind = np.uint8 if math.prod(window.kernel) <= 256 else np.int32
     best, step = padded, 1
-    chosen: Any = None
-    for dim in reversed(range(len(window.kernel))):
+    chosen: Any = None  # 0 everywhere
+    for seen in reversed(window.tap_indices):
         source, numbers = best, chosen
-        after = [slice(None)] * (len(window.kernel) - dim - 1)
-        for tap in range(window.kernel[dim]):
-            seen = (..., window.seen(dim, tap), *after)
-            value = source[seen]
-            if not tap:
-                best = value.copy()
-                chosen = np.zeros(best.shape, kind) if numbers is None else numbers[seen].copy()
-                continue
+        best = source[seen[0]]
+        if numbers is not None:
+            chosen = numbers[seen[0]]
+        for tap in range(1, len(seen)):
+            value = source[seen[tap]]
             greater = np.greater(value, best).view(np.uint8)
-            number = tap * step if numbers is None else numbers[seen] + tap * step
-            np.maximum(chosen, np.multiply(greater, number, dtype=kind), out=chosen)
-            np.maximum(best, value, out=best)
-        step *= window.kernel[dim]
-    return best, chosen
+            number = tap * step if numbers is None else np.add(numbers[seen[tap]], tap * step)
+            number = np.multiply(greater, number, dtype=kind)
+            chosen = number if chosen is None else np.maximum(chosen, number)
+            best = np.maximum(best, value, order="C")
+        step *= len(seen)
+    if best.base is not None:  # a view: no window has a second tap
+        best = best.copy()
+    return best, np.zeros(best.shape, kind) if chosen is None else chosen
 
 
 @lru_cache(64)
@@ -260,6 +290,7 @@ def _max_pool_backward(
 # -------------------------------------------------------------------------------- average
 
 
+@lru_cache(64)
 def window_divisors(window: Window, count_include_pad: bool, divisor_override: int | None) -> Array | int:
     """What each window's sum is divided by: an array of the output's spatial shape, or one number."""
     if divisor_override is not None:
@@ -303,11 +334,10 @@ def _avg_pool_forward(
     """The mean of each window. Dimension by dimension, so a window costs the sum of its sides."""
     window = avg_pool_window(self, dims, kernel_size, stride, padding, ceil_mode, divisor_override)
     total = _padded(self, window, 0)
-    for dim, k in enumerate(window.kernel):
-        after = [slice(None)] * (dims - dim - 1)
-        summed = total[(..., window.seen(dim, 0), *after)].copy()
-        for tap in range(1, k):
-            summed += total[(..., window.seen(dim, tap), *after)]
+    for first, *others in window.tap_indices:
+        summed = total[first].copy()
+        for seen in others:
+            summed += total[seen]
         total = summed
     divisors = window_divisors(window, count_include_pad, divisor_override)
     if self.dtype.kind != "f":
@@ -330,12 +360,11 @@ def _avg_pool_backward(
     divisors = window_divisors(window, count_include_pad, divisor_override)
     total = np.divide(grad_output, divisors).astype(grad_output.dtype, copy=False)
     for dim in reversed(range(dims)):
-        after = [slice(None)] * (dims - dim - 1)
         shape = list(total.shape)
         shape[dim - dims] = window.reach[dim]
         spread: Array = np.zeros(shape, total.dtype)
-        for tap in range(window.kernel[dim]):
-            spread[(..., window.seen(dim, tap), *after)] += total
+        for seen in window.tap_indices[dim]:
+            spread[seen] += total
         total = spread
     return np.ascontiguousarray(total[(..., *window.inner)])
 
