@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
+from functools import lru_cache, wraps
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -62,9 +62,26 @@ def conv_geometry(
 
     Raises RuntimeError for whatever does not fit.
     """
-    dims = weight.ndim - 2
+    of_bias = None if bias is None else tuple(bias.shape)
+    shapes = tuple(input.shape), tuple(weight.shape), of_bias
+    return _conv_geometry(*shapes, stride, padding, dilation, groups, transposed)
+
+
+@lru_cache(256)
+def _conv_geometry(
+    input: Shape,
+    weight: Shape,
+    bias: Shape | None,
+    stride: int | Shape,
+    padding: int | Shape,
+    dilation: int | Shape,
+    groups: int,
+    transposed: bool,
+) -> Geometry:
+    """As ``conv_geometry``, of shapes."""
+    dims = len(weight) - 2
     if dims < 1:
-        raise RuntimeError(f"weight should have at least three dimensions, but got {list(weight.shape)}")
+        raise RuntimeError(f"weight should have at least three dimensions, but got {list(weight)}")
     geometry = Geometry(
         expand(stride, dims, "stride"),
         expand(padding, dims, "padding"),
@@ -79,14 +96,14 @@ def conv_geometry(
         raise RuntimeError("non-positive stride is not supported")
     if min(geometry.dilation) <= 0:
         raise RuntimeError("dilation should be greater than zero")
-    if input.ndim not in (dims + 1, dims + 2):
+    if len(input) not in (dims + 1, dims + 2):
         raise RuntimeError(
             f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to conv{dims}d, "
-            f"but got input of size: {list(input.shape)}"
+            f"but got input of size: {list(input)}"
         )
     _check_channels(input, weight, bias, groups, transposed)
     if not transposed:
-        _check_kernel_fits(input.shape[-dims:], weight.shape[2:], geometry)
+        _check_kernel_fits(input[-dims:], weight[2:], geometry)
     return geometry
 
 
@@ -107,26 +124,26 @@ def of_dims(dims: int, kernel: Callable[..., Array], weight_at: int = 1) -> Call
     return convolution
 
 
-def _check_channels(input: Array, weight: Array, bias: Array | None, groups: int, transposed: bool) -> None:
-    dims = weight.ndim - 2
-    channels = input.shape[-dims - 1]
-    first, second = weight.shape[:2]
+def _check_channels(input: Shape, weight: Shape, bias: Shape | None, groups: int, transposed: bool) -> None:
+    dims = len(weight) - 2
+    channels = input[-dims - 1]
+    first, second = weight[:2]
     expected = first if transposed else second * groups
     if first < groups or first % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0 "
-            f"and divisible by it, but got weight of size {list(weight.shape)} instead"
+            f"and divisible by it, but got weight of size {list(weight)} instead"
         )
     if channels != expected:
         raise RuntimeError(
-            f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{list(input.shape)} "
+            f"Given groups={groups}, weight of size {list(weight)}, expected input{list(input)} "
             f"to have {expected} channels, but got {channels} channels instead"
         )
     out = second * groups if transposed else first
-    if bias is not None and bias.shape != (out,):
+    if bias is not None and bias != (out,):
         raise RuntimeError(
-            f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional "
-            f"with {out} elements, but got bias of size {list(bias.shape)} instead"
+            f"Given weight of size {list(weight)}, expected bias to be 1-dimensional "
+            f"with {out} elements, but got bias of size {list(bias)} instead"
         )
 
 
@@ -161,11 +178,19 @@ def _padded(x: Array, padding: Shape) -> Array:
 def _windows(x: Array, kernel: Shape, out: Shape, geometry: Geometry) -> Array:
     """A view (batch, channels, *kernel, *out) of a padded array: what each tap sees at each place."""
     x = np.ascontiguousarray(x)
-    spatial = x.strides[2:]
-    taps = [s * d for s, d in zip(spatial, geometry.dilation, strict=True)]
-    places = [s * d for s, d in zip(spatial, geometry.stride, strict=True)]
+    shape, strides = _windows_layout(x.shape, x.strides, kernel, out, geometry)
     # ndarray() is as_strided without its overhead, which is that of a whole small convolution.
-    return np.ndarray((*x.shape[:2], *kernel, *out), x.dtype, x, 0, (*x.strides[:2], *taps, *places))
+    return np.ndarray(shape, x.dtype, x, 0, strides)
+
+
+@lru_cache(256)
+def _windows_layout(
+    shape: Shape, strides: Shape, kernel: Shape, out: Shape, geometry: Geometry
+) -> tuple[Shape, Shape]:
+    """Shape and strides of the windows of an array of this layout."""
+    taps = [s * d for s, d in zip(strides[2:], geometry.dilation, strict=True)]
+    places = [s * d for s, d in zip(strides[2:], geometry.stride, strict=True)]
+    return (*shape[:2], *kernel, *out), (*strides[:2], *taps, *places)
 
 
 def _is_matrix(kernel: Shape, geometry: Geometry) -> bool:
@@ -198,30 +223,48 @@ def tap_slices(kernel: Shape, out: Shape, geometry: Geometry) -> Iterator[tuple[
 # --------------------------------------------------------------------- the three products
 
 
+class _Products(NamedTuple):
+    """A convolution as products of matrices: their shapes, and the number of samples in a block."""
+
+    out: Shape
+    matrix: Shape
+    columns: Shape  # of all samples
+    result: Shape
+    block: int
+
+
+@lru_cache(256)
+def _products(x: Shape, weight: Shape, geometry: Geometry) -> _Products:
+    """The products for arrays of these shapes."""
+    out = geometry.out(x[2:], weight[2:])
+    batch, groups, places, rows = x[0], geometry.groups, math.prod(out), math.prod(weight[1:])
+    matrix = groups, weight[0] // groups, rows
+    block = items_of_block(COLUMNS_CHUNK, groups * rows * places)
+    return _Products(out, matrix, (batch, groups, rows, places), (batch, *matrix[:2], places), block)
+
+
 def _correlate(x: Array, weight: Array, geometry: Geometry) -> Array:
     """The convolution of a batch: (N, C, *S) with (O, C / groups, *K) to (N, O, *out)."""
-    groups, kernel = geometry.groups, weight.shape[2:]
-    out = geometry.out(x.shape[2:], kernel)
-    batch, places = x.shape[0], math.prod(out)
-    rows = math.prod(weight.shape[1:])
-    result = np.empty((batch, groups, weight.shape[0] // groups, places), x.dtype)
-    matrix = weight.reshape(groups, weight.shape[0] // groups, rows)
-    if not result.size:
-        pass
-    elif not rows:
-        result[...] = 0
+    plan = _products(x.shape, weight.shape, geometry)
+    batch, kernel = len(x), weight.shape[2:]
+    matrix = weight.reshape(plan.matrix)
+    if 0 in plan.result or 0 in plan.columns:
+        result = np.zeros(plan.result, x.dtype)
     elif _is_matrix(kernel, geometry):
-        np.matmul(matrix, x.reshape(batch, groups, rows, places), out=result)
+        result = np.matmul(matrix, x.reshape(plan.columns))
     else:
-        windows = _windows(_padded(x, geometry.padding), kernel, out, geometry)
-        columns = None
-        for block in _blocks(batch, windows[0].size):
-            if columns is None:
-                columns = np.empty((block.stop, *windows.shape[1:]), x.dtype)
-            count = block.stop - block.start
-            np.copyto(columns[:count], windows[block])
-            np.matmul(matrix, columns[:count].reshape(count, groups, rows, places), out=result[block])
-    return result.reshape(batch, weight.shape[0], *out)
+        windows = _windows(_padded(x, geometry.padding), kernel, plan.out, geometry)
+        if batch <= plan.block:
+            result = np.matmul(matrix, windows.reshape(plan.columns))
+        else:
+            result = np.empty(plan.result, x.dtype)
+            columns = np.empty((plan.block, *windows.shape[1:]), x.dtype)
+            for start in range(0, batch, plan.block):
+                block = slice(start, min(start + plan.block, batch))
+                count = block.stop - start
+                np.copyto(columns[:count], windows[block])
+                np.matmul(matrix, columns[:count].reshape(count, *plan.columns[1:]), out=result[block])
+    return result.reshape(batch, len(weight), *plan.out)
 
 
 def _correlate_input(grad: Array, weight: Array, spatial: Shape, geometry: Geometry) -> Array:
@@ -335,9 +378,12 @@ def _conjugate(x: Array) -> Array:
     return x.conj() if x.dtype.kind == "c" else x
 
 
+_ONES = (1,) * 64
+
+
 def _add_bias(out: Array, bias: Array | None) -> Array:
     if bias is not None:
-        out += bias.reshape(-1, *[1] * (out.ndim - 2))
+        out += bias.reshape(-1, *_ONES[: out.ndim - 2])
     return out
 
 
