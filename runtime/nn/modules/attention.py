@@ -10,7 +10,7 @@ from ...tensors.tensor import Tensor
 from .. import functional as F, init
 from ..multi_head_attention import float_masks, projected_by
 from ..nested_attention import check_nested, nested_multi_head_attention
-from .base import new_parameter
+from .base import Registered, new_parameter
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 
@@ -31,13 +31,14 @@ class MultiheadAttention(Module):
     """
 
     __constants__: ClassVar[list[str]] = ["batch_first"]
-    in_proj_weight: Any
-    q_proj_weight: Any
-    k_proj_weight: Any
-    v_proj_weight: Any
-    in_proj_bias: Any
-    bias_k: Any
-    bias_v: Any
+    in_proj_weight: Any = Registered()
+    q_proj_weight: Any = Registered()
+    k_proj_weight: Any = Registered()
+    v_proj_weight: Any = Registered()
+    in_proj_bias: Any = Registered()
+    bias_k: Any = Registered()
+    bias_v: Any = Registered()
+    out_proj: Any = Registered("_modules")
 
     def __init__(
         self,

@@ -186,7 +186,7 @@ class ModuleAttributes(ModuleBase):
 
     def __dir__(self) -> list[str]:
         """The names of all attributes, save numbers, which a container's modules have."""
-        found = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
+        found = {*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers}
         return sorted([name for name in found if not name[0].isdigit()])
 
 

@@ -17,6 +17,28 @@ Place = Device | str | None
 Hook = Callable[..., Any]
 
 
+class Registered:
+    """An attribute of a class of modules that is among their parameters, buffers or modules.
+
+    Without it Python looks through the classes and the instance, in vain, before it asks ``__getattr__``,
+    which takes four times as long. A plain attribute of an instance goes before it, ``__getattr__`` behind.
+    """
+
+    __slots__ = ("_kind", "_name")
+
+    def __init__(self, kind: str = "_parameters") -> None:
+        self._kind = kind
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, module: Any, owner: type) -> Any:
+        try:
+            return module.__dict__[self._kind][self._name]
+        except (AttributeError, KeyError):  # asked of the class, or registered otherwise
+            raise AttributeError(f"type object '{owner.__name__}' has no attribute '{self._name}'") from None
+
+
 class ModuleBase:
     """The attributes of a module. Only Module derives from it."""
 

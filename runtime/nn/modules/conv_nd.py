@@ -10,7 +10,7 @@ from ...core.scalar_type import dtype as DType
 from ...tensors.tensor import Tensor
 from .. import functional as F
 from .arguments import ntuple
-from .base import new_parameter
+from .base import Registered, new_parameter
 from .linear import reset_weight_and_bias
 from .module import Module
 
@@ -45,8 +45,8 @@ class ConvNd(Module):
     ]
     dims: ClassVar[int]
     convolve: ClassVar[Callable[..., Tensor]]
-    weight: Any
-    bias: Any
+    weight: Any = Registered()
+    bias: Any = Registered()
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from ...core.scalar_type import dtype as DType
 from ...tensors.tensor import Tensor
 from .. import init
 from ..parameter import UninitializedParameter
-from .base import new_parameter
+from .base import Registered, new_parameter
 from .lazy import LazyModuleMixin
 from .module import Module
 
@@ -55,8 +55,8 @@ class Linear(Module):
     __constants__: ClassVar[list[str]] = ["in_features", "out_features"]
     in_features: int
     out_features: int
-    weight: Any
-    bias: Any
+    weight: Any = Registered()
+    bias: Any = Registered()
 
     def __init__(
         self,
@@ -104,8 +104,8 @@ class Bilinear(Module):
     in1_features: int
     in2_features: int
     out_features: int
-    weight: Any
-    bias: Any
+    weight: Any = Registered()
+    bias: Any = Registered()
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from ...core.scalar_type import dtype as DType, int64
 from ...tensors.tensor import Tensor
 from .. import init
 from ..parameter import UninitializedBuffer, UninitializedParameter
-from .base import new_parameter
+from .base import Registered, new_parameter
 from .lazy import LazyModuleMixin
 from .module import Module
 
@@ -31,11 +31,11 @@ class NormBase(Module):
     #: The numbers of dimensions of inputs, and what is said of others.
     ranks: ClassVar[tuple[int, ...]] = ()
     num_features: int
-    weight: Any
-    bias: Any
-    running_mean: Any
-    running_var: Any
-    num_batches_tracked: Any
+    weight: Any = Registered()
+    bias: Any = Registered()
+    running_mean: Any = Registered("_buffers")
+    running_var: Any = Registered("_buffers")
+    num_batches_tracked: Any = Registered("_buffers")
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from ...core.device import device as Device
 from ...core.scalar_type import dtype as DType
 from ...tensors.tensor import Tensor
 from .. import functional as F, init
-from .base import new_parameter
+from .base import Registered, new_parameter
 from .module import Module
 
 __all__ = [*_generated, "CrossMapLRN2d", "GroupNorm", "LayerNorm", "RMSNorm"]
@@ -33,8 +33,7 @@ def _shape(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
 class _Affine(Module):
     """A normalisation with weight and bias, which are 1 and 0 at first; either may be None."""
 
-    weight: Any
-    bias: Any
+    weight: Any = Registered()
 
     def _register(self, shape: Any, weight: bool, bias: bool | None, device: Any, dtype: Any) -> None:
         self.register_parameter("weight", new_parameter(shape, device, dtype) if weight else None)
@@ -47,7 +46,7 @@ class _Affine(Module):
         if self.weight is not None:
             init.ones_(self.weight)
         if self._parameters.get("bias") is not None:
-            init.zeros_(self.bias)
+            init.zeros_(self._parameters["bias"])
 
 
 class LayerNorm(_Affine):
@@ -58,6 +57,7 @@ class LayerNorm(_Affine):
     """
 
     __constants__: ClassVar[list[str]] = ["normalized_shape", "eps", "elementwise_affine"]
+    bias: Any = Registered()
 
     def __init__(
         self,
@@ -126,6 +126,7 @@ class GroupNorm(_Affine):
     """
 
     __constants__: ClassVar[list[str]] = ["num_groups", "num_channels", "eps", "affine"]
+    bias: Any = Registered()
 
     def __init__(
         self,

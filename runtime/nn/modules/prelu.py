@@ -9,7 +9,7 @@ from ...core.scalar_type import dtype as DType
 from ...tensors.tensor import Tensor
 from .. import functional as F
 from ..init import constant_
-from .base import new_parameter
+from .base import Registered, new_parameter
 from .module import Module
 
 __all__ = ["PReLU"]
@@ -26,7 +26,7 @@ class PReLU(Module):
     """
 
     __constants__: ClassVar[list[str]] = ["num_parameters"]
-    weight: Any
+    weight: Any = Registered()
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from ...core.device import device as Device
 from ...core.scalar_type import dtype as DType
 from ...tensors.tensor import Tensor
 from .. import init
-from .base import new_parameter
+from .base import Registered, new_parameter
 from .module import Module
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
@@ -28,10 +28,10 @@ class RNNCellBase(Module):
     """
 
     __constants__: ClassVar[list[str]] = ["input_size", "hidden_size", "bias"]
-    weight_ih: Any
-    weight_hh: Any
-    bias_ih: Any
-    bias_hh: Any
+    weight_ih: Any = Registered()
+    weight_hh: Any = Registered()
+    bias_ih: Any = Registered()
+    bias_hh: Any = Registered()
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from ...core.scalar_type import dtype as DType
 from ...tensors.tensor import Tensor
 from .. import functional as F, init
 from ..parameter import Parameter
-from .base import new_parameter
+from .base import Registered, new_parameter
 from .module import Module
 
 __all__ = ["Embedding", "EmbeddingBag"]
@@ -26,7 +26,7 @@ class _Rows(Module):
     num_embeddings: int
     embedding_dim: int
     padding_idx: int | None
-    weight: Any
+    weight: Any = Registered()
 
     def _fill(self, weight: Tensor | None, freeze: bool, device: Any, dtype: Any) -> None:
         shape = (self.num_embeddings, self.embedding_dim)
