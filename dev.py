@@ -1,7 +1,7 @@
 """Everything a developer runs, on a machine with Python 3.11, 3.12 or 3.13 and pip.
 
     python dev.py demo      generate, import, train a small classifier on handwritten digits
-    python dev.py test      the tests
+    python dev.py test      the tests; --without-native those of kernels, with NumPy's forms in their place
     python dev.py check     ruff, mypy, and whether generated/ is what declarations/ generate, here and in the
                             example library
     python dev.py library   the example library, built as a wheel, tested beside a wheel of tengen
@@ -81,10 +81,26 @@ def demo(arguments: Sequence[str]) -> int:
     return run(PYTHON, "-m", "tengen.codegen.gen") or run(PYTHON, "examples/digits.py", *arguments)
 
 
+#: The tests that run most kernels with most values.
+OF_KERNELS = (
+    *("tests/operators/test_values.py", "tests/operators/test_derivatives.py"),
+    *("tests/formulas", "tests/native"),
+)
+
+
 def test(arguments: Sequence[str]) -> int:
-    """The tests, on all cores; neighbours run in one process, which makes what they share once."""
+    """The tests, on all cores; neighbours run in one process, which makes what they share once.
+
+    With --without-native NumPy's forms run in the place of native kernels, and the tests of kernels alone,
+    where no others are named.
+    """
     require("test", optional=[COMPILE])
-    return run(PYTHON, "-m", "pytest", "-n", "auto", "--dist", "worksteal", *arguments)
+    chosen = [a for a in arguments if a != "--without-native"]
+    environment = {}
+    if len(chosen) < len(arguments):
+        environment["TENGEN_NATIVE"] = "0"
+        chosen = chosen or [*OF_KERNELS]
+    return run(PYTHON, "-m", "pytest", "-n", "auto", "--dist", "worksteal", *chosen, **environment)
 
 
 def check(arguments: Sequence[str]) -> int:
@@ -155,20 +171,39 @@ def array_api(arguments: Sequence[str]) -> int:
     return run(PYTHON, "tests/array_api/suite.py", *arguments)
 
 
+#: Fails where the kernels of tengen's wheel are not those that are used.
+CARRIED = """
+from tengen.native.machine_code.status import status
+found = status()
+print(f"native kernels: {found.used}; {found.reason}")
+raise SystemExit(found.used != "library")
+"""
+
+
 def library(arguments: Sequence[str]) -> int:
-    """Build wheels of tengen and of examples/ops_library; test the library with these, not with the tree."""
-    require("test")
+    """Build wheels of tengen and of examples/ops_library; test the library with these, not with the tree.
+
+    The wheel of tengen carries native kernels for this machine, where they can be built.
+    """
+    require("test", optional=[COMPILE])
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         wheels, place = folder / "wheels", folder / "environment"
         for project in (ROOT, LIBRARY):  # a copy, for building leaves files behind
             copy = folder / project.name
             shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".*", "__pycache__", "build"))
-            if run(PYTHON, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", wheels, copy):
+        kernels = folder / ROOT.name / "generated" / "machine_code"
+        shutil.rmtree(kernels, ignore_errors=True)
+        native = not run(PYTHON, "-m", "tengen.codegen.native", "--target", "here", "--out", kernels)
+        for project in (ROOT, LIBRARY):
+            command = ("pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", wheels, folder / project.name)
+            if run(PYTHON, "-m", *command):
                 return 1
         venv.create(place, with_pip=True)
         python = place / PYTHON.relative_to(ENVIRONMENT)
         if run(python, "-m", "pip", "install", "--quiet", "pytest>=8", *wheels.glob("*.whl")):
+            return 1
+        if native and run(python, "-c", CARRIED, cwd=folder):
             return 1
         shutil.copytree(LIBRARY / "tests", folder / "tests")
         return subprocess.run([python, "-m", "pytest", "-q", "tests", *arguments], cwd=folder).returncode

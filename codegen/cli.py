@@ -20,7 +20,7 @@ COMMANDS = {
     "explain": ("tengen.codegen.commands.explain", "show everything that an entry becomes"),
     "diff": ("tengen.codegen.commands.diff", "show what changed in the declarations, operator by operator"),
     "verify": ("tengen.codegen.commands.verify", "run operators, and show where one is declared wrongly"),
-    "doctor": ("tengen.codegen.commands.doctor", "say whether this machine's NumPy could be faster"),
+    "doctor": ("tengen.codegen.commands.doctor", "say whether tengen could be faster on this machine"),
 }
 
 

@@ -22,10 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser, targets: Sequence[str]) -> No
     parser.add_argument(
         "--target",
         nargs="+",
-        choices=targets,
+        choices=[*targets, "here"],
         default=targets,
         metavar="NAME",
-        help=f"of {', '.join(targets)}",
+        help=f"of {', '.join(targets)}; here is the best of them that runs here (default: all)",
     )
     parser.add_argument(
         "--tables",
@@ -50,7 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     table = import_module(f"{native}.tables").table_of(options.tables)
     folder = options.out or import_module(f"{native}.library").folder_of(table)
     status = 0
-    for name in options.target:
+    here = [t.name for t in processor.targets()[:1]]
+    names = [n for asked in options.target for n in (here if asked == "here" else [asked])]
+    if not names:
+        print(f"NOT MADE: there are no libraries for {processor.architecture()}", file=sys.stderr)
+        return 1
+    for name in dict.fromkeys(names):
         target = processor.TARGETS[name]
         began = time.perf_counter()
         try:

@@ -3,7 +3,7 @@
 NumPy's OpenBLAS chooses its kernels by the processor, and on one that it does not know it may choose
 slow ones. Which, is found by asking and by measuring: the product of two matrices is timed in
 processes of their own, with the library's own choice and with others. Nothing is changed here; what helps
-is an environment variable that the user sets.
+is an environment variable that the user sets. Which native kernels are used, ``native_report`` says.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
+
+from . import native_report
 
 VARIABLE = "OPENBLAS_CORETYPE"
 #: The kernels that are tried, by the instructions that they need, in NumPy's names of these.
@@ -198,6 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     found = diagnose()
     print(report(found))
+    print(native_report.report(native_report.diagnose()))
     return 0 if found.advice is None else 1
 
 

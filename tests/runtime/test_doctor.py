@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tengen.native.machine_code.status import Status
+from tengen.utils import native_report
 from tengen.utils.doctor import VARIABLE, Diagnosis, Speed, advice, measure, possible, report
 
 
@@ -53,3 +55,30 @@ def test_the_command_is_there() -> None:
     command = [sys.executable, "-m", "tengen.codegen.cli", "doctor", "--help"]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "OpenBLAS" in found.stdout
+
+
+def state(used: str, **failures: str) -> Status:
+    return Status(used, "described", "because", "x86-64-v3", "/cache", ("f", "g", "h"), failures)
+
+
+def test_the_report_names_what_is_native_and_why() -> None:
+    found = native_report.NativeDiagnosis(state("llvmlite", g="InvalidIR: no"), {"f": 0.5})
+    text = native_report.report(found)
+    for said in ("llvmlite; because", "x86-64-v3", "/cache", "2 of 3", "g is not: InvalidIR: no", "f 0.50"):
+        assert said in text
+    switched_off = native_report.report(native_report.NativeDiagnosis(state("numpy"), {}))
+    assert "none: NumPy's forms; because" in switched_off and "of 3" not in switched_off
+
+
+def test_operators_are_measured_in_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names that are no functions of tengen are left out."""
+    monkeypatch.setattr(native_report, "_CALLS", 1)
+    ratios = native_report.measured(["no_such_function", "exp", "tanh"])
+    assert list(ratios) == ["exp", "tanh"] and all(ratio > 0 for ratio in ratios.values())
+
+
+def test_the_diagnosis_asks_for_all_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native_report, "measured", lambda names: dict.fromkeys(names, 1.0))
+    found = native_report.diagnose()
+    assert found.state.kernels and not found.state.failures
+    assert bool(found.ratios) == (found.state.used != "numpy")

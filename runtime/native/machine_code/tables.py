@@ -78,12 +78,12 @@ def digest(*parts: str) -> str:
 
 @functools.cache
 def lowering_digest() -> str:
-    """A hash of the generator's sources that make IR of kernels. They are read, not imported."""
+    """A hash of the sources that make IR of kernels, and code of that. They are read, not imported."""
     spec = find_spec("tengen.codegen")
     if spec is None or not spec.submodule_search_locations:
         return ""
     folder = Path(next(iter(spec.submodule_search_locations)))
-    found = hashlib.sha256()
+    found = hashlib.sha256(Path(__file__).with_name("compiler.py").read_bytes())
     for path in sorted(p for pattern in LOWERING for p in folder.glob(pattern)):
         found.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return found.hexdigest()
