@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
-#: What NumPy calls the instructions that make a level; older versions know no name for the level itself.
-_LEVELS: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "x86-64-v4": (("X86_V4",), ("AVX512_SKX",)),
-    "x86-64-v3": (("X86_V3",), ("AVX2", "FMA3", "F16C")),
-    "x86-64-v2": (("X86_V2",), ("SSE42", "SSSE3", "POPCNT")),
+#: Of each level of x86-64, the highest first: what NumPy calls it, and what older versions know of it.
+_LEVELS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "x86-64-v4": ("X86_V4", ("AVX512_SKX",)),
+    "x86-64-v3": ("X86_V3", ("AVX2", "FMA3", "F16C")),
+    "x86-64-v2": ("X86_V2", ("SSE42", "SSSE3", "POPCNT")),
 }
 #: How machines call themselves, by LLVM's word for their architecture.
 _MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
@@ -47,10 +47,13 @@ def targets() -> list[Target]:
     return [TARGETS[name] for name in levels(_features())]
 
 
-def levels(features: Iterable[str]) -> list[str]:
-    """The levels of x86-64 that a processor with these features has, the highest first."""
-    have = set(features)
-    return [name for name, ways in _LEVELS.items() if any(have.issuperset(way) for way in ways)]
+def levels(features: Mapping[str, bool]) -> list[str]:
+    """The levels of x86-64 that a processor has, the highest first, by what NumPy says of it."""
+    return [
+        name
+        for name, (level, parts) in _LEVELS.items()
+        if features.get(level, all(features.get(part, False) for part in parts))
+    ]
 
 
 def system() -> str:
@@ -58,10 +61,10 @@ def system() -> str:
     return sys.platform
 
 
-def _features() -> list[str]:
+def _features() -> Mapping[str, bool]:
     """The processor's instructions, as NumPy knows them; it asks the operating system's leave too."""
     try:
         found = import_module("numpy._core._multiarray_umath").__cpu_features__
     except (AttributeError, ImportError):
-        return []
-    return [name for name, there in found.items() if there]
+        return {}
+    return dict(found)
