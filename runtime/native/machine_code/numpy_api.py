@@ -128,6 +128,8 @@ def _unfit(version: str) -> str:
     """What speaks against the interpreter and NumPy's version; an empty text if nothing does."""
     if sys.implementation.name != "cpython":
         return f"the interpreter is {sys.implementation.name}, not CPython"
+    if not _is_main_interpreter():  # a call back into Python, as the trial needs it, would wait forever
+        return "this is a subinterpreter"
     if sys.byteorder != "little" or ctypes.sizeof(ctypes.c_void_p) != 8 or np.dtype(np.intp).itemsize != 8:
         return "the processor is not a little-endian one of 64 bits"
     if (ctypes.sizeof(_Spec), ctypes.sizeof(_Slot)) != (40, 16):
@@ -135,6 +137,12 @@ def _unfit(version: str) -> str:
     if version.partition(".")[0] != "2":
         return f"NumPy is {version}, and its C API is known for 2 only"
     return ""
+
+
+def _is_main_interpreter() -> bool:
+    current, number = ctypes.pythonapi.PyInterpreterState_Get, ctypes.pythonapi.PyInterpreterState_GetID
+    current.restype, number.argtypes, number.restype = ctypes.c_void_p, (ctypes.c_void_p,), ctypes.c_int64
+    return bool(number(current()) == 0)
 
 
 def _api() -> Api:

@@ -281,16 +281,21 @@ def test_a_process_ends_while_threads_run_kernels(cache: Path) -> None:
     assert run(DAEMON, TENGEN_CACHE=str(cache.parent)) == "ends"
 
 
-SUBINTERPRETER = """
+WITHIN = """
+from tengen.native.machine_code import Kernels
+from tengen.native.machine_code.status import status
+assert Kernels("machine_tables").total is None
+assert status("machine_tables").reason == "this is a subinterpreter"
+"""
+SUBINTERPRETER = f"""
 try:
     import _interpreters as interpreters
 except ImportError:
     import _xxsubinterpreters as interpreters
 assert right(kernels.double_and_add)
 made = interpreters.create()
-code = "from tengen.native.machine_code import Kernels; assert Kernels('machine_tables').total is not None"
 try:
-    failed = interpreters.run_string(made, code)
+    failed = interpreters.run_string(made, {WITHIN!r})
     told = "" if failed is None else failed.formatted
 except interpreters.RunFailedError as error:
     told = str(error)
@@ -300,7 +305,7 @@ print(told.splitlines()[0] if told else "")
 
 
 def test_subinterpreters(cache: Path) -> None:
-    """One that NumPy can be imported in has kernels; the first interpreter keeps its own in any case."""
+    """One that NumPy can be imported in has NumPy's forms; the main interpreter keeps its kernels."""
     told = run(SUBINTERPRETER, TENGEN_CACHE=str(cache.parent))
     if "ImportError" in told:
         pytest.skip(f"NumPy is for one interpreter: {told}")
