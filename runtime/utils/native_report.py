@@ -66,13 +66,15 @@ def times_here(names: Iterable[str]) -> dict[str, float]:
 
     Of names that are no functions of tengen nothing is told; of the others, the first few are measured.
     """
-    import tengen
+    from tengen.generated import functions
 
-    tengen.set_num_threads(1)
-    x = tengen.linspace(-0.9, 0.9, _SIZE)
+    from ..native.parallel import set_num_threads
+
+    set_num_threads(1)
+    x = functions.linspace(-0.9, 0.9, _SIZE)
     found: dict[str, float] = {}
     for name in names:
-        function = getattr(tengen, name, None)
+        function = getattr(functions, name, None)
         if function is None or len(found) == _MEASURED:
             continue
         function(x)

@@ -32,7 +32,7 @@ def build(table: Table, target: Target, folder: Path) -> Path:
         for name, kernel in table.kernels.items():
             texts = {symbol(name, s): lowering.ir(table, kernel, s) for s in SCALARS}
             objects.append(Path(scratch) / f"{name}.o")
-            objects[-1].write_bytes(object_code(texts, machine))
+            objects[-1].write_bytes(object_code(texts, machine, quiet=kernel.is_over_rows))
         made = Path(scratch) / path.name
         done = subprocess.run([*linker, "-o", made, *objects], capture_output=True, text=True)
         if done.returncode:

@@ -14,6 +14,38 @@ from .numpy_api import keep_forever
 ENTRY, ENTRY_TYPE = "kernel", "i32 (ptr, ptr, ptr, ptr, ptr)"
 
 
+#: A function that calls the kernel, and then takes back the floating-point errors that it told the processor.
+_QUIET = "kernel_without_errors"
+_QUIET_TEXT = f"""
+declare {ENTRY_TYPE.replace("(", f"@{ENTRY}(")}
+define i32 @{_QUIET}(ptr %context, ptr %args, ptr %dims, ptr %steps, ptr %data) {{
+  %word = alloca i32
+  %status = call i32 @{ENTRY}(ptr %context, ptr %args, ptr %dims, ptr %steps, ptr %data)
+"""
+#: The rest of it, by architecture: the bits of the errors are cleared in a register.
+_X86_64 = """
+  call void @llvm.x86.sse.stmxcsr(ptr %word)
+  %all = load i32, ptr %word
+  %rest = and i32 %all, -64
+  store i32 %rest, ptr %word
+  call void @llvm.x86.sse.ldmxcsr(ptr %word)
+  ret i32 %status
+}
+declare void @llvm.x86.sse.stmxcsr(ptr)
+declare void @llvm.x86.sse.ldmxcsr(ptr)
+"""
+_AARCH64 = """
+  %all = call i64 @llvm.aarch64.get.fpsr()
+  %rest = and i64 %all, -160
+  call void @llvm.aarch64.set.fpsr(i64 %rest)
+  ret i32 %status
+}
+declare i64 @llvm.aarch64.get.fpsr()
+declare void @llvm.aarch64.set.fpsr(i64)
+"""
+_CLEARING = {"x86_64": _X86_64, "aarch64": _AARCH64, "arm64": _AARCH64}
+
+
 class InvalidIR(Exception):
     """IR that is not handed on to the code generator, and why."""
 
@@ -44,15 +76,17 @@ def machine_of(triple: str, cpu: str) -> Any:
     return target.create_target_machine(cpu=cpu, opt=3, reloc="pic", codemodel="default")
 
 
-def object_code(texts: Mapping[str, str], machine: Any) -> bytes:
+def object_code(texts: Mapping[str, str], machine: Any, *, quiet: bool = False) -> bytes:
     """One object of several modules' texts, in which each has its function by the name that it stands under.
 
-    InvalidIR where a text is no valid module, or has no such function.
+    ``quiet`` ones leave no floating-point errors behind. InvalidIR where a text is no valid module, or has no
+    such function.
     """
     context = llvm.create_context()
+    clearing = _CLEARING.get(machine.triple.partition("-")[0])
     whole = None
     for symbol, text in texts.items():
-        module = _module(symbol, text, context)
+        module = _module(symbol, text, context, clearing if quiet else None)
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
         if whole is None:
             whole = module
@@ -65,7 +99,7 @@ def object_code(texts: Mapping[str, str], machine: Any) -> bytes:
     return code
 
 
-def _module(symbol: str, text: str, context: Any) -> Any:
+def _module(symbol: str, text: str, context: Any, clearing: str | None) -> Any:
     """A valid module with one function that others see, ``symbol``."""
     try:
         module = llvm.parse_assembly(text, context)
@@ -75,9 +109,15 @@ def _module(symbol: str, text: str, context: Any) -> Any:
         raise InvalidIR(f"{symbol}: {str(error).strip()}") from error
     if entry.is_declaration or str(entry.global_value_type) != ENTRY_TYPE:
         raise InvalidIR(f"{symbol}: {ENTRY} is not a function {ENTRY_TYPE}")
+    if clearing is not None:
+        entry.add_function_attribute("noinline")  # so that nothing of it is done later
+        module.link_in(llvm.parse_assembly(_QUIET_TEXT + clearing, context))
+        module.verify()
     for value in (*module.functions, *module.global_variables):
         if not value.is_declaration:
             value.linkage = "internal"
+    if clearing is not None:
+        entry = module.get_function(_QUIET)
     entry.linkage, entry.name = "external", symbol
     return module
 

@@ -32,7 +32,7 @@ class JustInTime:
         code = self.cache.read(key)
         if code is None:
             texts = {s: lowering.ir(self._table, kernel, scalar) for s, scalar in symbols.items()}
-            code = object_code(texts, self._linker.machine)
+            code = object_code(texts, self._linker.machine, quiet=kernel.is_over_rows)
             self.cache.write(key, code)
         found = self._linker.link(code, tuple(symbols))
         return {scalar: found[symbol] for symbol, scalar in symbols.items()}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from .tables import Kernel, Table
 
 
 def ir(table: Table, kernel: Kernel, scalar: str) -> str:
     """The text of a module whose function ``kernel`` is the loop for a scalar type."""
-    lower = import_module("tengen.codegen.lower.kernels").lower_row
-    text: str = lower(kernel.name, kernel.row, table.programs, scalar)
-    return text
+    from tengen.codegen.lower.kernels import lower_row
+
+    return lower_row(kernel.name, kernel.row, table.programs, scalar)

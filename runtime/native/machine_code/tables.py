@@ -36,6 +36,11 @@ class Kernel:
         """As the table has it."""
         return self.inputs, self.outputs, self.signature, self.statements
 
+    @property
+    def is_over_rows(self) -> bool:
+        """Whether it is a generalised ufunc, of which NumPy tells floating-point errors in any case."""
+        return bool(self.signature)
+
     def dtypes(self, scalar: str) -> tuple[str, ...]:
         """The dtypes of the operands for a scalar type."""
         marks = (operand.partition(":")[2] for operand in (*self.inputs, *self.outputs))

@@ -6,6 +6,8 @@ import copy
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from machine_tables import KERNELS
 
 from tengen.native.machine_code import Kernels, is_available, kernels_of
 from tengen.native.machine_code.status import status
-from tengen.native.machine_code.tables import table_of
+from tengen.native.machine_code.tables import LOWERING, table_of
 
 Fresh = Callable[[], Kernels]
 TABLES = "machine_tables_of_a_test"
@@ -130,3 +132,20 @@ def test_a_key_depends_on_all_that_the_code_depends_on(fresh: Fresh, monkeypatch
         other.setitem(module.PROGRAMS, "exp", {"float32": "x: result = x"})
         assert keys()[0] != first[0] and keys()[1] != first[1]
     assert keys() == first
+
+
+def test_keys_depend_on_the_lowering() -> None:
+    """On its sources, wherever the generator is installed."""
+    spec = find_spec("tengen.codegen")
+    assert spec is not None and spec.submodule_search_locations
+    folder = Path(next(iter(spec.submodule_search_locations)))
+    assert all(any(folder.glob(pattern)) for pattern in LOWERING)
+
+
+def test_all_of_tengens_kernels_are_native() -> None:
+    """None is refused: by the lowering, by LLVM's checks, or by NumPy."""
+    tables = "tengen.generated.kernels"
+    found = [getattr(kernels_of(tables), name) for name in table_of(tables).kernels]
+    state = status(tables)
+    assert not state.failures
+    assert all((u is None) == (state.used == "numpy") for u in found)

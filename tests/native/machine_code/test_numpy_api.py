@@ -92,14 +92,21 @@ def test_what_is_unexpected_means_numpys_forms(
     assert told in status("machine_tables_of_a_test").reason
 
 
-def test_floating_point_errors_are_not_told(fresh: Fresh) -> None:
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_floating_point_errors_are_not_told(fresh: Fresh, dtype: str) -> None:
     """As of torch's kernels: neither a warning, nor an error where NumPy is asked for one."""
     pytest.importorskip("llvmlite", reason="NOT TESTED: llvmlite is not installed")
-    u = fresh().double_and_add
+    kernels = fresh()
+    x = np.array([[np.inf, -np.inf, 1], [np.finfo(dtype).max] * 3], dtype)
+    with np.errstate(all="ignore"):
+        views = [(view, view + view - view) for view in (x, x[:, ::-1], x.T, x[0])]
     with np.errstate(all="raise"):
-        assert u(np.float32(3e38), np.float32(0)) == np.inf
+        for view, expected in views:
+            np.testing.assert_array_equal(kernels.double_and_add(view, -view), expected)
+        np.testing.assert_array_equal(kernels.total(x), [np.nan, np.inf])
+        np.testing.assert_array_equal(kernels.total(x[:, ::-1]), [np.nan, np.inf])
         with pytest.raises(FloatingPointError):
-            np.multiply(np.float32(3e38), np.float32(2))
+            np.multiply(x, 2)
 
 
 def test_a_loop_that_numpy_refuses() -> None:

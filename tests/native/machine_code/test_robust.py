@@ -77,9 +77,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The first symbol of each object that is compiled."""
     found: list[str] = []
 
-    def object_code(texts: Mapping[str, str], machine: Any) -> bytes:
+    def object_code(texts: Mapping[str, str], machine: Any, quiet: bool) -> bytes:
         found.append(next(iter(texts)))
-        return compiler.object_code(texts, machine)
+        return compiler.object_code(texts, machine, quiet=quiet)
 
     monkeypatch.setattr(just_in_time, "object_code", object_code)
     return found
