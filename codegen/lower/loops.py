@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..model.kernels import Operand
+from . import reduced
 from .instructions import Instructions, Kind, Value, Width
 
 #: The function that NumPy calls, and what it gives.
 HEAD = "define i32 @kernel(ptr %context, ptr %args, ptr %dims, ptr %steps, ptr %auxdata) #0 {"
+#: Elements that are stored otherwise than in the own width: the type, and its bytes.
+_STORED = {"int64": ("i64", 8), "bool": ("i8", 1), "float16": ("i16", 2), "bfloat16": ("i16", 2)}
 #: Elements of one loop do not depend on each other: NumPy copies operands that overlap otherwise.
 METADATA = """\
 attributes #0 = { nounwind "prefer-vector-width"="512" }
@@ -30,11 +33,7 @@ class Memory:
 
     def type_of(self, operand: Operand) -> tuple[str, int]:
         """The type of an element in memory, and its bytes."""
-        if operand.dtype == "int64":
-            return "i64", 8
-        if operand.dtype == "bool":
-            return "i8", 1
-        return self.width.llvm, self.width.bytes
+        return _STORED.get(operand.dtype, (self.width.llvm, self.width.bytes))
 
     def arguments(self, pointer: str, type_: str, count: int, first: int = 0) -> list[str]:
         """The values of an array that the function is given."""
@@ -58,6 +57,9 @@ class Memory:
         text = self.body.add(f"load {type_}, ptr {pointer}, align {size}{access}")
         if operand.dtype == "bool":
             return Value(self.body.add(f"icmp ne i8 {text}, 0"), Kind.BOOL)
+        if operand.dtype in reduced.DTYPES:
+            wide = reduced.widened(self.body, operand.dtype, text)
+            return Value(self._converted(wide, "fpext float", "to double"), Kind.FLOAT)
         return Value(text, Kind.LONG if operand.dtype == "int64" else Kind.FLOAT)
 
     def store(self, operand: Operand, value: str, pointer: str, parallel: bool = False) -> None:
@@ -65,8 +67,15 @@ class Memory:
         type_, size = self.type_of(operand)
         if operand.dtype == "bool":
             value = self.body.add(f"zext i1 {value} to i8")
+        elif operand.dtype in reduced.DTYPES:
+            value = self._converted(value, "fptrunc double", "to float")
+            value = reduced.narrowed(self.body, operand.dtype, value)
         access = ", !llvm.access.group !0" if parallel else ""
         self.body.put(f"store {type_} {value}, ptr {pointer}, align {size}{access}")
+
+    def _converted(self, value: str, how: str, to: str) -> str:
+        """A value of the own width from float32, or the other way."""
+        return value if self.width.scalar == "float32" else self.body.add(f"{how} {value} {to}")
 
     def all_of(self, conditions: Sequence[str]) -> str:
         """Whether all conditions hold."""

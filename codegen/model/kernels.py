@@ -9,6 +9,7 @@ from ..ir.expressions import Expr
 
 #: The scalar types that native kernels are made for.
 SCALARS = ("float32", "float64")
+_DTYPES = ("number", "bool", "int64", "float16", "bfloat16")
 _OPERAND = re.compile(r"(\w+)(\[n\])?(?::(\w+))?")
 
 
@@ -18,13 +19,13 @@ class Operand:
 
     name: str
     is_row: bool = False  # it has an element for each place of the dimension that the kernel works along
-    dtype: str = ""  # "bool" | "int64" | "number": one number for all elements; else the kernel's own
+    dtype: str = ""  # of _DTYPES, "number" being one for all elements; else the kernel's own
 
     @classmethod
     def read(cls, text: str) -> Operand:
         """Of the text. Raises ValueError."""
         found = _OPERAND.fullmatch(text)
-        if found is None or found[3] not in (None, "bool", "int64", "number"):
+        if found is None or found[3] not in (None, *_DTYPES):
             raise ValueError(f"{text!r} is no operand of a kernel")
         return cls(found[1], found[2] is not None, found[3] or "")
 

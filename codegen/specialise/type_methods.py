@@ -60,6 +60,8 @@ from .recording import record_of, refused
 
 #: The scalar types whose recording methods are written flat; the others call the plain method.
 FLAT = "floating"
+#: Those that are computed as float32.
+REDUCED = "reduced"
 #: The operators with this tag are written generically.
 COLD = "cold"
 #: The tag of operators of one tensor that keep zeros, and the capability of calling them on what is stored.
@@ -184,7 +186,7 @@ class Specialiser:
             return None
         reduced = scalar.is_reduced if flat else self._reduced
         hooked = operator.opmath and not self.is_view(variant) and reduced and self.is_strided(operator)
-        native = flat and not hooked and scalar.category == FLAT
+        native = flat and scalar.category == (REDUCED if hooked else FLAT)
         key = (variant.name, hooked, recording, native)
         if key not in self._computed:
             method = self._computing(variant, hooked, node if recording else None, native)
@@ -213,7 +215,7 @@ class Specialiser:
         small, blocked = self._blocked(operator, kernel, hooked) if variant.exposed else ("", None)
         rewrite = self.arrays and variant.exposed and not hooked
         arrays = self.array_results.rewritten(call) if rewrite else None
-        form = self.native_form(operator, kernel) if native and blocked is not None else None
+        form = self.native_form(operator, kernel, hooked) if native and blocked is not None else None
         if form is not None and blocked is not None:
             arrays = form.otherwise(form.plain(), arrays or call)
             blocked = form.otherwise(form.in_shares(self.shared_by_threads()), blocked)
@@ -327,8 +329,11 @@ class Specialiser:
             call = with_kept_numbers(call, self.types(values), _NUMBERS, self.closed)
         return locals_, call
 
-    def native_form(self, operator: Operator, kernel: Kernel) -> NativeForm | None:
-        """How an elementwise operator of the Types that native kernels are made for calls its own."""
+    def native_form(self, operator: Operator, kernel: Kernel, hooked: bool = False) -> NativeForm | None:
+        """How an elementwise operator of the Types that native kernels are made for calls its own.
+
+        ``hooked``: of reduced types, which are computed as float32.
+        """
         declared = operator.native
         formula = declared if kernel.function is not None else kernel.formula
         if self.native_forms is None or formula is None or not operator.is_elementwise:
@@ -338,9 +343,9 @@ class Specialiser:
         parameters: dict[str, Expr] = {a.name: Name(parameter_name(a.name)) for a in arguments}
         tree = replaced(formula.tree, {**known, **parameters})
         types = self.types({parameters[a.name]: _promoted(a, operator) for a in arguments})
-        given = {parameter_name(a.name): _array(a, False) for a in arguments}
+        given = {parameter_name(a.name): _array(a, hooked) for a in arguments}
         name = operator.name.method.lstrip("_")
-        number = dotted("T.dtype.type")
+        number = dotted("xp.float32" if hooked else "T.dtype.type")
         return self.native_forms.form(name, tree, types, given, number, declared is not None)
 
     def _blocked(self, operator: Operator, kernel: Kernel, hooked: bool) -> tuple[str, Expr | None]:

@@ -14,7 +14,8 @@ from ..core.memory_format import strided
 from ..core.numbers import FITTING, Numbers
 from ..core.scalar_type import bool_, dtype, from_array_dtype, int64
 from ..core.tensor_base import declare_tensor
-from ..native.dtypes import FLOAT32, upcast
+from ..native.dtypes import FLOAT32
+from ..native.reduced import converted, upcast
 from .legacy_type_dispatch import Backend, get_type, type_of
 
 if TYPE_CHECKING:
@@ -182,9 +183,9 @@ def _unchanged(array: Any) -> Any:
 
 def _round_to(array: Any, dtype: Any) -> Any:
     """A result rounded to ``dtype``."""
-    return array.astype(dtype)
+    return converted(array, dtype)
 
 
 def _downcast(array: Any, dtype: Any) -> Any:
     """A float32 result rounded to ``dtype``; anything else as it is."""
-    return array.astype(dtype) if array.dtype == FLOAT32 else array
+    return converted(array, dtype) if array.dtype == FLOAT32 else array

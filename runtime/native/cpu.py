@@ -11,6 +11,7 @@ from . import sums
 from .allocator import keep_freed_memory
 from .dtypes import ADDED, COMPLEX64, FLOAT32, REDUCED, is_complex32, is_float8
 from .layout import contiguous_strides, extent, preserved_strides
+from .reduced import converted
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -88,7 +89,7 @@ def cast(a: Array, dtype: np.dtype[Any]) -> Array:
         elif dtype.char == "B":
             a = a.astype(np.int64)  # so that negative numbers wrap, whatever the processor does
     if a.flags.forc:
-        return a.astype(dtype)
+        return converted(a, dtype)
     fresh = empty_strided(a.shape, preserved_strides(a.shape, strides(a)), dtype)
     fresh[...] = a
     return fresh

@@ -53,11 +53,6 @@ def acc_dtype(dtype: DType) -> DType:
     return COMPLEX64 if is_complex32(dtype) else dtype
 
 
-def upcast(array: Any) -> Any:
-    """float16 and bfloat16 as float32, in which they are computed; anything else as it is."""
-    return array.astype(FLOAT32) if array.dtype.char in REDUCED else array
-
-
 def with_truth(array: Any) -> Any:
     """An array whose elements are true where they are not 0: ml_dtypes makes integers of complex32."""
     return np.not_equal(array, 0, out=...) if is_complex32(array.dtype) else array

@@ -17,7 +17,8 @@ import numpy as np
 from ..core.costs import EXTREMUM_BY_INDEX, PROD_CHAIN, PROD_HALVING, ROW_STARTS_CACHED
 from . import sums
 from .dims import Dims, reduce_dims, wrap_dim, wrap_dims
-from .dtypes import INT64, INTEGRAL, NATIVE_FLOATS, REDUCED, UINT8, DType, is_stored, upcast, with_truth
+from .dtypes import INT64, INTEGRAL, NATIVE_FLOATS, REDUCED, UINT8, DType, is_stored, with_truth
+from .reduced import upcast
 from .sums import SUMMED, sum_floats, sum_small
 
 Array = Any  # an ndarray, or the 0-d result of a ufunc

@@ -27,6 +27,13 @@ KERNELS = {
     "extremes": (("x[n]",), ("low", "high"), "(n)->(),()", "low = min(x); high = max(x)"),
     "total": (("x[n]",), ("s",), "(n)->()", "s = sum(x)"),
 }
+CONVERSIONS = {
+    f"{way}_{dtype}": ((f"x:{dtype}",), ("y",), "", "y = x")
+    if way == "from"
+    else (("x",), (f"y:{dtype}",), "", "y = x")
+    for way in ("from", "to")
+    for dtype in ("float16", "bfloat16")
+}
 FLOATS = ("f", "d")
 
 
@@ -36,7 +43,7 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> Any:
         pytest.skip("there is no machine code here: llvmlite is not installed, or TENGEN_NATIVE=0")
     name = "tables_of_test_native_kernels"
     folder = tmp_path_factory.mktemp("tables")
-    (folder / f"{name}.py").write_text(f"KERNELS = {KERNELS!r}\nPROGRAMS = {PROGRAMS!r}\n")
+    (folder / f"{name}.py").write_text(f"KERNELS = {KERNELS | CONVERSIONS!r}\nPROGRAMS = {PROGRAMS!r}\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))
         yield Kernels(name)
@@ -144,3 +151,32 @@ def test_other_dtypes_are_refused(kernels: Any) -> None:
         kernels.two(np.arange(3))
     with pytest.raises(TypeError):
         kernels.fused(np.ones(3), np.ones(3, "f"), 1.0)
+
+
+def test_every_reduced_number_is_widened(kernels: Any) -> None:
+    words = np.arange(1 << 16, dtype=np.uint16)
+    np.testing.assert_array_equal(
+        kernels.from_float16(words.view(np.float16)), words.view(np.float16).astype("f")
+    )
+    whole = words.astype(np.uint32) << 16
+    np.testing.assert_array_equal(kernels.from_bfloat16(words), whole.view("f"))
+    halves = words.view(np.float16)
+    np.testing.assert_array_equal(np.signbit(kernels.from_float16(halves)), np.signbit(halves))
+
+
+def test_numbers_are_rounded_to_reduced_ones(kernels: Any) -> None:
+    """Beside NumPy's conversion, and of bfloat16 to the nearer neighbour: ties, subnormals, ends."""
+    some = np.arange(0, 1 << 32, 104729, dtype=np.uint64).astype(np.uint32)
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype("f")
+    ties = (halves[:-1] + halves[1:]) / 2
+    near = np.concatenate([np.nextafter(ties, np.float32(np.inf)), np.nextafter(ties, np.float32(-np.inf))])
+    x = np.concatenate([some.view("f"), halves, ties, near, np.array([65504, 65519.996, 65520, 1e30], "f")])
+    np.testing.assert_array_equal(kernels.to_float16(x), x.astype(np.float16))
+    words = x.view(np.uint32)
+    upper = words >> 16
+    rest, even = words & 0xFFFF, upper & 1 == 0
+    expected = np.where((rest < 0x8000) | ((rest == 0x8000) & even), upper, upper + 1).astype(np.uint16)
+    found = kernels.to_bfloat16(x)
+    real = ~np.isnan(x)
+    np.testing.assert_array_equal(found[real], expected[real])
+    assert np.isnan(kernels.from_bfloat16(found[~real])).all() and (~real).any()

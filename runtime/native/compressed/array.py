@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.memory_format import sparse_bsc, sparse_bsr, sparse_csc, sparse_csr
-from ..dtypes import upcast
+from ..reduced import upcast
 from ..sparse.array import Array, Shape, StoredArray, layout_dtype, unflat_indices
 
 #: By layout: whether rows are compressed, and whether blocks are stored.

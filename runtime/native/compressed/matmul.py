@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...core.memory_format import CONSTANTS, sparse_csr
-from ..dtypes import upcast
 from ..matmul import accumulate, addmm_shape, bmm_shape
+from ..reduced import upcast
 from ..sparse.array import Array
 from ..sparse.products import (
     product,

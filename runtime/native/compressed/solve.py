@@ -6,9 +6,9 @@ from math import prod
 
 import numpy as np
 
-from ..dtypes import upcast
 from ..linalg import linalg_solve_triangular
 from ..linalg_checks import triangular_shapes
+from ..reduced import upcast
 from ..sparse.array import Array
 from .array import CompressedArray
 

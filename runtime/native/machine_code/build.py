@@ -14,7 +14,7 @@ from . import lowering
 from .compiler import machine_of, object_code
 from .library import Contents, checksum, contents_path, path_of, symbol
 from .processor import Target, architecture
-from .tables import SCALARS, Table
+from .tables import Table
 
 
 class CannotBuild(Exception):
@@ -30,7 +30,7 @@ def build(table: Table, target: Target, folder: Path) -> Path:
     with tempfile.TemporaryDirectory(dir=folder, prefix=".building-") as scratch:
         objects = []
         for name, kernel in table.kernels.items():
-            texts = {symbol(name, s): lowering.ir(table, kernel, s) for s in SCALARS}
+            texts = {symbol(name, s): lowering.ir(table, kernel, s) for s in kernel.scalars}
             objects.append(Path(scratch) / f"{name}.o")
             objects[-1].write_bytes(object_code(texts, machine, quiet=kernel.is_over_rows))
         made = Path(scratch) / path.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import lowering
 from .cache import Cache, cache_folder
 from .compiler import Linker, object_code, processor_here, version
-from .tables import SCALARS, Kernel, Table
+from .tables import Kernel, Table
 
 
 class JustInTime:
@@ -27,7 +27,7 @@ class JustInTime:
 
     def addresses(self, kernel: Kernel) -> dict[str, int]:
         """The loops of a kernel by their scalar types. Raises what the lowering or the compiler does."""
-        symbols = {f"{kernel.name}_{scalar}": scalar for scalar in SCALARS}
+        symbols = {f"{kernel.name}_{scalar}": scalar for scalar in kernel.scalars}
         key = self._table.kernel_key(kernel.name, *self._compiled_by)
         code = self.cache.read(key)
         if code is None:

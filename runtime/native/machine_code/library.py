@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .numpy_api import keep_forever
 from .processor import Target, system, targets
-from .tables import SCALARS, Kernel, Table
+from .tables import Kernel, Table
 
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
@@ -87,7 +87,7 @@ class Library:
 
     def addresses(self, kernel: Kernel) -> dict[str, int]:
         """The loops of a kernel by their scalar types. AttributeError where the library lacks one."""
-        found = {s: getattr(self._loaded, symbol(kernel.name, s)) for s in SCALARS}
+        found = {s: getattr(self._loaded, symbol(kernel.name, s)) for s in kernel.scalars}
         return {s: ctypes.cast(f, ctypes.c_void_p).value or 0 for s, f in found.items()}
 
 

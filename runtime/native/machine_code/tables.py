@@ -17,8 +17,8 @@ SCALARS = ("float32", "float64")
 LOWERING = ("ir/**/*.py", "lower/**/*.py", "model/kernels.py")
 #: Changes with the form of what is kept: the names of symbols, the loops' signature, the files.
 FORMAT = "1"
-#: The dtypes that an operand can have in place of the scalar type: "k:int64".
-_DTYPES = ("bool", "int64")
+#: What operands can be in place of the scalar type, as "k:int64", and the dtypes of their arrays.
+_DTYPES = {"bool": "bool", "int64": "int64", "float16": "float16", "bfloat16": "uint16"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,16 @@ class Kernel:
         """Whether it is a generalised ufunc, of which NumPy tells floating-point errors in any case."""
         return bool(self.signature)
 
+    @property
+    def scalars(self) -> tuple[str, ...]:
+        """The scalar types that it has loops for: one, if nothing that it takes tells which is meant."""
+        given = [operand.partition(":")[2] for operand in self.inputs]
+        return SCALARS if any([mark not in _DTYPES for mark in given]) else SCALARS[:1]
+
     def dtypes(self, scalar: str) -> tuple[str, ...]:
         """The dtypes of the operands for a scalar type."""
         marks = (operand.partition(":")[2] for operand in (*self.inputs, *self.outputs))
-        return tuple(mark if mark in _DTYPES else scalar for mark in marks)
+        return tuple(_DTYPES.get(mark, scalar) for mark in marks)
 
 
 @dataclass(frozen=True, slots=True)

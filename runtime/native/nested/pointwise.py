@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...core.memory_format import NotStrided
-from ..dtypes import REDUCED, upcast
+from ..dtypes import REDUCED
 from ..masks import masked_fill
+from ..reduced import upcast
 from .array import Array, JaggedArray, NestedArray, RaggedArray
 from .expansion import expanded_to
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import upcast
 from ..matmul import linear, linear_input_backward, linear_weight_backward
 from ..nn.dropout import native_dropout, native_dropout_backward
 from ..nn.embedding import embedding
 from ..nn.normalization import native_layer_norm, native_layer_norm_backward
+from ..reduced import upcast
 from .array import Array, JaggedArray, RaggedArray
 
 Gradients = tuple[Any, Any, Any]

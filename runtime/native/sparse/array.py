@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from ...core.memory_format import NotStrided
-from ..dtypes import upcast
+from ..reduced import upcast
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import upcast
 from ..matmul import accumulate, addmv_shape, linear_input_shape, linear_shape, mm_shape, mv_shape
+from ..reduced import upcast
 from .array import Array, StoredArray
 
 Number = bool | int | float | complex

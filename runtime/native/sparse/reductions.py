@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dim
-from ..dtypes import upcast
 from ..linalg import linalg_vector_norm
+from ..reduced import upcast
 from ..reductions import sum_dim
 from .array import Array, CooArray
 from .conversions import coo_coalesce

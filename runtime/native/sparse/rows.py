@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import upcast
+from ..reduced import upcast
 from ..scatter_add import add_slices
 
 Array = np.ndarray[Any, Any]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..cpu import cast
 from ..dims import wrap_dim
-from ..dtypes import upcast
+from ..reduced import upcast
 from ..reductions import sum_dim
 from .array import Array, StoredArray
 

@@ -1,0 +1,69 @@
+"""Lower: float16 and bfloat16 to float32 and back, in arithmetic on their bits, which vectorises everywhere.
+
+LLVM's own conversions are calls of a library on processors that have no instruction for them.
+"""
+
+from __future__ import annotations
+
+from .instructions import WIDTHS, Instructions, float_constant
+
+DTYPES = ("float16", "bfloat16")
+_FLOAT32 = WIDTHS["float32"]
+#: What takes a float16's exponent, of 5 bits, to that of a float32 of the same bits.
+_REBIASED = float_constant(2.0**112, _FLOAT32)
+#: Down to float16's exponents, in two steps: what is too large for it becomes infinite in the first.
+_DOWN = float_constant(2.0**-110, _FLOAT32)
+
+
+def widened(body: Instructions, dtype: str, bits: str) -> str:
+    """The float32 that 16 bits stand for."""
+    word = body.add(f"zext i16 {bits} to i32")
+    if dtype == "bfloat16":
+        return _as_float(body, body.add(f"shl i32 {word}, 16"))
+    magnitude = body.add(f"and i32 {word}, 32767")
+    moved = body.add(f"shl i32 {magnitude}, 13")
+    scaled = body.add(f"fmul float {_as_float(body, moved)}, {_REBIASED}")
+    special = body.add(f"icmp uge i32 {magnitude}, 31744")  # infinities and NaN
+    ending = body.add(f"or i32 {moved}, 2139095040")
+    found = body.add(f"select i1 {special}, i32 {ending}, i32 {_as_bits(body, scaled)}")
+    sign = body.add(f"shl i32 {body.add(f'and i32 {word}, 32768')}, 16")
+    return _as_float(body, body.add(f"or i32 {found}, {sign}"))
+
+
+def narrowed(body: Instructions, dtype: str, value: str) -> str:
+    """The 16 bits of a float32 rounded to the nearest, of two to the even one."""
+    word = _as_bits(body, value)
+    is_nan = body.add(f"fcmp uno float {value}, {value}")
+    if dtype == "bfloat16":
+        odd = body.add(f"and i32 {body.add(f'lshr i32 {word}, 16')}, 1")
+        rounded = body.add(f"add i32 {body.add(f'add i32 {word}, 32767')}, {odd}")
+        quiet = body.add(f"or i32 {word}, 4194304")
+        found = body.add(f"select i1 {is_nan}, i32 {quiet}, i32 {rounded}")
+        return _upper(body, found)
+    sign = body.add(f"and i32 {body.add(f'lshr i32 {word}, 16')}, 32768")
+    magnitude = _as_float(body, body.add(f"and i32 {word}, 2147483647"))
+    # A power of two is added whose last place in float32 is that of the float16: the addition rounds.
+    scaled = body.add(f"fmul float {magnitude}, {_REBIASED}")
+    scaled = body.add(f"fmul float {scaled}, {_DOWN}")
+    exponent = body.add(f"and i32 {word}, 2139095040")
+    least = body.add(f"icmp ult i32 {exponent}, 947912704")
+    exponent = body.add(f"select i1 {least}, i32 947912704, i32 {exponent}")
+    power = _as_float(body, body.add(f"add i32 {exponent}, 125829120"))
+    total = _as_bits(body, body.add(f"fadd float {power}, {scaled}"))
+    high = body.add(f"and i32 {body.add(f'lshr i32 {total}, 13')}, 31744")
+    low = body.add(f"and i32 {total}, 4095")
+    finite = body.add(f"add i32 {high}, {low}")
+    found = body.add(f"select i1 {is_nan}, i32 32256, i32 {finite}")
+    return body.add(f"trunc i32 {body.add(f'or i32 {found}, {sign}')} to i16")
+
+
+def _upper(body: Instructions, word: str) -> str:
+    return body.add(f"trunc i32 {body.add(f'lshr i32 {word}, 16')} to i16")
+
+
+def _as_float(body: Instructions, bits: str) -> str:
+    return body.add(f"bitcast i32 {bits} to float")
+
+
+def _as_bits(body: Instructions, value: str) -> str:
+    return body.add(f"bitcast float {value} to i32")
