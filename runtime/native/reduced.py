@@ -9,25 +9,28 @@ import numpy as np
 from .dtypes import FLOAT32, REDUCED
 from .native_kernels import kernels
 
-Array = Any
+Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
 
 
-def upcast(array: Array) -> Array:
+def upcast(array: Any) -> Any:
     """float16 and bfloat16 as float32, in which they are computed; anything else as it is."""
     return converted(array, FLOAT32) if array.dtype.char in REDUCED else array
 
 
-def converted(array: Array, dtype: DType) -> Array:
+def converted(array: Any, dtype: DType) -> Array:
     """``array.astype(dtype)``: between float32 and a reduced type natively."""
     given = array.dtype
     if array.__class__ is np.ndarray and array.ndim:
         if dtype == FLOAT32 and given.char in REDUCED:
             kernel = kernels.from_float16 if given.char == "e" else kernels.from_bfloat16
             if kernel is not None:
-                return kernel(array if given.char == "e" else array.view(np.uint16))
+                wide: Array = kernel(array if given.char == "e" else array.view(np.uint16))
+                return wide
         elif given == FLOAT32 and dtype.char in REDUCED:
             kernel = kernels.to_float16 if dtype.char == "e" else kernels.to_bfloat16
             if kernel is not None:
-                return kernel(array).view(dtype)
-    return array.astype(dtype)
+                narrow: Array = kernel(array).view(dtype)
+                return narrow
+    found: Array = array.astype(dtype)
+    return found
