@@ -115,8 +115,11 @@ def _by_mpmath(name: str) -> Callable[..., Array]:
     function = getattr(mpmath, short, None) or (lambda x: mpmath.log(x, int(name.removeprefix("log"))))
 
     def one(*x: float) -> np.longdouble:
-        with mpmath.workprec(160):
-            value = function(*[mpmath.mpf(v) for v in x])
+        with np.errstate(all="ignore"), mpmath.workprec(160):
+            try:
+                value = function(*[mpmath.mpf(v) for v in x])
+            except OverflowError:  # far from where the function bends
+                return np.longdouble(getattr(import_module("scipy.special"), name)(*x))
             real = isinstance(value, mpmath.mpf)
             return np.longdouble(mpmath.nstr(value, 30) if real else "nan")
 
