@@ -40,7 +40,8 @@ class InplaceWriter:
         ):
             return None
         base = self.by_name[str(variant.base)]
-        kernel = self.specialiser.kernel(base)
+        # An operator that is declared in place may give what is written in another form: one number for all.
+        kernel = self.specialiser.kernel(variant.operator) or self.specialiser.kernel(base)
         if kernel is None or not self.specialiser.supports(base, scalar):
             return None
         if (kernel.function is not None and "pointwise" not in base.tags) or "none" in base.overlap.values():

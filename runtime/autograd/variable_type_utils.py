@@ -253,11 +253,15 @@ def written(tensor: Any) -> Any:
 def store(tensor: Any, result: Any) -> bool:
     """Write an array, where it fits as it is, into a tensor that ``writes_freely``; else nothing is done."""
     array = tensor._array
-    if result.dtype != array.dtype or (result.shape != array.shape and result.shape):
+    if result.dtype is not array.dtype and result.dtype != array.dtype:
         return False
-    begin_write(tensor)
+    if result.shape and result.shape != array.shape:
+        return False
+    storage = tensor._storage or storage_of(tensor)
+    storage.version += 1
     tensor._type.backend.lib.copyto(array, result)
-    written(tensor)
+    if storage.views is not None:
+        written(tensor)
     return True
 
 

@@ -136,6 +136,11 @@ def filled(self: Array, value: Number) -> Array:
     return _full(self.shape, value, self.dtype)
 
 
+def number_like(self: Array, value: Number) -> Array:
+    """A 0-d array of a number, which stands for each element of ``self``. Raises RuntimeError as ``full``."""
+    return np.asarray(held(value, self.dtype), self.dtype)
+
+
 def _full(shape: Shape, value: Number, dtype: DType) -> Array:
     return np.full(shape, held(value, dtype), dtype)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from ..core.memory_format import (
@@ -82,6 +83,12 @@ def may_overlap(shape: Shape, strides: Shape) -> bool:
 def extent(shape: Sequence[int], strides: Sequence[int]) -> int:
     """How many elements of memory there are from the first to the last one, both counted; 0 without any."""
     return 0 if 0 in shape else 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
+
+
+@lru_cache(1024)
+def packed_strides(shape: Shape, itemsize: int) -> Shape:
+    """``contiguous_strides`` in bytes."""
+    return tuple([itemsize * s for s in contiguous_strides(shape)])
 
 
 def view_strides(shape: Shape, strides: Shape, new: Shape) -> Shape | None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import cpu
 from .dims import permutation, wrap_dim, wrap_dims
-from .layout import expanded, infer_size, view_strides
+from .layout import expanded, infer_size, packed_strides, view_strides
 from .strided import Array, Shape, element_strides, empty_view, full_strides, restrided, storage_offset
 
 ALL = slice(None)
@@ -33,7 +33,8 @@ def view(self: Array, size: Shape) -> Array:
             pass  # it is said below what is wrong
         else:
             # To NumPy, every negative size is unknown; and what strides sizes of 1 have, it decides.
-            if (found.shape == size or min(size) >= -1) and 1 not in self.shape and self.size:
+            usual = 1 not in self.shape or self.strides == packed_strides(self.shape, self.itemsize)
+            if usual and (found.shape == size or min(size) >= -1) and self.size:
                 return found
     shape = infer_size(tuple(size), self.size)
     strides = view_strides(self.shape, element_strides(self), shape)

@@ -157,10 +157,9 @@ def _quick(self: Tensor, index: Any) -> Tensor | None:
             if step == 1 or part.size:
                 return as_view(self, part, self._type)  # type: ignore[no-any-return]
     elif kind is tuple:
-        if not recorded:
-            key = _basic_key(array.shape, index)
-            if key is not None:
-                return _direct_view(self, key)
+        key = _basic_key(array.shape, index)
+        if key is not None:
+            return _recorded_view(self, index) if recorded else _direct_view(self, key)
     elif index is None:
         return self._type.unsqueeze(self, 0)  # type: ignore[no-any-return]
     return None
@@ -225,6 +224,27 @@ def _direct_view(self: Tensor, key: tuple[Any, ...]) -> Tensor | None:
         return None
     view: Tensor = as_view(self, array, self._type)
     return view
+
+
+def _recorded_view(self: Tensor, keys: tuple[Any, ...]) -> Tensor | None:
+    """The view at basic keys, by an operator for each that takes a part; None where that is all of it."""
+    view, dim = self, 0
+    for position, key in enumerate(keys):
+        if key.__class__ is int:
+            view = view._type.select_int(view, dim, key)
+        elif key is ...:
+            dim = view._array.ndim - (len(keys) - position - 1)
+        else:
+            if not _is_all(key, view._array.shape[dim]):
+                view = view._type.slice_Tensor(view, dim, *_bounds(key))
+            dim += 1
+    return None if view is self else view
+
+
+def _is_all(key: slice, size: int) -> bool:
+    """Whether a slice is a whole dimension, which no operator need take."""
+    start, stop, step = _bounds(key)
+    return step == 1 and start in (None, 0) and (stop is None or stop >= size)
 
 
 def _recorded(self: Tensor, value: Tensor) -> bool:
@@ -375,10 +395,8 @@ class _Walk:
         self.place += 1
 
     def slice(self, key: slice) -> None:
-        start, stop, step = _bounds(key)
-        n = self.view._array.shape[self.dim]
-        if step != 1 or start not in (None, 0) or (stop is not None and stop < n):
-            self.view = run_operator(self.view, "slice.Tensor", self.dim, start, stop, step)
+        if not _is_all(key, self.view._array.shape[self.dim]):
+            self.view = run_operator(self.view, "slice.Tensor", self.dim, *_bounds(key))
         self.keep(1)
 
     def flag(self, value: bool) -> None:
@@ -476,7 +494,7 @@ def _class_name(value: Any) -> str:
 
 def _bounds(key: slice) -> tuple[int | None, int | None, int]:
     """Start, stop and step of a slice; ValueError unless the step is positive."""
-    start, stop, step = [_bound(b) for b in (key.start, key.stop, key.step)]
+    start, stop, step = _bound(key.start), _bound(key.stop), _bound(key.step)
     if step is None:
         step = 1
     if step <= 0:

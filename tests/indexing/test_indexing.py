@@ -9,6 +9,7 @@ import pytest
 
 import tengen
 from tengen import tensor
+from tengen.tensors.indexing import _apply
 
 
 @pytest.fixture
@@ -284,3 +285,36 @@ def test_meta() -> None:
     x[0, 1:] = tengen.empty(4, device="meta")
     with pytest.raises(RuntimeError):
         x[0] = tengen.empty(5, device="meta")
+
+
+def history(node: Any) -> list[str]:
+    """The names of Nodes that have one input each."""
+    return [node.name(), *(name for before, _ in node.next_functions for name in history(before))]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        (slice(2, 6), 1),
+        (1, slice(None), -1),
+        (..., 0),
+        (0, ..., slice(1, None, 2)),
+        (..., slice(0, 3)),
+        (slice(0, 0), 1),
+        (slice(-3, None), slice(None, 2), ...),
+    ],
+    ids=str,
+)
+def test_recorded_parts_are_those_of_the_general_way(index: tuple[Any, ...]) -> None:
+    """The same views, and the same Nodes behind them."""
+    x = tengen.arange(192.0).reshape(8, 4, 6).requires_grad_()
+    direct = x[index]
+    general = _apply(x, index)[0]
+    assert direct.shape == general.shape and direct.stride() == general.stride()
+    assert direct.storage_offset() == general.storage_offset()
+    assert direct.tolist() == general.tolist()
+    assert history(direct.grad_fn) == history(general.grad_fn)
+    direct.sum().backward()
+    expected = tengen.zeros(8, 4, 6)
+    expected[index] = 1
+    assert x.grad.tolist() == expected.tolist()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tengen.native import cpu, views
+from tengen.native.layout import contiguous_strides, view_strides
 from tengen.native.meta.array import MetaArray
+from tengen.native.strided import element_strides
 
 STEPS = 40
 
@@ -193,3 +197,16 @@ def test_view_dtype() -> None:
         views.view_dtype(a[:, 1:], np.dtype(np.float64))
     with pytest.raises(RuntimeError, match="cannot be 0"):
         views.view_dtype(a[0, 0, ...], np.dtype(np.float64))
+
+
+SHAPES = [s for n in range(4) for s in product((1, 2, 3), repeat=n)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_a_view_of_packed_elements_is_packed(shape: tuple[int, ...]) -> None:
+    """Also where sizes are 1, whose strides NumPy chooses."""
+    array = np.zeros(shape, np.float32)
+    for size in SHAPES:
+        if math.prod(size) == math.prod(shape):
+            strides = view_strides(shape, contiguous_strides(shape), size)
+            assert element_strides(views.view(array, size)) == strides == contiguous_strides(size)
