@@ -9,7 +9,9 @@ import numpy as np
 
 from . import rows, sums
 from .dims import reduce_dims
+from .native_kernels import kernels, share_rows
 from .reductions import max_along, sum_dim
+from .rows import has_contiguous_rows
 
 Array = Any
 
@@ -45,24 +47,16 @@ def exp_shift(
     return np.where(moderate, np.zeros((), maximum.dtype), maximum)
 
 
-def has_contiguous_rows(self: Array, dim: int) -> bool:
-    """Whether ``dim`` is the last of a non-empty contiguous array, of a dtype that BLAS has."""
-    return (
-        (dim == -1 or dim == self.ndim - 1)
-        and self.dtype.char in "fd"
-        and self.flags.c_contiguous
-        and self.size > 0
-        and self.ndim > 0
-    )
-
-
 def logsumexp(self: Array, dim: tuple[int, ...] | None, keepdim: bool) -> Array:
     """``log(sum(exp(self)))`` over ``dim``; ``-inf`` of no elements."""
     if dim and len(dim) == 1 and has_contiguous_rows(self, dim[0]):
         shape = self.shape
         table = self if len(shape) == 2 else self.reshape(-1, shape[-1])
         out = np.empty(len(table), self.dtype)
-        rows.run(_logsumexp_of_rows, table, out)
+        if (kernel := kernels.logsumexp) is not None:
+            share_rows(kernel, (table,), (), (out,))
+        else:
+            rows.run(_logsumexp_of_rows, table, out)
         return out.reshape((*shape[:-1], 1) if keepdim else shape[:-1])
     if self.size == 0:
         return np.log(sum_dim(self, dim, keepdim, None))

@@ -18,7 +18,9 @@ from ..core.costs import EXTREMUM_BY_INDEX, PROD_CHAIN, PROD_HALVING, ROW_STARTS
 from . import sums
 from .dims import Dims, reduce_dims, wrap_dim, wrap_dims
 from .dtypes import INT64, INTEGRAL, NATIVE_FLOATS, REDUCED, UINT8, DType, is_stored, with_truth
+from .native_kernels import as_rows, kernels, share_rows
 from .reduced import upcast
+from .rows import has_contiguous_rows
 from .sums import SUMMED, sum_floats, sum_small
 
 Array = Any  # an ndarray, or the 0-d result of a ufunc
@@ -172,6 +174,13 @@ def degrees_of_freedom(elements: int, correction: complex | None) -> float:
 def var_mean(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
     """The variance (real) and the mean over ``dim``; the divisor is the count less ``correction``,
     by default 1. Without degrees of freedom the variance is NaN or infinite."""
+    if (
+        dim
+        and len(dim) == 1
+        and has_contiguous_rows(self, dim[0])
+        and (kernel := kernels.variance) is not None
+    ):
+        return _var_mean_of_rows(kernel, self, correction, keepdim)
     mean = sum_dim(self, dim, True, None) / count(self, dim)
     deviation = self - mean
     if self.dtype.kind == "c":
@@ -183,6 +192,17 @@ def var_mean(self: Array, dim: Dims, correction: float | None, keepdim: bool) ->
     if keepdim or self.ndim == 0:
         return variance, mean
     return variance, mean.reshape(variance.shape)
+
+
+def _var_mean_of_rows(
+    kernel: np.ufunc, self: Array, correction: float | None, keepdim: bool
+) -> tuple[Array, Array]:
+    """The same of the last dimension of a contiguous array, natively."""
+    shape = (*self.shape[:-1], 1) if keepdim else self.shape[:-1]
+    mean, variance = np.empty(shape, self.dtype), np.empty(shape, self.dtype)
+    free = self.dtype.type(degrees_of_freedom(self.shape[-1], correction))
+    share_rows(kernel, (as_rows(self),), (free,), (mean.reshape(-1), variance.reshape(-1)))
+    return variance, mean
 
 
 def var_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:

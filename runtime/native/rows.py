@@ -15,6 +15,17 @@ from .parallel import BlockTask
 Array = Any
 
 
+def has_contiguous_rows(self: Array, dim: int) -> bool:
+    """Whether ``dim`` is the last of a non-empty contiguous array, of a dtype that BLAS has."""
+    return (
+        (dim == -1 or dim == self.ndim - 1)
+        and self.dtype.char in "fd"
+        and self.flags.c_contiguous
+        and self.size > 0
+        and self.ndim > 0
+    )
+
+
 def rows_of_block(row_bytes: int) -> int:
     """How many rows of this many bytes are a block."""
     return parallel.items_of_block(ROWS_BYTES, row_bytes)

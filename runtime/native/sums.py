@@ -2,6 +2,7 @@
 
 BLAS forms these in a third of the time that NumPy's own loops take, and of their overhead. A chain
 of additions is never longer than ``SUM_BLOCK``: what the blocks give is added by NumPy, in pairs.
+Native kernels form those of rows, and of all elements, in half of that.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from ..core.costs import (
     FEW_PRODUCTS,
     GEMV_ALONE,
+    NATIVE_GRAIN,
     ROW_SUM_MATRIX,
     SUM_BLOCK,
     SUM_BLOCK_MIN,
@@ -28,7 +30,9 @@ from ..core.costs import (
 from ..core.numbers import Numbers
 from .dims import Dims, reduce_dims, wrap_dims
 from .dtypes import FLOAT32, NATIVE_FLOATS, REDUCED
+from .native_kernels import kernels, share_rows
 from .parallel import in_threads, items_of_block
+from .reduced import converted
 
 Array = Any
 #: dtype.char of what ``sum_floats`` adds.
@@ -103,7 +107,7 @@ def sum_floats(self: Array, dim: Dims, keepdim: bool) -> Array:
         if found is not None:
             return found
     elif char in REDUCED:
-        return sum_floats(self.astype(FLOAT32), dim, keepdim).astype(self.dtype)
+        return converted(np.asarray(sum_floats(converted(self, FLOAT32), dim, keepdim)), self.dtype)
     if dim and self.ndim > 1 and self.size > SUM_ROWS_LARGE and self.flags.c_contiguous:
         dims = wrap_dims(dim, self.ndim)
         if set(dims) == set(range(len(dims))) and math.prod(self.shape[: len(dims)]) >= SUM_ROWS_LARGE:
@@ -163,7 +167,7 @@ def sum_last(self: Array, keepdim: bool) -> Array:
             ones = _ONES.get((self.dtype.char, count))
             if ones is None:
                 ones = cached_ones(self.dtype.char, count)
-            found = self.dot(ones) if self.size <= GEMV_ALONE else matvec(self, ones)
+            found = self.dot(ones) if self.size <= SUM_WHOLE else sum_rows(self)
         else:
             found = sum_rows(self)
         return found[:, None] if keepdim else found
@@ -176,6 +180,17 @@ def sum_all(self: Array) -> Any:
     char = self.dtype.char
     if count <= SUM_WHOLE:
         return self.ravel().dot(cached_ones(char, count))
+    if (kernel := kernels.row_sum) is not None:
+        flat = self.ravel()
+        blocks, rest = divmod(count, NATIVE_GRAIN)
+        if blocks < 2:
+            return kernel(flat)
+        cut = count - rest
+        partial = np.empty(blocks + (rest > 0), char)
+        share_rows(kernel, (flat[:cut].reshape(blocks, NATIVE_GRAIN),), (), (partial[:blocks],))
+        if rest:
+            kernel(flat[cut:], out=partial[blocks:].reshape(()))
+        return sum_all(partial)
     blocks, rest = divmod(count, SUM_BLOCK)
     if not rest:
         return sum_all(matvec(self.reshape(blocks, SUM_BLOCK), cached_ones(char, SUM_BLOCK)))
@@ -186,6 +201,10 @@ def sum_all(self: Array) -> Any:
 def sum_rows(table: Array) -> Array:
     """The sums of the rows of a contiguous matrix."""
     rows, count = table.shape
+    if (kernel := kernels.row_sum) is not None:
+        found = np.empty(rows, table.dtype)
+        share_rows(kernel, (table,), (), (found,))
+        return found
     if count <= SUM_BLOCK:
         return matvec(table, cached_ones(table.dtype.char, count))
     length = block_length(count)

@@ -8,9 +8,10 @@ import numpy as np
 
 from .. import rows, sums
 from ..dims import wrap_dim
-from ..exponentials import MAX_EXPONENT, MAX_EXPONENT_LOG, SHARED, exp_shift, has_contiguous_rows
+from ..exponentials import MAX_EXPONENT, MAX_EXPONENT_LOG, SHARED, exp_shift
 from ..native_kernels import kernels, over_rows
 from ..reductions import max_along
+from ..rows import has_contiguous_rows
 from .common import Array
 
 
