@@ -20,15 +20,15 @@ _BUILTIN = frozenset({
 })  # fmt: skip
 #: What modules of generated code import, or define.
 _GLOBAL = frozenset({
-    "Any", "F", "FREED", "GeneratedNode", "Generator", "LARGE", "LazyModule", "LibraryFunction",
+    "Any", "F", "FREED", "GeneratedNode", "Generator", "INTEGRAL", "LARGE", "LazyModule", "LibraryFunction",
     "MISSING", "NUMBERS", "Number", "Promoted", "SPECIAL", "SavesResults", "ScalarType", "Sequence", "Size",
     "Tensor", "TensorBase", "TensorMethods", "Type", "active", "any_requires_grad", "as_given", "as_view",
     "bind", "call", "call_", "call_operator", "call_operator_", "channels_last", "check_overlap",
-    "column_major", "contiguous", "differentiable", "explain", "grad_mode", "gradient_edge", "gradient_edges",
-    "graph_is_kept", "ints", "is_callers_only", "keeps", "lacks", "like", "make", "make_", "many_ints",
-    "materialize", "materialize_array", "modified", "next_sequence_nr", "no_gradients", "not_differentiable",
-    "not_implemented", "one_type", "onnx", "operator", "plain", "prod", "record_composite", "record_node",
-    "record_not_implemented", "return_types", "rules", "run_factory", "run_in_mode", "run_inplace",
+    "column_major", "contiguous", "differentiable", "explain", "factory_type", "grad_mode", "gradient_edge",
+    "gradient_edges", "graph_is_kept", "ints", "is_callers_only", "keeps", "lacks", "like", "make", "make_",
+    "many_ints", "materialize", "materialize_array", "modified", "next_sequence_nr", "no_gradients",
+    "not_differentiable", "not_implemented", "one_type", "onnx", "operator", "plain", "prod",
+    "record_composite", "record_node", "record_not_implemented", "return_types", "rules", "run_factory", "run_in_mode", "run_inplace",
     "run_kernel", "run_kernels", "run_not_implemented", "run_out", "run_view",
     "run_views", "spread", "storage_of", "store", "strided_as", "unpack_array", "unpack_arrays",
     "unpack_result", "unpack_result_array", "unpack_tensor", "unpack_tensors", "versions", "worded",
@@ -110,7 +110,7 @@ def function_problem(name: str) -> str:
 
 #: What the module of functions, in which an operator's name is one of it, calls by its name.
 _OF_BINDINGS = frozenset({
-    "Any", "MISSING", "NUMBERS", "ScalarType", "Tensor", "active", "as_given", "bool", "call", "float",
-    "frozenset", "globals", "int", "ints", "len", "make", "many_ints", "one_type", "plain", "return_types",
-    "tuple", "worded",
+    "Any", "INTEGRAL", "MISSING", "NUMBERS", "ScalarType", "Tensor", "active", "as_given", "bool", "call",
+    "factory_type", "float", "frozenset", "globals", "int", "ints", "len", "make", "many_ints", "one_type",
+    "plain", "return_types", "tuple", "worded",
 })  # fmt: skip

@@ -379,6 +379,7 @@ class Renderer:
             summary=summary,
             imports=[
                 *common,
+                "from tengen.dispatch.binding_support import INTEGRAL, factory_type",
                 "from tengen.dispatch.calls import call, make",
                 "from tengen.tensors.tensor import Tensor",
             ],

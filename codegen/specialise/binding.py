@@ -39,7 +39,6 @@ class Binding:
     fallback: str
     doc: str
     guard: str = "not active"
-    requires_grad: bool = False  # a factory: takes requires_grad=
     forms: tuple[KeywordForm, ...] = ()  # first paths of calls with keywords
     words: tuple[tuple[str, str, str], ...] = ()  # what may be given by another word, that, the default
 
@@ -50,14 +49,13 @@ class Binding:
 
     def statements(self) -> Iterator[str]:
         """The statements of the function: first paths, then the call that every other way ends in."""
-        if not self.requires_grad:
-            for name, word, default in self.words:
-                yield f"if {word} is not MISSING:"
-                yield f'    {name} = worded("{self.name}", "{name}", {name}, {default}, {word})'
-            if self.attempts:
-                yield from self._by_position()
-            if self.forms:
-                yield from self._by_keyword()
+        for name, word, default in self.words:
+            yield f"if {word} is not MISSING:"
+            yield f'    {name} = worded("{self.name}", "{name}", {name}, {default}, {word})'
+        if self.attempts:
+            yield from self._by_position()
+        if self.forms:
+            yield from self._by_keyword()
         yield f"return {self.fallback}"
 
     def _by_position(self) -> Iterator[str]:

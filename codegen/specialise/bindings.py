@@ -17,6 +17,7 @@ from ..model.operators import Operator
 from ..model.schema import Argument
 from .argument_tests import but_refused, or_missing, value_test
 from .binding import Attempt, Binding
+from .factories import factory_attempts
 from .keyword_calls import FORMS, KeywordForm, keyword_forms
 from .nested import Nested, nested
 
@@ -380,10 +381,10 @@ class BindingWriter:
             "*args, requires_grad=False, **keywords",
             self._returns(operators),
             "",
-            (),
+            tuple([attempt for o in operators for attempt in factory_attempts(o)]),
             f'make("{group.called}", args, keywords, {group.function}, requires_grad)',
             group.doc,
-            requires_grad=True,
+            "not active and requires_grad is False",
         )
 
     # -- Python's operators --------------------------------------------------------------------

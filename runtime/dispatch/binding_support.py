@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from ..core.device import as_device, device
 from ..core.function_dispatch import plain
+from ..core.scalar_type import default, dtype, int64
 from ..core.size import Size
+from .legacy_type_dispatch import type_of
 
 if TYPE_CHECKING:
     from .type import Type
@@ -56,6 +59,31 @@ def one_type(tensors: Any) -> Type | None:
             return None
         kind = t._type
     return kind
+
+
+#: What a factory is told whose dtype is int64 where none is given.
+INTEGRAL: Final = (0,)
+
+
+def factory_type(keywords: Mapping[str, Any], numbers: Sequence[int | float] = ()) -> Type | None:
+    """The Type of a tensor that is made, by the call's options; None where the second path has to look.
+
+    Where they name no dtype it is that of ``numbers``, the default dtype without any.
+    """
+    scalar_type = where = None
+    for name, value in keywords.items():
+        if name == "dtype" and (value.__class__ is dtype or value is None):
+            scalar_type = value
+        elif name == "device" and (value.__class__ is device or value is None):
+            where = value
+        else:
+            return None
+    if scalar_type is None:
+        scalar_type = int64 if numbers and float not in map(type, numbers) else default.dtype
+    try:
+        return type_of(scalar_type, as_device(where))
+    except Exception:
+        return None  # which says what is wrong
 
 
 def as_given(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,26 +33,35 @@ def layer_shapes(
 
     Raises RuntimeError when the input does not end in ``normalized_shape`` or weight and bias differ from it.
     """
+    parameters = [None if p is None else tuple(p.shape) for p in (weight, bias)]
+    return _layer_shapes(tuple(input.shape), normalized_shape, *parameters)
+
+
+@lru_cache(256)
+def _layer_shapes(
+    input: Shape, normalized_shape: Shape, weight: Shape | None, bias: Shape | None
+) -> tuple[int, int, Shape]:
+    """As ``layer_shapes``, of shapes."""
     if not normalized_shape:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
             "but got normalized_shape = []"
         )
     for name, parameter in (("weight", weight), ("bias", bias)):
-        if parameter is not None and parameter.shape != normalized_shape:
+        if parameter is not None and parameter != normalized_shape:
             raise RuntimeError(
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
-                f"{list(parameter.shape)} and normalized_shape = {list(normalized_shape)}"
+                f"{list(parameter)} and normalized_shape = {list(normalized_shape)}"
             )
-    axis = input.ndim - len(normalized_shape)
-    if axis < 0 or input.shape[axis:] != normalized_shape:
+    axis = len(input) - len(normalized_shape)
+    if axis < 0 or input[axis:] != normalized_shape:
         expected = ", ".join(["*", *[str(n) for n in normalized_shape]])
         raise RuntimeError(
             f"Given normalized_shape={list(normalized_shape)}, expected input with shape [{expected}], "
-            f"but got input of size {list(input.shape)}"
+            f"but got input of size {list(input)}"
         )
-    statistics = (*input.shape[:axis], *[1] * len(normalized_shape))
-    return math.prod(input.shape[:axis]), math.prod(normalized_shape), statistics
+    statistics = (*input[:axis], *[1] * len(normalized_shape))
+    return math.prod(input[:axis]), math.prod(normalized_shape), statistics
 
 
 def native_layer_norm(
