@@ -29,8 +29,6 @@ TABLE = Path(__file__).parents[2] / "declarations" / "primitives.yaml"
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan)
 #: Where functions of one operand bend: dense samples are taken of each.
 RANGES = ((-1e-3, 1e-3), (-1, 1), (0.4, 2.5), (-20, 20), (-750, 750), (0.999, 1.001), (-1.001, -0.999))
-#: Those that neither NumPy nor mpmath has.
-OTHERS: Mapping[str, Callable[..., Any]] = {"sigmoid": lambda x: 1 / (1 + np.exp(-x))}
 #: float32 values at a time.
 BLOCK = 1 << 21
 
@@ -76,6 +74,27 @@ def compiled(name: str, dtype: str) -> Callable[..., Array]:
 # -- exact values ----------------------------------------------------------------------------------
 
 
+def _quarter_turns(x: Array) -> Array:
+    sine, cosine = np.sin(x), np.cos(x)
+    flat = np.where(cosine > 0, 0, 2)
+    return np.where(
+        np.isfinite(x), np.where(np.abs(sine) <= np.abs(cosine), flat, np.where(sine > 0, 1, 3)), np.nan
+    )
+
+
+def _past_quarter_turns(x: Array) -> Array:
+    sine, cosine = np.sin(x), np.cos(x)
+    return np.where(np.abs(sine) <= np.abs(cosine), np.arctan(sine / cosine), -np.arctan(cosine / sine))
+
+
+#: Functions that neither NumPy nor mpmath has.
+OTHERS: Mapping[str, Callable[..., Any]] = {
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "quarter_turns": _quarter_turns,
+    "past_quarter_turns": _past_quarter_turns,
+}
+
+
 def exact(name: str, dtype: str) -> tuple[Callable[..., Array], int]:
     """A function in more precision than the dtype's, and how many values of it are worth while.
 
@@ -89,12 +108,14 @@ def exact(name: str, dtype: str) -> tuple[Callable[..., Array], int]:
         return _signed_zero(functools.partial(_converted, known, np.dtype(np.float64))), 300_000
     if known is not None and np.finfo(np.longdouble).nmant >= 63:
         return functools.partial(_converted, known, np.dtype(np.longdouble)), 100_000
+    if name in OTHERS:
+        raise ModuleNotFoundError("it is of twice the precision", name="a long double of NumPy's")
     return _signed_zero(_by_mpmath(name)), 3_000
 
 
 def _converted(function: Callable[..., Array], dtype: np.dtype[Any], *given: Array) -> Array:
     with np.errstate(all="ignore"):
-        return function(*[a.astype(dtype) for a in given])
+        return np.asarray(function(*[a.astype(dtype) for a in given])).astype(dtype)
 
 
 def _signed_zero(function: Callable[..., Array]) -> Callable[..., Array]:
@@ -120,8 +141,10 @@ def _by_mpmath(name: str) -> Callable[..., Array]:
                 value = function(*[mpmath.mpf(v) for v in x])
             except OverflowError:  # far from where the function bends
                 return np.longdouble(getattr(import_module("scipy.special"), name)(*x))
-            real = isinstance(value, mpmath.mpf)
-            return np.longdouble(mpmath.nstr(value, 30) if real else "nan")
+            if not isinstance(value, mpmath.mpf):  # a complex one
+                return np.longdouble(np.nan)
+            small = abs(value) < mpmath.ldexp(1, -16000)  # than any number is
+            return np.longdouble("0" if small else mpmath.nstr(value, 30))
 
     return np.vectorize(one, otypes=[np.longdouble])
 
@@ -199,7 +222,9 @@ def torchs(name: str) -> Callable[..., Array] | None:
     except ModuleNotFoundError:
         return None
     short = {"power": "pow"}.get(name, name.replace("arc", "a"))
-    function = getattr(torch, short)
+    function = getattr(torch, short, None)
+    if function is None:
+        return None
 
     def call(*given: Array) -> Array:
         result: Array = function(*map(torch.from_numpy, given)).numpy()
