@@ -143,7 +143,7 @@ def coverage(arguments: Sequence[str]) -> int:
 
 def machines(arguments: Sequence[str]) -> int:
     """The tests as other machines run them."""
-    require("test")
+    require("test", optional=[COMPILE])
     return run(PYTHON, "tests/machines.py", *arguments)
 
 

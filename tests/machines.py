@@ -1,4 +1,5 @@
-"""The suite as other machines run it: other BLAS kernels, less of NumPy's dispatch, other Pythons, versions.
+"""The suite as other machines run it: other BLAS kernels, less of NumPy's dispatch, no native kernels, other
+Pythons, versions.
 
 ``python dev.py machines`` runs all, ``python dev.py machines haswell oldest`` these two. Each runs the tests
 that need no torch. What stands behind ``--`` is handed to pytest.
@@ -42,6 +43,7 @@ def machines() -> list[Machine]:
     found = [Machine(kernel.lower(), environment={"OPENBLAS_CORETYPE": kernel}) for kernel in BLAS_KERNELS]
     baseline = subprocess.run([sys.executable, "-c", DISPATCHED], capture_output=True, text=True, check=True)
     found.append(Machine("baseline", environment={"NPY_DISABLE_CPU_FEATURES": baseline.stdout.strip()}))
+    found.append(Machine("numpy", environment={"TENGEN_NATIVE": "0"}))
     found.append(Machine("oldest", oldest=True))
     for version in NEWER_PYTHONS:
         python = interpreter(version)
@@ -63,12 +65,13 @@ def interpreter(version: str) -> str | None:
 def floors() -> list[str]:
     """The oldest versions that pyproject.toml admits, as constraints for pip."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    required = [*project["dependencies"], *project["optional-dependencies"]["test"]]
+    extras = project["optional-dependencies"]
+    required = [*project["dependencies"], *extras["test"], *extras["compile"]]
     return [re.sub(r">=([^,;]+).*", r"==\1", requirement) for requirement in required]
 
 
 def environment(machine: Machine) -> Path:
-    """The Python of an environment with the project's test extra; made anew when pyproject.toml changes."""
+    """The Python of an environment with the extras that tests use, made anew when pyproject.toml changes."""
     if machine.python == sys.executable and not machine.oldest:
         return Path(sys.executable)
     place = CACHE / machine.name
@@ -79,7 +82,7 @@ def environment(machine: Machine) -> Path:
     constraints = place / "constraints.txt"
     constraints.write_text("\n".join(floors() if machine.oldest else []))
     install = [str(python), "-m", "pip", "install", "--quiet", "--constraint", str(constraints)]
-    subprocess.run([*install, "--editable", ".[test]"], cwd=ROOT, check=True)
+    subprocess.run([*install, "--editable", ".[test,compile]"], cwd=ROOT, check=True)
     mark.touch()
     return python
 
