@@ -5,6 +5,7 @@ Kernels and programs come as they are declared, or as the rows of the tables tha
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 
 from ..ir.expressions import Expr
@@ -47,6 +48,7 @@ def row_of(kernel: NativeKernel) -> Row:
     return inputs, outputs, kernel.signature, write_statements(kernel.statements)
 
 
+@functools.cache
 def read_program(text: str) -> Program:
     """A program as tables have it, whose operands stand before its statements: ``x: result = x * x``."""
     operands, _, statements = text.partition(": ")
