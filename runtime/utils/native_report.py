@@ -22,6 +22,8 @@ TABLES = "tengen.generated.kernels"
 #: How many operators are measured, on how many elements.
 _MEASURED, _SIZE = 3, 100_000
 _ROUNDS, _CALLS = 5, 20
+#: Of how many kernels that are not native the reason is shown.
+_TOLD = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,10 @@ def report(found: NativeDiagnosis) -> str:
     if state.used != "numpy":
         working = len(state.kernels) - len(state.failures)
         lines.append(f"  {working} of {len(state.kernels)} kernels are native")
-    lines += [f"  {name} is not: {why}" for name, why in state.failures.items()]
+    failed = [f"  {name} is not: {why}" for name, why in state.failures.items()]
+    lines += failed[:_TOLD]
+    if len(failed) > _TOLD:
+        lines.append(f"  and {len(failed) - _TOLD} more are not")
     if found.ratios:
         bring = ", ".join(f"{name} {ratio:.2f}" for name, ratio in found.ratios.items())
         lines.append(f"  time on {_SIZE:,} float32, NumPy's form = 1: {bring}")

@@ -66,6 +66,10 @@ def test_the_report_names_what_is_native_and_why() -> None:
     text = native_report.report(found)
     for said in ("llvmlite; because", "x86-64-v3", "/cache", "2 of 3", "g is not: InvalidIR: no", "f 0.50"):
         assert said in text
+    many = native_report.report(
+        native_report.NativeDiagnosis(state("llvmlite", **dict.fromkeys("abcdefg", "no")), {})
+    )
+    assert "e is not: no" in many and "and 2 more" in many and "f is not" not in many
     switched_off = native_report.report(native_report.NativeDiagnosis(state("numpy"), {}))
     assert "none: NumPy's forms; because" in switched_off and "of 3" not in switched_off
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -44,6 +45,11 @@ declare i64 @llvm.aarch64.get.fpsr()
 declare void @llvm.aarch64.set.fpsr(i64)
 """
 _CLEARING = {"x86_64": _X86_64, "aarch64": _AARCH64, "arm64": _AARCH64}
+
+
+#: The first version whose LLVM reads the lowering's IR.
+OLDEST = (0, 50)
+_TRIAL = f"define i32 @{ENTRY}(ptr %a, ptr %b, ptr %c, ptr %d, ptr %e) {{ ret i32 42 }}"
 
 
 class InvalidIR(Exception):
@@ -130,13 +136,21 @@ def _optimise(module: Any, machine: Any) -> None:
 
 
 class Linker:
-    """Puts objects into this process's memory, for as long as it runs."""
+    """Puts objects into this process's memory, for as long as it runs.
+
+    RuntimeError where llvmlite is too old, or what it makes does not run in this process.
+    """
 
     def __init__(self) -> None:
+        if tuple(map(int, llvmlite.__version__.split(".")[:2])) < OLDEST:
+            raise RuntimeError(f"it is {llvmlite.__version__}, older than {'.'.join(map(str, OLDEST))}")
         self.machine = machine_here()
         self._engine = llvm.create_lljit_compiler(self.machine, suppress_errors=True)
         self._linked = 0
         keep_forever(self._engine)
+        address = self.link(object_code({"trial": _TRIAL}, self.machine), ["trial"])["trial"]
+        if ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 5)(address)(*[None] * 5) != 42:
+            raise RuntimeError("a function that was compiled to try it gives a wrong result")
 
     def link(self, code: bytes, symbols: Sequence[str]) -> dict[str, int]:
         """The addresses of an object's functions. RuntimeError where one is missing, or what it calls."""

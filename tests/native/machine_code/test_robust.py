@@ -69,6 +69,28 @@ def test_a_lowering_that_fails_leaves_numpys_form(fresh: Fresh, monkeypatch: pyt
     assert status(TABLES).failures == {"total": "KeyError: 'a function without a program'"}
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("llvmlite.__version__", "0.43.0", "it is 0.43.0, older than 0.50"),
+        (
+            "_TRIAL",
+            "define i32 @kernel(ptr %a, ptr %b, ptr %c, ptr %d, ptr %e) { ret i32 1 }",
+            "wrong result",
+        ),
+        ("llvm.create_lljit_compiler", lambda *given, **more: 1 / 0, "division by zero"),
+    ],
+)
+def test_an_llvmlite_that_does_not_work_is_not_used(
+    fresh: Fresh, monkeypatch: pytest.MonkeyPatch, name: str, value: object, told: str
+) -> None:
+    monkeypatch.setattr(f"tengen.native.machine_code.compiler.{name}", value)
+    assert fresh().total is None
+    found = status(TABLES)
+    assert found.used == "numpy" and not found.failures
+    assert "llvmlite does not work here" in found.reason and told in found.reason
+
+
 # -- the cache -----------------------------------------------------------------------------------------
 
 
