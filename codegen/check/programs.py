@@ -339,7 +339,7 @@ class _Checker:
         """The kind of operands that must be of one; numbers that are written are of the others' kind."""
         given = {k for k in kinds if k not in (_NUMBER, _REAL)}
         if not given:  # numbers alone, as operands of a function
-            given = {FLOAT if _REAL in kinds or "int" not in allowed else INT}
+            given = {FLOAT if "float" in allowed else INT}
         if len(given) > 1:
             shown = " and ".join(sorted(map(str, given)))
             return self.error(expr, f"operands of different kinds: {shown}", expected="operands of one kind")

@@ -49,15 +49,16 @@ def declared() -> Mapping[str, Mapping[str, Program]]:
 
 
 @functools.cache
-def compiled(name: str, dtype: str) -> Callable[..., Array]:
-    """A program as a function of arrays, compiled for the processor at hand."""
-    from tengen.native.machine_code.compiler import Linker, object_code
+def compiled(name: str, dtype: str, processor: str = "") -> Callable[..., Array]:
+    """A program as a function of arrays, compiled for the processor at hand, or for one by its name."""
+    from tengen.native.machine_code.compiler import Linker, machine_of, object_code
 
     operands = declared()[name][dtype].operands
     texts = {f: {d: write_program(p) for d, p in of.items()} for f, of in declared().items()}
     row = (operands, ("result",), "", f"result = {name}({', '.join(operands)})")
     linker = Linker()
-    address = linker.link(object_code({name: lower_row(name, row, texts, dtype)}, linker.machine), (name,))
+    machine = machine_of(linker.machine.triple, processor) if processor else linker.machine
+    address = linker.link(object_code({name: lower_row(name, row, texts, dtype)}, machine), (name,))
     loop = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 5)(address[name])
 
     def call(*given: Array) -> Array:
@@ -203,10 +204,11 @@ def samples(name: str, dtype: str, count: int, step: int = 0) -> Iterator[tuple[
 
 
 def largest_error(
-    function: Callable[..., Array], name: str, dtype: str, step: int = 0
+    function: Callable[..., Array], name: str, dtype: str, step: int = 0, share: int = 1
 ) -> tuple[float, tuple[Any, ...]]:
-    """The largest error over samples, and the operands that have it."""
+    """The largest error over samples, or a share of them, and the operands that have it."""
     truth, count = exact(name, dtype)
+    count //= share
     worst: tuple[float, tuple[Any, ...]] = (0.0, ())
     for given in samples(name, dtype, count, step):
         found = errors(function(*given), truth(*given))
