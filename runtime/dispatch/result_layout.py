@@ -6,6 +6,7 @@ matter), else a copy, so that what a view of a result may be is as in PyTorch.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from ..native.layout import (
@@ -37,10 +38,17 @@ def like(lib: Any, array: Any, *operands: Any) -> Any:
     shape = array.shape
     if len(shape) < 2:
         return array
-    given = [(a.shape, lib.strides(a)) for a in operands if a is not None]
-    if any([len(s) > len(shape) for s, _ in given]):
-        return array
-    return _laid_out(lib, array, operand_strides(shape, given))
+    given = tuple([(a.shape, lib.strides(a)) for a in operands if a is not None])
+    strides = _like_operands(shape, given)
+    return array if strides is None else _laid_out(lib, array, strides)
+
+
+@lru_cache(1024)
+def _like_operands(shape: Shape, given: tuple[tuple[Shape, Shape], ...]) -> Shape | None:
+    """The strides of a result like operands of these shapes and strides; None where it has too few dims."""
+    if any([len(sizes) > len(shape) for sizes, _ in given]):
+        return None
+    return operand_strides(shape, given)
 
 
 def strided_as(lib: Any, array: Any, operand: Any) -> Any:
@@ -62,9 +70,10 @@ def channels_last(lib: Any, array: Any, *operands: Any) -> Any:
 
 def _laid_out(lib: Any, array: Any, strides: Shape) -> Any:
     shape = array.shape
-    if 0 in shape:
+    has = lib.strides(array)
+    if has == strides or 0 in shape:
         return array
-    for n, wanted, found in zip(shape, strides, lib.strides(array), strict=True):
+    for n, wanted, found in zip(shape, strides, has, strict=True):
         if n != 1 and wanted != found:
             break
     else:
