@@ -111,7 +111,7 @@ def exact(name: str, dtype: str) -> tuple[Callable[..., Array], int]:
         return functools.partial(_converted, known, np.dtype(np.longdouble)), 100_000
     if name in OTHERS:
         raise ModuleNotFoundError("it is of twice the precision", name="a long double of NumPy's")
-    return _signed_zero(_by_mpmath(name)), 3_000
+    return _signed_zero(_by_mpmath(name)), 2_000
 
 
 def _converted(function: Callable[..., Array], dtype: np.dtype[Any], *given: Array) -> Array:
@@ -140,6 +140,8 @@ def _by_mpmath(name: str) -> Callable[..., Array]:
         with np.errstate(all="ignore"), mpmath.workprec(160):
             try:
                 value = function(*[mpmath.mpf(v) for v in x])
+            except ValueError:  # where it has no value
+                return np.longdouble(np.nan)
             except OverflowError:  # far from where the function bends
                 return np.longdouble(getattr(import_module("scipy.special"), name)(*x))
             if not isinstance(value, mpmath.mpf):  # a complex one
