@@ -21,6 +21,8 @@ from .writes import adopt, share
 _ref = weakref.ref
 _new = object.__new__
 _sweeping = threading.Lock()
+#: So many views that are gone may wait for the next sweep.
+_SWEPT = 64
 
 Tensor: Any = None  # until it is defined
 declare_tensor(globals())
@@ -32,7 +34,7 @@ class ViewList(list[weakref.ref[Any]]):
     __slots__ = ("limit", "waiting")
 
     def __init__(self) -> None:
-        self.limit = 16
+        self.limit = _SWEPT
         #: Whether views have another history than their base, until something is written.
         self.waiting = False
 
@@ -41,7 +43,7 @@ class ViewList(list[weakref.ref[Any]]):
         with _sweeping:
             count = len(self)  # another thread may append meanwhile
             self[:count] = [ref for ref in self[:count] if ref() is not None]
-            self.limit = 2 * len(self) + 16
+            self.limit = 2 * len(self) + _SWEPT
 
 
 def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
@@ -53,10 +55,11 @@ def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
     out._array = array
     out._type = type
     out._requires_grad = False
-    out._edge = out._base = out._meta = None
+    out._edge = out._meta = None
     storage: Storage = source._storage or storage_of(source)
     out._storage = storage
     if not type.recording:
+        out._base = None
         return out  # views of inference tensors have no history that would have to be kept up
     base = source._base
     if base is None:

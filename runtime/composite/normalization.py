@@ -76,9 +76,10 @@ def batch_norm(
         )
     if (running_mean is None) is not (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
+    channels = input.shape[1]
     for name, statistic in (("running_mean", running_mean), ("running_var", running_var)):
-        if statistic is not None and statistic.numel() != input.shape[1]:
-            raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {statistic.numel()}")
+        if statistic is not None and statistic.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {statistic.numel()}")
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
