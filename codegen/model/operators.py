@@ -310,7 +310,7 @@ class Program:
     """How a function is computed for one scalar type, in arithmetic alone: what native kernels are made of.
 
     Each name is assigned once, and the last one is ``result``. Calls are of the language's own functions
-    (codegen/check/programs.py) and of functions that have a program for the same scalar type.
+    (model/program_language.py) and of functions that have a program for the same scalar type.
     """
 
     operands: tuple[str, ...]  # x, y, z
