@@ -107,7 +107,7 @@ def native_layer_norm(
 
 def _native_normalise(dtype: Any, scale: Array | None, shift: Array | None) -> Any:
     """The native kernel that normalises rows, scales and shifts them; None where there is none."""
-    if dtype.char not in "fd":
+    if dtype.char not in "fd" or any([p is not None and p.dtype != dtype for p in (scale, shift)]):
         return None
     if shift is not None:
         return None if scale is None else kernels.normalize_affine
@@ -215,7 +215,9 @@ def native_layer_norm_backward(
     dtype = input.dtype
     grad, table = grad_out.reshape(groups, count), input.reshape(groups, count)
     kernel = kernels.normalize_backward if weight is None else kernels.normalize_scaled_backward
-    if kernel is not None and output_mask[0] and dtype.char in "fd" and input.size:
+    parts = [p for p in (grad_out, mean, rstd, weight) if p is not None]
+    alike = dtype.char in "fd" and all([p.dtype == dtype for p in parts])
+    if kernel is not None and output_mask[0] and alike and input.size:
         found = np.empty(input.shape, dtype)
         whole = np.ascontiguousarray(grad), np.ascontiguousarray(table)
         operands = (*whole, mean.reshape(-1), rstd.reshape(-1))
