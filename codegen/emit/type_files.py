@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from ..derive.derived import Derived
-from ..lower.kernels import row_of, write_program
+from ..lower.kernels import programs_used, row_of, write_program
 from ..model.derived import Variant
 from ..model.methods import AbsentMethod, Method, TypeClass, type_class
 from ..model.names import CATEGORIES
@@ -107,7 +107,7 @@ class BackendFiles:
             kernels.append((name, f"{inputs!r}, {outputs!r}, {signature!r}", _in_lines(text)))
         programs = [
             (name, [(scalar, _in_lines(write_program(p))) for scalar, p in sorted(found.items())])
-            for name, found in sorted(self.declared.programs.items())
+            for name, found in sorted(programs_used(forms.kernels.values(), self.declared.programs).items())
         ]
         return self.templates.page("kernels.py", "kernels.py.jinja", kernels=kernels, programs=programs)
 

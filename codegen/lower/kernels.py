@@ -6,9 +6,9 @@ Kernels and programs come as they are declared, or as the rows of the tables tha
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from ..ir.expressions import Expr
+from ..ir.expressions import Attribute, Call, Expr, Name, walk
 from ..ir.reader import read_expression
 from ..ir.writer import write
 from ..model.kernels import NativeKernel, Operand
@@ -46,6 +46,19 @@ def row_of(kernel: NativeKernel) -> Row:
     """The row of a kernel."""
     inputs, outputs = [tuple(map(str, side)) for side in kernel.sides]
     return inputs, outputs, kernel.signature, write_statements(kernel.statements)
+
+
+def programs_used(kernels: Iterable[NativeKernel], programs: Programs) -> Programs:
+    """The programs of the functions that kernels call, and of those that these call."""
+    waiting = [expr for k in kernels for _, expr in k.statements]
+    found: dict[str, Mapping[str, Program]] = {}
+    while waiting:
+        for node in walk(waiting.pop()):
+            match node:
+                case Call(Name(name) | Attribute(Name("xp"), name)) if name in programs and name not in found:
+                    found[name] = programs[name]
+                    waiting += [expr for p in programs[name].values() for _, expr in p.statements]
+    return found
 
 
 @functools.cache
