@@ -98,20 +98,21 @@ class Adam(Elementwise):
         rate, beta1, beta2 = options["lr"], *map(number, options["betas"])
         step = counts[0]
         size, root = rate / (1 - beta1**step), (1 - beta2**step) ** 0.5
+        # both sides of the fraction are multiplied by the root of v's correction: a pass less
+        fraction = options["eps"] * root, size * root
         if (native := kernels.adam_amsgrad if options["amsgrad"] else kernels.adam) is not None:
             decoupled = options["decoupled_weight_decay"]
             shrink = 1 - rate * options["weight_decay"] if decoupled else 1
             means = (beta1, 1 - beta1, beta2, 1 - beta2)
-            return native_update(native, dtype, *means, shrink, options["eps"] * root, size * root)
+            return native_update(native, dtype, *means, shrink, *fraction)
         start = moments_start(options, dtype)
-        eps, scale = constants(dtype, options["eps"] * root, size * root)
+        eps, scale = constants(dtype, *fraction)
 
         def kernel(p: Array, g: Array, m: Array, v: Array, *others: Array) -> None:
             t = others[-1]
             start(p, g, m, v, t)
             if len(others) > 1:
                 v = np.maximum(others[0], v, out=others[0])
-            # both sides of the fraction are multiplied by the root of v's correction: a pass less
             step_over_root(p, m, v, t, eps, scale)
 
         return kernel, 1
