@@ -107,6 +107,7 @@ class NativeForms:
         some = [k for k in kernels if k is not None]
         if not (forced or self.costs.worth(tree, types)) or not all([self._lowers(k) for k in some]):
             return None
+        assert all([self.kernels.get(k.name, k) == k for k in some]), name
         self.kernels.update({k.name: k for k in some})
         named = _kernel_of(kernels[-1])
         for (condition, _), kernel in zip(reversed(branches[:-1]), reversed(kernels[:-1]), strict=True):

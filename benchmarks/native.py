@@ -1,0 +1,90 @@
+"""What native kernels give: the suite with NumPy's forms and with native kernels, torch eager being 1.
+
+    python benchmarks/native.py                        # a table in Markdown, of all workloads
+    python benchmarks/native.py --seconds 0.5 rows     # of some, quickly
+    python benchmarks/native.py --write                # the table in README.md, between its markers
+
+Each half is a process of its own, with one thread and the processor's time; every figure is a ratio to torch,
+which both halves measure in turn with tengen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from table import counted, grouped, mean, ratio
+
+HERE = Path(__file__).resolve().parent
+BEGIN, END = "<!-- native: begin -->", "<!-- native: end -->"
+HEAD = ("workload", "NumPy's forms", "worst", "native kernels", "worst")
+
+
+def measured(native: bool, seconds: float, workloads: Sequence[str]) -> dict[str, Any]:
+    """The suite's record with native kernels, or without."""
+    environment = {**os.environ, "TENGEN_NATIVE": "1" if native else "0"}
+    command = [sys.executable, str(HERE / "suite.py"), "--only", "tengen,torch", "--no-processes"]
+    command += ["--seconds", str(seconds), "--json", "-", *workloads]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def lines(forms: Mapping[str, Any], native: Mapping[str, Any]) -> Iterator[str]:
+    """The table: a row for each of the suite's, with the mean of its workloads and the worst of them."""
+    machine, versions = native["machine"], native["versions"]
+    named = ", ".join([f"{name} {version}" for name, version in versions.items()])
+    yield f"{native['date']}, {machine}, {named}; one thread, processor time."
+    yield ""
+    yield f"| {' | '.join(HEAD)} |"
+    yield f"|{' --- |' * len(HEAD)}"
+    after = dict(grouped(native["workloads"]))
+    for name, members in grouped(forms["workloads"]):
+        cells = [name if len(members) == 1 else f"{name}, mean of {len(counted(members))}"]
+        for side in (members, after[name]):
+            cells += _mean_and_worst(side)
+        yield f"| {' | '.join(cells)} |"
+
+
+def _mean_and_worst(members: Sequence[Mapping[str, Any]]) -> list[str]:
+    ratios = {w["name"]: r for w in members if (r := ratio(w, "tengen")) is not None}
+    shown = mean([ratio(w, "tengen") for w in counted(members)])
+    if len(ratios) < 2 or shown is None:
+        return [f"{shown:.2f}" if shown is not None else "", ""]
+    worst = max(ratios, key=lambda name: ratios[name])
+    return [f"{shown:.2f}", f"{ratios[worst]:.2f} {worst.partition(': ')[2] or worst}"]
+
+
+def write(text: str, page: Path) -> None:
+    """Put the table between the markers of a page. ValueError where it has none."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, there, after = rest.partition(END)
+    if not there:
+        raise ValueError(f"{page.name} has no {BEGIN} ... {END}")
+    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+
+
+def main() -> None:
+    """Measure both, print the table, and write it if that is asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("workloads", nargs="*", help="beginnings of names; default: all")
+    parser.add_argument("--seconds", type=float, default=1.0, help="for each workload (default: 1)")
+    parser.add_argument("--write", action="store_true", help="write the table into README.md")
+    asked = parser.parse_args()
+    forms, native = [measured(side, asked.seconds, asked.workloads) for side in (False, True)]
+    text = "\n".join(lines(forms, native))
+    print(text)
+    if asked.write:
+        write(text, HERE / "README.md")
+
+
+if __name__ == "__main__":
+    main()
