@@ -136,7 +136,7 @@ def filled(self: Array, value: Number) -> Array:
     return _full(self.shape, value, self.dtype)
 
 
-def number_like(self: Array, value: Number) -> Array:
+def fill_with_number(self: Array, value: Number) -> Array:
     """A 0-d array of a number, which stands for each element of ``self``. Raises RuntimeError as ``full``."""
     return np.asarray(held(value, self.dtype), self.dtype)
 
