@@ -263,12 +263,12 @@ MISTAKES = [
     Mistake(
         "a backward kernel of an entry that makes both",
         "runtime/native/nn/activation.py",
-        "    return select(self > 0, grad_output, grad_output * negative_slope)",
-        "    return 2 * select(self > 0, grad_output, grad_output * negative_slope)",
-        "leaky_relu",
-        ("declarations/nn.yaml", "leaky_relu\n  gradients"),
-        "the kernel of leaky_relu_backward does not give the gradient of leaky_relu for self",
-        ("leaky_relu_backward is written here",),
+        "    return select(outside, 0, grad_output)",
+        "    return 2 * select(outside, 0, grad_output)",
+        "hardtanh",
+        ("declarations/nn.yaml", "hardtanh\n  gradients"),
+        "the kernel of hardtanh_backward does not give the gradient of hardtanh for self",
+        ("hardtanh_backward is written here",),
     ),
     Mistake(
         "what a formula gives its backward operator",
