@@ -13,7 +13,12 @@ def record(add: float, mul: float, net: float) -> dict[str, object]:
         return {"name": name, "row": of, "counted": True, "seconds": {"torch": 2.0, "tengen": 2.0 * ours}}
 
     workloads = [row("op: add", "op", add), row("op: mul", "op", mul), row("net", "network", net)]
-    return {"date": "2026-01-02", "machine": "a machine", "versions": {"numpy": "2.4"}, "workloads": workloads}
+    return {
+        "date": "2026-01-02",
+        "machine": "a machine",
+        "versions": {"numpy": "2.4"},
+        "workloads": workloads,
+    }
 
 
 def test_rows_have_means_and_worst_workloads() -> None:
