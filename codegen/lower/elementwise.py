@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..model.kernels import NativeKernel, Operand
 from .instructions import Instructions, Kind, Unlowerable, Value
-from .loops import HEAD, Memory
+from .loops import Memory
 from .scalars import Operand as ScalarOperand, Programs, ScalarLowering
 
 
@@ -41,8 +41,7 @@ class _Elementwise:
         self._loop(count, pointers, steps, frozenset(), "any")
         body.label("done")
         body.put("ret i32 0")
-        lines = [*sorted(body.intrinsics), HEAD, *body.lines, "}", self.memory.metadata()]
-        return "\n".join(lines)
+        return self.memory.module()
 
     def _versions(self) -> list[frozenset[int]]:
         """The operands that are one number, of each contiguous version."""

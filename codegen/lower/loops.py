@@ -13,11 +13,11 @@ from . import reduced
 from .instructions import Instructions, Kind, Value, Width
 
 #: The function that NumPy calls, and what it gives.
-HEAD = "define i32 @kernel(ptr %context, ptr %args, ptr %dims, ptr %steps, ptr %auxdata) #0 {"
+_HEAD = "define i32 @kernel(ptr %context, ptr %args, ptr %dims, ptr %steps, ptr %auxdata) #0 {"
 #: Elements that are stored otherwise than in the own width: the type, and its bytes.
 _STORED = {"int64": ("i64", 8), "bool": ("i8", 1), "float16": ("i16", 2), "bfloat16": ("i16", 2)}
 #: Elements of one loop do not depend on each other: NumPy copies operands that overlap otherwise.
-METADATA = """\
+_METADATA = """\
 attributes #0 = { nounwind "prefer-vector-width"="512" }
 !0 = distinct !{}
 !1 = !{!"llvm.loop.parallel_accesses", !0}
@@ -91,7 +91,7 @@ class Memory:
         self.loops += 1
         self.body.put(f"br i1 {done}, label %{after}, label %{loop}, !llvm.loop !{self.loops + 1}")
 
-    def metadata(self) -> str:
-        """What the loops' marks mean."""
-        numbers = range(2, self.loops + 2)
-        return METADATA + "".join([f"!{n} = distinct !{{!{n}, !1}}\n" for n in numbers])
+    def module(self) -> str:
+        """The text of the module: the function, what it calls, and what its loops' marks mean."""
+        marks = "".join([f"!{n} = distinct !{{!{n}, !1}}\n" for n in range(2, self.loops + 2)])
+        return "\n".join([*sorted(self.body.intrinsics), _HEAD, *self.body.lines, "}", _METADATA + marks])

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..ir.expressions import Attribute, Call, Expr, Name, Operation, Subscript
+from ..ir.expressions import Call, Expr, Name, Subscript
 from ..model.kernels import NativeKernel, Operand
 from .instructions import Instructions, Kind, Unlowerable, Value, float_constant
-from .loops import HEAD, Memory
+from .loops import Memory
 from .passes import LENGTH, Pass, Plan, operands_of
 from .scalars import Operand as ScalarOperand, Programs, ScalarLowering
 
@@ -63,7 +63,7 @@ class _Rows:
         self._version("strided", outer, base, outer_steps, named)
         body.label("done")
         body.put("ret i32 0")
-        return "\n".join([*sorted(body.intrinsics), HEAD, *body.lines, "}", self.memory.metadata()])
+        return self.memory.module()
 
     def _version(
         self,
@@ -117,11 +117,7 @@ class _Rows:
         match expr:
             case Subscript(Name(name), index):
                 return self._picked(name, index)
-            case Operation(symbol, operands):
-                return self.scalars.operation(symbol, [self._number(o) for o in operands])
-            case Call(Name(name) | Attribute(Name("xp"), name), arguments, ()):
-                return self.scalars.call(name, [self._number(a) for a in arguments])
-        return self.scalars.lower(expr, {})
+        return self.scalars.computed(expr, self._number)
 
     def _picked(self, name: str, index: Expr) -> Value:
         """The element of a row at an int64."""
@@ -149,12 +145,12 @@ class _Rows:
         if done.reductions:
             self._blocks(done)
         elif done.roots:
-            self._loop(done, "0", self.length, {})
+            self._loop(done, "0", self.length)
         for memory, expr in done.kept:
             self.kept[expr] = memory
 
     def _blocks(self, done: Pass) -> None:
-        body, own = self.body, self.scalars.width.llvm
+        body, width = self.body, self.scalars.width
         name = body.name("blocks")
         before = self.block
         body.put(f"br label %{name}")
@@ -163,37 +159,33 @@ class _Rows:
         body.put(f"{begin} = phi i64 [0, %{before}], [{end}, %end.{name}]")
         totals = {r: f"%{body.name('total')}" for r in done.reductions}
         for r, total in totals.items():
-            type_ = "double" if _name(r) == "sum" else own
-            first = float_constant(_FIRST[_name(r)], self.scalars.width)
+            type_ = "double" if _name(r) == "sum" else width.llvm
+            first = float_constant(_FIRST[_name(r)], width)
             body.put(f"{total} = phi {type_} [{first}, %{before}], [{total}.next, %end.{name}]")
         limit = body.add(f"add nuw nsw i64 {begin}, {BLOCK[self.version]}")
         body.intrinsics.add("declare i64 @llvm.smin.i64(i64, i64)")
         body.put(f"{end} = call i64 @llvm.smin.i64(i64 {limit}, i64 {self.length})")
         self.block = name
-        inner = {
-            r: float_constant(0.0, self.scalars.width) if _name(r) == "sum" else totals[r]
-            for r in done.reductions
-        }
-        found = self._loop(done, begin, end, inner)
+        found = self._loop(done, begin, end)
         body.put(f"br label %end.{name}")
         body.label(f"end.{name}")
         for r, value in found.items():
-            if _name(r) != "sum":
-                body.put(f"{totals[r]}.next = select i1 true, {own} {value}, {own} {value}")
-                continue
-            wide = value if own == "double" else body.add(f"fpext float {value} to double")
-            body.put(f"{totals[r]}.next = fadd double {totals[r]}, {wide}")
+            if _name(r) == "sum":
+                wide = value if width.llvm == "double" else body.add(f"fpext float {value} to double")
+                body.put(f"{totals[r]}.next = fadd double {totals[r]}, {wide}")
+            else:
+                self._accumulate(r, totals[r], value)
         more = body.add(f"icmp slt i64 {end}, {self.length}")
         after = body.name("after")
         body.put(f"br i1 {more}, label %{name}, label %{after}")
         self._begin(after)
         for r, total in totals.items():
             text = f"{total}.next"
-            if _name(r) == "sum" and own == "float":
+            if _name(r) == "sum" and width.llvm == "float":
                 text = body.add(f"fptrunc double {text} to float")
             self.numbers[r] = Value(text, Kind.FLOAT)
 
-    def _loop(self, done: Pass, begin: str, end: str, first: Mapping[Call, str]) -> dict[Call, str]:
+    def _loop(self, done: Pass, begin: str, end: str) -> dict[Call, str]:
         """A loop over elements [begin, end) of the row: what the reductions are after it."""
         body, own = self.body, self.scalars.width.llvm
         name, before = body.name("loop"), self.block
@@ -205,6 +197,7 @@ class _Rows:
         body.label(name)
         index, following = f"%i.{name}", f"%n.{name}"
         body.put(f"{index} = phi i64 [{begin}, %{head}], [{following}, %{name}]")
+        first = {r: float_constant(_FIRST[_name(r)], self.scalars.width) for r in done.reductions}
         so_far = {r: f"%{body.name('acc')}" for r in first}
         for r, value in first.items():
             body.put(f"{so_far[r]} = phi {own} [{value}, %{head}], [{so_far[r]}.next, %{name}]")
@@ -254,14 +247,7 @@ class _Element:
         memory = self.rows.kept.get(expr)
         if memory is not None:
             return self._load(memory)
-        match expr:
-            case Name(name):
-                return self._load(name)
-            case Operation(symbol, operands):
-                return self.rows.scalars.operation(symbol, [self.value(o) for o in operands])
-            case Call(Name(name) | Attribute(Name("xp"), name), arguments, ()):
-                return self.rows.scalars.call(name, [self.value(a) for a in arguments])
-        raise Unlowerable(f"{type(expr).__name__.lower()} has no native form over rows")
+        return self._load(expr.id) if isinstance(expr, Name) else self.rows.scalars.computed(expr, self.value)
 
     def _load(self, name: str) -> Value:
         return self.rows.memory.load(self._operand(name), self._at(name), parallel=True)

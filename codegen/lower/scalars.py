@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ..ir.expressions import ELEMENTWISE_COMPARISONS, Attribute, Call, Constant, Expr, Name, Operation
 from ..model.operators import Program
 from ..model.program_language import FUNCTIONS
-from .instructions import WIDTHS, Instructions, Kind, Unlowerable, Value, Width, float_constant
+from .instructions import WIDTHS, Instructions, Kind, Unlowerable, Value, float_constant
 
 #: Functions by name, with their programs by scalar type.
 Programs = Mapping[str, Mapping[str, Program]]
@@ -72,19 +72,23 @@ class ScalarLowering:
 
     def lower(self, expr: Expr, env: Mapping[str, Operand]) -> Operand:
         """The value of an expression."""
+        if isinstance(expr, Name) and expr.id in env:
+            return env[expr.id]
+        return self.computed(expr, lambda part: self.lower(part, env))
+
+    def computed(self, expr: Expr, value: Callable[[Expr], Operand]) -> Operand:
+        """The value of an expression, by ``value`` of what it is computed of."""
         match expr:
-            case Constant(bool(value)):
-                return Value("true" if value else "false", Kind.BOOL)
-            case Constant(int() | float() as value):
-                return value
-            case Name(name) if name in env:
-                return env[name]
+            case Constant(bool(number)):
+                return Value("true" if number else "false", Kind.BOOL)
+            case Constant(int() | float() as number):
+                return number
             case Name(name) if name in NAMED_NUMBERS:
                 return NAMED_NUMBERS[name]
             case Operation(symbol, operands):
-                return self.operation(symbol, [self.lower(o, env) for o in operands])
+                return self.operation(symbol, list(map(value, operands)))
             case Call(Name(name) | Attribute(Name("xp"), name), arguments, ()):
-                return self.call(name, [self.lower(a, env) for a in arguments])
+                return self.call(name, list(map(value, arguments)))
         raise Unlowerable(f"{type(expr).__name__.lower()} has no native form")
 
     # -- operators ---------------------------------------------------------------------------
@@ -252,8 +256,3 @@ class ScalarLowering:
         if kind is Kind.BOOL:
             raise Unlowerable(f"{operand} meets a condition")
         return float_constant(operand, self.width if kind is Kind.FLOAT else WIDTHS["float64"])
-
-
-def width_of(scalar: str) -> Width:
-    """The width of a scalar type that has native kernels."""
-    return WIDTHS[scalar]
