@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import lowering
 from .compiler import machine_of, object_code
-from .library import Contents, checksum, contents_path, path_of, symbol
+from .library import Contents, checksum, contents_path, path_of
 from .processor import Target, architecture
 from .tables import Table
 
@@ -30,9 +30,10 @@ def build(table: Table, target: Target, folder: Path) -> Path:
     with tempfile.TemporaryDirectory(dir=folder, prefix=".building-") as scratch:
         objects = []
         for name, kernel in table.kernels.items():
-            texts = {symbol(name, s): lowering.ir(table, kernel, s) for s in kernel.scalars}
             objects.append(Path(scratch) / f"{name}.o")
-            objects[-1].write_bytes(object_code(texts, machine, quiet=kernel.is_over_rows))
+            objects[-1].write_bytes(
+                object_code(lowering.texts(table, kernel), machine, quiet=kernel.is_over_rows)
+            )
         made = Path(scratch) / path.name
         done = subprocess.run([*linker, "-o", made, *objects], capture_output=True, text=True)
         if done.returncode:

@@ -27,12 +27,11 @@ class JustInTime:
 
     def addresses(self, kernel: Kernel) -> dict[str, int]:
         """The loops of a kernel by their scalar types. Raises what the lowering or the compiler does."""
-        symbols = {f"{kernel.name}_{scalar}": scalar for scalar in kernel.scalars}
         key = self._table.kernel_key(kernel.name, *self._compiled_by)
         code = self.cache.read(key)
         if code is None:
-            texts = {s: lowering.ir(self._table, kernel, scalar) for s, scalar in symbols.items()}
+            texts = lowering.texts(self._table, kernel)
             code = object_code(texts, self._linker.machine, quiet=kernel.is_over_rows)
             self.cache.write(key, code)
-        found = self._linker.link(code, tuple(symbols))
-        return {scalar: found[symbol] for symbol, scalar in symbols.items()}
+        found = self._linker.link(code, tuple(map(kernel.symbol, kernel.scalars)))
+        return {scalar: found[kernel.symbol(scalar)] for scalar in kernel.scalars}

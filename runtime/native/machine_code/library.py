@@ -63,11 +63,6 @@ def contents_path(library: Path) -> Path:
     return library.with_suffix(".contents")
 
 
-def symbol(kernel: str, scalar: str) -> str:
-    """The name of a loop."""
-    return f"{kernel}_{scalar}"
-
-
 class Library:
     """A library that was found to be of these tables. Raises Refused."""
 
@@ -87,7 +82,7 @@ class Library:
 
     def addresses(self, kernel: Kernel) -> dict[str, int]:
         """The loops of a kernel by their scalar types. AttributeError where the library lacks one."""
-        found = {s: getattr(self._loaded, symbol(kernel.name, s)) for s in kernel.scalars}
+        found = {s: getattr(self._loaded, kernel.symbol(s)) for s in kernel.scalars}
         return {s: ctypes.cast(f, ctypes.c_void_p).value or 0 for s, f in found.items()}
 
 

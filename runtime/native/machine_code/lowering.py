@@ -5,6 +5,11 @@ from __future__ import annotations
 from .tables import Kernel, Table
 
 
+def texts(table: Table, kernel: Kernel) -> dict[str, str]:
+    """The modules of a kernel's loops, by the names of these."""
+    return {kernel.symbol(scalar): ir(table, kernel, scalar) for scalar in kernel.scalars}
+
+
 def ir(table: Table, kernel: Kernel, scalar: str) -> str:
     """The text of a module whose function ``kernel`` is the loop for a scalar type."""
     from tengen.codegen.lower.kernels import lower_row

@@ -47,13 +47,17 @@ class Kernel:
         given = [operand.partition(":")[2] for operand in self.inputs]
         return SCALARS if any([mark not in _DTYPES for mark in given]) else SCALARS[:1]
 
+    def symbol(self, scalar: str) -> str:
+        """The name of the loop for a scalar type."""
+        return f"{self.name}_{scalar}"
+
     def dtypes(self, scalar: str) -> tuple[str, ...]:
         """The dtypes of the operands for a scalar type."""
         marks = (operand.partition(":")[2] for operand in (*self.inputs, *self.outputs))
         return tuple(_DTYPES.get(mark, scalar) for mark in marks)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """The kernels and programs of a module."""
 
@@ -63,12 +67,13 @@ class Table:
 
     def key(self, *more: str) -> str:
         """A hash of all kernels, of the programs, and of the generator's lowering."""
-        return digest(*(repr(k) for _, k in sorted(self.kernels.items())), *self._shared(), *more)
+        return digest(*(repr(k) for _, k in sorted(self.kernels.items())), *self._shared, *more)
 
     def kernel_key(self, name: str, *more: str) -> str:
         """A hash of all that one kernel's code depends on, save the compiler and the processor: ``more``."""
-        return digest(repr(self.kernels[name]), *self._shared(), *more)
+        return digest(repr(self.kernels[name]), *self._shared, *more)
 
+    @functools.cached_property
     def _shared(self) -> tuple[str, ...]:
         programs = sorted((name, sorted(texts.items())) for name, texts in self.programs.items())
         return (repr(programs), repr(SCALARS), lowering_digest(), FORMAT)
