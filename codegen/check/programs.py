@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ..ir.expressions import ELEMENTWISE_COMPARISONS, Call, Constant, Expr, Foreign, Name, Operation, walk
 from ..ir.reader import read_assignments
 from ..model.diagnostics import Report, one_of, suggestion
+from ..model.kernels import SCALARS
 from ..model.names import OPERANDS
 from ..model.operators import Program
 from ..model.program_language import FUNCTIONS, Function
@@ -20,8 +21,7 @@ from ..model.source import Located
 from ..read.fields import check_keys, known_word, require_keys
 from ..read.keys import Key
 
-#: The dtypes that programs may be for, and those whose ``wide`` is another.
-DTYPES = ("float32", "float64")
+#: The dtypes whose ``wide`` is another.
 WIDENED = ("float32",)
 
 _FUNCTION_KEYS = {
@@ -87,7 +87,7 @@ def load_programs(
     primitives: Mapping[str, Located], others: Mapping[str, Located], dtypes: Iterable[str], report: Report
 ) -> dict[str, dict[str, Program]]:
     """The programs of primitives and of other functions, by function and dtype; mistakes are reported."""
-    known = [d for d in DTYPES if d in dtypes]
+    known = [d for d in SCALARS if d in dtypes]
     declared = {}
     for name, row in others.items():
         if name in primitives:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from ..derive.derived import Derived
 from ..lower.kernels import programs_used, row_of, write_program
 from ..model.derived import Variant
+from ..model.kernels import NativeKernel
 from ..model.methods import AbsentMethod, Method, TypeClass, type_class
 from ..model.names import CATEGORIES
 from ..model.nodes import NodeClass
@@ -94,30 +95,29 @@ class BackendFiles:
         files = [self._types(self.plain, recording=False)] if self.plain else []
         files += [self._types(self.recording, recording=True)] if self.recording else []
         files += [self._node_file(self.nodes)] if self.nodes else []
-        forms = self.native_forms
-        return [*files, self._kernel_file(forms)] if forms is not None and forms.kernels else files
+        return [*files, self._kernel_file()] if self._kernels else files
 
-    def _has_kernels(self) -> bool:
-        return self.native_forms is not None and bool(self.native_forms.kernels)
+    @property
+    def _kernels(self) -> Mapping[str, NativeKernel]:
+        """The native kernels, by name."""
+        return {} if self.native_forms is None else self.native_forms.kernels
 
-    def _kernel_file(self, forms: NativeForms) -> OutputFile:
+    def _kernel_file(self) -> OutputFile:
         kernels = []
-        for name, kernel in sorted(forms.kernels.items()):
+        for name, kernel in sorted(self._kernels.items()):
             inputs, outputs, signature, text = row_of(kernel)
             kernels.append((name, f"{inputs!r}, {outputs!r}, {signature!r}", _in_lines(text)))
         programs = [
             (name, [(scalar, _in_lines(write_program(p))) for scalar, p in sorted(found.items())])
-            for name, found in sorted(programs_used(forms.kernels.values(), self.declared.programs).items())
+            for name, found in sorted(programs_used(self._kernels.values(), self.declared.programs).items())
         ]
         return self.templates.page("kernels.py", "kernels.py.jinja", kernels=kernels, programs=programs)
 
     def _kernel_imports(self) -> list[str]:
-        if not self._has_kernels():
-            return []
-        return ["from tengen.native.machine_code import kernels_of"]
+        return ["from tengen.native.machine_code import kernels_of"] if self._kernels else []
 
     def _kernel_lines(self) -> list[str]:
-        return [f'{KERNELS} = kernels_of("{self.scope.package}.kernels")'] if self._has_kernels() else []
+        return [f'{KERNELS} = kernels_of("{self.scope.package}.kernels")'] if self._kernels else []
 
     # -- Types -----------------------------------------------------------------------------
 

@@ -38,10 +38,10 @@ class Branch:
         if self.blocked:
             ways.append((self.small, self.numpy))
         ways.append(("", self.blocked or self.numpy))
+        if len(ways) == 1:
+            yield from self.numpy
+            return
         for number, (condition, statements) in enumerate(ways):
-            if len(ways) == 1:
-                yield from statements
-                return
             yield f"{'el' if number else ''}if {condition}:" if condition else "else:"
             yield from (f"    {line}" for line in statements)
 

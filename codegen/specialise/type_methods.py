@@ -339,10 +339,8 @@ class Specialiser:
         if self.native_forms is None or formula is None or not operator.is_elementwise:
             return None
         arguments = plain_arguments(operator)
-        known = {n: self._function(qualified) for n, qualified in kernel.calls.items()}
-        parameters: dict[str, Expr] = {a.name: Name(parameter_name(a.name)) for a in arguments}
-        tree = replaced(formula.tree, {**known, **parameters})
-        types = self.types({parameters[a.name]: _promoted(a, operator) for a in arguments})
+        tree = self._over_parameters(formula.tree, operator, kernel)
+        types = self.types({Name(parameter_name(a.name)): _promoted(a, operator) for a in arguments})
         given = {parameter_name(a.name): _array(a, hooked) for a in arguments}
         name = operator.name.method.lstrip("_")
         number = dotted("xp.float32" if hooked else "T.dtype.type")
@@ -363,13 +361,17 @@ class Specialiser:
         if kernel.function is not None:
             function = self._function(kernel.function)
         else:
-            known = {n: self._function(qualified) for n, qualified in kernel.calls.items()}
-            parameters = {a.name: parameter_name(a.name) for a in arguments}
-            known |= {name: Name(parameter) for name, parameter in parameters.items()}
-            tree = replaced(kernel.formula.tree, known)
-            function, scratch = function_of(list(parameters.values()), tree, types, self.costs.primitives)
+            parameters = [parameter_name(a.name) for a in arguments]
+            tree = self._over_parameters(kernel.formula.tree, operator, kernel)
+            function, scratch = function_of(parameters, tree, types, self.costs.primitives)
         small = " and ".join(f"{parameter_name(a.name)}._array.size < LARGE" for a in arrays)
         return small, call_of(runner, function, [_array(a, hooked) for a in arguments], "", scratch)
+
+    def _over_parameters(self, tree: Expr, operator: Operator, kernel: Kernel) -> Expr:
+        """The expression over the parameters of the operator's method, with the functions that it calls."""
+        known = {n: self._function(qualified) for n, qualified in kernel.calls.items()}
+        parameters = {a.name: Name(parameter_name(a.name)) for a in plain_arguments(operator)}
+        return replaced(tree, {**known, **parameters})
 
     def types(self, values: Mapping[Expr, ValueType]) -> Types:
         """The types of expressions over arrays that have these names."""
