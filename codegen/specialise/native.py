@@ -105,7 +105,8 @@ class NativeForms:
             made = NativeKernel(f"{name}{suffix}", inputs, (Operand("result"),), (("result", branch),))
             kernels.append(None if branch == Constant(None) else made)
         some = [k for k in kernels if k is not None]
-        if not (forced or self.costs.worth(tree, types)) or not all([self._lowers(k) for k in some]):
+        fresh = [k for k in some if k.name not in self.kernels]
+        if not (forced or self.costs.worth(tree, types)) or not all([self._lowers(k) for k in fresh]):
             return None
         assert all([self.kernels.get(k.name, k) == k for k in some]), name
         self.kernels.update({k.name: k for k in some})
