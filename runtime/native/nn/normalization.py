@@ -214,24 +214,11 @@ def native_layer_norm_backward(
     groups, count, _ = layer_shapes(input, tuple(normalized_shape), None, None)
     dtype = input.dtype
     grad, table = grad_out.reshape(groups, count), input.reshape(groups, count)
-    kernel = kernels.normalize_backward if weight is None else kernels.normalize_scaled_backward
-    parts = [p for p in (grad_out, mean, rstd, weight) if p is not None]
-    alike = dtype.char in "fd" and all([p.dtype == dtype for p in parts])
-    if kernel is not None and output_mask[0] and alike and input.size:
-        found = np.empty(input.shape, dtype)
-        whole = np.ascontiguousarray(grad), np.ascontiguousarray(table)
-        operands = (*whole, mean.reshape(-1), rstd.reshape(-1))
-        shared = () if weight is None else (weight.reshape(-1),)
-        share_rows(kernel, operands, shared, (found.reshape(groups, count),))
-        if not (output_mask[1] or output_mask[2]):
-            return found, None, None
-        mask = (False, *output_mask[1:])
-        others = native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, mask)
-        return found, *others[1:]
+    native = _input_gradient_natively(grad, table, mean, rstd, weight) if output_mask[0] else None
     large = input.size > ROWS_LARGE and count > 0
     step = rows.rows_of_block(count * input.itemsize) if large else max(groups, 1)
     blocks = rows.blocks_of(groups, step)
-    out = np.empty(input.shape, dtype) if output_mask[0] else None
+    out = np.empty(input.shape, dtype) if output_mask[0] and native is None else None
     for_weight = np.zeros((blocks, count), dtype) if output_mask[1] and weight is not None else None
     for_bias = np.zeros((blocks, count), dtype) if output_mask[2] else None
     flat = None if weight is None else weight.reshape(-1)
@@ -253,15 +240,34 @@ def native_layer_norm_backward(
             None if for_bias is None else for_bias[number],
         )
 
-    if large:
+    if out is None and for_weight is None and for_bias is None:
+        pass
+    elif large:
         rows.each_block(block, groups, step, count)
     elif groups:
         block(0, 0, groups)
     return (
-        out,
+        out if native is None else native.reshape(input.shape),
         None if for_weight is None or weight is None else _total(for_weight, weight.shape),
         None if for_bias is None else _total(for_bias, tuple(normalized_shape)),
     )
+
+
+def _input_gradient_natively(
+    grad: Array, table: Array, mean: Array, rstd: Array, weight: Array | None
+) -> Array | None:
+    """The gradient of the rows, by a native kernel; None where there is none for them."""
+    kernel = kernels.normalize_backward if weight is None else kernels.normalize_scaled_backward
+    others = [p for p in (grad, mean, rstd, weight) if p is not None]
+    if kernel is None or not table.size or table.dtype.char not in "fd":
+        return None
+    if any([p.dtype != table.dtype for p in others]):
+        return None
+    out = np.empty(table.shape, table.dtype)
+    whole = np.ascontiguousarray(grad), np.ascontiguousarray(table)
+    shared = () if weight is None else (weight.reshape(-1),)
+    share_rows(kernel, (*whole, mean.reshape(-1), rstd.reshape(-1)), shared, (out,))
+    return out
 
 
 def _total(partial: Array, shape: Shape) -> Array:
