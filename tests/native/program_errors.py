@@ -12,19 +12,15 @@ import ctypes
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tengen.codegen.check.programs import DTYPES, load_programs
 from tengen.codegen.lower.kernels import lower_row, write_program
-from tengen.codegen.model.diagnostics import Report
 from tengen.codegen.model.operators import Program
-from tengen.codegen.read.entries import read_text, read_yaml
+from tengen.testing.declared import declarations
 
-TABLE = Path(__file__).parents[2] / "declarations" / "primitives.yaml"
 #: Numbers of which some functions are exact, or not finite, or nothing.
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan)
 #: Where functions of one operand bend: dense samples are taken of each.
@@ -35,17 +31,9 @@ BLOCK = 1 << 21
 Array = npt.NDArray[Any]
 
 
-@functools.cache
 def declared() -> Mapping[str, Mapping[str, Program]]:
     """The programs by function and dtype."""
-    report = Report()
-    text = read_text(TABLE, TABLE.name, report)
-    root = read_yaml(text or "", TABLE.name, report)
-    assert root is not None
-    pointwise, native = (root.value[section].value for section in ("pointwise", "native"))
-    programs = load_programs(pointwise, native, DTYPES, report)
-    report.finish()
-    return programs
+    return declarations().programs
 
 
 @functools.cache
