@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from ..ir.expressions import Expr, Name, free_names
+from ..ir.expressions import Expr, Name, Subscript, free_names
 from ..ir.reader import read_assignments
 from ..lower.instructions import Unlowerable
 from ..lower.kernels import lower
-from ..lower.passes import LENGTH, REDUCTIONS
+from ..lower.passes import LENGTH, PLACES
+from ..lower.reductions import NAMES as REDUCTIONS
 from ..lower.scalars import NAMED_NUMBERS, Programs
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.kernels import SCALARS, NativeKernel, Operand
@@ -25,6 +26,7 @@ NATIVE_KERNEL_KEYS = {
         Key("body", ("str",), "assignments to names, the results among them"),
     )
 }
+_COMMA = re.compile(r", (?![^\[]*\])")
 _HEAD = re.compile(r"(\w+)\(([^()]+)\) -> (?:\(([^()]+)\)|([^(),]+))")
 
 
@@ -48,17 +50,19 @@ def _kernel(head: Located, body: Located, programs: Programs, report: Report) ->
     try:
         if read is None:
             raise ValueError(f"{head.value!r} is no head of a kernel")
-        inputs, outputs = (tuple(map(Operand.read, t.split(", "))) for t in (read[2], read[3] or read[4]))
+        inputs, outputs = (tuple(map(Operand.read, _COMMA.split(t))) for t in (read[2], read[3] or read[4]))
     except ValueError as error:
         expected = "name(x[n], y, k:int64) -> z[n], or -> (z[n], total)"
         report.error(head.place, str(error), length=length_of_scalar(head), expected=expected)
         return None
     functions = {*REDUCTIONS, *FUNCTIONS, *NAMED_NUMBERS, *programs}
-    statements = _statements(body, {LENGTH, *[o.name for o in inputs]}, functions, report)
-    if statements is None:
+    tables = {o.name for o in outputs if o.dims}
+    read_body = _body(body, {LENGTH, PLACES, *[o.name for o in inputs]}, tables, functions, report)
+    if read_body is None:
         return None
-    kernel = NativeKernel(read[1], inputs, outputs, statements)
-    missing = [o.name for o in outputs if o.name not in dict(statements)]
+    kernel = NativeKernel(read[1], inputs, outputs, *read_body)
+    assigned = {*dict(kernel.statements), *[n.id for table, _ in kernel.updates for n in free_names(table)]}
+    missing = [o.name for o in outputs if o.name not in assigned]
     if missing:
         report.error(
             body.place, f"nothing is assigned to {one_of(missing)}", expected="each result is assigned"
@@ -73,26 +77,43 @@ def _kernel(head: Located, body: Located, programs: Programs, report: Report) ->
     return kernel
 
 
-def _statements(
-    body: Located, known: set[str], functions: set[str], report: Report
-) -> tuple[tuple[str, Expr], ...] | None:
-    """The assignments, whose names are all known; None where there are mistakes."""
+def _body(
+    body: Located, known: set[str], tables: set[str], functions: set[str], report: Report
+) -> tuple[tuple[tuple[str, Expr], ...], tuple[tuple[Subscript, Expr], ...]] | None:
+    """The assignments and the updates, whose names are all known; None where there are mistakes."""
     try:
         read = read_assignments(body.value)
     except SyntaxError as error:
         report.error(body.place, f"it is no list of assignments: {error.msg}", expected="name = expression")
         return None
-    found: list[tuple[str, Expr]] = []
+    statements: list[tuple[str, Expr]] = []
+    updates: list[tuple[Subscript, Expr]] = []
     for target, value in read:
-        if not isinstance(target, Name):
-            report.error(body.place, "a kernel has assignments to names only", expected="name = expression")
-            return None
-        for name in free_names(value):
-            if name.id not in known | functions:
-                message = f'unknown name "{name.id}" in the kernel'
-                close = suggestion(name.id, known | functions)
-                report.error(body.at(name.span[0]), message, length=len(name.id), help=close)
+        match target:
+            case Name(name):
+                if not _all_known(value, known | functions, body, report):
+                    return None
+                statements.append((name, value))
+                known.add(name)
+            case Subscript(Name(name)) if name in tables:
+                if not all(
+                    [_all_known(e, known | functions | {name}, body, report) for e in (target, value)]
+                ):
+                    return None
+                updates.append((target, value))
+            case _:
+                expected = "name = expression, or result[index] = expression"
+                message = "a kernel has assignments to names, and to elements of results"
+                report.error(body.place, message, expected=expected)
                 return None
-        found.append((target.id, value))
-        known.add(target.id)
-    return tuple(found)
+    return tuple(statements), tuple(updates)
+
+
+def _all_known(expr: Expr, known: set[str], body: Located, report: Report) -> bool:
+    for name in free_names(expr):
+        if name.id not in known:
+            message = f'unknown name "{name.id}" in the kernel'
+            close = suggestion(name.id, known)
+            report.error(body.at(name.span[0]), message, length=len(name.id), help=close)
+            return False
+    return True

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..model.kernels import NativeKernel, Operand
-from .instructions import Instructions, Kind, Unlowerable, Value
+from ..model.kernels import NativeKernel
+from .instructions import Instructions
 from .loops import Memory
 from .scalars import Operand as ScalarOperand, Programs, ScalarLowering
 
@@ -81,11 +81,5 @@ class _Elementwise:
         found = self.scalars.run(self.kernel.statements, env)
         for i, operand in enumerate(self.kernel.outputs, len(inputs)):
             at = memory.at(operand, pointers[i], index, steps[i])
-            memory.store(operand, self._result(operand, found[operand.name]), at, parallel=True)
+            memory.store(operand, self.scalars.stored(found[operand.name], operand), at, parallel=True)
         memory.loop_end(following, index, count, "done", f"loop.{name}")
-
-    def _result(self, operand: Operand, value: ScalarOperand) -> str:
-        kind = Kind.BOOL if operand.dtype == "bool" else Kind.FLOAT
-        if isinstance(value, Value) and value.kind is not kind:
-            raise Unlowerable(f"{operand.name} is a {value.kind.value} value")
-        return self.scalars.text(value, kind)

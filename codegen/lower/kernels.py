@@ -6,16 +6,18 @@ Kernels and programs come as they are declared, or as the rows of the tables tha
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..ir.expressions import Attribute, Call, Expr, Name, walk
+from ..ir.expressions import Attribute, Call, Expr, Name, Subscript, walk
 from ..ir.reader import read_expression
 from ..ir.writer import write
 from ..model.kernels import NativeKernel, Operand
 from ..model.operators import Program
+from .columns import columns
 from .elementwise import elementwise
 from .rows import rows
 from .scalars import Programs
+from .updates import updates
 
 #: A kernel as a table has it: operands, results, the signature of its ufunc, statements.
 Row = tuple[Sequence[str], Sequence[str], str, str]
@@ -23,18 +25,22 @@ Row = tuple[Sequence[str], Sequence[str], str, str]
 
 def lower(kernel: NativeKernel, programs: Programs, scalar: str) -> str:
     """The module of a kernel for a scalar type. Raises Unlowerable."""
-    return (elementwise if kernel.is_elementwise else rows)(kernel, programs, scalar)
+    return _lowering(kernel)(kernel, programs, scalar)
+
+
+def _lowering(kernel: NativeKernel) -> Callable[[NativeKernel, Programs, str], str]:
+    if kernel.is_elementwise:
+        return elementwise
+    if kernel.updates:
+        return updates
+    return columns if kernel.is_over_columns else rows
 
 
 def lower_row(name: str, row: Row, programs: Mapping[str, Mapping[str, str]], scalar: str) -> str:
     """The module of a kernel of a table, with the programs of a table. Raises Unlowerable."""
     inputs, outputs, _, text = row
-    kernel = NativeKernel(
-        name,
-        tuple([Operand.read(i) for i in inputs]),
-        tuple([Operand.read(o) for o in outputs]),
-        read_statements(text),
-    )
+    operands = [tuple(map(Operand.read, side)) for side in (inputs, outputs)]
+    kernel = NativeKernel(name, operands[0], operands[1], *read_body(text))
     read = {
         function: {s: read_program(text) for s, text in of_scalars.items()}
         for function, of_scalars in programs.items()
@@ -45,12 +51,13 @@ def lower_row(name: str, row: Row, programs: Mapping[str, Mapping[str, str]], sc
 def row_of(kernel: NativeKernel) -> Row:
     """The row of a kernel."""
     inputs, outputs = [tuple(map(str, side)) for side in kernel.sides]
-    return inputs, outputs, kernel.signature, write_statements(kernel.statements)
+    updates = [(write(table), expr) for table, expr in kernel.updates]
+    return inputs, outputs, kernel.signature, write_statements((*kernel.statements, *updates))
 
 
 def programs_used(kernels: Iterable[NativeKernel], programs: Programs) -> Programs:
     """The programs of the functions that kernels call, and of those that these call."""
-    waiting = [expr for k in kernels for _, expr in k.statements]
+    waiting = [expr for k in kernels for _, expr in (*k.statements, *k.updates)]
     found: dict[str, Mapping[str, Program]] = {}
     while waiting:
         for node in walk(waiting.pop()):
@@ -71,6 +78,18 @@ def read_program(text: str) -> Program:
 def write_program(program: Program) -> str:
     """The text of a program."""
     return f"{', '.join(program.operands)}: {write_statements(program.statements)}"
+
+
+def read_body(text: str) -> tuple[tuple[tuple[str, Expr], ...], tuple[tuple[Subscript, Expr], ...]]:
+    """The statements and the updates of a text, which ``;`` separates."""
+    statements, updates = [], []
+    for name, expr in read_statements(text):
+        target = read_expression(name)
+        if isinstance(target, Subscript):
+            updates.append((target, expr))
+        else:
+            statements.append((name, expr))
+    return tuple(statements), tuple(updates)
 
 
 def read_statements(text: str) -> tuple[tuple[str, Expr], ...]:

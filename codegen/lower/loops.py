@@ -6,11 +6,12 @@ bytes between them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
-from ..model.kernels import Operand
+from ..model.kernels import NativeKernel, Operand
 from . import reduced
-from .instructions import Instructions, Kind, Value, Width
+from .instructions import Instructions, Kind, Unlowerable, Value, Width
 
 #: The function that NumPy calls, and what it gives.
 _HEAD = "define i32 @kernel(ptr %context, ptr %args, ptr %dims, ptr %steps, ptr %auxdata) #0 {"
@@ -84,6 +85,32 @@ class Memory:
             found = self.body.add(f"and i1 {found}, {condition}")
         return found
 
+    @contextmanager
+    def over(self, begin: str, end: str, step: str = "1", parallel: bool = False) -> Iterator[str]:
+        """A loop around what is put out inside: its index goes from ``begin`` to before ``end``.
+
+        ``parallel``: what is done for one index does not depend on what is done for another.
+        """
+        body, name = self.body, self.body.name("loop")
+        index, following, mark = f"%i.{name}", f"%n.{name}", ""
+        body.put(f"br label %pre.{name}")
+        body.label(f"pre.{name}")
+        body.put(f"br label %{name}")
+        body.label(name)
+        body.put(f"{index} = phi i64 [{begin}, %pre.{name}], [{following}, %end.{name}]")
+        some = body.add(f"icmp slt i64 {index}, {end}")
+        body.put(f"br i1 {some}, label %in.{name}, label %after.{name}")
+        body.label(f"in.{name}")
+        yield index
+        if parallel:
+            self.loops += 1
+            mark = f", !llvm.loop !{self.loops + 1}"
+        body.put(f"br label %end.{name}")
+        body.label(f"end.{name}")
+        body.put(f"{following} = add nuw nsw i64 {index}, {step}")
+        body.put(f"br label %{name}{mark}")
+        body.label(f"after.{name}")
+
     def loop_end(self, counter: str, index: str, bound: str, after: str, loop: str) -> None:
         """The end of a loop whose elements do not depend on each other."""
         self.body.put(f"{counter} = add nuw nsw i64 {index}, 1")
@@ -95,3 +122,53 @@ class Memory:
         """The text of the module: the function, what it calls, and what its loops' marks mean."""
         marks = "".join([f"!{n} = distinct !{{!{n}, !1}}\n" for n in range(2, self.loops + 2)])
         return "\n".join([*sorted(self.body.intrinsics), _HEAD, *self.body.lines, "}", _METADATA + marks])
+
+
+class Arrays:
+    """The operands of a generalised ufunc, as NumPy gives them: sizes, pointers, bytes between elements."""
+
+    def __init__(self, memory: Memory, kernel: NativeKernel) -> None:
+        self.memory, self.kernel = memory, kernel
+        operands, dims = kernel.operands, kernel.dims
+        self.outer, *sizes = memory.arguments("%dims", "i64", 1 + len(dims))
+        self.sizes = dict(zip(dims, sizes, strict=True))
+        self.base = memory.arguments("%args", "ptr", len(operands))
+        self.outer_steps = memory.arguments("%steps", "i64", len(operands))
+        along = [(o.name, dim) for o in operands for dim in o.dims]
+        steps = memory.arguments("%steps", "i64", len(along), len(operands))
+        self.steps = dict(zip(along, steps, strict=True))
+        self.numbers = {o.name: i for i, o in enumerate(operands)}
+
+    def operand(self, name: str) -> Operand:
+        return self.kernel.operands[self.numbers[name]]
+
+    def follow(self, operands: Iterable[Operand]) -> str:
+        """Whether the elements of operands follow each other along the last dim."""
+        alike = []
+        for operand in operands:
+            step, size = self.steps[operand.name, operand.dims[-1]], self.memory.type_of(operand)[1]
+            alike.append(self.memory.body.add(f"icmp eq i64 {step}, {size}"))
+        return self.memory.all_of(alike)
+
+    def pointers(self, index: str) -> dict[str, str]:
+        """Those of the operands at an index of the outer loop."""
+        body = self.memory.body
+        offsets = [body.add(f"mul i64 {index}, {s}") for s in self.outer_steps]
+        both = zip(self.numbers, self.base, offsets, strict=True)
+        return {name: body.add(f"getelementptr i8, ptr {b}, i64 {o}") for name, b, o in both}
+
+    def at(self, name: str, pointer: str, places: Mapping[str, str], follow: bool) -> str:
+        """The pointer to an operand's element at ``places``; along the last dim they may ``follow`` each other."""
+        operand = self.operand(name)
+        for dim in operand.dims:
+            step = None if follow and dim == operand.dims[-1] else self.steps[name, dim]
+            pointer = self.memory.at(operand, pointer, places[dim], step)
+        return pointer
+
+    def place(self, name: str, index: Value) -> str:
+        """An index into a table as a place in it: 0 if it is out of range, which the caller tells."""
+        body = self.memory.body
+        if index.kind is not Kind.LONG:
+            raise Unlowerable("an element is picked by an int64")
+        inside = body.add(f"icmp ult i64 {index.text}, {self.sizes[self.operand(name).dims[0]]}")
+        return body.add(f"select i1 {inside}, i64 {index.text}, i64 0")

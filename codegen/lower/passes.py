@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from ..ir.expressions import Attribute, Call, Constant, Expr, Name, Operation, Subscript, replaced
 from ..model.kernels import NativeKernel
 from .instructions import Unlowerable
+from .reductions import is_reduction
 from .scalars import Programs
 
-#: Functions of rows that give numbers.
-REDUCTIONS = ("sum", "max", "min")
-#: What a row has as many elements as.
-LENGTH = "n"
+#: How many elements a row has, and how many places a table.
+LENGTH, PLACES = "n", "m"
 
 
 @dataclass
@@ -36,18 +35,19 @@ class Pass:
 
 
 class Plan:
-    """The passes of a kernel over rows."""
+    """The passes of a kernel over rows, along n, or over columns, along m."""
 
-    def __init__(self, kernel: NativeKernel, programs: Programs) -> None:
+    def __init__(self, kernel: NativeKernel, programs: Programs, along: str = LENGTH) -> None:
         self.programs = programs
-        self.rows = {o.name for o in kernel.inputs if o.is_row}
+        self.rows = {o.name for o in kernel.inputs if along in o.dims}
+        self.tables = {o.name: len(o.dims) > 1 for o in kernel.inputs if o.dims}
         known: dict[str, Expr] = {}
         for name, expr in kernel.statements:
             known[name] = replaced(expr, known)
         self._levels: dict[Expr, int] = {}
         self._is_row: dict[Expr, bool] = {}
-        self.numbers = {o.name: known[o.name] for o in kernel.outputs if not o.is_row}
-        rows = {o.name: known[o.name] for o in kernel.outputs if o.is_row}
+        self.numbers = {o.name: known[o.name] for o in kernel.outputs if along not in o.dims}
+        rows = {o.name: known[o.name] for o in kernel.outputs if along in o.dims}
         self.passes = self._passes(rows)
         self._keep(rows)
 
@@ -114,8 +114,8 @@ class Plan:
                 return name in self.rows
             case Constant():
                 return False
-            case Subscript(Name(name), index) if name in self.rows and not self.is_row(index):
-                return False
+            case Subscript(Name(name), index) if name in self.tables:
+                return self.is_row(index) or self.tables[name]
             case Call(_, arguments, ()) if is_reduction(expr):
                 if len(arguments) != 1 or not self.is_row(arguments[0]):
                     raise Unlowerable("a reduction takes one row")
@@ -123,14 +123,6 @@ class Plan:
             case Operation(_, operands) | Call(_, operands, ()):
                 return any([self.is_row(o) for o in operands])
         raise Unlowerable(f"{type(expr).__name__.lower()} has no native form over rows")
-
-
-def is_reduction(expr: Expr) -> bool:
-    """Whether an expression gives a number of a row."""
-    match expr:
-        case Call(Name(name)) if name in REDUCTIONS:
-            return True
-    return False
 
 
 def operands_of(expr: Expr) -> Sequence[Expr]:

@@ -11,6 +11,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 
 from ..ir.expressions import ELEMENTWISE_COMPARISONS, Attribute, Call, Constant, Expr, Name, Operation
+from ..model.kernels import Operand as ArrayOperand
 from ..model.operators import Program
 from ..model.program_language import FUNCTIONS
 from .instructions import WIDTHS, Instructions, Kind, Unlowerable, Value, float_constant
@@ -241,9 +242,16 @@ class ScalarLowering:
             raise Unlowerable(f"{' and '.join(sorted([k.value for k in kinds]))} values meet")
         return kinds.pop() if kinds else default
 
-    def value(self, operand: Operand) -> Value:
-        """The operand as a value; a number as one of the own width."""
-        return operand if isinstance(operand, Value) else Value(self.text(operand, Kind.FLOAT), Kind.FLOAT)
+    def value(self, operand: Operand, kind: Kind = Kind.FLOAT) -> Value:
+        """The operand as a value; a number as one of the kind."""
+        return operand if isinstance(operand, Value) else Value(self.text(operand, kind), kind)
+
+    def stored(self, operand: Operand, result: ArrayOperand) -> str:
+        """The text of what is written to an operand of a kernel."""
+        kind = {"bool": Kind.BOOL, "int64": Kind.LONG}.get(result.dtype, Kind.FLOAT)
+        if isinstance(operand, Value) and operand.kind is not kind:
+            raise Unlowerable(f"{result.name} is a {operand.kind.value} value")
+        return self.text(operand, kind)
 
     def text(self, operand: Operand, kind: Kind) -> str:
         """The text of an operand where a value of the kind stands."""

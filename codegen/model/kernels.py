@@ -1,24 +1,25 @@
-"""Native kernels: what stands between operators and machine code, over scalars or over rows."""
+"""Native kernels: what stands between operators and machine code, over scalars, rows or tables."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..ir.expressions import Expr
+from ..ir.expressions import Expr, Name, Subscript
 
 #: The scalar types that native kernels are made for.
 SCALARS = ("float32", "float64")
 _DTYPES = ("number", "bool", "int64", "float16", "bfloat16")
-_OPERAND = re.compile(r"(\w+)(\[n\])?(?::(\w+))?")
+_OPERAND = re.compile(r"(\w+)(?:\[([kmn]|[mk], n)\])?(?::(\w+))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An operand or a result of a kernel, as it is written: ``x``, ``x[n]``, ``index:int64``."""
+    """An operand or a result of a kernel, as it is written: ``x``, ``x[n]``, ``x[m, n]``, ``index:int64``."""
 
     name: str
-    is_row: bool = False  # it has an element for each place of the dimension that the kernel works along
+    dims: tuple[str, ...] = ()  # those that the kernel works along: n, m, k
     dtype: str = ""  # of _DTYPES, "number" being one for all elements; else the kernel's own
 
     @classmethod
@@ -27,27 +28,43 @@ class Operand:
         found = _OPERAND.fullmatch(text)
         if found is None or found[3] not in (None, *_DTYPES):
             raise ValueError(f"{text!r} is no operand of a kernel")
-        return cls(found[1], found[2] is not None, found[3] or "")
+        return cls(found[1], tuple(found[2].split(", ")) if found[2] else (), found[3] or "")
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it has an element for each place along n, and is nothing else."""
+        return self.dims == ("n",)
 
     def __str__(self) -> str:
-        return f"{self.name}{'[n]' if self.is_row else ''}{f':{self.dtype}' if self.dtype else ''}"
+        dims = f"[{', '.join(self.dims)}]" if self.dims else ""
+        return f"{self.name}{dims}{f':{self.dtype}' if self.dtype else ''}"
 
 
 @dataclass(frozen=True, slots=True)
 class NativeKernel:
     """A kernel: its operands, its results, and the statements that compute these.
 
-    Without rows it is elementwise. With rows, statements may use reductions of them: ``sum(x)``, ``max(x)``.
+    Without dims it is elementwise. With rows, along n, statements may use reductions of them: ``sum(x)``.
+    Where elements along m are used as such, these are reduced, and there is a result for each place along n.
+    What is only read or written at an index, ``x[index]``, is a table, along m or along m and n. Updates
+    change tables among the results, for each k and n in turn.
     """
 
     name: str
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
     statements: tuple[tuple[str, Expr], ...]
+    updates: tuple[tuple[Subscript, Expr], ...] = ()
 
     @property
     def is_elementwise(self) -> bool:
-        return not any([o.is_row for o in self.operands])
+        return not any([o.dims for o in self.operands])
+
+    @property
+    def is_over_columns(self) -> bool:
+        """Whether it reduces along m."""
+        used = {n.id for _, expr in self.statements for n in _used_whole(expr)}
+        return any(["m" in o.dims and o.name in used for o in self.inputs])
 
     @property
     def operands(self) -> tuple[Operand, ...]:
@@ -55,13 +72,30 @@ class NativeKernel:
         return (*self.inputs, *self.outputs)
 
     @property
+    def dims(self) -> tuple[str, ...]:
+        """The dims in the order of the signature, in which NumPy gives their sizes."""
+        return tuple(dict.fromkeys([d for o in self.operands for d in o.dims]))
+
+    @property
     def signature(self) -> str:
         """The signature of a generalised ufunc; empty of an elementwise one."""
         if self.is_elementwise:
             return ""
-        inputs, outputs = [",".join(["(n)" if o.is_row else "()" for o in of]) for of in self.sides]
+        inputs, outputs = [",".join([f"({','.join(o.dims)})" for o in of]) for of in self.sides]
         return f"{inputs}->{outputs}"
 
     @property
     def sides(self) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
         return self.inputs, self.outputs
+
+
+def _used_whole(expr: Expr) -> Iterator[Name]:
+    """The names in an expression, save of what is picked from by an index."""
+    match expr:
+        case Name():
+            yield expr
+        case Subscript(Name(), index):
+            yield from _used_whole(index)
+        case _:
+            for part in expr.parts:
+                yield from _used_whole(part)

@@ -188,5 +188,5 @@ class _Reader:
     def _input(self, expr: Expr, dtype: str) -> Expr:
         if expr not in self.inputs:
             name = expr.id if isinstance(expr, Name) else f"s{len(self.inputs)}"
-            self.inputs[expr] = Operand(name, False, dtype)
+            self.inputs[expr] = Operand(name, (), dtype)
         return Name(self.inputs[expr].name)

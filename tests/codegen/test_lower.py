@@ -120,7 +120,7 @@ def test_rows_of_tables_read_back() -> None:
         assert lower_row("k", row, {}, scalar) == lower(made, {}, scalar)
 
 
-@pytest.mark.parametrize("text", ["x[m]", "x:float8", "x y", ""])
+@pytest.mark.parametrize("text", ["x[p]", "x[n, m]", "x:float8", "x y", ""])
 def test_operands_that_are_none(text: str) -> None:
     with pytest.raises(ValueError, match="is no operand of a kernel"):
         Operand.read(text)
@@ -129,7 +129,7 @@ def test_operands_that_are_none(text: str) -> None:
 @pytest.mark.parametrize(
     ("inputs", "outputs", "text", "message"),
     [
-        ("x[n] y", "z[n]", "z = x[y]", "an element of a row is picked by an int64"),
+        ("x[n] y", "z[n]", "z = x[y]", "an element is picked by an int64"),
         ("x[n] y", "z[n]", "z = x * sum(y)", "a reduction takes one row"),
         ("x[n]", "z[n]", "z = [x]", "elements has no native form over rows"),
     ],

@@ -1,0 +1,87 @@
+"""Lower: how the values of elements become one: sums, extremes, and whether any is true.
+
+Sums are formed in blocks, in the kernel's width, and those of blocks are added in float64: they are as
+accurate as pairwise ones. An extreme is NaN where there is one.
+"""
+
+from __future__ import annotations
+
+from ..ir.expressions import Call, Expr, Name
+from .instructions import Instructions, Kind, Unlowerable, Value, float_constant
+from .scalars import Operand, ScalarLowering
+
+#: Functions of many values that give one, by what they start from.
+_FIRST = {"sum": 0.0, "max": float("-inf"), "min": float("inf"), "any": 0.0}
+NAMES = tuple(_FIRST)
+
+
+def is_reduction(expr: Expr) -> bool:
+    """Whether an expression makes one value of many."""
+    match expr:
+        case Call(Name(name)) if name in _FIRST:
+            return True
+    return False
+
+
+def _name(reduction: Call) -> str:
+    assert isinstance(reduction.function, Name)
+    return reduction.function.id
+
+
+class Reductions:
+    """Puts out the instructions of reductions, for one scalar type."""
+
+    def __init__(self, body: Instructions, scalars: ScalarLowering, any_order: bool) -> None:
+        self.body, self.scalars = body, scalars
+        self.flags = " reassoc" if any_order else ""  # sums may be formed in the lanes of a vector
+
+    def type_of(self, reduction: Call) -> str:
+        """The type of what a block's elements are brought together in."""
+        return "i32" if _name(reduction) == "any" else self.scalars.width.llvm
+
+    def total_type_of(self, reduction: Call) -> str:
+        """The type of what blocks are brought together in."""
+        return "double" if _name(reduction) == "sum" else self.type_of(reduction)
+
+    def first(self, reduction: Call) -> str:
+        """What either starts from."""
+        name = _name(reduction)
+        return "0" if name == "any" else float_constant(_FIRST[name], self.scalars.width)
+
+    def element(self, reduction: Call, operand: Operand) -> str:
+        """The value of an element, as it is brought in."""
+        if _name(reduction) != "any":
+            return self.scalars.text(operand, Kind.FLOAT)
+        if not isinstance(operand, Value) or operand.kind is not Kind.BOOL:
+            raise Unlowerable("any takes a condition")
+        return self.body.add(f"zext i1 {operand.text} to i32")
+
+    def bring_in(self, target: str, reduction: Call, acc: str, value: str) -> None:
+        """``target`` is what a block had, and one more element."""
+        name, type_ = _name(reduction), self.type_of(reduction)
+        if name == "sum":
+            self.body.put(f"{target} = fadd{self.flags} {type_} {acc}, {value}")
+        elif name == "any":
+            self.body.put(f"{target} = or {type_} {acc}, {value}")
+        else:
+            intrinsic = f"llvm.{name}imum.{self.scalars.width.suffix}"
+            self.body.intrinsics.add(f"declare {type_} @{intrinsic}({type_}, {type_})")
+            self.body.put(f"{target} = call {type_} @{intrinsic}({type_} {acc}, {type_} {value})")
+
+    def bring_together(self, target: str, reduction: Call, total: str, block: str) -> None:
+        """``target`` is the total of the blocks before, and of one more."""
+        if _name(reduction) != "sum":
+            self.bring_in(target, reduction, total, block)
+            return
+        if self.scalars.width.llvm == "float":
+            block = self.body.add(f"fpext float {block} to double")
+        self.body.put(f"{target} = fadd double {total}, {block}")
+
+    def result(self, reduction: Call, total: str) -> Value:
+        """What a total stands for."""
+        name = _name(reduction)
+        if name == "any":
+            return Value(self.body.add(f"icmp ne i32 {total}, 0"), Kind.BOOL)
+        if name == "sum" and self.scalars.width.llvm == "float":
+            total = self.body.add(f"fptrunc double {total} to float")
+        return Value(total, Kind.FLOAT)
