@@ -27,7 +27,7 @@ NATIVE_KERNEL_KEYS = {
     )
 }
 _COMMA = re.compile(r", (?![^\[]*\])")
-_HEAD = re.compile(r"(\w+)\(([^()]+)\) -> (?:\(([^()]+)\)|([^(),]+))")
+_HEAD = re.compile(r"(\w+)\(([^()]+)\) -> (?:\(([^()]+)\)|([^(),\[]+(?:\[[^\]]+\])?(?::\w+)?))")
 
 
 def load_native_kernels(

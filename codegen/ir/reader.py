@@ -84,7 +84,8 @@ def read_module(text: str) -> ast.Module:
 def read_assignments(text: str) -> tuple[tuple[Expr, Expr], ...]:
     """The targets and the values of the assignments that a text is made of, in their order.
 
-    What is none of ``name = value`` has its kind as target. Raises SyntaxError, as ``read_expression``.
+    What is none of ``name = value`` and ``name[index] = value`` has its kind as target.
+    Raises SyntaxError, as ``read_expression``.
     """
     try:
         statements = ast.parse(text).body
@@ -161,8 +162,8 @@ class _Reader:
 
     def assignment(self, node: ast.stmt) -> tuple[Expr, Expr]:
         match node:
-            case ast.Assign([ast.Name() as target], value):
-                return self.name(target), self.read(value)
+            case ast.Assign([ast.Name() | ast.Subscript() as target], value):
+                return self.read(target), self.read(value)
         none = Foreign(type(node).__name__, span=self.span(node))
         return none, none
 

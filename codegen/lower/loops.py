@@ -158,7 +158,7 @@ class Arrays:
         return {name: body.add(f"getelementptr i8, ptr {b}, i64 {o}") for name, b, o in both}
 
     def at(self, name: str, pointer: str, places: Mapping[str, str], follow: bool) -> str:
-        """The pointer to an operand's element at ``places``; along the last dim they may ``follow`` each other."""
+        """The pointer to an operand's element at ``places``; the last dim's may ``follow`` each other."""
         operand = self.operand(name)
         for dim in operand.dims:
             step = None if follow and dim == operand.dims[-1] else self.steps[name, dim]

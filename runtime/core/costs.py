@@ -21,6 +21,10 @@ ELEMENTWISE_BYTES: Final = 1 << 18
 ELEMENTWISE_GRAIN: Final = 1 << 16
 #: Native kernels, whose elements cost less: so many are worth a thread.
 NATIVE_GRAIN: Final = 1 << 17
+#: Threads get so many columns of a table or a multiple, that are lines of the cache.
+COLUMNS_STEP: Final = 64
+#: Native kernels that also find wrong indices are cheaper than a look at all indices before.
+NATIVE_INDEX: Final = 1 << 11
 #: Work on rows: arrays with more elements go in blocks, of so many bytes of an operand; so many for a thread.
 ROWS_LARGE: Final = 1 << 16
 ROWS_BYTES: Final = 1 << 19

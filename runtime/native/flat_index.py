@@ -14,6 +14,7 @@ import numpy as np
 from ..core.costs import POSITIONS_CHUNK, POSITIONS_GRAIN
 from .dtypes import INT64
 from .parallel import in_threads, items_of_block
+from .tables import put_along as put_elements
 
 Array = Any
 Shape = tuple[int, ...]
@@ -51,6 +52,8 @@ def put_along(out: Array, indices: Array, dim: int, values: Array) -> None:
 
     ``values`` has the shape of the indices, or is 0-d. All indices are in range.
     """
+    if put_elements(out, indices, values, dim):
+        return
     whole = indices.size <= POSITIONS_CHUNK or out.ndim < 2 or dim < out.ndim - 1
     if whole or indices.shape[:-1] != out.shape[:-1]:
         places = positions(out.shape or (1,), dim, indices).reshape(-1)

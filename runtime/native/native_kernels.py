@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import NATIVE_GRAIN
+from ..core.costs import COLUMNS_STEP, NATIVE_GRAIN
 from .machine_code import kernels_of
 from .parallel import in_threads
 
@@ -49,3 +49,19 @@ def share_rows(
         kernel(*operands, *shared, out=tuple(out))
     else:
         in_threads(task, groups, length, NATIVE_GRAIN)
+
+
+def share_columns(
+    kernel: np.ufunc, tables: Sequence[Array], of_rows: Sequence[Array], out: Sequence[Array]
+) -> None:
+    """Call a kernel over columns with ``tables``, and vectors ``of_rows``, into vectors of columns."""
+    rows, columns = tables[0].shape
+
+    def task(begin: int, end: int) -> None:
+        parts = [t[:, begin:end] for t in tables]
+        kernel(*parts, *of_rows, out=tuple([o[begin:end] for o in out]))
+
+    if rows * columns < 2 * NATIVE_GRAIN:
+        kernel(*tables, *of_rows, out=tuple(out))
+    else:
+        in_threads(task, columns, rows, NATIVE_GRAIN, COLUMNS_STEP)

@@ -17,6 +17,7 @@ from .flat_index import positions, put_along, take_along
 from .index_checks import check_bounds, check_integer_index
 from .pointwise import scaled
 from .scatter_add import add_at, add_in_rows, add_slices
+from .tables import add_along, elements_along
 
 Array = Any
 Number = bool | int | float | complex
@@ -88,9 +89,6 @@ def gather(self: Array, dim: int, index: Array) -> Array:
         return np.empty(index.shape, self.dtype)
     if self.ndim == 0:
         self = self.reshape(1)
-    check_bounds(index, self.shape[dim], dim, RuntimeError)
-    if index.ndim == 0:
-        return self.take(index)
     shape = index.shape
     if (
         self.ndim > 1
@@ -98,7 +96,11 @@ def gather(self: Array, dim: int, index: Array) -> Array:
         and self.shape[:dim] + self.shape[dim + 1 :] != shape[:dim] + shape[dim + 1 :]
     ):
         self = self[tuple([slice(None) if d == dim else slice(n) for d, n in enumerate(shape)])]
-    return take_along(self, index, dim)
+    found = elements_along(self, index, dim)
+    if found is not None:
+        return found
+    check_bounds(index, self.shape[dim], dim, RuntimeError)
+    return take_along(self, index, dim) if index.ndim else self.take(index)
 
 
 # -- scatter ---------------------------------------------------------------------------------------------
@@ -159,6 +161,8 @@ def _scatter_add_into(out: Array, dim: int, index: Array, src: Array) -> None:
         rows = index.reshape(-1, index.shape[-1])
         if add_in_rows(out.reshape(len(rows), -1), rows, src):
             return
+    elif add_along(out, index, src, dim):
+        return
     add_at(out, positions(shape, dim, index).reshape(-1), src.reshape(-1))
 
 

@@ -1,9 +1,9 @@
 """Sums of elements or rows that share a place, added where an array names it.
 
-The loops are those of SciPy's sparse matrices, and do here what their names say there: a compressed
-matrix that is made dense adds each of its values to the place of its index, and a product with a
-matrix of ones adds each row of the other factor to the row of its index. They are two to five times
-faster than ``ufunc.at``, and add in the same order: in the order in which the indices come.
+Native kernels add them. Where there are none, the loops are those of SciPy's sparse matrices, and do here
+what their names say there: a compressed matrix that is made dense adds each of its values to the place of
+its index, and a product with a matrix of ones adds each row of the other factor to the row of its index.
+They are two to five times faster than ``ufunc.at``. All add in the order in which the indices come.
 
 SciPy does not promise to keep them, though it has for long: where they are not to be found ``ufunc.at`` adds.
 The loops do not check indices. All functions take indices that have been checked, and change ``out``.
@@ -17,6 +17,7 @@ import numpy as np
 
 from ..core.costs import SCATTER_LOAD, SUM_WHOLE
 from .sums import cached_ones
+from .tables import add_elements, add_rows
 
 Array = Any
 
@@ -45,6 +46,8 @@ def loops(count: int, dtype: np.dtype[Any]) -> Any:
 
 def add_at(out: Array, places: Array, values: Array) -> None:
     """Add each of ``values`` to the element of ``out`` (contiguous) at a flat position; both are 1-d."""
+    if add_elements(out.reshape(-1), places, values):
+        return
     compiled = loops(values.size, out.dtype)
     if compiled is None:
         np.add.at(out.reshape(-1), places, values)
@@ -60,6 +63,8 @@ def add_in_rows(out: Array, index: Array, values: Array) -> bool:
 
     False, and nothing is done, where there is no compiled loop for it.
     """
+    if add_elements(out, index, values.reshape(index.shape)):
+        return True
     compiled = loops(values.size, out.dtype)
     if compiled is None:
         return False
@@ -78,6 +83,11 @@ def add_slices(out: Array, index: Array, values: Array, factors: Array | None = 
         return
     if factors is not None and inner == 1:
         values, factors = values * factors.reshape(-1, 1), None
+    if inner == 1:
+        if add_elements(out[:, :, 0], index, values[:, :, 0]):
+            return
+    elif add_rows(out, index, values, factors):
+        return
     compiled = loops(values.size, out.dtype)
     if compiled is None:
         if factors is not None:

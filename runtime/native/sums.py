@@ -30,7 +30,7 @@ from ..core.costs import (
 from ..core.numbers import Numbers
 from .dims import Dims, reduce_dims, wrap_dims
 from .dtypes import FLOAT32, NATIVE_FLOATS, REDUCED
-from .native_kernels import kernels, share_rows
+from .native_kernels import kernels, share_columns, share_rows
 from .parallel import in_threads, items_of_block
 from .reduced import converted
 
@@ -218,6 +218,11 @@ def sum_rows(table: Array) -> Array:
 def sum_columns(table: Array, factors: Array | None = None) -> Array:
     """The sums of the columns of a contiguous matrix, its rows times ``factors`` where there are any."""
     rows, columns = table.shape
+    kernel = kernels.column_sum if factors is None else None
+    if kernel is not None and table.size > SUM_WHOLE:
+        out = np.empty(columns, table.dtype)
+        share_columns(kernel, (table,), (), (out,))
+        return out
     length = min(SUM_BLOCK, GEMV_ALONE // min(max(columns, 1), SUM_BLOCK))
     if rows <= FEW_PRODUCTS * length and columns <= SUM_BLOCK:
         if factors is None:

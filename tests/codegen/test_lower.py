@@ -8,7 +8,7 @@ import pytest
 
 from tengen.codegen.ir.writer import write
 from tengen.codegen.lower.instructions import Instructions, Kind, Unlowerable, Value
-from tengen.codegen.lower.kernels import lower, lower_row, read_program, read_statements, row_of
+from tengen.codegen.lower.kernels import lower, lower_row, read_body, read_program, read_statements, row_of
 from tengen.codegen.lower.passes import Plan
 from tengen.codegen.lower.scalars import ScalarLowering
 from tengen.codegen.model.kernels import NativeKernel, Operand
@@ -78,8 +78,8 @@ def test_what_has_no_native_form(text: str, message: str) -> None:
 
 
 def kernel(inputs: str, outputs: str, text: str) -> NativeKernel:
-    operands = [tuple(map(Operand.read, side.split())) for side in (inputs, outputs)]
-    return NativeKernel("k", operands[0], operands[1], read_statements(text))
+    operands = [tuple(map(Operand.read, re.split(r" (?![^[]*\])", side))) for side in (inputs, outputs)]
+    return NativeKernel("k", operands[0], operands[1], *read_body(text))
 
 
 def passes(made: NativeKernel) -> list[str]:
@@ -116,8 +116,11 @@ def test_rows_of_tables_read_back() -> None:
     row = row_of(made)
     assert row[:3] == (("x[n]", "k:int64", "v:number"), ("y[n]", "s"), "(n),(),()->(n),()")
     assert row[3] == "s = sum(x) + x[k]; y = x * v - s"
-    for scalar in ("float32", "float64"):
-        assert lower_row("k", row, {}, scalar) == lower(made, {}, scalar)
+    table = kernel("i[k]:int64 x[k]", "t[m]", "y = x * 2; t[i] = t[i] + y")
+    assert row_of(table)[2:] == ("(k),(k)->(m)", "y = x * 2; t[i] = t[i] + y")
+    for each in (made, table):
+        for scalar in ("float32", "float64"):
+            assert lower_row("k", row_of(each), {}, scalar) == lower(each, {}, scalar)
 
 
 @pytest.mark.parametrize("text", ["x[p]", "x[n, m]", "x:float8", "x y", ""])
@@ -132,6 +135,10 @@ def test_operands_that_are_none(text: str) -> None:
         ("x[n] y", "z[n]", "z = x[y]", "an element is picked by an int64"),
         ("x[n] y", "z[n]", "z = x * sum(y)", "a reduction takes one row"),
         ("x[n]", "z[n]", "z = [x]", "elements has no native form over rows"),
+        ("x[n]", "z", "z = any(x)", "any takes a condition"),
+        ("x[m, n]", "z[n] s", "z = sum(x); s = sum(x)", "the results of a kernel over columns are rows"),
+        ("x[n] i[n]:int64", "t[m] s", "t[i] = x; s = 1", "the results of a kernel with updates are tables"),
+        ("x[n] i[n]", "t[m]", "t[i] = x", "an element is picked by an int64"),
     ],
 )
 def test_rows_that_have_no_native_form(inputs: str, outputs: str, text: str, message: str) -> None:

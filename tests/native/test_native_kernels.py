@@ -26,6 +26,30 @@ KERNELS = {
     "picked": (("x[n]", "k:int64"), ("y",), "(n),()->()", "y = max(x) - x[k]"),
     "extremes": (("x[n]",), ("low", "high"), "(n)->(),()", "low = min(x); high = max(x)"),
     "total": (("x[n]",), ("s",), "(n)->()", "s = sum(x)"),
+    "moments": (
+        ("x[m, n]", "w[m]"),
+        ("v[n]", "high[n]", "large[n]:bool"),
+        "(m,n),(m)->(n),(n),(n)",
+        "mean = sum(x * w) / m; v = sum((x - mean) * (x - mean)); high = max(x * w); large = any(x > 9)",
+    ),
+    "columns": (("x[m, n]",), ("s[n]",), "(m,n)->(n)", "s = sum(x)"),
+    "pick": (
+        ("x[m]", "i[n]:int64"),
+        ("y[n]", "wrong:bool"),
+        "(m),(n)->(n),()",
+        "y = x[i] * 2; wrong = any((i < 0) | (i >= m))",
+    ),
+    "pick_in_columns": (("x[m, n]", "i[n]:int64"), ("y[n]",), "(m,n),(n)->(n)", "y = x[i]"),
+    "pick_row": (("x[m, n]", "i:int64"), ("y[n]",), "(m,n),()->(n)", "y = x[i]"),
+    "add_elements": (("i[n]:int64", "x[n]"), ("t[m]",), "(n),(n)->(m)", "t[i] = t[i] + x"),
+    "add_in_columns": (("i[k, n]:int64", "x[k, n]"), ("t[m, n]",), "(k,n),(k,n)->(m,n)", "t[i] = t[i] + x"),
+    "add_rows": (
+        ("i[k]:int64", "f[k]", "x[k, n]"),
+        ("t[m, n]",),
+        "(k),(k),(k,n)->(m,n)",
+        "y = x * f; t[i] = t[i] + y",
+    ),
+    "put": (("i[n]:int64", "x[n]"), ("t[m]",), "(n),(n)->(m)", "t[i] = x"),
 }
 CONVERSIONS = {
     f"{way}_{dtype}": ((f"x:{dtype}",), ("y",), "", "y = x")
@@ -180,3 +204,88 @@ def test_numbers_are_rounded_to_reduced_ones(kernels: Any) -> None:
     real = ~np.isnan(x)
     np.testing.assert_array_equal(found[real], expected[real])
     assert np.isnan(kernels.from_bfloat16(found[~real])).all() and (~real).any()
+
+
+@pytest.mark.parametrize("char", FLOATS)
+@pytest.mark.parametrize("shape", [(1, 1), (7, 5), (300, 3), (3, 700), (129, 257)])
+def test_columns(kernels: Any, char: str, shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(7)
+    weight = rng.standard_normal(shape[0]).astype(char)
+    eps = np.finfo(char).eps
+    for x in layouts(rng, shape, char):
+        exact = x.astype(np.longdouble)
+        # Of a column 64 numbers at most are added one after the other.
+        bound = 70 * eps * np.abs(exact).sum(0)
+        assert (np.abs(kernels.columns(x) - exact.sum(0)) <= bound).all()
+        variance, high, large = kernels.moments(x, weight)
+        centred = exact - (exact * weight[:, None]).mean(0)
+        assert (np.abs(variance - (centred**2).sum(0)) <= 300 * eps * (exact**2 + centred**2).sum(0)).all()
+        np.testing.assert_array_equal(high, (x * weight[:, None]).max(0))
+        assert not large.any()
+        x[shape[0] // 2, 0] = 10
+        np.testing.assert_array_equal(kernels.moments(x, weight)[2], np.arange(shape[1]) == 0)
+
+
+@pytest.mark.parametrize("char", FLOATS)
+def test_a_columns_bits_do_not_depend_on_other_columns(kernels: Any, char: str) -> None:
+    """Not on how many there are either: threads cut anywhere."""
+    x = np.random.default_rng(8).standard_normal((333, 301)).astype(char)
+    whole = kernels.columns(x)
+    for begin, end in ((0, 1), (5, 12), (100, 301), (300, 301)):
+        np.testing.assert_array_equal(kernels.columns(x[:, begin:end]), whole[begin:end])
+    np.testing.assert_array_equal(kernels.columns(np.asfortranarray(x)), whole)
+
+
+def test_columns_without_rows_and_without_elements(kernels: Any) -> None:
+    np.testing.assert_array_equal(kernels.columns(np.zeros((0, 4))), np.zeros(4))
+    assert kernels.columns(np.zeros((4, 0))).shape == (0,)
+    assert kernels.columns(np.zeros((0, 5, 4))).shape == (0, 4)
+    special = np.array([[np.nan, np.inf, -np.inf, 1], [1, 1, np.inf, 2]])
+    np.testing.assert_array_equal(kernels.columns(special), [np.nan, np.inf, np.nan, 3])
+    np.testing.assert_array_equal(kernels.moments(special, np.ones(2))[1], [np.nan, np.inf, np.inf, 2])
+
+
+@pytest.mark.parametrize("char", FLOATS)
+@pytest.mark.parametrize("shape", [(1, 1), (7, 5), (33, 70)])
+def test_tables_are_read_at_indices(kernels: Any, char: str, shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(9)
+    along, down = rng.integers(0, shape[1], (shape[0], 37)), rng.integers(0, shape[0], (9, shape[1]))
+    some = rng.integers(0, shape[0], 11)
+    for x in layouts(rng, shape, char):
+        for index in (along, np.asfortranarray(along)):
+            y, wrong = kernels.pick(x, index)
+            np.testing.assert_array_equal(y, 2 * np.take_along_axis(x, index, 1))
+            assert wrong.shape == shape[:1] and not wrong.any()
+        np.testing.assert_array_equal(kernels.pick_in_columns(x, down), np.take_along_axis(x, down, 0))
+        np.testing.assert_array_equal(kernels.pick_row(x, some), x[some])
+    for outside in (-1, shape[1], -(2**63), 2**63 - 1):
+        index = along.copy()
+        index[-1, 20] = outside
+        np.testing.assert_array_equal(kernels.pick(x, index)[1], np.arange(shape[0]) == shape[0] - 1)
+
+
+@pytest.mark.parametrize("char", FLOATS)
+@pytest.mark.parametrize("shape", [(1, 1), (7, 5), (33, 70)])
+def test_tables_are_changed_at_indices(kernels: Any, char: str, shape: tuple[int, int]) -> None:
+    """In the order in which the indices come, as NumPy does."""
+    rng = np.random.default_rng(10)
+    rows, columns = shape
+    along, down = rng.integers(0, columns, (rows, 37)), rng.integers(0, rows, (9, columns))
+    some = rng.integers(0, rows, 40)
+    for table in layouts(rng, shape, char):
+        for x in layouts(rng, (rows, 37), char):
+            expected, out = table.copy(), table.copy("K")
+            np.add.at(expected, (np.arange(rows)[:, None], along), x)
+            np.testing.assert_array_equal(kernels.add_elements(along, x, out=out), expected)
+            expected, out = table.copy(), table.copy("K")
+            for k in range(37):
+                expected[np.arange(rows), along[:, k]] = x[:, k]
+            np.testing.assert_array_equal(kernels.put(along, x, out=out), expected)
+        for x in layouts(rng, (9, columns), char):
+            expected, out = table.copy(), table.copy("K")
+            np.add.at(expected, (down, np.arange(columns)), x)
+            np.testing.assert_array_equal(kernels.add_in_columns(down, x, out=out), expected)
+        x, factors = rng.standard_normal((40, columns)).astype(char), rng.standard_normal(40).astype(char)
+        expected, out = table.copy(), table.copy("K")
+        np.add.at(expected, some, x * factors[:, None])
+        np.testing.assert_array_equal(kernels.add_rows(some, factors, x, out=out), expected)

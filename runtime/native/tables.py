@@ -1,0 +1,109 @@
+"""Elements of tables at indices, read by native kernels, and elements and rows changed.
+
+Functions give None, or False, and do nothing, where there is no kernel for the dtypes: whoever calls has
+another way. Indices are not negative. Rows are read by NumPy, which copies as fast.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..core.costs import NATIVE_GRAIN, NATIVE_INDEX
+from .native_kernels import kernels
+from .parallel import in_threads
+
+Array = Any
+Kernel = np.ufunc | None
+
+#: dtype.char of what kernels take.
+KERNELS_TAKE = "fd"
+
+
+def elements_along(self: Array, index: Array, dim: int) -> Array | None:
+    """The elements of ``self`` at ``index`` along ``dim`` (from 0); the other dims of both agree.
+
+    None also where an index is out of range.
+    """
+    if index.size < NATIVE_INDEX or self.dtype.char not in KERNELS_TAKE or not self.size:
+        return None
+    out = np.empty(index.shape, self.dtype)
+    tables, places, results = _around(self, dim), _around(_long(index), dim), _around(out, dim)
+    if tables.shape[2] == 1:
+        kernel, tables, places, results = kernels.pick, tables[:, :, 0], places[:, :, 0], results[:, :, 0]
+    else:
+        kernel, tables = kernels.pick_in_columns, tables[:, np.newaxis]
+    if kernel is None:
+        return None
+    wrong = np.empty(results.shape[:-1], bool)
+
+    def task(begin: int, end: int) -> None:
+        part = slice(begin, end)
+        kernel(tables[part], places[part], out=(results[part], wrong[part]))
+
+    in_threads(task, len(tables), index.size // len(tables), NATIVE_GRAIN)
+    return None if wrong.any() else out
+
+
+def add_elements(out: Array, index: Array, values: Array) -> bool:
+    """Add the elements of the rows of ``values`` to those of ``out`` at ``index``, each within its row."""
+    kernel = kernels.add_elements
+    if kernel is None or not _same(out, values):
+        return False
+    kernel(_long(index), values, out=out)
+    return True
+
+
+def add_rows(out: Array, index: Array, values: Array, factors: Array | None) -> bool:
+    """Add ``values`` (a, k, n), times any ``factors`` (k), to ``out`` (a, m, n) at ``index`` (k)."""
+    kernel = kernels.add_rows if factors is None else kernels.add_scaled_rows
+    if kernel is None or not _same(out, values):
+        return False
+    kernel(_long(index), *(() if factors is None else (factors,)), values, out=out)
+    return True
+
+
+def add_along(out: Array, index: Array, values: Array, dim: int) -> bool:
+    """Add ``values``, which have the shape of ``index``, to ``out`` (contiguous) along ``dim``."""
+    return _change(kernels.add_elements, kernels.add_in_columns, out, index, values, dim)
+
+
+def put_along(out: Array, index: Array, values: Array, dim: int) -> bool:
+    """Write ``values``, which have the shape of ``index``, or one, to ``out`` (contiguous) along ``dim``."""
+    if index.size < NATIVE_INDEX:
+        return False
+    values = np.broadcast_to(values, index.shape)
+    return _change(kernels.put_elements, kernels.put_in_columns, out, index, values, dim)
+
+
+def _change(
+    of_elements: Kernel, in_columns: Kernel, out: Array, index: Array, values: Array, dim: int
+) -> bool:
+    """Change ``out`` along ``dim`` by one of two kernels, if its other dims are those of ``index``."""
+    alike = out.shape[:dim] + out.shape[dim + 1 :] == index.shape[:dim] + index.shape[dim + 1 :]
+    if not alike or not _same(out, values):
+        return False
+    tables, places, values = _around(out, dim), _around(_long(index), dim), _around(values, dim)
+    kernel = in_columns
+    if tables.shape[2] == 1:
+        kernel, tables, places, values = of_elements, tables[..., 0], places[..., 0], values[..., 0]
+    if kernel is None:
+        return False
+    kernel(places, values, out=tables)
+    return True
+
+
+def _around(self: Array, dim: int) -> Array:
+    """The array with the dims before ``dim``, and those behind it, as one each."""
+    shape = self.shape
+    return self.reshape(math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :]))
+
+
+def _same(out: Array, values: Array) -> bool:
+    return out.dtype.char in KERNELS_TAKE and values.dtype == out.dtype
+
+
+def _long(index: Array) -> Array:
+    return index if index.dtype.char == "l" else index.astype(np.int64)
