@@ -1,7 +1,8 @@
 """Lower: how the values of elements become one: sums, extremes, and whether any is true.
 
 Sums are formed in blocks, in the kernel's width, and those of blocks are added in float64: they are as
-accurate as pairwise ones. An extreme is NaN where there is one.
+accurate as pairwise ones. An extreme is NaN where there is one, and 0 where it is a zero of any sign:
+which of them would depend on the order, and on x86-64 costs as much again to know.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Reductions:
         else:
             intrinsic = f"llvm.{name}imum.{self.scalars.width.suffix}"
             self.body.intrinsics.add(f"declare {type_} @{intrinsic}({type_}, {type_})")
-            self.body.put(f"{target} = call {type_} @{intrinsic}({type_} {acc}, {type_} {value})")
+            self.body.put(f"{target} = call nsz {type_} @{intrinsic}({type_} {acc}, {type_} {value})")
 
     def bring_together(self, target: str, reduction: Call, total: str, block: str) -> None:
         """``target`` is the total of the blocks before, and of one more."""
@@ -84,4 +85,6 @@ class Reductions:
             return Value(self.body.add(f"icmp ne i32 {total}, 0"), Kind.BOOL)
         if name == "sum" and self.scalars.width.llvm == "float":
             total = self.body.add(f"fptrunc double {total} to float")
+        elif name != "sum":
+            total = self.body.add(f"fadd {self.type_of(reduction)} {total}, 0.0")
         return Value(total, Kind.FLOAT)

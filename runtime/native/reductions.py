@@ -245,20 +245,22 @@ def amax(self: Array, dim: Dims, keepdim: bool) -> Array:
     """The greatest over ``dim``, NaN where there is one. Errors for empty reductions as torch's."""
     if self.size == 0:
         check_nonempty(self.shape, dim)
-    found = _extremum_by_index("argmax", self, dim, keepdim)
+    found = _extrema_of_rows(kernels.row_max, "argmax", self, dim, keepdim)
     return reduce_dims(np.maximum, self, dim, keepdim) if found is None else found
 
 
 def max_along(self: Array, axis: int) -> Array:
     """The greatest along a (valid, non-empty) axis, which stays with size 1."""
-    found = _extremum_by_index("argmax", self, (axis,), True)
+    found = _extrema_of_rows(kernels.row_max, "argmax", self, (axis,), True)
     return np.maximum.reduce(self, axis, keepdims=True) if found is None else found
 
 
-def _extremum_by_index(method: str, self: Array, dim: Dims, keepdim: bool) -> Array | None:
-    """The extrema along the last dimension, by their places; None where a ufunc's reduce is no slower.
+def _extrema_of_rows(
+    kernel: np.ufunc | None, method: str, self: Array, dim: Dims, keepdim: bool
+) -> Array | None:
+    """The extrema along the last dimension, natively or by their places; None where reduce is no slower.
 
-    That takes one element after the other along rows, and much time to begin with.
+    A ufunc's reduce takes one element after the other along rows, and much time to begin with.
     """
     if (
         self.size < EXTREMUM_BY_INDEX
@@ -270,6 +272,10 @@ def _extremum_by_index(method: str, self: Array, dim: Dims, keepdim: bool) -> Ar
         return None
     if dim[0] != -1 and dim[0] != self.ndim - 1:
         return None
+    if kernel is not None and self.dtype.char in "fd":
+        out = np.empty((*self.shape[:-1], 1) if keepdim else self.shape[:-1], self.dtype)
+        share_rows(kernel, (as_rows(self),), (), (out.reshape(-1),))
+        return out
     return take_in_rows(self, getattr(self, method)(-1), keepdim)
 
 
@@ -297,7 +303,7 @@ def amin(self: Array, dim: Dims, keepdim: bool) -> Array:
     """The least over ``dim``, NaN where there is one. Errors for empty reductions as torch's."""
     if self.size == 0:
         check_nonempty(self.shape, dim)
-    found = _extremum_by_index("argmin", self, dim, keepdim)
+    found = _extrema_of_rows(kernels.row_min, "argmin", self, dim, keepdim)
     return reduce_dims(np.minimum, self, dim, keepdim) if found is None else found
 
 
@@ -324,6 +330,11 @@ def aminmax(self: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
                 "cannot compute aminmax over an empty dimension as the operation has no identity."
             )
         check_nonempty(self.shape, dims)
+    if dim is not None and has_contiguous_rows(self, dim) and (kernel := kernels.row_extremes) is not None:
+        shape = (*self.shape[:-1], 1) if keepdim else self.shape[:-1]
+        least, greatest = np.empty(shape, self.dtype), np.empty(shape, self.dtype)
+        share_rows(kernel, (as_rows(self),), (), (least.reshape(-1), greatest.reshape(-1)))
+        return least, greatest
     return reduce_dims(np.minimum, self, dims, keepdim), reduce_dims(np.maximum, self, dims, keepdim)
 
 

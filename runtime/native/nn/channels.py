@@ -12,6 +12,7 @@ import numpy as np
 
 from ...core.costs import CHANNEL_PLACES
 from .. import rows, sums
+from ..native_kernels import kernels, share_rows
 from .common import Array
 
 #: How many standard deviations a mean may be from zero, where sums of squares and products are formed of
@@ -21,7 +22,22 @@ MODERATE = 2.0
 
 def _column(values: Array, batch: int) -> Array:
     """A number for each channel as a column with a row for each channel of each sample."""
-    return np.broadcast_to(values, (batch, values.size)).reshape(-1, 1)
+    return _of_rows(values, batch)[:, None]
+
+
+def _of_rows(values: Array, batch: int) -> Array:
+    """A number for each channel as one for each row, which is a channel of a sample."""
+    return np.broadcast_to(values, (batch, values.size)).reshape(-1)
+
+
+def are_native(table: Array, *others: Array | None) -> bool:
+    """Whether native kernels take arrays: they are of one dtype, and the first one, a table, not empty."""
+    return (
+        table.size > 0
+        and table.dtype.char in "fd"
+        and all([o is None or o.dtype == table.dtype for o in others])
+        and kernels.combine is not None
+    )
 
 
 # -- statistics --------------------------------------------------------------------------------
@@ -31,6 +47,8 @@ def moments(x: Array) -> tuple[Array, Array]:
     """Mean and (biased) variance of each channel."""
     batch, depth, places = x.shape
     count = max(batch * places, 1)
+    if places >= CHANNEL_PLACES and are_native(x):
+        return _native_moments(x)
     if places >= CHANNEL_PLACES and batch:
         table = x.reshape(batch * depth, places)
         total, squares = np.empty(batch * depth, x.dtype), np.empty(batch * depth, x.dtype)
@@ -57,6 +75,24 @@ def moments(x: Array) -> tuple[Array, Array]:
     return mean, np.einsum("ncl,ncl->c", centred, centred) / count
 
 
+def _native_moments(x: Array) -> tuple[Array, Array]:
+    """The same by a native kernel: of the moments of rows. The squares of how these differ add up."""
+    batch, depth, places = x.shape
+    means, variances = np.empty((batch, depth), x.dtype), np.empty((batch, depth), x.dtype)
+    table = np.ascontiguousarray(x).reshape(batch * depth, places)
+    share_rows(
+        kernels.variance, (table,), (x.dtype.type(places),), (means.reshape(-1), variances.reshape(-1))
+    )
+    mean = sums.sum_columns(means)
+    mean /= batch
+    means -= mean
+    means *= means
+    variances += means
+    variance = sums.sum_columns(variances)
+    variance /= batch
+    return mean, variance
+
+
 def _outweighs(variance: Array, mean: Array) -> Array:
     """For which channels not nearly all of the mean of the squares is the mean's: else begin without it."""
     found: Array = mean * mean <= variance * (MODERATE * MODERATE)
@@ -80,6 +116,11 @@ def affine(x: Array, mean: Array, rstd: Array, weight: Array | None, shift: Arra
     """``(x - mean) * rstd * weight + shift`` for each channel, in a new array."""
     batch, depth, places = x.shape
     scale = rstd if weight is None else rstd * weight
+    if places > 1 and are_native(x, mean, scale, shift):
+        of_rows = [
+            _of_rows(v, batch) for v in (mean, scale, np.zeros_like(scale) if shift is None else shift)
+        ]
+        return scale_rows(x.reshape(batch * depth, places), *of_rows).reshape(x.shape)
     less, rest = split(mean, rstd)
     shift = without(np.zeros_like(scale) if shift is None else shift.copy(), scale, rest)
     out = np.empty(x.shape, x.dtype)
@@ -103,6 +144,13 @@ def affine(x: Array, mean: Array, rstd: Array, weight: Array | None, shift: Arra
     columns = [_column(v, batch) for v in (less, scale, shift) if v is not None]
     rows.run(some, x.reshape(shape), out.reshape(shape), *columns)
     return out
+
+
+def scale_rows(table: Array, mean: Array, scale: Array, shift: Array, out: Array | None = None) -> Array:
+    """``(x - mean) * scale + shift`` of rows by a native kernel, the others being a number for each."""
+    found = np.empty(table.shape, table.dtype) if out is None else out
+    share_rows(kernels.scale_and_shift, (np.ascontiguousarray(table), mean, scale, shift), (), (found,))
+    return found
 
 
 def _scale(table: Array, out: Array, mean: Array | None, scale: Array, shift: Array) -> None:
@@ -138,6 +186,10 @@ def sums_by_channel(grad: Array, x: Array, mean: Array, rstd: Array) -> tuple[Ar
 def sums_of_gradients(grad: Array, x: Array, mean: Array, rstd: Array) -> tuple[Array, Array]:
     """For each row the sums of ``grad`` and of ``grad * (x - mean)``; ``rstd`` are rows' or channels'."""
     plain, product = np.empty(len(x), x.dtype), np.empty(len(x), x.dtype)
+    if are_native(x, grad, mean):
+        tables = np.ascontiguousarray(grad), np.ascontiguousarray(x)
+        share_rows(kernels.gradient_sums, (*tables, mean), (), (plain, product))
+        return plain, product
     less, rest = split(mean, rstd)
 
     def some(x: Array, grad: Array, rest: Array, plain: Array, product: Array, *less: Array) -> None:
@@ -172,6 +224,10 @@ def combined(grad: Array, x: Array, mean: Array | None, a: Array, b: Array, c: A
     """``a * grad + b * (x - mean) + c`` for rows: as many numbers as rows, in a new array."""
     count = len(x)
     out = np.empty(x.shape, x.dtype)
+    if mean is not None and are_native(x, grad, mean, a, b, c):
+        tables = np.ascontiguousarray(grad), np.ascontiguousarray(x)
+        share_rows(kernels.combine, (*tables, *[v.reshape(count) for v in (mean, a, b, c)]), (), (out,))
+        return out
     columns = [v.reshape(count, 1) for v in (a, b, c)]
     if mean is not None:
         columns.append(mean.reshape(count, 1))
@@ -184,10 +240,13 @@ def combined_by_channel(
 ) -> Array:
     """``combined`` for (batch, channels, places) and a number for each channel."""
     batch, depth, places = x.shape
+    shape = batch * depth, places
+    if places >= CHANNEL_PLACES and are_native(x, grad, mean, a, b, c):
+        every = [_of_rows(v, batch) for v in (mean, a, b, c)]
+        return combined(grad.reshape(shape), x.reshape(shape), *every).reshape(x.shape)
     less, rest = split(mean, rstd)
     c = without(c, b, rest)
     if places >= CHANNEL_PLACES:
-        shape = (batch * depth, places)
         each: list[Any] = [None if v is None else np.broadcast_to(v, (batch, depth)) for v in (less, a, b, c)]
         return combined(grad.reshape(shape), x.reshape(shape), *each)
     out = np.empty(x.shape, x.dtype)

@@ -214,21 +214,23 @@ def native_layer_norm_backward(
     groups, count, _ = layer_shapes(input, tuple(normalized_shape), None, None)
     dtype = input.dtype
     grad, table = grad_out.reshape(groups, count), input.reshape(groups, count)
-    native = _input_gradient_natively(grad, table, mean, rstd, weight) if output_mask[0] else None
     large = input.size > ROWS_LARGE and count > 0
-    step = rows.rows_of_block(count * input.itemsize) if large else max(groups, 1)
+    flat = None if weight is None else weight.reshape(-1)
+    native = _are_native(grad, table, mean, rstd, flat)
+    # Native kernels read a block twice, and stay in the cache meanwhile.
+    step = rows.rows_of_block((1 + native) * count * input.itemsize) if large else max(groups, 1)
     blocks = rows.blocks_of(groups, step)
-    out = np.empty(input.shape, dtype) if output_mask[0] and native is None else None
+    out = np.empty(input.shape, dtype) if output_mask[0] else None
     for_weight = np.zeros((blocks, count), dtype) if output_mask[1] and weight is not None else None
     for_bias = np.zeros((blocks, count), dtype) if output_mask[2] else None
-    flat = None if weight is None else weight.reshape(-1)
-    spread = _repeated(flat, step, groups) if large else flat
     means, rstds = mean.reshape(groups, 1), rstd.reshape(groups, 1)
     result = None if out is None else out.reshape(groups, count)
+    task = _gradients_natively if native else _normalise_backward
+    spread = _repeated(flat, step, groups) if large and not native else flat
 
     def block(number: int, begin: int, end: int) -> None:
         part = slice(begin, end)
-        _normalise_backward(
+        task(
             grad[part],
             table[part],
             means[part],
@@ -247,27 +249,44 @@ def native_layer_norm_backward(
     elif groups:
         block(0, 0, groups)
     return (
-        out if native is None else native.reshape(input.shape),
+        out,
         None if for_weight is None or weight is None else _total(for_weight, weight.shape),
         None if for_bias is None else _total(for_bias, tuple(normalized_shape)),
     )
 
 
-def _input_gradient_natively(
-    grad: Array, table: Array, mean: Array, rstd: Array, weight: Array | None
-) -> Array | None:
-    """The gradient of the rows, by a native kernel; None where there is none for them."""
-    kernel = kernels.normalize_backward if weight is None else kernels.normalize_scaled_backward
+def _are_native(grad: Array, table: Array, mean: Array, rstd: Array, weight: Array | None) -> bool:
+    """Whether native kernels compute the gradients of rows."""
     others = [p for p in (grad, mean, rstd, weight) if p is not None]
-    if kernel is None or not table.size or table.dtype.char not in "fd":
-        return None
-    if any([p.dtype != table.dtype for p in others]):
-        return None
-    out = np.empty(table.shape, table.dtype)
-    whole = np.ascontiguousarray(grad), np.ascontiguousarray(table)
-    shared = () if weight is None else (weight.reshape(-1),)
-    share_rows(kernel, (*whole, mean.reshape(-1), rstd.reshape(-1)), shared, (out,))
-    return out
+    return (
+        table.size > 0
+        and table.dtype.char in "fd"
+        and all([p.dtype == table.dtype for p in others])
+        and kernels.affine_gradients is not None
+    )
+
+
+def _gradients_natively(
+    grad: Array,
+    table: Array,
+    mean: Array,
+    rstd: Array,
+    out: Array | None,
+    weight: Array | None,
+    spread: Array | None,
+    for_weight: Array | None,
+    for_bias: Array | None,
+) -> None:
+    """``_normalise_backward`` by native kernels: of the rows, then, while they are in the cache, of columns."""
+    means, rstds = mean[:, 0], rstd[:, 0]
+    if out is not None and weight is None:
+        kernels.normalize_backward(grad, table, means, rstds, out=out)
+    elif out is not None:
+        kernels.normalize_scaled_backward(grad, table, means, rstds, weight, out=out)
+    if for_weight is not None:
+        kernels.affine_gradients(grad, table, means, rstds, out=(for_weight, for_bias))
+    elif for_bias is not None:
+        kernels.column_sum(grad, out=for_bias)
 
 
 def _total(partial: Array, shape: Shape) -> Array:
@@ -363,6 +382,20 @@ def native_group_norm(
     out, mean, rstd = np.empty(input.shape, dtype), np.empty((N, group), dtype), np.empty((N, group), dtype)
     operands = input.reshape(N, C * HxW), out.reshape(N, C * HxW), mean, rstd
 
+    def natively(table: Array, out: Array, mean: Array, rstd: Array) -> None:
+        samples = len(table)
+        groups = np.ascontiguousarray(table).reshape(samples, group, -1)
+        kernels.variance(groups, dtype.type(groups.shape[2]), out=(mean, rstd))
+        np.add(rstd, dtype.type(eps), out=rstd)
+        np.sqrt(rstd, out=rstd)
+        np.reciprocal(rstd, out=rstd)
+        each = (samples, group, C // group)
+        scale = rstd[:, :, None] if weight is None else rstd[:, :, None] * weight.reshape(each[1:])
+        shift = dtype.type(0) if bias is None else bias.reshape(each[1:])
+        kernels.scale_and_shift(
+            groups.reshape(*each, HxW), mean[:, :, None], scale, shift, out=out.reshape(*each, HxW)
+        )
+
     def some(table: Array, out: Array, mean: Array, rstd: Array) -> None:
         shape = len(table) * group, C // group * HxW
         normalised, column = out.reshape(shape), rstd.reshape(-1, 1)
@@ -376,7 +409,7 @@ def native_group_norm(
         if bias is not None:
             by_channel += bias[:, None]
 
-    rows.run(some, *operands, columns=HxW)
+    rows.run(natively if channels.are_native(input, weight, bias) else some, *operands, columns=HxW)
     return out, mean, rstd
 
 
