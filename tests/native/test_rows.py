@@ -194,6 +194,10 @@ def test_extrema_along_rows(dtype: str) -> None:
                 result = found(x, (-1,), keepdim)
                 assert result.dtype == x.dtype and result.shape == expected.shape
                 np.testing.assert_array_equal(result, expected)
+            for result, ufunc in zip(
+                reductions.aminmax(x, -1, keepdim), (np.minimum, np.maximum), strict=True
+            ):
+                np.testing.assert_array_equal(result, ufunc.reduce(x, -1, keepdims=keepdim))
             values, indices = reductions.max_dim(x, -1, keepdim)
             np.testing.assert_array_equal(values, np.maximum.reduce(x, -1, keepdims=keepdim))
             np.testing.assert_array_equal(indices, x.argmax(-1, keepdims=keepdim))
