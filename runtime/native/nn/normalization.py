@@ -277,7 +277,7 @@ def _gradients_natively(
     for_weight: Array | None,
     for_bias: Array | None,
 ) -> None:
-    """``_normalise_backward`` by native kernels: of the rows, then, while they are in the cache, of columns."""
+    """``_normalise_backward`` by native kernels: of rows, and of columns while these are in the cache."""
     means, rstds = mean[:, 0], rstd[:, 0]
     if out is not None and weight is None:
         kernels.normalize_backward(grad, table, means, rstds, out=out)
