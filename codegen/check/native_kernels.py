@@ -12,6 +12,7 @@ from ..lower.kernels import lower
 from ..lower.passes import LENGTH, PLACES
 from ..lower.reductions import NAMES as REDUCTIONS
 from ..lower.scalars import NAMED_NUMBERS, Programs
+from ..lower.scans import AFTER, BEFORE, PLACE, SCAN
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.kernels import SCALARS, NativeKernel, Operand
 from ..model.program_language import FUNCTIONS
@@ -26,6 +27,8 @@ NATIVE_KERNEL_KEYS = {
         Key("body", ("str",), "assignments to names, the results among them"),
     )
 }
+#: Names in scans.
+SCANS = (SCAN, BEFORE, AFTER, PLACE)
 _COMMA = re.compile(r", (?![^\[]*\])")
 _HEAD = re.compile(r"(\w+)\(([^()]+)\) -> (?:\(([^()]+)\)|([^(),\[]+(?:\[[^\]]+\])?(?::\w+)?))")
 
@@ -55,7 +58,7 @@ def _kernel(head: Located, body: Located, programs: Programs, report: Report) ->
         expected = "name(x[n], y, k:int64) -> z[n], or -> (z[n], total)"
         report.error(head.place, str(error), length=length_of_scalar(head), expected=expected)
         return None
-    functions = {*REDUCTIONS, *FUNCTIONS, *NAMED_NUMBERS, *programs}
+    functions = {*REDUCTIONS, *FUNCTIONS, *NAMED_NUMBERS, *SCANS, *programs}
     tables = {o.name for o in outputs if o.dims}
     read_body = _body(body, {LENGTH, PLACES, *[o.name for o in inputs]}, tables, functions, report)
     if read_body is None:

@@ -21,6 +21,15 @@ class Width:
     suffix: str  # of intrinsics: "f32"
     integer: str  # "i32"
     bytes: int
+    lanes: int = 0  # of vectors of such numbers, which is what values are then
+
+    def vector_of(self, type_: str) -> str:
+        """The type of as many values of a type."""
+        return f"<{self.lanes} x {type_}>" if self.lanes else type_
+
+    def splat(self, type_: str, text: str) -> str:
+        """A constant of a type, in each lane."""
+        return f"splat ({type_} {text})" if self.lanes else text
 
 
 WIDTHS = {

@@ -17,6 +17,7 @@ from .columns import columns
 from .elementwise import elementwise
 from .rows import rows
 from .scalars import Programs
+from .scans import has_scans, scans
 from .updates import updates
 
 #: A kernel as a table has it: operands, results, the signature of its ufunc, statements.
@@ -31,6 +32,8 @@ def lower(kernel: NativeKernel, programs: Programs, scalar: str) -> str:
 def _lowering(kernel: NativeKernel) -> Callable[[NativeKernel, Programs, str], str]:
     if kernel.is_elementwise:
         return elementwise
+    if has_scans(kernel):
+        return scans
     if kernel.updates:
         return updates
     return columns if kernel.is_over_columns else rows

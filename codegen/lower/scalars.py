@@ -14,7 +14,7 @@ from ..ir.expressions import ELEMENTWISE_COMPARISONS, Attribute, Call, Constant,
 from ..model.kernels import Operand as ArrayOperand
 from ..model.operators import Program
 from ..model.program_language import FUNCTIONS
-from .instructions import WIDTHS, Instructions, Kind, Unlowerable, Value, float_constant
+from .instructions import WIDTHS, Instructions, Kind, Unlowerable, Value, Width, float_constant
 
 #: Functions by name, with their programs by scalar type.
 Programs = Mapping[str, Mapping[str, Program]]
@@ -60,9 +60,9 @@ NAMED_NUMBERS = {"inf": float("inf"), "nan": float("nan")}
 class ScalarLowering:
     """Puts out the instructions of expressions, for one scalar type."""
 
-    def __init__(self, body: Instructions, scalar: str, programs: Programs) -> None:
+    def __init__(self, body: Instructions, width: str | Width, programs: Programs) -> None:
         self.body, self.programs = body, programs
-        self.width = WIDTHS[scalar]
+        self.width = WIDTHS[width] if isinstance(width, str) else width
 
     def run(self, statements: Sequence[tuple[str, Expr]], env: Mapping[str, Operand]) -> dict[str, Operand]:
         """The values of all names after the statements."""
@@ -81,7 +81,7 @@ class ScalarLowering:
         """The value of an expression, by ``value`` of what it is computed of."""
         match expr:
             case Constant(bool(number)):
-                return Value("true" if number else "false", Kind.BOOL)
+                return Value(self.width.splat("i1", "true" if number else "false"), Kind.BOOL)
             case Constant(int() | float() as number):
                 return number
             case Name(name) if name in NAMED_NUMBERS:
@@ -121,7 +121,9 @@ class ScalarLowering:
         if not isinstance(operand, Value):
             return -operand
         if operand.kind in (Kind.INT, Kind.LONG):
-            return Value(self.body.add(f"sub {self.type_of(operand.kind)} 0, {operand.text}"), operand.kind)
+            zero = self.text(0, operand.kind)
+            text = f"sub {self.type_of(operand.kind)} {zero}, {operand.text}"
+            return Value(self.body.add(text), operand.kind)
         if operand.kind is Kind.BOOL:
             raise Unlowerable("- of bool values has no native form")
         return Value(self.body.add(f"fneg {self.type_of(operand.kind)} {operand.text}"), operand.kind)
@@ -129,7 +131,8 @@ class ScalarLowering:
     def _inverted(self, operand: Operand) -> Operand:
         if not isinstance(operand, Value) or operand.kind not in (Kind.BOOL, Kind.INT):
             raise Unlowerable("~ of floating-point values has no native form")
-        ones = "true" if operand.kind is Kind.BOOL else "-1"
+        is_bool = operand.kind is Kind.BOOL
+        ones = self.width.splat("i1" if is_bool else self.width.integer, "true" if is_bool else "-1")
         return Value(self.body.add(f"xor {self.type_of(operand.kind)} {operand.text}, {ones}"), operand.kind)
 
     def _power(self, base: Operand, exponent: Operand) -> Operand:
@@ -166,9 +169,10 @@ class ScalarLowering:
         if kind not in _FLOATING:
             raise Unlowerable(f"{name} of {kind.value} values has no native form")
         width = self.width if kind is Kind.FLOAT else WIDTHS["float64"]
-        intrinsic = f"llvm.{_RENAMED.get(name, name)}.{width.suffix}"
+        lanes = f"v{self.width.lanes}" if self.width.lanes else ""
+        intrinsic = f"llvm.{_RENAMED.get(name, name)}.{lanes}{width.suffix}"
         given = [self.text(o, kind) for o in operands]
-        return Value(self.body.intrinsic(width.llvm, intrinsic, given), kind)
+        return Value(self.body.intrinsic(self.type_of(kind), intrinsic, given), kind)
 
     def _where(self, operands: Sequence[Operand]) -> Operand:
         condition, a, b = operands
@@ -177,7 +181,8 @@ class ScalarLowering:
         kind = self._common((a, b), Kind.FLOAT)
         type_ = self.type_of(kind)
         given = f"{type_} {self.text(a, kind)}, {type_} {self.text(b, kind)}"
-        return Value(self.body.add(f"select i1 {condition.text}, {given}"), kind)
+        chooses = f"{self.type_of(Kind.BOOL)} {condition.text}"
+        return Value(self.body.add(f"select {chooses}, {given}"), kind)
 
     def _poly(self, operands: Sequence[Operand]) -> Operand:
         """Horner's scheme: the point, and the coefficients from the highest on."""
@@ -214,13 +219,13 @@ class ScalarLowering:
         value = self.value(operands[0])
         if self.width.scalar == "float64" or value.kind is Kind.WIDE:
             return value
-        return Value(self._converted("fpext", value, "double"), Kind.WIDE)
+        return Value(self._converted("fpext", value, self.type_of(Kind.WIDE)), Kind.WIDE)
 
     def _narrow(self, operands: Sequence[Operand]) -> Operand:
         value = self.value(operands[0])
         if value.kind is not Kind.WIDE:
             return value
-        return Value(self._converted("fptrunc", value, self.width.llvm), Kind.FLOAT)
+        return Value(self._converted("fptrunc", value, self.type_of(Kind.FLOAT)), Kind.FLOAT)
 
     def _converted(self, how: str, value: Value, to: str) -> str:
         return self.body.add(f"{how} {self.type_of(value.kind)} {value.text} to {to}")
@@ -229,6 +234,9 @@ class ScalarLowering:
 
     def type_of(self, kind: Kind) -> str:
         """The type in LLVM of a kind of value."""
+        return self.width.vector_of(self._element_of(kind))
+
+    def _element_of(self, kind: Kind) -> str:
         own = {Kind.FLOAT: self.width.llvm, Kind.INT: self.width.integer}
         others = {Kind.WIDE: "double", Kind.LONG: "i64", Kind.BOOL: "i1"}
         return own.get(kind) or others[kind]
@@ -260,7 +268,8 @@ class ScalarLowering:
         if kind in (Kind.INT, Kind.LONG):
             if operand != int(operand):
                 raise Unlowerable(f"{operand} meets an integer")
-            return str(int(operand))
+            return self.width.splat(self._element_of(kind), str(int(operand)))
         if kind is Kind.BOOL:
             raise Unlowerable(f"{operand} meets a condition")
-        return float_constant(operand, self.width if kind is Kind.FLOAT else WIDTHS["float64"])
+        constant = float_constant(operand, self.width if kind is Kind.FLOAT else WIDTHS["float64"])
+        return self.width.splat(self._element_of(kind), constant)

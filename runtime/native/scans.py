@@ -11,6 +11,7 @@ from ..core.costs import LANES, PARALLEL_SCAN, SCAN_CHUNK, SCAN_GRAIN, SCAN_LARG
 from .cumsum import blocked_cumsum
 from .dims import wrap_dim
 from .dtypes import FLOAT32, FLOAT64, INT64, INTEGRAL, acc_dtype
+from .native_kernels import as_rows, kernels, share_rows
 from .parallel import each_block, items_of_block
 from .reductions import cast
 
@@ -34,7 +35,8 @@ def cumsum_backward(grad: Array, dim: int) -> Array:
     dim = wrap_dim(dim, grad.ndim)
     if grad.ndim == 0:
         return grad.copy()
-    if grad.size >= SCAN_LARGE and grad.dtype.char in "fd" and grad.flags.c_contiguous:
+    by_kernel = dim == grad.ndim - 1 and kernels.cumsum is not None
+    if grad.size >= SCAN_LARGE and grad.dtype.char in "fd" and grad.flags.c_contiguous and not by_kernel:
         found = blocked_cumsum(grad, dim, True)
         if found is not None:
             return found
@@ -58,6 +60,11 @@ def _accumulate(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) -> 
         self = cast(self, dtype)
     if self.ndim == 0:
         return self.copy()
+    if dtype.char in "fd" and dim == self.ndim - 1:
+        if ufunc is np.add and (kernel := kernels.cumsum) is not None:
+            return _scan_rows(kernel, self)
+        if ufunc is np.multiply and kernels.cumprod is not None:
+            return _cumprod_rows(np.ascontiguousarray(self).reshape(-1, self.shape[dim])).reshape(self.shape)
     if ufunc is np.add and self.size >= SCAN_LARGE and dtype.char in "fd" and self.flags.c_contiguous:
         found = blocked_cumsum(self, dim, False)
         if found is not None:
@@ -76,6 +83,14 @@ def _accumulate(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) -> 
     return ufunc.accumulate(result, dim, wide, result).astype(dtype)
 
 
+def _scan_rows(kernel: np.ufunc, self: Array, *others: Array) -> Array:
+    """What a kernel makes of the last dimension; of its further results into ``others``, contiguous ones."""
+    out = np.empty(self.shape, self.dtype)
+    if out.size:
+        share_rows(kernel, (as_rows(self),), (), tuple(map(as_rows, (out, *others))))
+    return out
+
+
 def _accumulate_lanes(ufunc: np.ufunc, self: Array, dim: int, wide: DType, dtype: DType) -> Array:
     """``ufunc.accumulate`` over many lanes side by side: one vectorised step for each place in them."""
     result = np.empty(self.shape, dtype)
@@ -89,18 +104,21 @@ def _accumulate_lanes(ufunc: np.ufunc, self: Array, dim: int, wide: DType, dtype
 
 def cummax(self: Array, dim: int) -> tuple[Array, Array]:
     """The cumulative maximum and where it stands, the last of equal ones; NaN is greatest, and stays."""
-    return _running_extremum(np.maximum, self, dim)
+    return _running_extremum(np.maximum, kernels.cummax, self, dim)
 
 
 def cummin(self: Array, dim: int) -> tuple[Array, Array]:
     """The cumulative minimum and where it stands, the last of equal ones; NaN is least, and stays."""
-    return _running_extremum(np.minimum, self, dim)
+    return _running_extremum(np.minimum, kernels.cummin, self, dim)
 
 
-def _running_extremum(ufunc: np.ufunc, self: Array, dim: int) -> tuple[Array, Array]:
+def _running_extremum(ufunc: np.ufunc, kernel: np.ufunc | None, self: Array, dim: int) -> tuple[Array, Array]:
     dim = wrap_dim(dim, self.ndim)
     if self.ndim == 0:
         return self.copy(), np.zeros((), INT64)
+    if kernel is not None and dim == self.ndim - 1 and self.dtype.char in "fd":
+        found = np.empty(self.shape, INT64)
+        return _scan_rows(kernel, self, found), found
     if self.size < SCAN_LARGE:
         values = ufunc.accumulate(self, dim)
         places = np.arange(self.shape[dim]).reshape([-1] + [1] * (self.ndim - 1 - dim))
@@ -111,10 +129,10 @@ def _running_extremum(ufunc: np.ufunc, self: Array, dim: int) -> tuple[Array, Ar
         values = parallel_scan(ufunc, table, self.dtype, self.dtype)
     else:
         values = ufunc.accumulate(table, 1)
-    found = [a.reshape(lanes.shape) for a in (values, last_true_index(_is_new_extremum(table, values)))]
+    both = [a.reshape(lanes.shape) for a in (values, last_true_index(_is_new_extremum(table, values)))]
     if dim < self.ndim - 1:
-        found = [np.ascontiguousarray(np.moveaxis(a, -1, dim)) for a in found]
-    return found[0], found[1]
+        both = [np.ascontiguousarray(np.moveaxis(a, -1, dim)) for a in both]
+    return both[0], both[1]
 
 
 def _is_new_extremum(self: Array, values: Array) -> Array:
@@ -141,7 +159,13 @@ def last_true_index(rows: Array) -> Array:
 
 def _cumprod_rows(table: Array) -> Array:
     """The cumulative products of the rows of a matrix of floats, computed in float64."""
-    result = parallel_scan(np.multiply, table, FLOAT64, table.dtype)
+    kernel = kernels.cumprod
+    if kernel is None:
+        result = parallel_scan(np.multiply, table, FLOAT64, table.dtype)
+    else:
+        result = _scan_rows(kernel, table)
+    if table.size == 0:
+        return result
     sizes = np.abs(table)
     least, greatest = SAFE_RANGE
     if not (sizes.item(sizes.argmin()) > least and sizes.item(sizes.argmax()) < greatest):

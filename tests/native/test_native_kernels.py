@@ -49,6 +49,20 @@ KERNELS = {
         "(k),(k),(k,n)->(m,n)",
         "y = x * f; t[i] = t[i] + y",
     ),
+    "running_sum": (("x[n]",), ("y[n]",), "(n)->(n)", "y = scan(before + after, x, -0.0) / 2"),
+    "running_top": (
+        ("x[n]",),
+        ("y[n]", "at[n]:int64"),
+        "(n)->(n),(n)",
+        "y = scan(where(before > after, before, after), x, -inf); "
+        "at = scan(where(before > after, before, after), where(x == y, place, 0), 0)",
+    ),
+    "running_twice": (
+        ("x[n]", "w[n]"),
+        ("y[n]",),
+        "(n),(n)->(n)",
+        "s = scan(before + after, twice(x) * w, 0); y = scan(before + after, s, 0)",
+    ),
     "put": (("i[n]:int64", "x[n]"), ("t[m]",), "(n),(n)->(m)", "t[i] = x"),
 }
 CONVERSIONS = {
@@ -289,3 +303,38 @@ def test_tables_are_changed_at_indices(kernels: Any, char: str, shape: tuple[int
         expected, out = table.copy(), table.copy("K")
         np.add.at(expected, some, x * factors[:, None])
         np.testing.assert_array_equal(kernels.add_rows(some, factors, x, out=out), expected)
+
+
+@pytest.mark.parametrize("char", FLOATS)
+@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 100, 1000])
+def test_scans(kernels: Any, char: str, length: int) -> None:
+    rng = np.random.default_rng(11)
+    weight = rng.standard_normal(length).astype(char)
+    # What is computed in float64 is rounded once more where it is written.
+    eps, wide = np.finfo(char).eps, np.finfo("d").eps
+    for x in layouts(rng, (5, length), char):
+        exact = x.astype(np.longdouble)
+        size = np.abs(exact).cumsum(1)
+        assert (
+            np.abs(kernels.running_sum(x) - exact.cumsum(1) / 2) <= eps * size + length * wide * size
+        ).all()
+        y, at = kernels.running_top(x)
+        np.testing.assert_array_equal(y, np.maximum.accumulate(x, 1))
+        np.testing.assert_array_equal(at, np.maximum.accumulate(np.where(x == y, np.arange(length), 0), 1))
+        twice = (2 * exact * weight).cumsum(1).cumsum(1)
+        size = np.abs(2 * exact * weight).cumsum(1).cumsum(1)
+        found = kernels.running_twice(x, weight)
+        assert (np.abs(found - twice) <= eps * size + 2 * length * wide * size).all()
+
+
+@pytest.mark.parametrize("char", FLOATS)
+def test_a_scans_bits_do_not_depend_on_what_follows_or_how_it_lies(kernels: Any, char: str) -> None:
+    x = np.random.default_rng(12).standard_normal((3, 45)).astype(char)
+    whole = kernels.running_sum(x)
+    for end in (1, 8, 13, 44):
+        np.testing.assert_array_equal(kernels.running_sum(x[:, :end]), whole[:, :end])
+    for layout in layouts(np.random.default_rng(12), (3, 45), char)[1:]:
+        np.testing.assert_array_equal(kernels.running_sum(layout), whole)
+    special = np.array([[1, np.inf, 2, -np.inf, 3, np.nan, 4, 5, 6, 7]], char)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(kernels.running_sum(special), special.cumsum(1) / 2)

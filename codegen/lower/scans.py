@@ -1,0 +1,217 @@
+"""Lower: kernels that scan rows: each element is brought together with all before it.
+
+``scan(before + after, x, 0)`` has the sums of the elements up to each. The elements of a vector are brought
+together in steps of one, two and four lanes, and then with the total of all vectors before, in float64. So
+the combination must be associative, but for rounding, and the third argument what changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from ..ir.expressions import Call, Expr, Name, free_names, walk
+from ..model.kernels import NativeKernel, Operand
+from .instructions import WIDTHS, Instructions, Kind, Unlowerable, Value
+from .loops import Arrays, Memory
+from .passes import LENGTH
+from .scalars import Operand as ScalarOperand, Programs, ScalarLowering
+
+#: The function, the names in its first argument, and the name of an element's index.
+SCAN, BEFORE, AFTER, PLACE = "scan", "before", "after", "place"
+_LANES = 8
+
+
+def is_scan(expr: Expr) -> bool:
+    """Whether an expression brings together what stands before each element."""
+    match expr:
+        case Call(Name(name), (_, _, _), ()) if name == SCAN:
+            return True
+    return False
+
+
+def has_scans(kernel: NativeKernel) -> bool:
+    """Whether a kernel scans its rows."""
+    return any([is_scan(part) for _, expr in kernel.statements for part in walk(expr)])
+
+
+def scans(kernel: NativeKernel, programs: Programs, scalar: str) -> str:
+    """The module of a kernel with scans."""
+    return _Scans(kernel, programs, scalar).module()
+
+
+class _Scans:
+    """A loop over rows, and over vectors of each. What does not fill one, or follow, goes through memory."""
+
+    def __init__(self, kernel: NativeKernel, programs: Programs, scalar: str) -> None:
+        if any([o.dims != (LENGTH,) for o in kernel.operands]):
+            raise Unlowerable("a kernel with scans has rows only")
+        self.kernel = kernel
+        self.body = Instructions()
+        self.memory = Memory(self.body, WIDTHS[scalar])
+        self.scalars = ScalarLowering(self.body, replace(WIDTHS["float64"], lanes=_LANES), programs)
+        self.body.label("entry")
+        self.arrays = Arrays(self.memory, kernel)
+        self.buffers = {o.name: self._alloca(self._buffered(o), _LANES) for o in kernel.operands}
+        found = dict.fromkeys([p for _, expr in kernel.statements for p in walk(expr) if is_scan(p)])
+        self.carries = {scan: self._alloca("i64", _LANES) for scan in found}  # of 64 bits, whatever they are
+        self.pointers: dict[str, str] = {}
+
+    def _alloca(self, type_: str, count: int) -> str:
+        return self.body.add(f"alloca [{count} x {type_}], align 64")
+
+    def module(self) -> str:
+        body, length = self.body, self.arrays.sizes[LENGTH]
+        whole = body.add(f"and i64 {length}, -{_LANES}")
+        follow = self.arrays.follow(self.kernel.operands)
+        body.put(f"br i1 {follow}, label %contiguous, label %strided")
+        for version, end in (("contiguous", whole), ("strided", "0")):
+            body.label(version)
+            with self.memory.over("0", self.arrays.outer) as row:
+                self.pointers = self.arrays.pointers(row)
+                for scan, carry in self.carries.items():
+                    self._begin(scan, carry)
+                if version == "contiguous":
+                    with self.memory.over("0", end, str(_LANES)) as index:
+                        self._vector(index)
+                with self.memory.over(end, length, str(_LANES)) as index:
+                    self._few(index)
+            body.put("ret i32 0")
+        return self.memory.module()
+
+    def _begin(self, scan: Expr, carry: str) -> None:
+        assert isinstance(scan, Call)
+        first = self.scalars.computed(scan.arguments[2], self._unknown)
+        kind = self._kind(scan)
+        self.body.put(f"store {self.scalars.type_of(kind)} {self.scalars.text(first, kind)}, ptr {carry}")
+
+    def _unknown(self, expr: Expr) -> ScalarOperand:
+        return self.scalars.computed(expr, self._unknown)
+
+    def _kind(self, scan: Call) -> Kind:
+        """Of what is scanned: of places if these are in it, and else of numbers."""
+        names = {n.id for n in walk(scan.arguments[1]) if isinstance(n, Name)}
+        return Kind.LONG if PLACE in names else Kind.FLOAT
+
+    # -- vectors -----------------------------------------------------------------------------
+
+    def _vector(self, index: str) -> None:
+        """The elements from ``index`` on, which follow each other."""
+        given = {}
+        for operand in self.kernel.inputs:
+            type_ = f"<{_LANES} x {self.memory.type_of(operand)[0]}>"
+            at = self.arrays.at(operand.name, self.pointers[operand.name], {LENGTH: index}, True)
+            text = self.body.add(f"load {type_}, ptr {at}, align {self.memory.type_of(operand)[1]}")
+            given[operand.name] = self._widened(operand, text)
+        for name, value in self._computed(given, index).items():
+            operand = self.arrays.operand(name)
+            at = self.arrays.at(name, self.pointers[name], {LENGTH: index}, True)
+            type_, text = self._narrowed(operand, value)
+            self.body.put(f"store {type_} {text}, ptr {at}, align {self.memory.type_of(operand)[1]}")
+
+    def _few(self, index: str) -> None:
+        """At most a vector's elements from ``index`` on, one by one into memory and out of it."""
+        rest = self.body.add(f"sub i64 {self.arrays.sizes[LENGTH]}, {index}")
+        count = self.body.intrinsic("i64", "llvm.smin.i64", (rest, str(_LANES)))
+        given = {}
+        for operand in self.kernel.inputs:
+            type_, buffer = self._buffered(operand), self.buffers[operand.name]
+            self.body.put(f"store <{_LANES} x {type_}> zeroinitializer, ptr {buffer}")
+            with self.memory.over("0", count) as i:
+                value = self.memory.load(operand, self._element(operand, index, i))
+                to = self.body.add(f"getelementptr {type_}, ptr {buffer}, i64 {i}")
+                self.body.put(f"store {type_} {value.text}, ptr {to}")
+            text = self.body.add(f"load <{_LANES} x {type_}>, ptr {buffer}")
+            given[operand.name] = self._widened(operand, text)
+        for name, result in self._computed(given, index).items():
+            operand, buffer = self.arrays.operand(name), self.buffers[name]
+            vector, text = self._narrowed(operand, result)
+            self.body.put(f"store {vector} {text}, ptr {buffer}")
+            with self.memory.over("0", count) as i:
+                type_ = self._buffered(operand)
+                of = self.body.add(f"getelementptr {type_}, ptr {buffer}, i64 {i}")
+                one = self.body.add(f"load {type_}, ptr {of}")
+                self.memory.store(operand, one, self._element(operand, index, i))
+
+    def _element(self, operand: Operand, index: str, i: str) -> str:
+        place = self.body.add(f"add nuw nsw i64 {index}, {i}")
+        return self.arrays.at(operand.name, self.pointers[operand.name], {LENGTH: place}, False)
+
+    def _buffered(self, operand: Operand) -> str:
+        """The type of an element as it is read."""
+        return "i64" if operand.dtype == "int64" else self.memory.width.llvm
+
+    def _widened(self, operand: Operand, text: str) -> Value:
+        if operand.dtype:
+            raise Unlowerable("a scan is of numbers of the kernel's own dtype")
+        if self.memory.width.scalar == "float32":
+            text = self.body.add(f"fpext <{_LANES} x float> {text} to <{_LANES} x double>")
+        return Value(text, Kind.FLOAT)
+
+    def _narrowed(self, operand: Operand, value: ScalarOperand) -> tuple[str, str]:
+        """The type and the text of the elements of a result."""
+        text = self.scalars.stored(value, operand)
+        type_ = f"<{_LANES} x {self._buffered(operand)}>"
+        if type_ == f"<{_LANES} x float>":
+            text = self.body.add(f"fptrunc <{_LANES} x double> {text} to {type_}")
+        return type_, text
+
+    # -- what is computed --------------------------------------------------------------------
+
+    def _computed(self, given: Mapping[str, Value], index: str) -> dict[str, ScalarOperand]:
+        """The results for a vector of elements, those from ``index`` on."""
+        known: dict[Expr, ScalarOperand] = {Name(name): value for name, value in given.items()}
+        lanes = ", ".join([f"i64 {i}" for i in range(_LANES)])
+        places = self.body.add(f"add <{_LANES} x i64> {self._splat('i64', index)}, <{lanes}>")
+        known[Name(PLACE)] = Value(places, Kind.LONG)
+
+        def value(expr: Expr) -> ScalarOperand:
+            if expr not in known:
+                known[expr] = self._scan(expr, value) if is_scan(expr) else self.scalars.computed(expr, value)
+            return known[expr]
+
+        for name, expr in self.kernel.statements:
+            known[Name(name)] = value(expr)
+        return {o.name: known[Name(o.name)] for o in self.kernel.outputs}
+
+    def _scan(self, scan: Expr, value: Callable[[Expr], ScalarOperand]) -> Value:
+        assert isinstance(scan, Call)
+        combination, elements, first = scan.arguments
+        kind = self._kind(scan)
+        type_ = self.scalars.type_of(kind)
+        neutral = self.scalars.text(value(first), kind)
+        costly = any([n.id in self.scalars.programs for n in free_names(combination)])
+        found = self.scalars.value(value(elements), kind)
+        if found.kind is not kind:
+            raise Unlowerable("a scan is of numbers, or of places")
+
+        def combined(before: str, after: str) -> str:
+            names = {BEFORE: Value(before, kind), AFTER: Value(after, kind)}
+            return self.scalars.text(self.scalars.lower(combination, names), kind)
+
+        lanes, step = found.text, 1
+        while step < _LANES:
+            moved = self._moved(type_, lanes, neutral, step)
+            lanes, step = combined(moved, lanes), 2 * step
+        carry = self.body.add(f"load {type_}, ptr {self.carries[scan]}")
+        result = combined(carry, lanes)
+        # The next vector waits for one combination only, or does with fewer if they cost much.
+        last = self._last(type_, result) if costly else combined(carry, self._last(type_, lanes))
+        self.body.put(f"store {type_} {last}, ptr {self.carries[scan]}")
+        return Value(result, kind)
+
+    def _last(self, type_: str, lanes: str) -> str:
+        """The last of the lanes, in each."""
+        return self._shuffled(type_, lanes, "poison", [_LANES - 1] * _LANES)
+
+    def _moved(self, type_: str, lanes: str, neutral: str, step: int) -> str:
+        """The lanes, each ``step`` further; in the first are those of ``neutral``."""
+        return self._shuffled(type_, lanes, neutral, [_LANES] * step + list(range(_LANES - step)))
+
+    def _shuffled(self, type_: str, a: str, b: str, lanes: list[int]) -> str:
+        chosen = ", ".join([f"i32 {i}" for i in lanes])
+        return self.body.add(f"shufflevector {type_} {a}, {type_} {b}, <{_LANES} x i32> <{chosen}>")
+
+    def _splat(self, type_: str, text: str) -> str:
+        one = self.body.add(f"insertelement <{_LANES} x {type_}> poison, {type_} {text}, i64 0")
+        return self._shuffled(f"<{_LANES} x {type_}>", one, "poison", [0] * _LANES)
