@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import LANES, PARALLEL_SCAN, SCAN_CHUNK, SCAN_GRAIN, SCAN_LARGE, SCAN_STEPS
+from ..core.costs import LANES, NATIVE_GRAIN, PARALLEL_SCAN, SCAN_CHUNK, SCAN_GRAIN, SCAN_LARGE, SCAN_STEPS
 from .cumsum import blocked_cumsum
 from .dims import wrap_dim
 from .dtypes import FLOAT32, FLOAT64, INT64, INTEGRAL, acc_dtype
@@ -85,6 +85,9 @@ def _accumulate(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) -> 
 
 def _scan_rows(kernel: np.ufunc, self: Array, *others: Array) -> Array:
     """What a kernel makes of the last dimension; of its further results into ``others``, contiguous ones."""
+    if self.size < 2 * NATIVE_GRAIN and self.flags.c_contiguous:
+        found = kernel(self, out=(None, *others))
+        return found[0] if others else found
     out = np.empty(self.shape, self.dtype)
     if out.size:
         share_rows(kernel, (as_rows(self),), (), tuple(map(as_rows, (out, *others))))
@@ -159,7 +162,7 @@ def last_true_index(rows: Array) -> Array:
 
 def _cumprod_rows(table: Array) -> Array:
     """The cumulative products of the rows of a matrix of floats, computed in float64."""
-    kernel = kernels.cumprod
+    kernel = kernels.cumprod if table.dtype.char in "fd" else None
     if kernel is None:
         result = parallel_scan(np.multiply, table, FLOAT64, table.dtype)
     else:
