@@ -33,6 +33,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "Adamax": {},
     "NAdam": {},
     "RAdam": {},
+    "ASGD": {},
+    "Rprop": {},
 }
 FORMS: dict[str, dict[str, Any]] = {
     "torch": {"foreach": False},

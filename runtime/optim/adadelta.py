@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..native.native_kernels import kernels
 from ..tensors.tensor import Tensor
-from .blocks import Array, Update, constants
+from .blocks import Array, Update, constants, native_update
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise, State, add_scaled, as_real, decayed, rate_of
 from .moments import move_square_mean, update_square_mean
@@ -69,7 +70,10 @@ class Adadelta(Elementwise):
 
     def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
         rho = options["rho"]
-        keep, new, eps, rate = constants(dtype, rho, 1 - rho, options["eps"], options["lr"])
+        numbers = rho, 1 - rho, options["eps"], options["lr"]
+        if kernels.adadelta is not None:
+            return native_update(kernels.adadelta, dtype, *numbers)
+        keep, new, eps, rate = constants(dtype, *numbers)
         add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
 
         def kernel(p: Array, g: Array, v: Array, u: Array, t: Array, d: Array) -> None:

@@ -9,8 +9,9 @@ import numpy as np
 
 from tengen.generated.functions import _sparse_coo_tensor_unsafe, full_like
 
+from ..native.native_kernels import kernels
 from ..tensors.tensor import Tensor
-from .blocks import Array, Update, constants
+from .blocks import Array, Update, constants, native_update
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise, State, as_real, check_modes, count_step, decayed, new_count
 from .moments import step_over_root
@@ -87,7 +88,10 @@ class Adagrad(Elementwise):
         state["sum"] = full_like(param, complex(value, value) if param.is_complex() else value)
 
     def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
-        eps, size = constants(dtype, options["eps"], _rate(options, counts[0]))
+        numbers = options["eps"], _rate(options, counts[0])
+        if kernels.adagrad is not None:
+            return native_update(kernels.adagrad, dtype, *numbers)
+        eps, size = constants(dtype, *numbers)
 
         def kernel(p: Array, g: Array, s: Array, t: Array) -> None:
             np.multiply(g, g, t)

@@ -14,7 +14,7 @@ from ..tensors.tensor import Tensor
 from .blocks import Array, Update, constants, native_update
 from .checks import check_moments, check_not_negative
 from .elementwise import Elementwise, State, as_real, check_modes
-from .moments import moments_of, moments_start, step_over_root
+from .moments import moments_numbers, moments_of, moments_start, step_over_root
 from .optimizer import Group, Params, number, scalar
 
 __all__ = ["Adam"]
@@ -101,10 +101,7 @@ class Adam(Elementwise):
         # both sides of the fraction are multiplied by the root of v's correction: a pass less
         fraction = options["eps"] * root, size * root
         if (native := kernels.adam_amsgrad if options["amsgrad"] else kernels.adam) is not None:
-            decoupled = options["decoupled_weight_decay"]
-            shrink = 1 - rate * options["weight_decay"] if decoupled else 1
-            means = (beta1, 1 - beta1, beta2, 1 - beta2)
-            return native_update(native, dtype, *means, shrink, *fraction)
+            return native_update(native, dtype, *moments_numbers(options), *fraction)
         start = moments_start(options, dtype)
         eps, scale = constants(dtype, *fraction)
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from tengen.generated.functions import maximum
 
+from ..native.native_kernels import kernels
 from ..tensors.tensor import Tensor
-from .blocks import Array, Update, constants
+from .blocks import Array, Update, constants, native_update
 from .checks import check_moments, check_rate
 from .elementwise import Elementwise, State, add_quotient, as_real, counted, decayed, rate_of
 from .optimizer import Group, Params
@@ -68,7 +69,10 @@ class Adamax(Elementwise):
     def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
         beta1, beta2 = options["betas"]
         rate = options["lr"] / (1 - beta1 ** counts[0])
-        keep1, new1, keep2, eps, size = constants(dtype, beta1, 1 - beta1, beta2, options["eps"], rate)
+        numbers = beta1, 1 - beta1, beta2, options["eps"], rate
+        if kernels.adamax is not None:
+            return native_update(kernels.adamax, dtype, *numbers)
+        keep1, new1, keep2, eps, size = constants(dtype, *numbers)
         add, subtract, multiply, divide = np.add, np.subtract, np.multiply, np.divide
         absolute, larger = np.absolute, np.maximum
 

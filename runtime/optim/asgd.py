@@ -10,8 +10,9 @@ import numpy as np
 from tengen.generated.functions import zeros_like
 
 from ..tensors.creation import tensor as make_tensor
+from ..native.native_kernels import kernels
 from ..tensors.tensor import Tensor
-from .blocks import Array, Update, constants
+from .blocks import Array, Update, constants, native_update
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise, State, add_scaled, as_real, counted, decayed, new_count, rate_of
 from .optimizer import Group, Params, count_dtype
@@ -90,7 +91,10 @@ class ASGD(Elementwise):
 
     def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
         _, eta, mu = counts
-        shrink, rate, new = constants(dtype, 1 - options["lambd"] * eta, eta, mu)
+        numbers = 1 - options["lambd"] * eta, eta, mu
+        if kernels.asgd is not None:
+            return native_update(kernels.asgd, dtype, *numbers)
+        shrink, rate, new = constants(dtype, *numbers)
         add, subtract, multiply, copy = np.add, np.subtract, np.multiply, np.copyto
 
         def kernel(p: Array, g: Array, ax: Array, t: Array) -> None:

@@ -16,14 +16,21 @@ from .optimizer import Group, number
 Start = Callable[[Array, Array, Array, Array, Array], None]
 
 
+def moments_numbers(options: Group) -> tuple[float, ...]:
+    """The weights of what two means were and of what is new, and the factor of the parameter."""
+    beta1, beta2 = map(number, options["betas"])
+    decay = 1 - options["lr"] * options["weight_decay"] if options["decoupled_weight_decay"] else 1
+    return beta1, 1 - beta1, beta2, 1 - beta2, decay
+
+
 def moments_start(options: Group, dtype: Any) -> Start:
     """The decoupled decay of a parameter, and what its two means become, as a function of blocks.
 
     ``p *= 1 - lr * weight_decay``, ``m = b1 * m + (1 - b1) * g`` and ``v = b2 * v + (1 - b2) * g**2``.
     """
-    beta1, beta2 = map(number, options["betas"])
-    decay = 1 - options["lr"] * options["weight_decay"] if options["decoupled_weight_decay"] else 1
-    keep1, new1, keep2, new2, shrink = constants(dtype, beta1, 1 - beta1, beta2, 1 - beta2, decay)
+    numbers = moments_numbers(options)
+    decay = numbers[-1]
+    keep1, new1, keep2, new2, shrink = constants(dtype, *numbers)
     multiply, add = np.multiply, np.add
 
     def start(p: Array, g: Array, m: Array, v: Array, t: Array) -> None:

@@ -9,11 +9,12 @@ import numpy as np
 
 from tengen.generated.functions import zeros_like
 
+from ..native.native_kernels import kernels
 from ..tensors.tensor import Tensor
-from .blocks import Array, Update, constants
+from .blocks import Array, Update, constants, native_update
 from .checks import check_moments, check_not_negative, check_rate
 from .elementwise import Elementwise, State, add_quotient, count_step, counted, new_count, rate_of
-from .moments import moments_of, moments_start
+from .moments import moments_numbers, moments_of, moments_start
 from .optimizer import Group, Params
 
 __all__ = ["NAdam"]
@@ -97,17 +98,19 @@ class NAdam(Elementwise):
         (step, product), beta2, rate = counts, options["betas"][1], options["lr"]
         mu, following = _momenta(options, step)
         root = (1 - beta2**step) ** 0.5
+        of_grad = root * rate * (1 - mu) / (1 - product)
+        of_mean = root * rate * following / (1 - product * following)
+        numbers = options["eps"] * root, of_grad, of_mean
+        if kernels.nadam is not None:
+            return native_update(kernels.nadam, dtype, *moments_numbers(options), *numbers)
         start = moments_start(options, dtype)
-        eps, of_grad, of_mean = constants(
-            *(dtype, options["eps"] * root),
-            *(root * rate * (1 - mu) / (1 - product), root * rate * following / (1 - product * following)),
-        )
+        eps, new, old = constants(dtype, *numbers)
         add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
 
         def kernel(p: Array, g: Array, m: Array, v: Array, t: Array, d: Array) -> None:
             start(p, g, m, v, t)
-            multiply(g, of_grad, d)
-            multiply(m, of_mean, t)
+            multiply(g, new, d)
+            multiply(m, old, t)
             add(d, t, d)
             sqrt(v, t)
             add(t, eps, t)

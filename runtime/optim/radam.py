@@ -9,11 +9,12 @@ import numpy as np
 
 from tengen.generated.functions import where
 
+from ..native.native_kernels import kernels
 from ..tensors.tensor import Tensor
-from .blocks import Array, Update, constants
+from .blocks import Array, Update, constants, native_update
 from .checks import check_moments, check_rate
 from .elementwise import Elementwise, State, count_step, rate_of
-from .moments import moments_of, moments_start, step_over_root
+from .moments import moments_numbers, moments_of, moments_start, step_over_root
 from .optimizer import Group, Params
 
 __all__ = ["RAdam"]
@@ -76,6 +77,11 @@ class RAdam(Elementwise):
     def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
         (step,), (beta1, beta2), rate = counts, options["betas"], options["lr"]
         size, factor = rate / (1 - beta1**step), _rectification(beta2, step)
+        numbers = moments_numbers(options)
+        if factor is None and kernels.radam_unrectified is not None:
+            return native_update(kernels.radam_unrectified, dtype, *numbers, size)
+        if factor is not None and kernels.adam is not None:
+            return native_update(kernels.adam, dtype, *numbers, options["eps"], size * factor)
         start = moments_start(options, dtype)
         eps, scale = constants(dtype, options["eps"], size if factor is None else size * factor)
 

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..native.native_kernels import kernels
 from ..tensors.tensor import Tensor
-from .blocks import Array, Update, constants
+from .blocks import Array, Update, constants, native_update
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise, State, add_quotient, add_scaled, as_real, decayed, rate_of
 from .moments import move_square_mean, update_square_mean
@@ -77,9 +78,14 @@ class RMSprop(Elementwise):
 
     def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
         alpha, momentum, centered = options["alpha"], options["momentum"], options["centered"]
-        keep, new, eps, rate, persist = constants(
-            dtype, alpha, 1 - alpha, options["eps"], options["lr"], momentum
-        )
+        numbers = alpha, 1 - alpha, options["eps"], options["lr"]
+        if momentum > 0:
+            native = kernels.rmsprop_centered_momentum if centered else kernels.rmsprop_momentum
+            if native is not None:
+                return native_update(native, dtype, *numbers, momentum)
+        elif (native := kernels.rmsprop_centered if centered else kernels.rmsprop) is not None:
+            return native_update(native, dtype, *numbers)
+        keep, new, eps, rate, persist = constants(dtype, *numbers, momentum)
         add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
 
         def kernel(p: Array, g: Array, v: Array, *others: Array) -> None:

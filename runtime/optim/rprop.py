@@ -9,8 +9,9 @@ import numpy as np
 
 from tengen.generated.functions import full_like, where, zeros_like
 
+from ..native.native_kernels import kernels
 from ..tensors.tensor import Tensor
-from .blocks import Array, Update, constants
+from .blocks import Array, Update, constants, native_update
 from .checks import check_rate
 from .elementwise import Elementwise, State, as_real, decayed, new_count
 from .optimizer import Group, Params, number
@@ -74,8 +75,10 @@ class Rprop(Elementwise):
         state["step_size"] = full_like(param, complex(size, size) if param.is_complex() else size)
 
     def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
-        smaller, larger = constants(dtype, *options["etas"])
-        low, high = constants(dtype, *options["step_sizes"])
+        numbers = *options["etas"], *options["step_sizes"]
+        if kernels.rprop is not None:
+            return native_update(kernels.rprop, dtype, *numbers)
+        smaller, larger, low, high = constants(dtype, *numbers)
         sign, multiply, subtract, copy = np.sign, np.multiply, np.subtract, np.copyto
 
         def kernel(p: Array, g: Array, prev: Array, size: Array, t: Array) -> None:
