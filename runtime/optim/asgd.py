@@ -9,8 +9,8 @@ import numpy as np
 
 from tengen.generated.functions import zeros_like
 
-from ..tensors.creation import tensor as make_tensor
 from ..native.native_kernels import kernels
+from ..tensors.creation import tensor as make_tensor
 from ..tensors.tensor import Tensor
 from .blocks import Array, Update, constants, native_update
 from .checks import check_not_negative, check_rate
