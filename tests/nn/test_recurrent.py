@@ -207,3 +207,45 @@ def test_as_torch(torch: Any, case: Any, kind: str, packed: bool) -> None:
     for a, b in zip(*found, strict=True):
         assert (str(b.dtype).split(".")[1], tuple(b.shape)) == (str(a.dtype).split(".")[1], tuple(a.shape))
         np.testing.assert_allclose(b.numpy(), a.numpy(), rtol=bound, atol=bound)
+
+
+@pytest.mark.parametrize("mode", ["LSTM", "GRU"])
+@pytest.mark.parametrize("projected", [False, True])
+@pytest.mark.parametrize("sizes", [[3, 3, 3], [3, 2, 1], [0, 0]])
+def test_both_forms_of_a_layer_agree(
+    mode: str, projected: bool, sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Results and gradients by native kernels and by NumPy's forms, with special numbers and any layout."""
+    from tengen.native import machine_code
+    from tengen.native.nn import recurrent
+
+    if not machine_code.is_available():
+        pytest.skip("there is no machine code here: llvmlite is not installed, or TENGEN_NATIVE=0")
+    if projected and mode == "GRU":
+        pytest.skip("LSTM alone has a projection")
+    rng, gates, hidden = np.random.default_rng(0), GATES[mode.lower()], 4
+    out, rows, batch = 2 if projected else hidden, sum(sizes), sizes[0]
+    x = rng.standard_normal((rows, 3)).astype("float32")
+    x[:1] = np.nan
+    x[1:2] = np.inf
+    cx = rng.standard_normal((batch, hidden)).astype("float32") if mode == "LSTM" else None
+    given = (x, rng.standard_normal((batch, out)).astype("float32"), cx)
+    shapes = [(gates * hidden, 3), (gates * hidden, out), (gates * hidden,), (gates * hidden,)]
+    weights = [rng.standard_normal(s).astype("float32") for s in shapes]
+    w_hr = rng.standard_normal((out, hidden)).astype("float32") if projected else None
+    of_out = rng.standard_normal((out, rows)).astype("float32").T
+    of_h, of_c = (np.broadcast_to(np.float32(0.5), (batch, n)) for n in (out, hidden))
+    found = []
+    for there in (True, False):
+        if not there:
+            monkeypatch.setattr(recurrent, "_kernel", lambda name, dtype: None)
+        both = []
+        for reverse in (False, True):
+            with np.errstate(all="ignore"):
+                layer = (*given, *weights, w_hr, sizes, mode, reverse)
+                o, hy, cy, acts, inner = recurrent.rnn_layer(*layer)
+                grads = recurrent.rnn_layer_backward(of_out, of_h, of_c, *layer, o, acts, inner, [True] * 8)
+            both += [o, hy, cy, acts, inner, *[g for g in grads if g is not None]]
+        found.append(both)
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)

@@ -5,6 +5,9 @@ that are as long, and so on. ``batch_sizes`` has the number of rows of each step
 the state of a sequence keeps its row. What the input contributes to the gates is one product for all steps;
 a step adds what the state contributes and computes in place. On the way back a step multiplies what the
 chain rule needs, which was computed for all steps at once, with the gradient of its state.
+
+Of LSTM and GRU all that a step does but its product is one native kernel, where there is one. What both ways
+save for the gradients is the same.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..matmul import linear
+from ..native_kernels import kernels
 from ..sums import sum_floats
 from .common import Array, Shape
 
@@ -119,11 +123,20 @@ def _followed(state: Array, rows: Array) -> Array:
 
 def _before(state: Array, rows: Array, blocks: Blocks) -> Array:
     """The state before each step, from the first one and those after each step."""
+    size = len(state)
+    if len(rows) == size * len(blocks):
+        parts = (rows[size:], state) if blocks[0][0] else (state, rows[: len(rows) - size])
+        return np.concatenate(parts)
     found = np.empty_like(rows)
     for begin, end in blocks:
         found[begin:end] = state[: end - begin]
         state = _followed(state, rows[begin:end])
     return found
+
+
+def _kernel(name: str, dtype: Any) -> Any:
+    """The native kernel of a cell for a dtype, or None."""
+    return getattr(kernels, name) if dtype.char in "fd" else None
 
 
 def _by_gate(rows: Array, order: Sequence[int]) -> Array:
@@ -156,6 +169,16 @@ def _sigmoid(negated: Array, one: Array, out: Array) -> None:
     np.exp(negated, out=negated)
     np.add(negated, one, out=negated)
     np.reciprocal(negated, out=out)
+
+
+def _in_torch_order(input: Array, weights: Weights, gates: int, with_state: int) -> Array:
+    """What the input adds to the gates, ``(rows, gates, hidden)``, and to the first ones the state's bias."""
+    hidden = len(weights.w_ih) // gates
+    found = linear(input, weights.w_ih, weights.b_ih).reshape(len(input), gates, hidden)
+    if weights.b_hh is not None:
+        part = found[:, :with_state]
+        np.add(part, weights.b_hh.reshape(gates, hidden)[:with_state], out=part)
+    return found
 
 
 # ------------------------------------------------------------------------------ tanh and relu
@@ -212,6 +235,8 @@ def _rnn_backward(
 
 def _gru_forward(input: Array, hx: Array, weights: Weights, blocks: Blocks) -> Forward:
     """Gates r, z and n; beside them what the state contributes to n."""
+    if (cell := _kernel("gru_cell", input.dtype)) is not None:
+        return _gru_forward_native(cell, input, hx, weights, blocks)
     gates, by_state = _of_input(input, weights, (0, 1, 2), 2)
     batch, hidden = hx.shape
     output, inner = (np.empty((len(input), hidden), gates.dtype) for _ in range(2))
@@ -237,9 +262,30 @@ def _gru_forward(input: Array, hx: Array, weights: Weights, blocks: Blocks) -> F
     return Forward(output, h, np.empty(0, gates.dtype), gates, inner)
 
 
+def _gru_forward_native(cell: Any, input: Array, hx: Array, weights: Weights, blocks: Blocks) -> Forward:
+    batch, hidden = hx.shape
+    dtype = input.dtype
+    of_input = _in_torch_order(input, weights, 3, 2)
+    gates, output, inner = (np.empty((*n, len(input), hidden), dtype) for n in ((3,), (), ()))
+    r, z, n = gates
+    bias = np.zeros(hidden, dtype) if weights.b_hh is None else weights.b_hh[2 * hidden :]
+    h, by_state, space = hx, weights.w_hh.T, np.empty((batch, 3 * hidden), dtype)
+    table = space.reshape(batch, 3, hidden)
+    for begin, end in blocks:
+        size, now = end - begin, slice(begin, end)
+        before = h[:size]
+        np.dot(before, by_state, out=space[:size])
+        results = r[now], z[now], n[now], inner[now], output[now]
+        cell(of_input[now], table[:size], before, bias, out=results)
+        h = _followed(h, results[4])
+    return Forward(output, h, np.empty(0, dtype), gates, inner)
+
+
 def _gru_backward(
     grads: tuple[Array, ...], hx: Array, weights: Weights, saved: Saved, blocks: Blocks
 ) -> Backward:
+    if (cell := _kernel("gru_cell_backward", hx.dtype)) is not None:
+        return _gru_backward_native(cell, grads, hx, weights, saved, blocks)
     grad_output, grad_h = grads[0], grads[1].copy()
     rows, hidden = saved.output.shape
     r, z, n = saved.gates
@@ -261,11 +307,33 @@ def _gru_backward(
     return Backward(of_input, of_state, grad_h, None, None)
 
 
+def _gru_backward_native(
+    cell: Any, grads: tuple[Array, ...], hx: Array, weights: Weights, saved: Saved, blocks: Blocks
+) -> Backward:
+    grad_output, grad_h = grads[0], grads[1].copy()
+    rows, hidden = saved.output.shape
+    of_state, of_input = (np.empty((rows, 3, hidden), hx.dtype) for _ in range(2))
+    products, befores = of_state.reshape(rows, 3 * hidden), _before(hx, saved.output, blocks)
+    of_before = np.empty_like(grad_h)
+    # The arrays from which a step takes its rows, and those into which it gives them.
+    given = (*saved.gates, saved.inner, befores)
+    taken = (of_state[:, 0], of_state[:, 1], of_state[:, 2], of_input[:, 2])
+    for begin, end in reversed(blocks):
+        now, grad, through = slice(begin, end), grad_h[: end - begin], of_before[: end - begin]
+        cell(grad_output[now], grad, *[a[now] for a in given], out=(*[a[now] for a in taken], through))
+        np.dot(products[now], weights.w_hh, out=grad)
+        np.add(grad, through, out=grad)
+    of_input[:, :2] = of_state[:, :2]
+    return Backward(of_input.reshape(products.shape), products, grad_h, None, None)
+
+
 # ------------------------------------------------------------------------------------- LSTM
 
 
 def _lstm_forward(input: Array, hx: Array, cx: Array, weights: Weights, blocks: Blocks) -> Forward:
     """Gates i, f, o and g; beside them the cell states, and these after tanh."""
+    if (cell := _kernel("lstm_cell", input.dtype)) is not None:
+        return _lstm_forward_native(cell, input, hx, cx, weights, blocks)
     gates, by_state = _of_input(input, weights, (0, 1, 3, 2), 3)
     batch, hidden = cx.shape
     output = np.empty((len(input), hx.shape[1]), gates.dtype)
@@ -293,9 +361,33 @@ def _lstm_forward(input: Array, hx: Array, cx: Array, weights: Weights, blocks: 
     return Forward(output, h, c, gates, inner)
 
 
+def _lstm_forward_native(
+    kernel: Any, input: Array, hx: Array, cx: Array, weights: Weights, blocks: Blocks
+) -> Forward:
+    (batch, hidden), dtype = cx.shape, input.dtype
+    of_input = _in_torch_order(input, weights, 4, 4)
+    gates, inner = (np.empty((n, len(input), hidden), dtype) for n in (4, 2))
+    output = np.empty((len(input), hx.shape[1]), dtype)
+    w_hr = weights.w_hr
+    shown = output if w_hr is None else np.empty((len(input), hidden), dtype)
+    h, c, by_state, space = hx, cx, weights.w_hh.T, np.empty((batch, 4 * hidden), dtype)
+    table, taken = space.reshape(batch, 4, hidden), (*gates, *inner, shown)
+    for begin, end in blocks:
+        size, now = end - begin, slice(begin, end)
+        np.dot(h[:size], by_state, out=space[:size])
+        results = tuple([a[now] for a in taken])
+        kernel(of_input[now], table[:size], c[:size], out=results)
+        if w_hr is not None:
+            np.dot(results[6], w_hr.T, out=output[now])
+        h, c = _followed(h, output[now]), _followed(c, results[4])
+    return Forward(output, h, c, gates, inner)
+
+
 def _lstm_backward(
     grads: tuple[Array, ...], cx: Array, weights: Weights, saved: Saved, blocks: Blocks
 ) -> Backward:
+    if (kernel := _kernel("lstm_cell_backward", cx.dtype)) is not None:
+        return _lstm_backward_native(kernel, grads, cx, weights, saved, blocks)
     grad_output, grad_h, grad_c = grads[0], grads[1].copy(), grads[2].copy()
     (cells, shown), (i, f, o, g), w_hr = saved.inner, saved.gates, weights.w_hr
     rows, hidden = cells.shape
@@ -326,6 +418,32 @@ def _lstm_backward(
         np.dot(through, weights.w_hh, out=grad)
     projected = None if of_output is None else of_output.T.dot(o * shown)
     return Backward(of_gates, of_gates, grad_h, grad_c, projected)
+
+
+def _lstm_backward_native(
+    kernel: Any, grads: tuple[Array, ...], cx: Array, weights: Weights, saved: Saved, blocks: Blocks
+) -> Backward:
+    (grad_output, last_h, grad_c), w_hr, gates = grads, weights.w_hr, saved.gates
+    grad_h, (cells, shown) = last_h.copy(), saved.inner
+    rows, hidden = cells.shape
+    of_gates = np.empty((rows, 4, hidden), cells.dtype)
+    products, befores = of_gates.reshape(rows, 4 * hidden), _before(cx, cells, blocks)
+    taken = [of_gates[:, gate] for gate in range(4)]
+    by_row, spare = gates.swapaxes(0, 1), [np.empty_like(grad_c) for _ in range(2)]
+    of_output = None if w_hr is None else np.empty_like(saved.output)
+    for begin, end in reversed(blocks):
+        size, now = end - begin, slice(begin, end)
+        outside, inside, through = grad_output[now], grad_h[:size], spare[0][:size]
+        if of_output is not None:
+            projected = np.add(outside, inside, out=of_output[now])
+            outside, inside = np.zeros((1, hidden), cells.dtype), projected.dot(w_hr)
+        results = (*[a[now] for a in taken], through)
+        kernel(outside, inside, grad_c[:size], by_row[now], befores[now], shown[now], out=results)
+        np.dot(products[now], weights.w_hh, out=grad_h[:size])
+        grad_c = _followed(grad_c, through)
+        spare.reverse()
+    of_projection = None if of_output is None else of_output.T.dot(gates[2] * shown)
+    return Backward(products, products, grad_h, grad_c, of_projection)
 
 
 # ------------------------------------------------------------------------------------ kernels
@@ -391,14 +509,19 @@ def rnn_layer_backward(
         activation = _tanh_backward if mode == "RNN_TANH" else _relu_backward
         found = _rnn_backward(activation, grads, weights, saved, blocks)
     of_input, of_state = found.of_input, found.of_state
+    b_ih = sum_floats(of_input, (0,), False) if output_mask[5] else None
+
+    def of_state_bias() -> Array:
+        return b_ih.copy() if of_state is of_input and b_ih is not None else sum_floats(of_state, (0,), False)
+
     made: tuple[Callable[[], Optional], ...] = (
         lambda: of_input.dot(w_ih),
         lambda: found.hx,
         lambda: found.cx,
         lambda: of_input.T.dot(input),
         lambda: of_state.T.dot(_before(hx, output, blocks)),
-        lambda: sum_floats(of_input, (0,), False),
-        lambda: sum_floats(of_state, (0,), False),
+        lambda: b_ih,
+        of_state_bias,
         lambda: found.w_hr,
     )
     return tuple([make() if wanted else None for make, wanted in zip(made, output_mask, strict=True)])
