@@ -14,7 +14,7 @@ from ..lower.reductions import NAMES as REDUCTIONS
 from ..lower.scalars import NAMED_NUMBERS, Programs
 from ..lower.scans import AFTER, BEFORE, PLACE, SCAN
 from ..model.diagnostics import Report, one_of, suggestion
-from ..model.kernels import SCALARS, NativeKernel, Operand
+from ..model.kernels import REDUCED, SCALARS, NativeKernel, Operand
 from ..model.program_language import FUNCTIONS
 from ..model.source import Located, Place
 from ..read.fields import length_of_scalar
@@ -24,6 +24,7 @@ NATIVE_KERNEL_KEYS = {
     key.name: key
     for key in (
         Key("kernel", ("str",), "its name, its operands and its results"),
+        Key("reduced", ("bool",), "whether there is one for each of float16 and bfloat16, too"),
         Key("body", ("str",), "assignments to names, the results among them"),
     )
 }
@@ -45,6 +46,8 @@ def load_native_kernels(
         if kernel.name in found:
             report.error(fields["kernel"].place, f'the kernel "{kernel.name}" is declared twice')
         found[kernel.name] = kernel
+        if "reduced" in fields and fields["reduced"].value:
+            found.update({k.name: k for k in map(kernel.reduced, REDUCED)})
     return found
 
 

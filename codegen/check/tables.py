@@ -141,7 +141,7 @@ def load_tables(
 def _native_kernels(directory: Path, programs: Programs, report: Report) -> dict[str, NativeKernel]:
     """Those of native_kernels.yaml, where there is one."""
     name, keys = "native_kernels.yaml", NATIVE_KERNEL_KEYS
-    rows = _rows(directory, name, keys, tuple(keys), report) if (directory / name).exists() else []
+    rows = _rows(directory, name, keys, ("kernel", "body"), report) if (directory / name).exists() else []
     return load_native_kernels(rows, programs, report)
 
 

@@ -9,14 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from ..model.kernels import NativeKernel, Operand
+from ..model.kernels import REDUCED, NativeKernel, Operand
 from . import reduced
 from .instructions import Instructions, Kind, Unlowerable, Value, Width
 
 #: The function that NumPy calls, and what it gives.
 _HEAD = "define i32 @kernel(ptr %context, ptr %args, ptr %dims, ptr %steps, ptr %auxdata) #0 {"
 #: Elements that are stored otherwise than in the own width: the type, and its bytes.
-_STORED = {"int64": ("i64", 8), "bool": ("i8", 1), "float16": ("i16", 2), "bfloat16": ("i16", 2)}
+_STORED = {
+    "int64": ("i64", 8),
+    "bool": ("i8", 1),
+    "float32": ("float", 4),
+    "float16": ("i16", 2),
+    "bfloat16": ("i16", 2),
+}
 #: Elements of one loop do not depend on each other: NumPy copies operands that overlap otherwise.
 _METADATA = """\
 attributes #0 = { nounwind "prefer-vector-width"="512" }
@@ -58,9 +64,11 @@ class Memory:
         text = self.body.add(f"load {type_}, ptr {pointer}, align {size}{access}")
         if operand.dtype == "bool":
             return Value(self.body.add(f"icmp ne i8 {text}, 0"), Kind.BOOL)
-        if operand.dtype in reduced.DTYPES:
+        if operand.dtype in REDUCED:
             wide = reduced.widened(self.body, operand.dtype, text)
             return Value(self._converted(wide, "fpext float", "to double"), Kind.FLOAT)
+        if operand.dtype == "float32":
+            return Value(self._converted(text, "fpext float", "to double"), Kind.FLOAT)
         return Value(text, Kind.LONG if operand.dtype == "int64" else Kind.FLOAT)
 
     def store(self, operand: Operand, value: str, pointer: str, parallel: bool = False) -> None:
@@ -68,7 +76,9 @@ class Memory:
         type_, size = self.type_of(operand)
         if operand.dtype == "bool":
             value = self.body.add(f"zext i1 {value} to i8")
-        elif operand.dtype in reduced.DTYPES:
+        elif operand.dtype == "float32":
+            value = self._converted(value, "fptrunc double", "to float")
+        elif operand.dtype in REDUCED:
             value = self._converted(value, "fptrunc double", "to float")
             value = reduced.narrowed(self.body, operand.dtype, value)
         access = ", !llvm.access.group !0" if parallel else ""

@@ -2,7 +2,8 @@
 
 A reduction needs a pass over the row before its value can be used. The level of a value is the number of
 passes that must have ended before it is known: a reduction is one level above what it reduces. What costs
-much and is used again in a later pass is kept in the memory of a result that is written later.
+much and is used again in a later pass is kept in the memory of a result that is written later, or in
+scratch memory.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..ir.expressions import Attribute, Call, Constant, Expr, Name, Operation, Subscript, replaced
-from ..model.kernels import NativeKernel
+from ..ir.expressions import Attribute, Call, Constant, Expr, Name, Operation, Subscript, free_names, replaced
+from ..model.kernels import REDUCED, NativeKernel
 from .instructions import Unlowerable
 from .reductions import is_reduction
 from .scalars import Programs
@@ -37,10 +38,16 @@ class Pass:
 class Plan:
     """The passes of a kernel over rows, along n, or over columns, along m."""
 
-    def __init__(self, kernel: NativeKernel, programs: Programs, along: str = LENGTH) -> None:
+    def __init__(
+        self, kernel: NativeKernel, programs: Programs, along: str = LENGTH, scratch: Sequence[str] = ()
+    ) -> None:
         self.programs = programs
+        self.scratch = scratch
+        # What is converted when it is read costs something, too.
+        self.converted = {o.name for o in kernel.inputs if scratch and o.dtype in REDUCED}
         self.rows = {o.name for o in kernel.inputs if along in o.dims}
         self.tables = {o.name: len(o.dims) > 1 for o in kernel.inputs if o.dims}
+        self.whole = {o.name for o in kernel.outputs if not o.dtype}
         known: dict[str, Expr] = {}
         for name, expr in kernel.statements:
             known[name] = replaced(expr, known)
@@ -67,14 +74,15 @@ class Plan:
                 yield expr
 
     def _keep(self, rows: Mapping[str, Expr]) -> None:
-        """Find memory for what later passes need."""
-        free = sorted(rows, key=lambda name: -self.level(rows[name]))
+        """Find memory for what later passes need; in that of a reduced dtype it would be rounded."""
+        until = {name: self.level(expr) for name, expr in rows.items() if name in self.whole}
+        free = [*sorted(until, key=lambda name: -until[name]), *self.scratch]
         uses: dict[Expr, int] = {}
         for number, done in enumerate(self.passes):
             for expr in [e for root in done.roots for e in self._needed(root, number)]:
                 uses[expr] = number
         for expr, last in uses.items():
-            memory = next((name for name in free if self.level(rows[name]) >= last), None)
+            memory = next((name for name in free if until.get(name, last) >= last), None)
             if memory is not None:
                 free.remove(memory)
                 self.passes[self.level(expr)].kept.append((memory, expr))
@@ -93,7 +101,12 @@ class Plan:
         match expr:
             case Call(Name(name) | Attribute(Name("xp"), name)) if name in self.programs:
                 return True
+            case Name(name):
+                return name in self.converted and self._is_read_at_first(name)
         return not is_reduction(expr) and any(map(self._is_costly, expr.parts))
+
+    def _is_read_at_first(self, name: str) -> bool:
+        return any([n.id == name for root in self.passes[0].roots for n in free_names(root)])
 
     def level(self, expr: Expr) -> int:
         """The passes that must have ended before the value is known."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from .instructions import WIDTHS, Instructions, float_constant
 
-DTYPES = ("float16", "bfloat16")
 _FLOAT32 = WIDTHS["float32"]
 #: What takes a float16's exponent, of 5 bits, to that of a float32 of the same bits.
 _REBIASED = float_constant(2.0**112, _FLOAT32)

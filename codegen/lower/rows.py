@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..ir.expressions import Call, Expr, Name, Subscript
-from ..model.kernels import NativeKernel
+from ..model.kernels import REDUCED, NativeKernel
 from .instructions import Instructions, Kind, Value
 from .loops import Arrays, Memory
 from .passes import LENGTH, PLACES, Pass, Plan, operands_of
@@ -13,7 +13,9 @@ from .reductions import Reductions
 from .scalars import Operand as ScalarOperand, Programs, ScalarLowering
 
 #: The elements of which one sum is formed: in vectors where they are contiguous, else one after the other.
-BLOCK = {"rows": 4096, "strided": 128}
+BLOCK = {"scratch": 4096, "rows": 4096, "strided": 128}
+#: Memory of the function's own, where rows are converted when they are read: for rows of so many elements.
+SCRATCH, SCRATCH_LENGTH = ("scratch.0", "scratch.1", "scratch.2"), 4096
 
 
 def rows(kernel: NativeKernel, programs: Programs, scalar: str) -> str:
@@ -22,11 +24,18 @@ def rows(kernel: NativeKernel, programs: Programs, scalar: str) -> str:
 
 
 class _Rows:
-    """A loop over rows, with the passes over one in it: a version for contiguous rows, one for any."""
+    """A loop over rows, with the passes over one in it: a version for contiguous rows, one for any.
+
+    Of reduced dtypes there is a third, for rows of which float32 forms can be kept in the meantime.
+    """
 
     def __init__(self, kernel: NativeKernel, programs: Programs, scalar: str) -> None:
         self.kernel = kernel
-        self.plan = Plan(kernel, programs)
+        plan = Plan(kernel, programs)
+        self.plans = {"rows": plan, "strided": plan}
+        if any([o.dims and o.dtype in REDUCED for o in kernel.inputs]):
+            self.plans["scratch"] = Plan(kernel, programs, scratch=SCRATCH)
+        self.plan = plan
         self.body = Instructions()
         self.scalars = ScalarLowering(self.body, scalar, programs)
         self.memory = Memory(self.body, self.scalars.width)
@@ -43,19 +52,28 @@ class _Rows:
 
     def module(self) -> str:
         body = self.body
+        if "scratch" in self.plans:
+            for name in SCRATCH:
+                body.put(f"%{name} = alloca [{SCRATCH_LENGTH} x {self.scalars.width.llvm}], align 64")
         some = body.add(f"icmp sgt i64 {self.arrays.outer}, 0")
         contiguous = self.arrays.follow([o for o in self.kernel.operands if o.dims])
         body.put(f"br i1 {some}, label %some, label %done")
         body.label("some")
-        body.put(f"br i1 {contiguous}, label %pre.rows, label %pre.strided")
-        self._version("rows")
-        self._version("strided")
+        body.put(f"br i1 {contiguous}, label %contiguous, label %pre.strided")
+        body.label("contiguous")
+        if "scratch" in self.plans:
+            short = body.add(f"icmp sle i64 {self.length}, {SCRATCH_LENGTH}")
+            body.put(f"br i1 {short}, label %pre.scratch, label %pre.rows")
+        else:
+            body.put("br label %pre.rows")
+        for version in self.plans:
+            self._version(version)
         body.label("done")
         body.put("ret i32 0")
         return self.memory.module()
 
     def _version(self, version: str) -> None:
-        body, self.version = self.body, version
+        body, self.version, self.plan = self.body, version, self.plans[version]
         body.label(f"pre.{version}")
         body.put(f"br label %row.{version}")
         self._begin(f"row.{version}")
@@ -86,7 +104,7 @@ class _Rows:
 
     def at(self, name: str, places: Mapping[str, str]) -> str:
         """The pointer to an element of an operand."""
-        return self.arrays.at(name, self.pointers[name], places, self.version == "rows")
+        return self.arrays.at(name, self.pointers[name], places, self.version != "strided")
 
     # -- numbers -----------------------------------------------------------------------------
 
@@ -220,10 +238,24 @@ class _Element:
 
     def _load(self, name: str) -> Value:
         rows = self.rows
+        if name in SCRATCH:
+            type_, at = self._scratch(name)
+            return Value(rows.body.add(f"load {type_}, ptr {at}, !llvm.access.group !0"), Kind.FLOAT)
         return rows.memory.load(rows.arrays.operand(name), rows.at(name, {LENGTH: self.index}), parallel=True)
+
+    def _scratch(self, name: str) -> tuple[str, str]:
+        """The type of the elements of scratch memory, and the pointer to the one of this element."""
+        type_ = self.rows.scalars.width.llvm
+        return type_, self.rows.body.add(f"getelementptr {type_}, ptr %{name}, i64 {self.index}")
 
     def store(self, name: str, expr: Expr) -> None:
         """Write the value of an expression into a row."""
-        rows, operand = self.rows, self.rows.arrays.operand(name)
+        rows = self.rows
+        if name in SCRATCH:
+            type_, at = self._scratch(name)
+            text = rows.scalars.text(self.value(expr), Kind.FLOAT)
+            rows.body.put(f"store {type_} {text}, ptr {at}, !llvm.access.group !0")
+            return
+        operand = rows.arrays.operand(name)
         value = rows.scalars.stored(self.value(expr), operand)
         rows.memory.store(operand, value, rows.at(name, {LENGTH: self.index}), parallel=True)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..ir.expressions import Expr, Name, Subscript
 
 #: The scalar types that native kernels are made for.
 SCALARS = ("float32", "float64")
-_DTYPES = ("number", "bool", "int64", "float16", "bfloat16")
+#: Those that are computed in float32.
+REDUCED = ("float16", "bfloat16")
+_DTYPES = ("number", "bool", "int64", "float32", *REDUCED)
 _OPERAND = re.compile(r"(\w+)(?:\[([kmn]|[mk], n)\])?(?::(\w+))?")
 
 
@@ -29,6 +31,10 @@ class Operand:
         if found is None or found[3] not in (None, *_DTYPES):
             raise ValueError(f"{text!r} is no operand of a kernel")
         return cls(found[1], tuple(found[2].split(", ")) if found[2] else (), found[3] or "")
+
+    def of_dtype(self, dtype: str) -> Operand:
+        """The same with this dtype, if it has none of its own."""
+        return self if self.dtype else replace(self, dtype=dtype)
 
     @property
     def is_row(self) -> bool:
@@ -55,6 +61,15 @@ class NativeKernel:
     outputs: tuple[Operand, ...]
     statements: tuple[tuple[str, Expr], ...]
     updates: tuple[tuple[Subscript, Expr], ...] = ()
+
+    def reduced(self, dtype: str) -> NativeKernel:
+        """The kernel over a reduced dtype: it computes in float32, and rounds what it gives.
+
+        The numbers that it takes are float32.
+        """
+        inputs = [o.of_dtype(dtype if o.dims else "float32") for o in self.inputs]
+        outputs = [o.of_dtype(dtype) for o in self.outputs]
+        return replace(self, name=f"{self.name}_{dtype}", inputs=tuple(inputs), outputs=tuple(outputs))
 
     @property
     def is_elementwise(self) -> bool:

@@ -64,6 +64,7 @@ FLAT = "floating"
 REDUCED = "reduced"
 #: The operators with this tag are written generically.
 COLD = "cold"
+TAKES_REDUCED = "takes_reduced"
 #: The tag of operators of one tensor that keep zeros, and the capability of calling them on what is stored.
 ZERO_PRESERVING = "zero_preserving"
 _RESULT_TYPES = {"same": "T", "bool": "T.bool_type", "real": "T.real_type", "int64": "T.int64_type"}
@@ -185,7 +186,7 @@ class Specialiser:
         if recording and (node is None or not flat or scalar.category != FLAT):
             return None
         reduced = scalar.is_reduced if flat else self._reduced
-        hooked = operator.opmath and not self.is_view(variant) and reduced and self.is_strided(operator)
+        hooked = reduced and self._widens(operator, variant)
         native = flat and scalar.category == (REDUCED if hooked else FLAT)
         key = (variant.name, hooked, recording, native)
         if key not in self._computed:
@@ -196,6 +197,12 @@ class Specialiser:
     def is_flat(self, operator: Operator) -> bool:
         """Whether floating-point methods are flat; else a generic one serves reduced types too."""
         return self.arrays and COLD not in operator.tags
+
+    def _widens(self, operator: Operator, variant: Variant) -> bool:
+        """Whether a method converts reduced types to float32 for the kernel, and its results back."""
+        if not operator.opmath or (self.arrays and TAKES_REDUCED in operator.tags):
+            return False
+        return not self.is_view(variant) and self.is_strided(operator)
 
     def is_view(self, variant: Variant) -> bool:
         """Whether the results share memory with an argument: only strided memory has parts."""

@@ -9,9 +9,11 @@ import numpy as np
 
 from . import rows, sums
 from .dims import reduce_dims
-from .native_kernels import kernels, share_rows
+from .dtypes import REDUCED
+from .native_kernels import kernels, of_reduced_rows, share_rows
+from .reduced import in_float32
 from .reductions import max_along, sum_dim
-from .rows import has_contiguous_rows
+from .rows import are_contiguous_rows, has_contiguous_rows
 
 Array = Any
 
@@ -49,6 +51,10 @@ def exp_shift(
 
 def logsumexp(self: Array, dim: tuple[int, ...] | None, keepdim: bool) -> Array:
     """``log(sum(exp(self)))`` over ``dim``; ``-inf`` of no elements."""
+    if self.dtype.char in REDUCED:
+        by_rows = dim and len(dim) == 1 and are_contiguous_rows(self, dim[0])
+        found = of_reduced_rows("logsumexp", self, keepdim) if by_rows else None
+        return in_float32(logsumexp, self, dim, keepdim) if found is None else found
     if dim and len(dim) == 1 and has_contiguous_rows(self, dim[0]):
         shape = self.shape
         table = self if len(shape) == 2 else self.reshape(-1, shape[-1])

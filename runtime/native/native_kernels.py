@@ -17,6 +17,8 @@ from .parallel import in_threads
 Array = Any
 
 kernels = kernels_of("tengen.generated.kernels")
+#: How the forms of kernels are called after these, by dtype.char.
+_FORMS = {"f": "", "d": "", "e": "_float16", "E": "_bfloat16"}
 
 
 def over_rows(kernel: np.ufunc, *operands: Array) -> Array:
@@ -25,6 +27,38 @@ def over_rows(kernel: np.ufunc, *operands: Array) -> Array:
     out = np.empty(first.shape, first.dtype)
     share_rows(kernel, [as_rows(a) for a in operands], (), (as_rows(out),))
     return out
+
+
+def over_reduced_rows(name: str, *operands: Array) -> Array | None:
+    """``over_rows`` of arrays of one reduced type, which become float32 in the kernel. None without one."""
+    first = operands[0]
+    kernel = kernel_of(name, first.dtype)
+    if kernel is None or any([a.dtype != first.dtype for a in operands]):
+        return None
+    out = np.empty(first.shape, first.dtype)
+    share_rows(kernel, [as_bits(as_rows(a)) for a in operands], (), (as_bits(as_rows(out)),))
+    return out
+
+
+def of_reduced_rows(name: str, self: Array, keepdim: bool) -> Array | None:
+    """What a kernel makes of each row of a contiguous array of a reduced type: a number. None without one."""
+    kernel = kernel_of(name, self.dtype)
+    if kernel is None:
+        return None
+    out = np.empty((*self.shape[:-1], 1) if keepdim else self.shape[:-1], self.dtype)
+    share_rows(kernel, (as_bits(as_rows(self)),), (), (as_bits(out.reshape(-1)),))
+    return out
+
+
+def kernel_of(name: str, dtype: np.dtype[Any]) -> Any:
+    """The form of a kernel for a dtype, that of a reduced type being another; None where there is none."""
+    ending = _FORMS.get(dtype.char)
+    return None if ending is None else getattr(kernels, name + ending)
+
+
+def as_bits(array: Array) -> Array:
+    """An array of a reduced type as kernels take it: NumPy knows bfloat16 as 16 bits only."""
+    return array.view(np.uint16) if array.dtype.char == "E" else array
 
 
 def as_rows(array: Array) -> Array:

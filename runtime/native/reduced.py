@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,3 +35,12 @@ def converted(array: Any, dtype: DType) -> Array:
                 return narrow
     found: Array = array.astype(dtype)
     return found
+
+
+def in_float32(kernel: Callable[..., Any], *arguments: Any) -> Any:
+    """What a kernel makes of arguments of which arrays of a reduced type become float32, rounded to that."""
+    narrow = next(a.dtype for a in arguments if isinstance(a, np.ndarray) and a.dtype.char in REDUCED)
+    found = kernel(*[upcast(a) if isinstance(a, np.ndarray) else a for a in arguments])
+    if isinstance(found, tuple):
+        return tuple([converted(np.asarray(a), narrow) for a in found])
+    return converted(np.asarray(found), narrow)

@@ -18,9 +18,9 @@ from ..core.costs import EXTREMUM_BY_INDEX, PROD_CHAIN, PROD_HALVING, ROW_STARTS
 from . import sums
 from .dims import Dims, reduce_dims, wrap_dim, wrap_dims
 from .dtypes import INT64, INTEGRAL, NATIVE_FLOATS, REDUCED, UINT8, DType, is_stored, with_truth
-from .native_kernels import as_rows, kernels, share_rows
+from .native_kernels import as_rows, kernels, of_reduced_rows, share_rows
 from .reduced import upcast
-from .rows import has_contiguous_rows
+from .rows import are_contiguous_rows, has_contiguous_rows
 from .sums import SUMMED, sum_floats, sum_small
 
 Array = Any  # an ndarray, or the 0-d result of a ufunc
@@ -160,6 +160,10 @@ def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Arra
             return np.divide(total, sums.NUMBERS[total.dtype.char][self.size // (total.size or 1)])
         return total / self.size  # of all elements
     result = mean_dtype(self.dtype, dtype)
+    if result == self.dtype and result.char in REDUCED and dim and len(dim) == 1:
+        found = of_reduced_rows("row_mean", self, keepdim) if are_contiguous_rows(self, dim[0]) else None
+        if found is not None:
+            return found
     mean = sum_dim(upcast(cast(self, result)), dim, keepdim, None) / count(self, dim)
     return mean if mean.dtype == result else mean.astype(result)
 
@@ -272,6 +276,10 @@ def _extrema_of_rows(
         return None
     if dim[0] != -1 and dim[0] != self.ndim - 1:
         return None
+    if self.dtype.char in REDUCED:
+        found = of_reduced_rows("row_max" if method == "argmax" else "row_min", self, keepdim)
+        if found is not None:
+            return found
     if kernel is not None and self.dtype.char in "fd":
         out = np.empty((*self.shape[:-1], 1) if keepdim else self.shape[:-1], self.dtype)
         share_rows(kernel, (as_rows(self),), (), (out.reshape(-1),))

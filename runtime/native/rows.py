@@ -17,13 +17,12 @@ Array = Any
 
 def has_contiguous_rows(self: Array, dim: int) -> bool:
     """Whether ``dim`` is the last of a non-empty contiguous array, of a dtype that BLAS has."""
-    return (
-        (dim == -1 or dim == self.ndim - 1)
-        and self.dtype.char in "fd"
-        and self.flags.c_contiguous
-        and self.size > 0
-        and self.ndim > 0
-    )
+    return self.dtype.char in "fd" and are_contiguous_rows(self, dim)
+
+
+def are_contiguous_rows(self: Array, dim: int) -> bool:
+    """Whether ``dim`` is the last of a non-empty contiguous array."""
+    return (dim == -1 or dim == self.ndim - 1) and self.flags.c_contiguous and self.size > 0 and self.ndim > 0
 
 
 def rows_of_block(row_bytes: int) -> int:

@@ -30,9 +30,10 @@ from ..core.costs import (
 from ..core.numbers import Numbers
 from .dims import Dims, reduce_dims, wrap_dims
 from .dtypes import FLOAT32, NATIVE_FLOATS, REDUCED
-from .native_kernels import kernels, share_columns, share_rows
+from .native_kernels import as_bits, kernel_of, kernels, of_reduced_rows, share_columns, share_rows
 from .parallel import in_threads, items_of_block
 from .reduced import converted
+from .rows import are_contiguous_rows
 
 Array = Any
 #: dtype.char of what ``sum_floats`` adds.
@@ -107,12 +108,31 @@ def sum_floats(self: Array, dim: Dims, keepdim: bool) -> Array:
         if found is not None:
             return found
     elif char in REDUCED:
+        found = _sum_reduced(self, dim, keepdim)
+        if found is not None:
+            return found
         return converted(np.asarray(sum_floats(converted(self, FLOAT32), dim, keepdim)), self.dtype)
     if dim and self.ndim > 1 and self.size > SUM_ROWS_LARGE and self.flags.c_contiguous:
         dims = wrap_dims(dim, self.ndim)
         if set(dims) == set(range(len(dims))) and math.prod(self.shape[: len(dims)]) >= SUM_ROWS_LARGE:
             return _sum_leading(self, len(dims), keepdim)
     return reduce_dims(np.add, self, dim, keepdim)
+
+
+def _sum_reduced(self: Array, dim: Dims, keepdim: bool) -> Array | None:
+    """The sum of rows, or of columns of a matrix, of a reduced type, without a float32 copy; else None."""
+    if not dim or len(dim) != 1:
+        return None
+    if are_contiguous_rows(self, dim[0]):
+        return of_reduced_rows("row_sum", self, keepdim)
+    if self.ndim != 2 or dim[0] not in (0, -2) or not self.flags.c_contiguous or not self.size:
+        return None
+    kernel = kernel_of("column_sum", self.dtype)
+    if kernel is None:
+        return None
+    out = np.empty((1, self.shape[1]) if keepdim else self.shape[1], self.dtype)
+    share_columns(kernel, (as_bits(self),), (), (as_bits(out.reshape(-1)),))
+    return out
 
 
 def _sum_leading(self: Array, count: int, keepdim: bool) -> Array:

@@ -18,7 +18,13 @@ LOWERING = ("ir/**/*.py", "lower/**/*.py", "model/kernels.py")
 #: Changes with the form of what is kept: the names of symbols, the loops' signature, the files.
 FORMAT = "1"
 #: What operands can be in place of the scalar type, as "k:int64", and the dtypes of their arrays.
-_DTYPES = {"bool": "bool", "int64": "int64", "float16": "float16", "bfloat16": "uint16"}
+_DTYPES = {
+    "bool": "bool",
+    "int64": "int64",
+    "float32": "float32",
+    "float16": "float16",
+    "bfloat16": "uint16",
+}
 
 
 @dataclass(frozen=True, slots=True)

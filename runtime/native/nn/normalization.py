@@ -16,7 +16,9 @@ import numpy as np
 
 from ...core.costs import ROWS_LARGE, WEIGHTS_REPEATED
 from .. import rows, sums
-from ..native_kernels import kernels, share_rows
+from ..dtypes import REDUCED
+from ..native_kernels import as_bits, kernel_of, kernels, share_rows
+from ..reduced import in_float32
 from . import channels
 from .common import Array, Shape
 
@@ -74,6 +76,8 @@ def native_layer_norm(
     shift = None if bias is None else bias.reshape(-1)
     table = input.reshape(groups, count)
     kernel = _native_normalise(dtype, scale, shift) if table.size else None
+    if kernel is None and dtype.char in REDUCED:
+        return in_float32(native_layer_norm, input, normalized_shape, weight, bias, eps)
     if kernel is not None:
         return _normalised_natively(kernel, table, eps, scale, shift, input.shape, statistics)
     ones = sums.row_sum_matrix(table)
@@ -107,11 +111,12 @@ def native_layer_norm(
 
 def _native_normalise(dtype: Any, scale: Array | None, shift: Array | None) -> Any:
     """The native kernel that normalises rows, scales and shifts them; None where there is none."""
-    if dtype.char not in "fd" or any([p is not None and p.dtype != dtype for p in (scale, shift)]):
+    if any([p is not None and p.dtype != dtype for p in (scale, shift)]):
         return None
-    if shift is not None:
-        return None if scale is None else kernels.normalize_affine
-    return kernels.normalize if scale is None else kernels.normalize_scaled
+    if scale is None and shift is not None:
+        return None
+    name = "normalize" if scale is None else "normalize_scaled" if shift is None else "normalize_affine"
+    return kernel_of(name, dtype)
 
 
 def _normalised_natively(
@@ -125,9 +130,10 @@ def _normalised_natively(
 ) -> tuple[Array, Array, Array]:
     dtype = table.dtype
     out, mean, rstd = np.empty(shape, dtype), np.empty(statistics, dtype), np.empty(statistics, dtype)
-    shared = [row for row in (scale, shift) if row is not None]
-    results = (out.reshape(table.shape), mean.reshape(-1), rstd.reshape(-1))
-    share_rows(kernel, (np.ascontiguousarray(table),), (*shared, dtype.type(eps)), results)
+    shared = [as_bits(row) for row in (scale, shift) if row is not None]
+    results = [as_bits(a) for a in (out.reshape(table.shape), mean.reshape(-1), rstd.reshape(-1))]
+    number = (np.float32 if dtype.char in REDUCED else dtype.type)(eps)
+    share_rows(kernel, (as_bits(np.ascontiguousarray(table)),), (*shared, number), results)
     return out, mean, rstd
 
 

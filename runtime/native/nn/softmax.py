@@ -8,10 +8,12 @@ import numpy as np
 
 from .. import rows, sums
 from ..dims import wrap_dim
+from ..dtypes import REDUCED
 from ..exponentials import MAX_EXPONENT, MAX_EXPONENT_LOG, SHARED, exp_shift
-from ..native_kernels import kernels, over_rows
+from ..native_kernels import kernels, over_reduced_rows, over_rows
+from ..reduced import in_float32
 from ..reductions import max_along
-from ..rows import has_contiguous_rows
+from ..rows import are_contiguous_rows, has_contiguous_rows
 from .common import Array
 
 
@@ -24,6 +26,9 @@ def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
         _refuse_half_to_float()
     if has_contiguous_rows(self, dim) and (kernel := kernels.softmax) is not None:
         return over_rows(kernel, self)
+    if self.dtype.char in REDUCED:
+        found = over_reduced_rows("softmax", self) if are_contiguous_rows(self, dim) else None
+        return in_float32(softmax, self, dim, False) if found is None else found
     ones = sums.row_sum_matrix(self)
     if ones is not None and (dim == -1 or dim == self.ndim - 1):
         out: Array = np.exp(self)
@@ -35,6 +40,12 @@ def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
 
 def softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dtype: np.dtype[Any]) -> Array:
     """``y * (g - sum(g * y, dim))``."""
+    if output.dtype.char in REDUCED:
+        by_rows = are_contiguous_rows(output, dim)
+        found = over_reduced_rows("softmax_backward", grad_output, output) if by_rows else None
+        if found is not None:
+            return found
+        return in_float32(softmax_backward_data, grad_output, output, dim, input_dtype)
     if has_contiguous_rows(output, dim) and grad_output.dtype == output.dtype:
         if (kernel := kernels.softmax_backward) is not None:
             return over_rows(kernel, grad_output, output)
@@ -57,6 +68,9 @@ def log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
         _refuse_half_to_float()
     if has_contiguous_rows(self, dim) and (kernel := kernels.log_softmax) is not None:
         return over_rows(kernel, self)
+    if self.dtype.char in REDUCED:
+        found = over_reduced_rows("log_softmax", self) if are_contiguous_rows(self, dim) else None
+        return in_float32(log_softmax, self, dim, False) if found is None else found
     ones = sums.row_sum_matrix(self)
     if ones is not None and (dim == -1 or dim == self.ndim - 1):
         return _log_softmax_of_few(self, ones)
@@ -69,6 +83,12 @@ def log_softmax_backward_data(
     grad_output: Array, output: Array, dim: int, input_dtype: np.dtype[Any]
 ) -> Array:
     """``g - exp(y) * sum(g, dim)``."""
+    if output.dtype.char in REDUCED:
+        by_rows = are_contiguous_rows(output, dim)
+        found = over_reduced_rows("log_softmax_backward", grad_output, output) if by_rows else None
+        if found is not None:
+            return found
+        return in_float32(log_softmax_backward_data, grad_output, output, dim, input_dtype)
     if has_contiguous_rows(output, dim) and grad_output.dtype == output.dtype:
         if (kernel := kernels.log_softmax_backward) is not None:
             return over_rows(kernel, grad_output, output)
