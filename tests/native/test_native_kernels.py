@@ -65,6 +65,19 @@ KERNELS = {
     ),
     "put": (("i[n]:int64", "x[n]"), ("t[m]",), "(n),(n)->(m)", "t[i] = x"),
 }
+SHARES = "e = where(x > max(x), x, twice(x) - max(x)); y = e / sum(e * e); total = sum(e)"
+REDUCED = {
+    "shares": (("x[n]", "w"), ("y[n]", "total"), "(n),()->(n),()", f"{SHARES} + w"),
+    **{
+        f"shares_{dtype}": (
+            (f"x[n]:{dtype}", "w:float32"),
+            (f"y[n]:{dtype}", f"total:{dtype}"),
+            "(n),()->(n),()",
+            f"{SHARES} + w",
+        )
+        for dtype in ("float16", "bfloat16")
+    },
+}
 CONVERSIONS = {
     f"{way}_{dtype}": ((f"x:{dtype}",), ("y",), "", "y = x")
     if way == "from"
@@ -81,7 +94,7 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> Any:
         pytest.skip("there is no machine code here: llvmlite is not installed, or TENGEN_NATIVE=0")
     name = "tables_of_test_native_kernels"
     folder = tmp_path_factory.mktemp("tables")
-    (folder / f"{name}.py").write_text(f"KERNELS = {KERNELS | CONVERSIONS!r}\nPROGRAMS = {PROGRAMS!r}\n")
+    (folder / f"{name}.py").write_text(f"KERNELS = {KERNELS | CONVERSIONS | REDUCED!r}\nPROGRAMS = {PROGRAMS!r}\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))
         yield Kernels(name)
@@ -218,6 +231,24 @@ def test_numbers_are_rounded_to_reduced_ones(kernels: Any) -> None:
     real = ~np.isnan(x)
     np.testing.assert_array_equal(found[real], expected[real])
     assert np.isnan(kernels.from_bfloat16(found[~real])).all() and (~real).any()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("length", [1, 5, 100, 4096, 4097, 10_000])
+def test_rows_of_reduced_types_are_computed_in_float32(kernels: Any, dtype: str, length: int) -> None:
+    """Whether their float32 forms are kept or not, results are those of float32, rounded once."""
+    narrowed, widened = getattr(kernels, f"to_{dtype}"), getattr(kernels, f"from_{dtype}")
+    x = narrowed(np.random.default_rng(11).standard_normal((5, length)).astype("f"))
+    weight = np.float32(1e-6)
+    expected = kernels.shares(widened(x), weight)
+    assert all([(narrowed(e) != 0).any() for e in expected])
+    for found, e in zip(getattr(kernels, f"shares_{dtype}")(x, weight), expected, strict=True):
+        np.testing.assert_array_equal(found, narrowed(e))
+    gaps = np.zeros((5, length * 2), x.dtype)
+    gaps[:, ::2] = x
+    for found, e in zip(getattr(kernels, f"shares_{dtype}")(gaps[:, ::2], weight), expected, strict=True):
+        given = widened(np.ascontiguousarray(found))
+        np.testing.assert_allclose(given, e, 2.0**-7, 2.0**-24 if dtype == "float16" else 0)
 
 
 @pytest.mark.parametrize("char", FLOATS)
