@@ -22,7 +22,9 @@ def has_contiguous_rows(self: Array, dim: int) -> bool:
 
 def are_contiguous_rows(self: Array, dim: int) -> bool:
     """Whether ``dim`` is the last of a non-empty contiguous array."""
-    return (dim == -1 or dim == self.ndim - 1) and self.flags.c_contiguous and self.size > 0 and self.ndim > 0
+    return bool(
+        (dim == -1 or dim == self.ndim - 1) and self.flags.c_contiguous and self.size > 0 and self.ndim > 0
+    )
 
 
 def rows_of_block(row_bytes: int) -> int:

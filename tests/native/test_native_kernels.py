@@ -94,7 +94,9 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> Any:
         pytest.skip("there is no machine code here: llvmlite is not installed, or TENGEN_NATIVE=0")
     name = "tables_of_test_native_kernels"
     folder = tmp_path_factory.mktemp("tables")
-    (folder / f"{name}.py").write_text(f"KERNELS = {KERNELS | CONVERSIONS | REDUCED!r}\nPROGRAMS = {PROGRAMS!r}\n")
+    (folder / f"{name}.py").write_text(
+        f"KERNELS = {KERNELS | CONVERSIONS | REDUCED!r}\nPROGRAMS = {PROGRAMS!r}\n"
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))
         yield Kernels(name)

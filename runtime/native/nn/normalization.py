@@ -77,7 +77,8 @@ def native_layer_norm(
     table = input.reshape(groups, count)
     kernel = _native_normalise(dtype, scale, shift) if table.size else None
     if kernel is None and dtype.char in REDUCED:
-        return in_float32(native_layer_norm, input, normalized_shape, weight, bias, eps)
+        out, mean, rstd = in_float32(native_layer_norm, input, normalized_shape, weight, bias, eps)
+        return out, mean, rstd
     if kernel is not None:
         return _normalised_natively(kernel, table, eps, scale, shift, input.shape, statistics)
     ones = sums.row_sum_matrix(table)
