@@ -422,3 +422,17 @@ def rnn_layer(
         if last_c is not None:
             last_c[row] = c
     return output, last_h, np.empty(0, input.dtype) if last_c is None else last_c, None, None
+
+
+def fused_lstm_cell(input_gates: Array, hidden_gates: Array, cx: Array) -> tuple[Array | None, ...]:
+    """Output and cell state; what is saved is nobody's concern."""
+    i, f, g, o = np.split(input_gates + hidden_gates, 4, -1)
+    cy = cx / (1 + np.exp(-f)) + np.tanh(g) / (1 + np.exp(-i))
+    return np.tanh(cy) / (1 + np.exp(-o)), cy, None
+
+
+def fused_gru_cell(input_gates: Array, hidden_gates: Array, hx: Array) -> tuple[Array | None, ...]:
+    """The state."""
+    (r, z, n), (hr, hz, hn) = np.split(input_gates, 3, -1), np.split(hidden_gates, 3, -1)
+    n, z = np.tanh(n + hn / (1 + np.exp(-r - hr))), 1 / (1 + np.exp(-z - hz))
+    return (1 - z) * n + z * hx, None

@@ -3,7 +3,7 @@
 ``_rnn_layer`` has all steps of a layer in one direction, where the backend has it: for real floating-point
 tensors of one dtype. Everything else (complex numbers, integers, mixed dtypes, other libraries' arrays) takes
 one step after the other. So do batches of ``vmap``, and derivatives of ``_rnn_layer`` beyond the first
-(``formulas/recurrent.py``).
+(``formulas/recurrent.py``). A cell has what is between its products in one operator likewise.
 
 What differs between the modes is a step: from what the input contributes to the gates, the state before it
 and the weights of the state, the state after it. A state is a tuple of tensors whose first is the output.
@@ -46,6 +46,23 @@ def _expect_fractions(gates: Tensor) -> None:
 # -------------------------------------------------------------------------------- steps
 
 
+def lstm_units(x: Tensor, h: Tensor, cell: Tensor) -> State:
+    """Output and cell state, from what input and state add to the gates, and the cell state before."""
+    _expect_fractions(x)
+    i, f, g, o = (x + h).chunk(4, -1)
+    cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+    return o.sigmoid() * cell.tanh(), cell
+
+
+def gru_units(x: Tensor, h: Tensor, hidden: Tensor) -> State:
+    """The state, from what input and state add to the gates, and the state before."""
+    _expect_fractions(x)
+    x_r, x_z, x_n = x.chunk(3, -1)
+    h_r, h_z, h_n = h.chunk(3, -1)
+    new = (x_n + (x_r + h_r).sigmoid() * h_n).tanh()
+    return ((hidden - new) * (x_z + h_z).sigmoid() + new,)
+
+
 def _step_tanh(x: Tensor, state: State, weight: Tensor, bias: Tensor | None, _: Tensor | None) -> State:
     return ((x + F.linear(state[0], weight, bias)).tanh(),)
 
@@ -57,21 +74,12 @@ def _step_relu(x: Tensor, state: State, weight: Tensor, bias: Tensor | None, _: 
 def _step_lstm(
     x: Tensor, state: State, weight: Tensor, bias: Tensor | None, projection: Tensor | None
 ) -> State:
-    _expect_fractions(x)
-    gates = x + F.linear(state[0], weight, bias)
-    i, f, g, o = gates.chunk(4, -1)
-    cell = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
-    out = o.sigmoid() * cell.tanh()
+    out, cell = lstm_units(x, F.linear(state[0], weight, bias), state[1])
     return (out if projection is None else F.linear(out, projection)), cell
 
 
 def _step_gru(x: Tensor, state: State, weight: Tensor, bias: Tensor | None, _: Tensor | None) -> State:
-    _expect_fractions(x)
-    hidden = state[0]
-    x_r, x_z, x_n = x.chunk(3, -1)
-    h_r, h_z, h_n = F.linear(hidden, weight, bias).chunk(3, -1)
-    new = (x_n + (x_r + h_r).sigmoid() * h_n).tanh()
-    return ((hidden - new) * (x_z + h_z).sigmoid() + new,)
+    return gru_units(x, F.linear(state[0], weight, bias), state[0])
 
 
 #: The step of each mode, by PyTorch's names.
@@ -115,6 +123,28 @@ def _cell(
     return step(F.linear(input, w_ih, b_ih), state, w_hh, b_hh, None)
 
 
+def _cell_step_gru(x: Tensor, state: State, weight: Tensor, bias: Tensor | None, _: Tensor | None) -> State:
+    """As ``_step_gru``, by the operator that has what is between the products, where there is one.
+
+    It keeps the state, which PyTorch keeps for the gradient of the weight alone: programs may write to it
+    otherwise.
+    """
+    hidden, h = state[0], F.linear(state[0], weight, bias)
+    kept = weight.requires_grad or not (x.requires_grad or h.requires_grad or hidden.requires_grad)
+    if kept and _has("_fused_gru_cell", (x, h, hidden)):
+        return F._fused_gru_cell(x, h, hidden)[:1]
+    return gru_units(x, h, hidden)
+
+
+def _cell_step_lstm(x: Tensor, state: State, weight: Tensor, bias: Tensor | None, _: Tensor | None) -> State:
+    """The same of ``_step_lstm``; PyTorch keeps the cell state for the gradients of gates."""
+    cell, h = state[1], F.linear(state[0], weight, bias)
+    kept = x.requires_grad or h.requires_grad or not cell.requires_grad
+    if kept and _has("_fused_lstm_cell", (x, h, cell)):
+        return F._fused_lstm_cell(x, h, cell)[:2]
+    return lstm_units(x, h, cell)
+
+
 def rnn_tanh_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None
 ) -> Tensor:
@@ -133,7 +163,7 @@ def gru_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None
 ) -> Tensor:
     """The next state of gated recurrent units."""
-    return _cell(_step_gru, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+    return _cell(_cell_step_gru, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
 def lstm_cell(
@@ -147,7 +177,7 @@ def lstm_cell(
     """The next output and cell state of long short-term memory."""
     if len(hx) != 2:
         raise RuntimeError(f"lstm_cell expects two hidden states, but got {len(hx)}")
-    return _cell(_step_lstm, input, tuple(hx), w_ih, w_hh, b_ih, b_hh)
+    return _cell(_cell_step_lstm, input, tuple(hx), w_ih, w_hh, b_ih, b_hh)
 
 
 # --------------------------------------------------------------------------------- layers
@@ -207,17 +237,17 @@ def over_packed(
     return F.cat(outputs), state
 
 
-def _has_kernel(tensors: Sequence[Tensor | None]) -> bool:
-    """Whether ``_rnn_layer`` takes them."""
+def _has(operator: str, tensors: Sequence[Tensor | None]) -> bool:
+    """Whether an operator that takes one dtype takes the tensors."""
     dtypes = {t.dtype for t in tensors if t is not None}
-    return len(dtypes) == 1 and all([t is None or has_operator(t._type, "_rnn_layer") for t in tensors])
+    return len(dtypes) == 1 and all([t is None or has_operator(t._type, operator) for t in tensors])
 
 
 def _layer(
     mode: str, input: Tensor, sizes: Sequence[int] | None, state: State, weights: Weights, reverse: bool
 ) -> tuple[Tensor, State]:
     """A layer in one direction, of packed sequences, or, without ``sizes``, of (time, batch, features)."""
-    if not _has_kernel((input, *state, *weights)):
+    if not _has("_rnn_layer", (input, *state, *weights)):
         if sizes is None:
             return _over_steps(STEPS[mode], input, state, weights, reverse)
         return over_packed(STEPS[mode], input, sizes, state, weights, reverse)

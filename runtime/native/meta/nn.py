@@ -20,6 +20,7 @@ from ..nn.normalization import batch_shapes, group_shapes, layer_shapes
 from ..nn.padding import mirror_shape, pad_pairs, padded_shape
 from ..nn.pooling import adaptive_out, avg_pool_window, pool_window
 from ..nn.recurrent import Weights, gate_count, rnn_layer_shapes
+from ..nn.recurrent_cells import expect_gates
 from ..nn.resize import resized_shape
 from .array import MetaArray, broadcast_shapes
 from .common import meta_like
@@ -341,3 +342,19 @@ def meta_rnn_layer_backward(*inputs_and_mask: Any) -> Gradients:
     """A gradient for each input that the mask asks for."""
     *inputs, mask = inputs_and_mask
     return tuple([meta_like(t) if wanted else None for t, wanted in zip(inputs, mask, strict=True)])
+
+
+def meta_fused_lstm_cell(
+    input_gates: MetaArray, hidden_gates: MetaArray, cx: MetaArray
+) -> tuple[MetaArray, ...]:
+    """Output and cell state, and what the gradients need."""
+    expect_gates(4, input_gates, hidden_gates, cx)
+    return meta_like(cx), meta_like(cx), MetaArray((cx.shape[0], 5 * cx.shape[1]), cx.dtype)
+
+
+def meta_fused_gru_cell(
+    input_gates: MetaArray, hidden_gates: MetaArray, hx: MetaArray
+) -> tuple[MetaArray, ...]:
+    """The state, and what the gradients need."""
+    expect_gates(3, input_gates, hidden_gates, hx)
+    return hx.copy(order="K"), MetaArray((hx.shape[0], 4 * hx.shape[1]), hx.dtype)

@@ -134,7 +134,7 @@ def _before(state: Array, rows: Array, blocks: Blocks) -> Array:
     return found
 
 
-def _kernel(name: str, dtype: Any) -> Any:
+def cell_kernel(name: str, dtype: Any) -> Any:
     """The native kernel of a cell for a dtype, or None."""
     return getattr(kernels, name) if dtype.char in "fd" else None
 
@@ -235,7 +235,7 @@ def _rnn_backward(
 
 def _gru_forward(input: Array, hx: Array, weights: Weights, blocks: Blocks) -> Forward:
     """Gates r, z and n; beside them what the state contributes to n."""
-    if (cell := _kernel("gru_cell", input.dtype)) is not None:
+    if (cell := cell_kernel("gru_cell", input.dtype)) is not None:
         return _gru_forward_native(cell, input, hx, weights, blocks)
     gates, by_state = _of_input(input, weights, (0, 1, 2), 2)
     batch, hidden = hx.shape
@@ -284,7 +284,7 @@ def _gru_forward_native(cell: Any, input: Array, hx: Array, weights: Weights, bl
 def _gru_backward(
     grads: tuple[Array, ...], hx: Array, weights: Weights, saved: Saved, blocks: Blocks
 ) -> Backward:
-    if (cell := _kernel("gru_cell_backward", hx.dtype)) is not None:
+    if (cell := cell_kernel("gru_cell_backward", hx.dtype)) is not None:
         return _gru_backward_native(cell, grads, hx, weights, saved, blocks)
     grad_output, grad_h = grads[0], grads[1].copy()
     rows, hidden = saved.output.shape
@@ -332,7 +332,7 @@ def _gru_backward_native(
 
 def _lstm_forward(input: Array, hx: Array, cx: Array, weights: Weights, blocks: Blocks) -> Forward:
     """Gates i, f, o and g; beside them the cell states, and these after tanh."""
-    if (cell := _kernel("lstm_cell", input.dtype)) is not None:
+    if (cell := cell_kernel("lstm_cell", input.dtype)) is not None:
         return _lstm_forward_native(cell, input, hx, cx, weights, blocks)
     gates, by_state = _of_input(input, weights, (0, 1, 3, 2), 3)
     batch, hidden = cx.shape
@@ -386,7 +386,7 @@ def _lstm_forward_native(
 def _lstm_backward(
     grads: tuple[Array, ...], cx: Array, weights: Weights, saved: Saved, blocks: Blocks
 ) -> Backward:
-    if (kernel := _kernel("lstm_cell_backward", cx.dtype)) is not None:
+    if (kernel := cell_kernel("lstm_cell_backward", cx.dtype)) is not None:
         return _lstm_backward_native(kernel, grads, cx, weights, saved, blocks)
     grad_output, grad_h, grad_c = grads[0], grads[1].copy(), grads[2].copy()
     (cells, shown), (i, f, o, g), w_hr = saved.inner, saved.gates, weights.w_hr
