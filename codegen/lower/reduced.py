@@ -16,17 +16,17 @@ _DOWN = float_constant(2.0**-110, _FLOAT32)
 
 def widened(body: Instructions, dtype: str, bits: str) -> str:
     """The float32 that 16 bits stand for."""
-    word = body.add(f"zext i16 {bits} to i32")
     if dtype == "bfloat16":
-        return _as_float(body, body.add(f"shl i32 {word}, 16"))
-    magnitude = body.add(f"and i32 {word}, 32767")
-    moved = body.add(f"shl i32 {magnitude}, 13")
+        return _as_float(body, body.add(f"shl i32 {body.add(f'zext i16 {bits} to i32')}, 16"))
+    # The sign, and the other bits where a float32 has its exponent and its fraction.
+    word = body.add(f"shl i32 {body.add(f'sext i16 {bits} to i32')}, 13")
+    moved = body.add(f"and i32 {word}, -1879056384")
     scaled = body.add(f"fmul float {_as_float(body, moved)}, {_REBIASED}")
-    special = body.add(f"icmp uge i32 {magnitude}, 31744")  # infinities and NaN
+    exponent = body.add(f"and i32 {moved}, 260046848")
+    special = body.add(f"icmp eq i32 {exponent}, 260046848")  # infinities and NaN
     ending = body.add(f"or i32 {moved}, 2139095040")
     found = body.add(f"select i1 {special}, i32 {ending}, i32 {_as_bits(body, scaled)}")
-    sign = body.add(f"shl i32 {body.add(f'and i32 {word}, 32768')}, 16")
-    return _as_float(body, body.add(f"or i32 {found}, {sign}"))
+    return _as_float(body, found)
 
 
 def narrowed(body: Instructions, dtype: str, value: str) -> str:

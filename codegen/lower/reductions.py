@@ -1,4 +1,4 @@
-"""Lower: how the values of elements become one: sums, extremes, and whether any is true.
+"""Lower: how the values of elements become one: sums, products, extremes, and whether any is true.
 
 Sums are formed in blocks, in the kernel's width, and those of blocks are added in float64: they are as
 accurate as pairwise ones. An extreme is NaN where there is one, and 0 where it is a zero of any sign:
@@ -12,7 +12,7 @@ from .instructions import Instructions, Kind, Unlowerable, Value, float_constant
 from .scalars import Operand, ScalarLowering
 
 #: Functions of many values that give one, by what they start from.
-_FIRST = {"sum": 0.0, "max": float("-inf"), "min": float("inf"), "any": 0.0}
+_FIRST = {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf"), "any": 0.0}
 NAMES = tuple(_FIRST)
 
 
@@ -62,6 +62,8 @@ class Reductions:
         name, type_ = _name(reduction), self.type_of(reduction)
         if name == "sum":
             self.body.put(f"{target} = fadd{self.flags} {type_} {acc}, {value}")
+        elif name == "prod":
+            self.body.put(f"{target} = fmul{self.flags} {type_} {acc}, {value}")
         elif name == "any":
             self.body.put(f"{target} = or {type_} {acc}, {value}")
         else:
@@ -85,6 +87,6 @@ class Reductions:
             return Value(self.body.add(f"icmp ne i32 {total}, 0"), Kind.BOOL)
         if name == "sum" and self.scalars.width.llvm == "float":
             total = self.body.add(f"fptrunc double {total} to float")
-        elif name != "sum":
+        elif name in ("max", "min"):
             total = self.body.add(f"fadd {self.type_of(reduction)} {total}, 0.0")
         return Value(total, Kind.FLOAT)

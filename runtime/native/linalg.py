@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import SUM_WHOLE
 from . import lapack
 from .decompositions import linalg_eigh, linalg_svd
 from .dims import wrap_dims
@@ -25,7 +26,9 @@ from .linalg_checks import (
     solve_shape,
     triangular_shapes,
 )
+from .native_kernels import kernels, of_rows
 from .reductions import amax, amin, sum_dim
+from .rows import has_contiguous_rows
 from .sums import blocked_dot
 
 Array = Any  # numpy.ndarray, whose stubs say less than the kernels know
@@ -192,7 +195,20 @@ def linalg_vector_norm(
     return np.asarray(_norm(self, order, axes or None, keepdim)).astype(result_dtype, copy=False)
 
 
+def _native_norm(order: float) -> Any:
+    """The kernel of a norm of rows; None where there is none."""
+    if order == 2:
+        return kernels.row_norm
+    if order == 1:
+        return kernels.row_norm1
+    return kernels.row_norm_inf if order == np.inf else None
+
+
 def _norm(x: Array, order: float, axes: tuple[int, ...] | None, keepdim: bool) -> Any:
+    if axes == (x.ndim - 1,) and x.size > SUM_WHOLE and has_contiguous_rows(x, axes[0]):
+        kernel = _native_norm(order)
+        if kernel is not None:
+            return of_rows(kernel, x, keepdim)
     if order == 2:
         if x.dtype.kind == "c":
             squares = x.real * x.real + x.imag * x.imag

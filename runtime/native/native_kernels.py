@@ -43,8 +43,11 @@ def over_reduced_rows(name: str, *operands: Array) -> Array | None:
 def of_reduced_rows(name: str, self: Array, keepdim: bool) -> Array | None:
     """What a kernel makes of each row of a contiguous array of a reduced type: a number. None without one."""
     kernel = kernel_of(name, self.dtype)
-    if kernel is None:
-        return None
+    return None if kernel is None else of_rows(kernel, self, keepdim)
+
+
+def of_rows(kernel: np.ufunc, self: Array, keepdim: bool) -> Array:
+    """What a kernel makes of each row of a contiguous array: a number of the same dtype."""
     out = np.empty((*self.shape[:-1], 1) if keepdim else self.shape[:-1], self.dtype)
     share_rows(kernel, (as_bits(as_rows(self)),), (), (as_bits(out.reshape(-1)),))
     return out

@@ -18,7 +18,7 @@ from ..core.costs import EXTREMUM_BY_INDEX, PROD_CHAIN, PROD_HALVING, ROW_STARTS
 from . import sums
 from .dims import Dims, reduce_dims, wrap_dim, wrap_dims
 from .dtypes import INT64, INTEGRAL, NATIVE_FLOATS, REDUCED, UINT8, DType, is_stored, with_truth
-from .native_kernels import as_rows, kernels, of_reduced_rows, share_rows
+from .native_kernels import as_rows, kernels, of_reduced_rows, of_rows, share_rows
 from .reduced import upcast
 from .rows import are_contiguous_rows, has_contiguous_rows
 from .sums import SUMMED, sum_floats, sum_small
@@ -120,6 +120,8 @@ def prod_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Arra
         self = cast(self, dtype)
     if dtype.char in NATIVE_FLOATS:
         if dim and len(dim) == 1 and self.size >= PROD_HALVING and dim[0] in (-1, self.ndim - 1):
+            if has_contiguous_rows(self, dim[0]) and kernels.row_prod is not None:
+                return of_rows(kernels.row_prod, self, keepdim)
             return _prod_rows(self, keepdim)
         return reduce_dims(np.multiply, self, dim, keepdim)
     if dtype.char in REDUCED:
@@ -281,9 +283,7 @@ def _extrema_of_rows(
         if found is not None:
             return found
     if kernel is not None and self.dtype.char in "fd":
-        out = np.empty((*self.shape[:-1], 1) if keepdim else self.shape[:-1], self.dtype)
-        share_rows(kernel, (as_rows(self),), (), (out.reshape(-1),))
-        return out
+        return of_rows(kernel, self, keepdim)
     return take_in_rows(self, getattr(self, method)(-1), keepdim)
 
 

@@ -26,6 +26,8 @@ KERNELS = {
     "picked": (("x[n]", "k:int64"), ("y",), "(n),()->()", "y = max(x) - x[k]"),
     "extremes": (("x[n]",), ("low", "high"), "(n)->(),()", "low = min(x); high = max(x)"),
     "total": (("x[n]",), ("s",), "(n)->()", "s = sum(x)"),
+    "product": (("x[n]",), ("p",), "(n)->()", "p = prod(x)"),
+    "element": (("x[m]", "i:int64"), ("y", "wrong:bool"), "(m),()->(),()", "y = x[i]; wrong = i >= m"),
     "moments": (
         ("x[m, n]", "w[m]"),
         ("v[n]", "high[n]", "large[n]:bool"),
@@ -147,6 +149,13 @@ def test_rows(kernels: Any, char: str, length: int) -> None:
         assert (np.abs(mean - exact.mean(1)) <= bound).all()
         np.testing.assert_array_equal(y, (x - mean[:, None]) * weight)
         np.testing.assert_array_equal(kernels.picked(x, index), x.max(1) - x[np.arange(6), index])
+        found, wrong = kernels.element(x, index)
+        np.testing.assert_array_equal(found, x[np.arange(6), index])
+        assert not wrong.any()
+        assert kernels.element(x, index + length)[1].all()
+        near = 1 + x / 100
+        product = np.prod(near.astype(np.longdouble), 1)
+        np.testing.assert_allclose(kernels.product(near), product, 2 * length * eps)
         low, high = kernels.extremes(x)
         np.testing.assert_array_equal(low, x.min(1))
         np.testing.assert_array_equal(high, x.max(1))

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import sums
 from ..index_checks import index_range
+from ..native_kernels import kernels
 from ..reductions import row_starts
 from ..select import select
 from .common import MEAN, NONE, SUM, Array, loss_scale, reduce_loss
@@ -257,6 +258,16 @@ def _all_count(self: Array, target: Array, weight: Array | None, ignore_index: i
     return low >= 0 and high < self.shape[1] and not low <= ignore_index <= high
 
 
+def _native_losses(self: Array, target: Array, ignore_index: int) -> Array | None:
+    """``-self[target]`` of rows, 0 of ignored ones; None without a kernel, or where a target is no class."""
+    if self.ndim != 2 or self.dtype.char not in "fd" or target.dtype != np.int64 or not self.size:
+        return None
+    if (kernel := kernels.class_losses) is None:
+        return None
+    loss, wrong = kernel(self, target, np.int64(ignore_index))
+    return None if wrong.any() else loss
+
+
 def _nll(
     self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
 ) -> tuple[Array, Array]:
@@ -264,6 +275,13 @@ def _nll(
 
     The batch stays when nothing is reduced; then the sum is 0, as nobody needs it.
     """
+    native = _native_losses(self, target, ignore_index) if weight is None else None
+    if native is not None:
+        if reduction == NONE:
+            return native, np.zeros((), self.dtype)
+        count = np.asarray(np.count_nonzero(target != ignore_index), self.dtype)
+        total = np.asarray(sums.sum_all(native))
+        return (total / count if reduction == MEAN else total), count
     if _all_count(self, target, weight, ignore_index):
         if self.flags.c_contiguous:
             found = self.reshape(-1).take(row_starts(*self.shape) + target)
