@@ -513,7 +513,7 @@ class _Translation:
         kernel = specialiser.kernel(operator)
         assert kernel is not None
         self.elementwise = self.elementwise and operator.is_elementwise
-        formula = operator.native if self.native and kernel.function is not None else None
+        formula = operator.native if self.native else None
         if kernel.function is not None and formula is None:
             given = tuple([_whole(bound[a.name]) for a in operator.schema.arguments])
             return Call(specialiser._function(kernel.function), given)

@@ -223,6 +223,7 @@ class Specialiser:
         rewrite = self.arrays and variant.exposed and not hooked
         arrays = self.array_results.rewritten(call) if rewrite else None
         form = self.native_form(operator, kernel, hooked) if native and blocked is not None else None
+        may_be_scalars = arrays is None
         if form is not None and blocked is not None:
             arrays = form.otherwise(form.plain(), arrays or call)
             blocked = form.otherwise(form.in_shares(self.shared_by_threads()), blocked)
@@ -247,7 +248,7 @@ class Specialiser:
             arguments=self._given(variant),
             small=small,
             blocked="" if blocked is None else write(blocked),
-            may_be_scalars=arrays is None
+            may_be_scalars=may_be_scalars
             and "array_class" in self.backend.capabilities
             and self.is_strided(operator),
         )
@@ -342,7 +343,7 @@ class Specialiser:
         ``hooked``: of reduced types, which are computed as float32.
         """
         declared = operator.native
-        formula = declared if kernel.function is not None else kernel.formula
+        formula = declared or (None if kernel.function is not None else kernel.formula)
         if self.native_forms is None or formula is None or not operator.is_elementwise:
             return None
         arguments = plain_arguments(operator)
