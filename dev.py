@@ -1,7 +1,8 @@
 """Everything a developer runs, on a machine with Python 3.11, 3.12 or 3.13 and pip.
 
     python dev.py demo      generate, import, train a small classifier on handwritten digits
-    python dev.py test      the tests; --without-native those of kernels, with NumPy's forms in their place
+    python dev.py test      the tests; --without-native those of kernels, with NumPy's forms in their place,
+                            and of the engine, without the accelerator
     python dev.py check     ruff, mypy, and whether generated/ is what declarations/ generate, here and in the
                             example library
     python dev.py library   the example library, built as a wheel, tested beside a wheel of tengen
@@ -57,7 +58,13 @@ def require(*extras: str, optional: Sequence[str] = ()) -> None:
         venv.create(ENVIRONMENT, with_pip=True, clear=True)
     wanted = [*extras, *optional]
     marks = {e: ENVIRONMENT / f".installed-{e}" for e in wanted}
-    settings = (ROOT / "pyproject.toml").stat().st_mtime
+    # The sources of the accelerator are built when the project is installed.
+    sources = [
+        ROOT / "pyproject.toml",
+        ROOT / "setup.py",
+        *(ROOT / "runtime" / "c_accelerator").glob("*.[ch]"),
+    ]
+    settings = max([path.stat().st_mtime for path in sources])
     if all(m.exists() and m.stat().st_mtime >= settings for m in marks.values()):
         return
     if not install(wanted):
@@ -81,24 +88,25 @@ def demo(arguments: Sequence[str]) -> int:
     return run(PYTHON, "-m", "tengen.codegen.gen") or run(PYTHON, "examples/digits.py", *arguments)
 
 
-#: The tests that run most kernels with most values.
+#: The tests that run most kernels with most values, and the engine's.
 OF_KERNELS = (
     *("tests/operators/test_values.py", "tests/operators/test_derivatives.py"),
-    *("tests/formulas", "tests/native"),
+    *("tests/formulas", "tests/native", "tests/operators/test_first_paths.py"),
+    *("tests/autograd/test_backward.py", "tests/autograd/test_inplace.py", "tests/autograd/test_views.py"),
 )
 
 
 def test(arguments: Sequence[str]) -> int:
     """The tests, on all cores; neighbours run in one process, which makes what they share once.
 
-    With --without-native NumPy's forms run in the place of native kernels, and the tests of kernels alone,
-    where no others are named.
+    With --without-native NumPy's forms run in the place of native kernels, and Python in that of the
+    accelerator; where no others are named, the tests of kernels and of the engine alone.
     """
     require("test", optional=[COMPILE])
     chosen = [a for a in arguments if a != "--without-native"]
     environment = {}
     if len(chosen) < len(arguments):
-        environment["TENGEN_NATIVE"] = "0"
+        environment["TENGEN_NATIVE"] = environment["TENGEN_ACCELERATOR"] = "0"
         chosen = chosen or [*OF_KERNELS]
     return run(PYTHON, "-m", "pytest", "-n", "auto", "--dist", "worksteal", *chosen, **environment)
 

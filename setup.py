@@ -1,27 +1,59 @@
-"""Wheels: for any platform, or for one if libraries of native kernels were built for it.
+"""Wheels: for any platform, or for one if libraries of native kernels or the accelerator were built for it.
 
 All else that setuptools should know is in pyproject.toml.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 
-LIBRARIES = Path(__file__).parent / "generated" / "machine_code"
+ROOT = Path(__file__).parent
+LIBRARIES = ROOT / "generated" / "machine_code"
+ACCELERATOR = Path("runtime", "c_accelerator")
+
+
+def extensions() -> list[Extension]:
+    """The accelerator, which tengen does without: where there is no compiler it is left out."""
+    try:
+        import numpy
+    except ImportError:
+        return []
+    warnings = [] if sys.platform == "win32" else ["-Wall", "-Wextra"]
+    return [
+        Extension(
+            "tengen.c_accelerator.machine",
+            sorted(str(ACCELERATOR / path.name) for path in (ROOT / ACCELERATOR).glob("*.c")),
+            include_dirs=[numpy.get_include()],
+            depends=sorted(str(ACCELERATOR / path.name) for path in (ROOT / ACCELERATOR).glob("*.h")),
+            extra_compile_args=warnings,
+            optional=True,
+        )
+    ]
 
 
 class Wheel(bdist_wheel):
-    """A wheel whose name says the platform if it carries libraries; it is for any Python in both cases."""
+    """A wheel whose name says the platform if it carries libraries, which are for any Python.
+
+    With the accelerator it is for one Python, as an extension is that uses more than the limited API has.
+    """
 
     def get_tag(self) -> tuple[str, str, str]:
         """The Pythons, the interface and the platform."""
         python, interface, platform = super().get_tag()
+        if not self._has_accelerator():
+            python, interface, platform = "py3", "none", "any"
         if any(LIBRARIES.glob("*.contents")):
             platform = (self.plat_name or platform).replace("-", "_").replace(".", "_")
         return python, interface, platform
 
+    def _has_accelerator(self) -> bool:
+        """Whether the extension was built, which may fail."""
+        made = self.get_finalized_command("build_ext").get_outputs()
+        return any(Path(path).exists() for path in made)
 
-setup(cmdclass={"bdist_wheel": Wheel})
+
+setup(cmdclass={"bdist_wheel": Wheel}, ext_modules=extensions())

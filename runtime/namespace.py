@@ -78,6 +78,7 @@ from .random import (
     thread_safe_generator as thread_safe_generator,
 )
 from .serialization import load as load, save as save
+from .tensors import accelerated as _accelerated  # noqa: F401  it tells the accelerator of the classes
 from .tensors.creation import (
     as_tensor as as_tensor,
     asarray as asarray,

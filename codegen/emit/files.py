@@ -20,6 +20,7 @@ from ..specialise.binding import Binding
 from ..specialise.bindings import BindingWriter
 from ..specialise.default_methods import VariantWriter
 from ..specialise.nodes import NodeWriter
+from ..specialise.programs import grouped, of_binding, of_release, programs
 from ..specialise.recording import recorder
 from ..specialise.rows import (
     autocast_rows,
@@ -39,7 +40,7 @@ from .modules import module_files
 from .page import TemplateRenderer, import_lines, lazy_modules
 from .scope import TENGEN, VARIABLE_TYPE, Scope, function_names
 from .stubs import StubWriter
-from .type_files import BackendFiles
+from .type_files import ACCELERATE, ACCELERATE_CLASSES, BackendFiles
 
 #: The module of the functions that are no names of ``tengen`` itself.
 REST = "internal_functions"
@@ -63,12 +64,23 @@ class Renderer:
         self.docstrings = DocstringWriter(StubWriter(self.groups, self.structures), declared.scalar_types)
         others = {name: f"F.{name}" for name in function_names(groups(self.scope.others))}
         own = {name: f"{self.scope.functions}.{name}" for name in function_names(self.groups)}
+        #: What the accelerator runs of each module, by the functions' names.
+        self.programs: dict[str, dict[str, str]] = {}
         #: What generated code calls the function of each operator.
         self.functions = others | own
 
     def files(self) -> list[OutputFile]:
         """Every file, sorted by path."""
-        return sorted(self._files(), key=lambda f: f.path)
+        found = self._files()
+        found += [self._programs()] if self.programs else []
+        return sorted(found, key=lambda f: f.path)
+
+    def _programs(self) -> OutputFile:
+        modules = [
+            (module, [(repr(text), " ".join(names)) for text, names in grouped(found).items()])
+            for module, found in sorted(self.programs.items())
+        ]
+        return self.templates.page("programs.py", "programs.py.jinja", modules=modules)
 
     def _files(self) -> list[OutputFile]:
         return [
@@ -79,7 +91,7 @@ class Renderer:
             self._batching(),
             self._type_default(),
             *self._variable_type(),
-            *[f for b in self.declared.backends for f in self._backend(b).files()],
+            *[f for b in self.declared.backends for f in self._backend_files(b)],
             *self._bindings(),
             *self._modules(),
             *self._stubs(),
@@ -186,6 +198,9 @@ class Renderer:
     def _nodes(self) -> OutputFile:
         writer = NodeWriter(self.functions)
         classes = [writer.node(n) for n in self.scope.nodes]
+        made = {} if self.scope.library else programs((c.name, of_release(c)) for c in classes)
+        if made:
+            self.programs["nodes"] = {f"{name}.release": text for name, text in made.items()}
         imports = [
             *self.scope.function_imports,
             "from tengen.autograd.node import GeneratedNode, SavesResults",
@@ -194,6 +209,7 @@ class Renderer:
             "from tengen.autograd.node_support import unpack_tensors",
             "from tengen.core.size import Size",
             *import_lines(writer.modules),
+            *([ACCELERATE_CLASSES] if made else []),
         ]
         return self.templates.page(
             "nodes.py",
@@ -202,6 +218,7 @@ class Renderer:
             imports=imports,
             classes=classes,
             method="apply_graph",
+            accelerated="release" if made else "",
         )
 
     def _jvps(self) -> OutputFile:
@@ -302,6 +319,12 @@ class Renderer:
             )
         ]
 
+    def _backend_files(self, backend: Backend) -> list[OutputFile]:
+        made = self._backend(backend)
+        files = made.files()
+        self.programs.update(made.programs)
+        return files
+
     def _backend(self, backend: Backend) -> BackendFiles:
         return BackendFiles(
             self.declared, self.derived, backend, self.native, self.structures, self.templates, self.scope
@@ -324,6 +347,7 @@ class Renderer:
             "from tengen.dispatch.binding_support import worded",
             # No operator has such a name.
             "from tengen.dispatch.signatures import document as __document__",
+            *([] if self.scope.library else [f"{ACCELERATE} as __accelerate__"]),
         ]
 
     def _documented(self, bindings: Iterable[Binding], docstring: Callable[[Group], str]) -> list[Binding]:
@@ -334,9 +358,11 @@ class Renderer:
         return sorted(made, key=lambda b: b.name)
 
     def _methods(self, writer: BindingWriter, common: list[str]) -> OutputFile:
+        bindings = self._documented(writer.methods(), self.docstrings.method)
         return self.templates.page(
             "tensor_methods.py",
             "bindings.py.jinja",
+            accelerated=self._accelerated("tensor_methods", bindings, "TensorMethods"),
             structure_imports=self.scope.structure_imports,
             summary="The methods of Tensor.",
             imports=[
@@ -344,7 +370,7 @@ class Renderer:
                 "from tengen.core.tensor_base import TensorBase, declare_tensor",
                 "from tengen.dispatch.calls import call, call_operator, make",
             ],
-            bindings=self._documented(writer.methods(), self.docstrings.method),
+            bindings=bindings,
             class_name="TensorMethods",
             special=writer.special_methods(),
             names=[],
@@ -375,6 +401,7 @@ class Renderer:
         return self.templates.page(
             file,
             "bindings.py.jinja",
+            accelerated=self._accelerated(file.removesuffix(".py"), bindings),
             structure_imports=self.scope.structure_imports,
             summary=summary,
             imports=[
@@ -389,6 +416,14 @@ class Renderer:
             names=names,
             rest=rest,
         )
+
+    def _accelerated(self, module: str, bindings: Iterable[Binding], owner: str = "") -> str:
+        """Note the programs of bindings; what has them as attributes, if the accelerator is to run them."""
+        if self.scope.library:
+            return ""
+        made = programs((b.name, of_binding(b)) for b in bindings)
+        self.programs[module] = {f"{owner}.{name}" if owner else name: text for name, text in made.items()}
+        return owner or "globals()"
 
     def _top_level(self) -> list[str]:
         """The functions of ``tengen`` itself, less those that ``tengen.functional`` has."""

@@ -21,9 +21,10 @@ from ..specialise.generic import make_cold_generic
 from ..specialise.hoist import ClassNode, hoist, prune, tree
 from ..specialise.inplace import InplaceWriter
 from ..specialise.native import KERNELS, NativeForms
+from ..specialise.programs import of_apply, of_method, programs
 from ..specialise.recording import recorder
 from ..specialise.type_methods import FLAT, Specialiser
-from .page import TemplateRenderer, import_lines, lazy_module, lazy_modules
+from .page import TemplateRenderer, import_lines, in_lines, lazy_module, lazy_modules
 from .scope import Scope
 
 
@@ -53,6 +54,8 @@ class BackendFiles:
         self.array_specialiser = Specialiser(*given, native_forms=self.native_forms)
         self.nodes = self._array_nodes()
         self.specialiser = Specialiser(*given, frozenset(n.name for n in self.nodes), self.native_forms)
+        #: What the accelerator runs of each module, by the functions' names.
+        self.programs: dict[str, dict[str, str]] = {}
         #: Whether the classes are mixed into Types that are there: those that add nothing are left out.
         self.mixed_in = backend not in scope.backends
         self.plain: ClassNode | None = self._class_tree(recording=False)
@@ -128,8 +131,10 @@ class BackendFiles:
             classes = _classes(top, [*self.scope.variable_types(self.backend), *default], plain)
         else:
             classes = _classes(top, ["TypeDefault"], leaf_bases=self._group_leaves())
+        classes = list(classes)
+        stem = f"{self.stem}_{'variable_' if recording else ''}types"
         return self.templates.page(
-            f"{self.stem}_{'variable_' if recording else ''}types.py",
+            f"{stem}.py",
             "types.py.jinja",
             summary=f"The Types of backend {self.backend.name}{' that record' if recording else ''}: "
             "one class for each scalar type, and what they share above them.",
@@ -139,8 +144,26 @@ class BackendFiles:
             ],
             libraries=sorted(self.specialiser.libraries.items()),
             assignments=[*self._kernel_lines(), *assignments(self.specialiser.array_results.used)],
-            classes=list(classes),
+            classes=classes,
+            accelerated=self._accelerated(stem, classes),
         )
+
+    def _accelerated(self, stem: str, classes: Iterable[TypeClass]) -> list[tuple[str, list[str]]]:
+        """The methods that the accelerator has programs for, by class, as lines of names."""
+        if not self.has_programs:
+            return []
+        found = []
+        own = self.programs[stem] = {}
+        for c in classes:
+            made = programs((m.name, of_method(m)) for m in c.methods)
+            own.update((f"{c.name}.{name}", text) for name, text in made.items())
+            found += [(c.name, in_lines(made))] if made else []
+        return found
+
+    @property
+    def has_programs(self) -> bool:
+        """Whether the accelerator may run its methods: those of tengen itself over NumPy's arrays."""
+        return self.specialiser.arrays and not self.scope.library
 
     def _class_tree(self, recording: bool) -> ClassNode:
         computed = self.specialiser.computed()
@@ -191,6 +214,7 @@ class BackendFiles:
             "from tengen.tensors.tensor import Tensor",
             *_array_class(self.backend),
             *self._kernel_imports(),
+            *([ACCELERATE] if self.has_programs else []),
         ]
 
     def _plain_imports(self) -> list[str]:
@@ -257,6 +281,8 @@ class BackendFiles:
         libraries = sorted(self.array_specialiser.libraries.items())
         lines = [*self._kernel_lines(), *assignments(self.array_specialiser.array_results.used)]
         lines += [f'{short} = LibraryFunction("{module}", "{name}")' for short, (module, name) in libraries]
+        made = programs((c.name, of_apply(c)) for c in classes) if self.has_programs else {}
+        self.programs[f"{self.stem}_nodes"] = {f"{name}.apply": text for name, text in made.items()}
         return self.templates.page(
             f"{self.stem}_nodes.py",
             "nodes.py.jinja",
@@ -272,11 +298,18 @@ class BackendFiles:
                 *_array_class(self.backend),
                 *import_lines(self.array_specialiser.modules),
                 *self._kernel_imports(),
+                *([ACCELERATE_CLASSES] if made else []),
                 *(["", *lines] if lines else []),
             ],
             classes=classes,
             method="apply",
+            accelerated="apply" if made else "",
         )
+
+
+#: What a module needs whose functions have programs.
+ACCELERATE = "from tengen.c_accelerator import accelerate"
+ACCELERATE_CLASSES = "from tengen.c_accelerator import accelerate_classes"
 
 
 def _in_lines(statements: str) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from ..c_accelerator import engine as accelerated_loop
 from ..core.error_notes import note_derivative
 from ..core.function_dispatch import enter_engine, state as overrides
 from ..core.interception import Layer, active, intercepts_gradients
@@ -76,6 +77,29 @@ def run(task: GraphTask, root: Node) -> None:
     if not task.order:
         return
     buffers: Buffers = {root: ()}
+    loop = None if task.over_tensors or anomaly.enabled or task.observers else accelerated_loop()
+    if loop is None:
+        _run_all(task, buffers)
+    else:
+        given = task.order, task.needed, task.deferred, task.keep_graph
+        loop(task, buffers, *given, _run_slow, _deliver_fitted, _add, settle)
+    if buffers or task.deferred:
+        late = ", ".join(sorted({node.name() for node in (*buffers, *task.deferred)}))
+        raise RuntimeError(
+            f"a gradient came to {late} after its turn: it is newer than a Node that leads to it"
+        )
+
+
+def _add(buffers: Buffers, target: Node, value: Any) -> None:
+    """Add an array that fits to what has come to ``target``, a Node of one input."""
+    if target.shape:
+        add_arrays(target.type.backend.lib, buffers, target, value)
+    else:
+        buffers[target] = target.type.backend.lib.add(buffers[target], value)
+
+
+def _run_all(task: GraphTask, buffers: Buffers) -> None:
+    """The loop over the Nodes; the accelerator has it too."""
     pop = buffers.pop
     graph = task.over_tensors
     keep = task.keep_graph
@@ -114,17 +138,10 @@ def run(task: GraphTask, root: Node) -> None:
                             _deliver_fitted(task, buffers, node, index, edge, value)
                         elif target not in buffers:
                             buffers[target] = value
-                        elif target.shape:
-                            add_arrays(target.type.backend.lib, buffers, target, value)
                         else:
-                            buffers[target] = target.type.backend.lib.add(buffers[target], value)
+                            _add(buffers, target, value)
             index += 1  # noqa: SIM113  # enumerate costs a tenth of the loop
         grads = value = None
-    if buffers or deferred:
-        late = ", ".join(sorted({node.name() for node in (*buffers, *deferred)}))
-        raise RuntimeError(
-            f"a gradient came to {late} after its turn: it is newer than a Node that leads to it"
-        )
 
 
 def _deliver_fitted(

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from .edge import Edge
 
 #: Numbers Nodes in the order in which they are made; the engine runs the newest first.
-next_sequence_nr = itertools.count().__next__
+sequence_numbers = itertools.count()
+next_sequence_nr = sequence_numbers.__next__
 
 #: The number of every AccumulateGrad: above all others.
 LEAF_SEQUENCE_NR = 2**63 - 1

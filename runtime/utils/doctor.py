@@ -3,7 +3,8 @@
 NumPy's OpenBLAS chooses its kernels by the processor, and on one that it does not know it may choose
 slow ones. Which, is found by asking and by measuring: the product of two matrices is timed in
 processes of their own, with the library's own choice and with others. Nothing is changed here; what helps
-is an environment variable that the user sets. Which native kernels are used, ``native_report`` says.
+is an environment variable that the user sets. Which native kernels are used, ``native_report`` says, and last
+whether the accelerator is.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 
+from .. import c_accelerator
 from . import native_report
 
 VARIABLE = "OPENBLAS_CORETYPE"
@@ -201,7 +203,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = diagnose()
     print(report(found))
     print(native_report.report(native_report.diagnose()))
+    print(accelerator_report(c_accelerator.status()))
     return 0 if found.advice is None else 1
+
+
+def accelerator_report(found: c_accelerator.Status) -> str:
+    """Whether small calls are accelerated, and why it is so."""
+    used = "runs generated functions" if found.used else "is not used: Python runs generated functions"
+    return f"The accelerator {used} ({found.reason})."
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ...c_accelerator import add_loops
 from .kernels import lock
 from .library import Library, Refused
 from .numpy_api import NotSupported, api
@@ -53,7 +54,9 @@ class Finder:
 
 def _ufunc(kernel: Kernel, provider: Provider) -> np.ufunc:
     loops = {kernel.dtypes(scalar): address for scalar, address in provider.addresses(kernel).items()}
-    return api().ufunc(kernel.name, len(kernel.inputs), len(kernel.outputs), kernel.signature, loops)
+    made = api().ufunc(kernel.name, len(kernel.inputs), len(kernel.outputs), kernel.signature, loops)
+    add_loops(made, loops)
+    return made
 
 
 def _provider(table: Table) -> tuple[Provider | None, str]:

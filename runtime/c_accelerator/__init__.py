@@ -1,0 +1,171 @@
+"""The accelerator: generated functions whose usual case is run by a machine written in C.
+
+It is optional. Where the extension was not built, where something at the start is not as it expects, and
+with ``TENGEN_ACCELERATOR=0``, the functions of ``generated/`` run as they are: these say what happens, and do
+whatever is unusual in any case.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "Status",
+    "accelerate",
+    "accelerate_classes",
+    "add_loops",
+    "describe",
+    "engine",
+    "status",
+    "stopped",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Whether the accelerator is used, and why it is so."""
+
+    used: bool
+    reason: str
+
+
+def _load() -> tuple[Any, str]:
+    """The extension, or None, and why."""
+    if os.environ.get("TENGEN_ACCELERATOR") == "0":
+        return None, "TENGEN_ACCELERATOR is 0"
+    try:
+        from . import machine
+    except ImportError as error:
+        return None, f"the extension is not here: {error}"
+    return machine, "the extension is here"
+
+
+class _State:
+    """The extension, why it is used or not, what describes the classes, whether they are laid out."""
+
+    def __init__(self) -> None:
+        self.machine, self.reason = _load()
+        self.describe: Callable[[], dict[str, Any]] | None = None
+        self.laid_out = False
+        self.running = True
+
+
+_state = _State()
+
+
+def describe(classes: Callable[[], dict[str, Any]]) -> None:
+    """Say what gives the classes and objects that the machine knows, by their names: it is called once."""
+    _state.describe = classes
+
+
+def status() -> Status:
+    """Whether generated functions are accelerated in this process."""
+    _lay_out()
+    return Status(_state.machine is not None, _state.reason)
+
+
+def _lay_out() -> bool:
+    """Find the slots of the classes, if that was not done; whether the machine may run."""
+    if _state.machine is None or _state.laid_out or _state.describe is None:
+        return _state.laid_out and _state.machine is not None
+    try:
+        _state.machine.lay_out(_state.describe())
+        _state.laid_out = True
+    except (TypeError, KeyError) as error:
+        _state.machine, _state.reason = None, f"tengen's classes are not as expected: {error}"
+    return _state.laid_out
+
+
+def accelerate(owner: Any, names: str = "") -> None:
+    """Have the machine run functions of a module, whose ``globals()`` are given, or of a class: all its own."""
+    if _state.machine is None:
+        return
+    make = _state.machine.Accelerated
+    found = owner if isinstance(owner, dict) else dict(vars(owner))
+    module = found["__name__" if found is owner else "__module__"]
+    for name in names.split() or list(found):
+        function = found[name]
+        if function.__class__ is FunctionType and function.__module__ == module:
+            made = make(function, None, _prepare)
+            if found is owner:
+                found[name] = made
+            else:
+                setattr(owner, name, made)
+
+
+def accelerate_classes(namespace: Mapping[str, Any], method: str) -> None:
+    """The same for a method of all classes of a module, whose slots it uses."""
+    if _state.machine is None:
+        return
+    make = _state.machine.Accelerated
+    for owner in namespace.values():
+        if isinstance(owner, type) and owner.__module__ == namespace["__name__"] and method in vars(owner):
+            setattr(owner, method, make(vars(owner)[method], owner, _prepare))
+
+
+def add_loops(ufunc: np.ufunc, loops: Mapping[tuple[str, ...], int]) -> None:
+    """Tell the addresses of a native kernel's loops, by the dtypes of operands and result."""
+    if _state.machine is None or ufunc.signature is not None or ufunc.nout != 1:
+        return
+    for dtypes, address in loops.items():
+        if len({*dtypes}) == 1:
+            _state.machine.add_loop(ufunc, np.dtype(dtypes[0]).num, address)
+
+
+def engine() -> Any:
+    """The engine's loop over arrays; None where the machine does not run."""
+    return _state.machine.run if _state.running and _lay_out() else None
+
+
+@contextmanager
+def stopped() -> Iterator[None]:
+    """Meanwhile all functions run as Python has them, in all threads: for comparisons."""
+    before, _state.running = _state.running, False
+    if _state.machine is not None:
+        _state.machine.switch(False)
+    try:
+        yield
+    finally:
+        _state.running = before
+        if _state.machine is not None:
+            _state.machine.switch(before)
+
+
+def _prepare(accelerated: Any) -> None:
+    """Make the program of a function, which is called for the first time."""
+    if _state.describe is not None or _state.machine is None:  # else it is called while tengen is imported
+        program = program_of(accelerated.function, accelerated.owner) if _lay_out() else None
+        accelerated.run(program)
+
+
+def program_of(function: FunctionType, owner: Any) -> tuple[Any, ...] | None:
+    """The program of a generated function; None where it has none that fits."""
+    from .assembler import Assembler, Unfit
+
+    text = _texts(function.__module__).get(function.__qualname__)
+    if text is None:
+        return None
+    try:
+        return Assembler(function, text, owner).program()
+    except (Unfit, LookupError, AttributeError, TypeError):  # as of an extension of other sources
+        return None
+
+
+@functools.cache
+def _texts(path: str) -> dict[str, str]:
+    """The programs of a module by the names of their functions."""
+    package, _, module = path.rpartition(".")
+    found: dict[str, str] = {}
+    for text, names in import_module(f"{package}.programs").PROGRAMS[module].items():
+        for name in names.split():
+            found[name] = text.replace("@", name.rpartition(".")[2])
+    return found

@@ -1,0 +1,131 @@
+/* What the files of the accelerator share: the layout of tengen's classes, programs, and who runs them.
+
+   The classes stay Python's. Their slots are read and written by the offsets of their member descriptors, which
+   layout.c finds once. A Program is what one generated function does in the usual case (machine.c); whatever is
+   unusual, it leaves to that function, which stays the only place that says what happens then. */
+#ifndef TENGEN_ACCELERATOR_H
+#define TENGEN_ACCELERATOR_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL tengen_accelerator_array_api
+#define PY_UFUNC_UNIQUE_SYMBOL tengen_accelerator_ufunc_api
+#ifndef OWNS_ARRAY_API
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+/* -- the layout of classes: layout.c ------------------------------------------------------------------------- */
+
+typedef struct {
+    Py_ssize_t array, type, requires_grad, edge, storage, base, meta;                     /* of Tensor */
+    Py_ssize_t extra, next_edges, sequence_nr, shape, node_type;                          /* of Node */
+    Py_ssize_t dtype, unsettled, recording, numbers, weak, backend;                       /* of Type */
+    Py_ssize_t version, views;                                                            /* of Storage */
+    Py_ssize_t accumulator, creation;                                                     /* of AutogradMeta */
+    PyTypeObject *TensorBase, *Tensor, *Node, *Type, *Storage, *AutogradMeta, *AccumulateGrad;
+    PyObject *active, *plain, *missing, *grad_mode, *gradient_edge, *sequence, *storage_of, *written, *as_view;
+    PyTypeObject *ViewList;
+    PyObject *ufuncs; /* of +, -, *, /, and of the sign: a tuple */
+    Py_ssize_t limit; /* of ViewList */
+    Py_ssize_t large;
+} Layout;
+
+extern Layout layout;
+extern PyObject *zero, *one, *out_names, *str_enabled, *str_apply, *str_release, *str_of_array;
+
+/* The slot of an object at an offset; NULL where it was never set. */
+#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+
+static inline void set_new(PyObject *object, Py_ssize_t offset, PyObject *value) {
+    SLOT(object, offset) = Py_NewRef(value);
+}
+static inline void set_slot(PyObject *object, Py_ssize_t offset, PyObject *value) {
+    PyObject *before = SLOT(object, offset);
+    SLOT(object, offset) = Py_NewRef(value);
+    Py_XDECREF(before);
+}
+static inline int is_tensor(PyObject *object) {
+    return Py_IS_TYPE(object, layout.Tensor) || PyObject_TypeCheck(object, layout.TensorBase);
+}
+static inline int is_array(PyObject *object) { return object != NULL && Py_IS_TYPE(object, &PyArray_Type); }
+
+Py_ssize_t slot_offset(PyObject *cls, const char *name);
+PyObject *accelerator_lay_out(PyObject *module, PyObject *namespace);
+PyObject *accelerator_offset(PyObject *module, PyObject *arguments);
+
+/* -- programs: machine.c ------------------------------------------------------------------------------------- */
+
+/* An instruction. What the numbers and the object mean depends on the operation; see machine.c. */
+typedef struct {
+    int operation, number, target;
+    Py_ssize_t offset, second;
+    PyObject *object, *key; /* held by the tuple that the program was made of */
+    struct Recipe *recipe;  /* owned */
+} Instruction;
+
+#define MOST_LOCALS 24
+#define DEEPEST 24
+
+typedef struct {
+    PyObject *source;           /* the tuple that it was made of, which holds all its objects */
+    PyObject *names, *defaults; /* of the parameters; a default is REQUIRED where there is none */
+    int parameters, positional; /* how many there are, and how many of them may be given by position */
+    int loose;                  /* the first parameter that *args fill, or -1 */
+    int locals;                 /* how many locals there are besides parameters */
+    Py_ssize_t count;
+    Instruction code[];
+} Program;
+
+typedef struct {
+    Py_ssize_t given;              /* how many positional arguments there are */
+    PyObject *local[MOST_LOCALS];  /* borrowed from the caller where they are parameters, else owned */
+    int kept;                      /* the first local that is owned */
+    PyObject *stack[DEEPEST];      /* all owned */
+    PyObject **top;
+    PyObject *type;                /* the Type that runs the operator, owned, or NULL */
+    PyObject *writing;             /* the Storage whose version was counted up, owned, or NULL */
+} Frame;
+
+extern PyObject *required;
+
+Program *program_new(PyObject *source);
+void program_free(Program *program);
+/* The result; NULL with an exception; or NULL without one, where the Python function is to be called. */
+PyObject *program_run(Program *program, PyObject *const *args, Py_ssize_t count, PyObject *names);
+
+/* -- what instructions do with tensors: record.c ------------------------------------------------------------ */
+
+PyObject *wrap_array(PyObject *array, PyObject *type);
+PyObject *wrap_view(PyObject *source, PyObject *array, PyObject *type);
+PyObject *edge_of(PyObject *tensor);
+typedef struct Recipe Recipe;
+#define LEFT 0    /* what a step says: leave the program */
+#define NEXT 1    /* go on */
+#define RAISED -1 /* an exception is set */
+
+Recipe *recipe_new(PyObject *source);
+void recipe_free(Recipe *recipe);
+int record(Recipe *recipe, PyObject *out, PyObject *const *local);
+int may_write(PyObject *tensor);
+PyObject *begin_write(PyObject *tensor);
+int take_back_write(PyObject *storage);
+
+/* -- small arrays: ufunc.c ------------------------------------------------------------------------------------ */
+
+int ufunc_import(void);
+int is_ufunc(PyObject *object);
+PyObject *ufunc_result(PyObject *function, PyObject *const *operands, Py_ssize_t count);
+int ufunc_into(PyObject *function, PyObject *const *operands, Py_ssize_t count, PyObject *into);
+PyObject *accelerator_add_loop(PyObject *module, PyObject *arguments);
+
+/* -- the callable, and the engine -------------------------------------------------------------------------- */
+
+extern PyTypeObject Accelerated_Type;
+PyObject *accelerator_switch(PyObject *module, PyObject *on);
+PyObject *engine_run(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+#endif

@@ -1,0 +1,401 @@
+/* Running programs: a small stack machine, whose instructions are larger than Python's.
+
+   A program is what a generated function does in the usual case, made of the same expressions. Until it gives its
+   result it changes nothing that would not be taken back, so that it can be left anywhere. */
+#include "accelerator.h"
+#include "machine.h"
+
+static int push(Frame *frame, PyObject *value) {
+    if (value == NULL) return RAISED;
+    *frame->top++ = value;
+    return NEXT;
+}
+
+/* -- calls ---------------------------------------------------------------------------------------------------- */
+
+/* After a call that failed: Python says it better, unless it was an interrupt or the like. */
+static int failed_call(void) {
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) return RAISED;
+    PyErr_Clear();
+    return LEFT;
+}
+
+static int replace_top(Frame *frame, Py_ssize_t count, PyObject *result) {
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *used = *--frame->top;
+        Py_DECREF(used);
+    }
+    if (result == NULL) return failed_call();
+    return push(frame, result);
+}
+
+/* A ufunc. What NumPy has to be asked for is left to Python's function: the warnings of NumPy's belong there. */
+static int call_ufunc(Frame *frame, Py_ssize_t count, int out) {
+    PyObject **arguments = frame->top - count;
+    PyObject *result = ufunc_result(arguments[-1], arguments, count);
+    if (result == NULL && PyErr_Occurred()) return RAISED;
+    if (result == NULL && !out && count > 1 && ufunc_into(arguments[-1], arguments, count - 1, arguments[count - 1])) {
+        result = Py_NewRef(arguments[count - 1]);
+    }
+    return result == NULL ? LEFT : replace_top(frame, count + 1, result);
+}
+
+static int call(Frame *frame, Py_ssize_t count, int out) {
+    PyObject **arguments = frame->top - count;
+    if (out || is_ufunc(arguments[-1])) return call_ufunc(frame, count, out);
+    size_t flags = (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET;
+    return replace_top(frame, count + 1, PyObject_Vectorcall(arguments[-1], arguments, flags, NULL));
+}
+
+/* The method of the Type that runs, whose result is the program's: its exceptions go to the caller. */
+static int call_method(Frame *frame, const Instruction *at) {
+    PyObject **arguments = frame->top - at->number;
+    if (frame->type == NULL) return LEFT;
+    /* The place before the arguments is free: the stack begins with one. */
+    PyObject *before = arguments[-1];
+    arguments[-1] = frame->type;
+    PyObject *result = PyObject_VectorcallMethod(at->key, arguments - 1, (size_t)at->number + 1, NULL);
+    arguments[-1] = before;
+    return push(frame, result);
+}
+
+/* Whether what is computed of an operand is NumPy's. */
+static int is_numpys(PyObject *operand) { return PyArray_Check(operand) || PyArray_CheckScalar(operand); }
+
+/* Operators by their numbers in BINARY, UNARY and ELEMENTWISE_COMPARISONS of codegen/ir/expressions.py. */
+static PyObject *apply_binary(int number, PyObject *a, PyObject *b) {
+    switch (number) {
+        case 0: return PyNumber_Add(a, b);
+        case 1: return PyNumber_Subtract(a, b);
+        case 2: return PyNumber_Multiply(a, b);
+        case 3: return PyNumber_TrueDivide(a, b);
+        case 4: return PyNumber_Power(a, b, Py_None);
+        case 5: return PyNumber_Remainder(a, b);
+        case 6: return PyNumber_FloorDivide(a, b);
+        case 7: return PyNumber_MatrixMultiply(a, b);
+        case 8: return PyNumber_And(a, b);
+        case 9: return PyNumber_Or(a, b);
+        case 10: return PyNumber_Xor(a, b);
+        case 11: return PyNumber_Lshift(a, b);
+        default: return PyNumber_Rshift(a, b);
+    }
+}
+
+static int binary(Frame *frame, int number) {
+    PyObject **operands = frame->top - 2;
+    if (!is_numpys(operands[0]) && !is_numpys(operands[1])) {
+        return replace_top(frame, 2, apply_binary(number, operands[0], operands[1]));
+    }
+    PyObject *result = number < 4 ? ufunc_result(PyTuple_GET_ITEM(layout.ufuncs, number), operands, 2) : NULL;
+    if (result == NULL) return PyErr_Occurred() ? RAISED : LEFT;
+    return replace_top(frame, 2, result);
+}
+
+static PyObject *apply_unary(int number, PyObject *a) {
+    int truth;
+    switch (number) {
+        case 0: return PyNumber_Negative(a);
+        case 1: return PyNumber_Positive(a);
+        case 2: return PyNumber_Invert(a);
+        default:
+            truth = PyObject_Not(a);
+            return truth < 0 ? NULL : PyBool_FromLong(truth);
+    }
+}
+
+static int unary(Frame *frame, int number) {
+    PyObject **operand = frame->top - 1;
+    if (number == 3 || !is_numpys(*operand)) return replace_top(frame, 1, apply_unary(number, *operand));
+    PyObject *result = number == 0 ? ufunc_result(PyTuple_GET_ITEM(layout.ufuncs, 4), operand, 1) : NULL;
+    if (result == NULL) return PyErr_Occurred() ? RAISED : LEFT;
+    return replace_top(frame, 1, result);
+}
+
+static int compare(Frame *frame, int number) {
+    PyObject **operands = frame->top - 2;
+    if (is_numpys(operands[0]) || is_numpys(operands[1])) return LEFT;
+    static const int kinds[] = {Py_EQ, Py_NE, Py_LT, Py_LE, Py_GT, Py_GE};
+    return replace_top(frame, 2, PyObject_RichCompare(operands[0], operands[1], kinds[number]));
+}
+
+/* -- what is pushed ------------------------------------------------------------------------------------------- */
+
+/* The array of a Tensor that a Node has saved, where it was not written to since. */
+static int push_saved(Frame *frame, const Instruction *at) {
+    PyObject *tensor = SLOT(frame->local[0], at->offset), *version = SLOT(frame->local[0], at->second);
+    if (tensor == Py_None && at->operation == OP_saved_or_none) return push(frame, Py_NewRef(tensor));
+    if (tensor == NULL || version == NULL || !is_tensor(tensor)) return LEFT;
+    PyObject *storage = SLOT(tensor, layout.storage), *array = SLOT(tensor, layout.array);
+    if (storage == NULL || !is_array(array)) return LEFT;
+    if (storage != Py_None) {
+        PyObject *now = SLOT(storage, layout.version);
+        if (now == NULL) return LEFT;
+        int same = now == version ? 1 : PyObject_RichCompareBool(now, version, Py_EQ);
+        if (same <= 0) return same < 0 ? RAISED : LEFT;
+    }
+    return push(frame, Py_NewRef(array));
+}
+
+static int push_saved_result(Frame *frame, const Instruction *at) {
+    PyObject *array = SLOT(frame->local[0], at->offset);
+    if (SLOT(frame->local[0], at->second) != Py_None || !is_array(array)) return LEFT;
+    return push(frame, Py_NewRef(array));
+}
+
+/* The array that a Type keeps for a number. */
+static int keep_number(Frame *frame, const Instruction *at) {
+    PyObject *type = at->number ? SLOT(frame->local[0], layout.node_type) : frame->local[0];
+    if (type == NULL || !PyObject_TypeCheck(type, layout.Type)) return LEFT;
+    PyObject *numbers = SLOT(type, layout.numbers), *number = *--frame->top;
+    PyObject *found = NULL;
+    if (numbers != NULL && PyDict_Check(numbers)) {
+        found = Py_XNewRef(PyDict_GetItemWithError(numbers, number));
+        if (found == NULL && !PyErr_Occurred()) found = PyObject_GetItem(numbers, number);
+    }
+    Py_DECREF(number);
+    if (found == NULL) return PyErr_Occurred() ? failed_call() : LEFT;
+    return push(frame, found);
+}
+
+static int fetch(Frame *frame, const Program *program, const Instruction *at, const Instruction **next) {
+    PyObject *found = PyDict_GetItemWithError(at->object, at->key);
+    if (found == NULL) return PyErr_Occurred() ? RAISED : LEFT;
+    if (at->operation == OP_fetch_kernel && found == Py_None) {
+        *next = program->code + at->target;
+        return NEXT;
+    }
+    return push(frame, Py_NewRef(found));
+}
+
+/* The Type that a result is of: a new reference. */
+static PyObject *type_of_result(const Instruction *at, PyObject *type, PyObject *array) {
+    if (at->operation == OP_wrap_as) return PyObject_GetAttr(type, at->key);
+    if (at->operation == OP_wrap || (PyObject *)PyArray_DESCR((PyArrayObject *)array) == SLOT(type, layout.dtype)) {
+        return Py_NewRef(type);
+    }
+    return PyObject_CallMethodOneArg(type, str_of_array, array);
+}
+
+static int wrap(Frame *frame, const Instruction *at) {
+    PyObject *array = *--frame->top, *out = NULL, *type = type_of_result(at, frame->local[0], array);
+    if (type != NULL) {
+        out = at->operation == OP_wrap_view ? wrap_view(frame->local[at->number], array, type) : wrap_array(array, type);
+        Py_DECREF(type);
+    }
+    Py_DECREF(array);
+    return push(frame, out);
+}
+
+static int as_array(Frame *frame) {
+    PyObject *given = frame->top[-1];
+    if (is_array(given) || given == Py_None) return NEXT;
+    PyObject *made = PyArray_FROM_O(given);
+    return replace_top(frame, 1, made);
+}
+
+static int push_tuple(Frame *frame, Py_ssize_t count) {
+    PyObject *made = PyTuple_New(count);
+    if (made == NULL) return RAISED;
+    frame->top -= count;
+    for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(made, i, frame->top[i]);
+    return push(frame, made);
+}
+
+static int unpack(Frame *frame, Py_ssize_t count) {
+    PyObject *items = *--frame->top;
+    int fits = PyTuple_Check(items) && PyTuple_GET_SIZE(items) == count;
+    for (Py_ssize_t i = count; fits && i > 0; i--) *frame->top++ = Py_NewRef(PyTuple_GET_ITEM(items, i - 1));
+    Py_DECREF(items);
+    return fits ? NEXT : LEFT;
+}
+
+/* A tuple of the arguments that *args has from one on. */
+static int push_rest(Frame *frame, const Program *program, Py_ssize_t first) {
+    Py_ssize_t count = frame->given > first ? frame->given - first : 0;
+    PyObject *made = PyTuple_New(count);
+    for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
+        PyTuple_SET_ITEM(made, i, Py_NewRef(frame->local[program->loose + first + i]));
+    }
+    return push(frame, made);
+}
+
+/* store() in runtime/autograd/variable_type_utils.py: the array must have the dtype, and the shape or none. */
+static int write_array(Frame *frame, const Instruction *at) {
+    PyObject *tensor = frame->local[at->number], *given = *--frame->top;
+    PyArrayObject *to = (PyArrayObject *)SLOT(tensor, layout.array), *from = (PyArrayObject *)given;
+    int fits = is_array(given) && PyArray_DESCR(from) == PyArray_DESCR(to) &&
+               (PyArray_NDIM(from) == 0 ||
+                (PyArray_NDIM(from) == PyArray_NDIM(to) &&
+                 PyArray_CompareLists(PyArray_DIMS(from), PyArray_DIMS(to), PyArray_NDIM(to))));
+    int result = LEFT;
+    if (fits) {
+        frame->writing = begin_write(tensor);
+        if (frame->writing == NULL) result = RAISED;
+        else result = PyArray_CopyInto(to, from) < 0 ? failed_call() : NEXT;
+    }
+    Py_DECREF(given);
+    return result;
+}
+
+static int end_write(Frame *frame, const Instruction *at) {
+    PyObject *tensor = frame->local[at->number], *views = SLOT(frame->writing, layout.views);
+    Py_CLEAR(frame->writing);
+    if (views == Py_None) return push(frame, Py_NewRef(tensor));
+    return push(frame, PyObject_CallOneArg(layout.written, tensor));
+}
+
+/* -- steps ---------------------------------------------------------------------------------------------------- */
+
+static int jump_by_top(Frame *frame, const Program *program, const Instruction *at, const Instruction **next) {
+    PyObject *value = frame->top[-1];
+    int truth = value == Py_True ? 1 : value == Py_False || value == Py_None ? 0 : PyObject_IsTrue(value);
+    if (truth < 0) return failed_call();
+    int jumps = at->operation == OP_jump_or_pop ? truth : !truth;
+    if (jumps) *next = program->code + at->target;
+    if (!jumps || at->operation == OP_jump_if_not) {
+        frame->top--;
+        Py_DECREF(value);
+    }
+    return NEXT;
+}
+
+static int operate(Frame *frame, const Instruction *at) {
+    PyObject **top = frame->top;
+    switch (at->operation) {
+        case OP_binary: return binary(frame, at->number);
+        case OP_unary: return unary(frame, at->number);
+        case OP_compare: return compare(frame, at->number);
+        case OP_attribute: return replace_top(frame, 1, PyObject_GetAttr(top[-1], at->key));
+        case OP_item: return replace_top(frame, 2, PyObject_GetItem(top[-2], top[-1]));
+        case OP_as_tuple: return replace_top(frame, 1, PySequence_Tuple(top[-1]));
+        case OP_as_float: return replace_top(frame, 1, PyNumber_Float(top[-1]));
+        case OP_none_on_top: return replace_top(frame, 1, PyBool_FromLong(top[-1] == Py_None));
+        default: return push_tuple(frame, at->number);
+    }
+}
+
+static int load(Frame *frame, const Instruction *at) {
+    PyObject *value = NULL;
+    switch (at->operation) {
+        case OP_local: value = frame->local[at->number]; break;
+        case OP_type: value = frame->type; break;
+        case OP_array: value = SLOT(frame->local[at->number], layout.array); break;
+        case OP_slot: value = SLOT(frame->local[0], at->offset); break;
+        default: value = at->object;
+    }
+    return value == NULL ? LEFT : push(frame, Py_NewRef(value));
+}
+
+static int change(Frame *frame, const Instruction *at) {
+    switch (at->operation) {
+        case OP_runs: Py_XSETREF(frame->type, Py_XNewRef(SLOT(frame->local[at->number], layout.type))); break;
+        case OP_runs_itself: Py_XSETREF(frame->type, Py_NewRef(frame->local[at->number])); break;
+        case OP_free:
+            if (SLOT(frame->local[0], at->offset) != Py_None) set_slot(frame->local[0], at->offset, at->object);
+            break;
+        case OP_pop: frame->top--; Py_DECREF(*frame->top); break;
+        case OP_begin_write:
+            frame->writing = begin_write(frame->local[at->number]);
+            return frame->writing == NULL ? RAISED : NEXT;
+        default: /* store */
+            frame->top--;
+            Py_XSETREF(frame->local[at->number], *frame->top);
+    }
+    return NEXT;
+}
+
+static int step(Frame *frame, const Program *program, const Instruction *at, const Instruction **next) {
+    switch (at->operation) {
+        case OP_local: case OP_type: case OP_array: case OP_constant: case OP_slot: return load(frame, at);
+        case OP_saved: case OP_saved_or_none: return push_saved(frame, at);
+        case OP_rest: return push_rest(frame, program, at->number);
+        case OP_unpack: return unpack(frame, at->number);
+        case OP_write: return write_array(frame, at);
+        case OP_saved_result: return push_saved_result(frame, at);
+        case OP_number: return keep_number(frame, at);
+        case OP_fetch: case OP_fetch_kernel: return fetch(frame, program, at, next);
+        case OP_call: return call(frame, at->number, 0);
+        case OP_call_out: return call(frame, at->number, 1);
+        case OP_binary: case OP_unary: case OP_compare: case OP_attribute: case OP_item: case OP_tuple:
+        case OP_as_tuple: case OP_as_float: case OP_none_on_top: return operate(frame, at);
+        case OP_as_array: return as_array(frame);
+        case OP_jump: *next = program->code + at->target; return NEXT;
+        case OP_jump_if_not: case OP_jump_or_pop: case OP_jump_or_pop_not: return jump_by_top(frame, program, at, next);
+        case OP_wrap: case OP_wrap_as: case OP_wrap_by_dtype: case OP_wrap_view:
+            return is_array(frame->top[-1]) ? wrap(frame, at) : LEFT;
+        case OP_record: return record(at->recipe, frame->top[-1], frame->local);
+        case OP_method: return call_method(frame, at);
+        case OP_end_write: return end_write(frame, at);
+        case OP_leave: return LEFT;
+        default: return change(frame, at);
+    }
+}
+
+static PyObject *run(const Program *program, Frame *frame) {
+    const Instruction *at = program->code;
+    for (;;) {
+        const Instruction *next = at + 1;
+        if (at->operation < FIRST_STEP) {
+            int holds = test(frame, at);
+            if (holds < 0) return NULL;
+            if (holds == (int)at->second) next = program->code + at->target;
+        } else if (at->operation == OP_give) {
+            return *--frame->top;
+        } else if (step(frame, program, at, &next) != NEXT) {
+            return NULL;
+        }
+        at = next;
+    }
+}
+
+/* -- frames --------------------------------------------------------------------------------------------------- */
+
+/* Put keyword arguments where the parameters of these names are; whether that was possible. -1: an exception. */
+static int place_keywords(const Program *program, Frame *frame, PyObject *const *values, PyObject *names) {
+    if (program->loose >= 0) return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        int place = 0;
+        while (place < program->parameters && PyTuple_GET_ITEM(program->names, place) != name) place++;
+        if (place == program->parameters || frame->local[place] != NULL) return 0;
+        frame->local[place] = values[i];
+    }
+    return 1;
+}
+
+/* Fill the parameters; whether the arguments are such as the program takes. */
+static int place_arguments(const Program *program, Frame *frame, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+    if (count > program->positional) return 0;
+    for (Py_ssize_t i = 0; i < count; i++) frame->local[i] = args[i];
+    for (int i = (int)count; i < frame->kept; i++) frame->local[i] = NULL;
+    frame->given = program->loose < 0 ? count : count - program->loose;
+    if (names != NULL && PyTuple_GET_SIZE(names) && !place_keywords(program, frame, args + count, names)) return 0;
+    for (int i = (int)count; i < program->parameters; i++) {
+        if (frame->local[i] != NULL) continue;
+        PyObject *value = PyTuple_GET_ITEM(program->defaults, i);
+        if (value != required) frame->local[i] = value;
+        else if (program->loose < 0 || i < program->loose) return 0;
+    }
+    return 1;
+}
+
+PyObject *program_run(Program *program, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+    Frame frame;
+    frame.kept = program->parameters;
+    if (!place_arguments(program, &frame, args, count, names)) return NULL;
+    for (int i = frame.kept; i < frame.kept + program->locals; i++) frame.local[i] = NULL;
+    frame.type = frame.writing = NULL;
+    PyObject **bottom = frame.top = frame.stack + 1; /* a place before it is for call_method */
+    PyObject *result = run(program, &frame);
+    int failed = 0;
+    if (frame.writing != NULL) {
+        /* After an interrupt the write may have been done: it stays counted, as in Python. */
+        if (!PyErr_Occurred()) failed = take_back_write(frame.writing) < 0;
+        Py_CLEAR(frame.writing);
+    }
+    while (frame.top > bottom) Py_DECREF(*--frame.top);
+    for (int i = frame.kept; i < frame.kept + program->locals; i++) Py_XDECREF(frame.local[i]);
+    Py_XDECREF(frame.type);
+    if (failed) Py_CLEAR(result);
+    return result;
+}

@@ -1,0 +1,80 @@
+/* The module: what runtime/c_accelerator/__init__.py calls. */
+#define OWNS_ARRAY_API
+#include "machine.h"
+
+PyObject *zero, *one, *out_names, *str_enabled, *str_apply, *str_release, *str_of_array, *required;
+
+static PyMethodDef functions[] = {
+    {"lay_out", accelerator_lay_out, METH_O, NULL},
+    {"offset", accelerator_offset, METH_VARARGS, NULL},
+    {"switch", accelerator_switch, METH_O, NULL},
+    {"add_loop", accelerator_add_loop, METH_VARARGS, NULL},
+    {"run", (PyCFunction)(void (*)(void))engine_run, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "machine", .m_size = -1, .m_methods = functions,
+};
+
+static int make_constants(void) {
+    zero = PyLong_FromLong(0);
+    one = PyLong_FromLong(1);
+    out_names = Py_BuildValue("(N)", PyUnicode_InternFromString("out"));
+    str_enabled = PyUnicode_InternFromString("enabled");
+    str_apply = PyUnicode_InternFromString("apply");
+    str_release = PyUnicode_InternFromString("release");
+    str_of_array = PyUnicode_InternFromString("of_array");
+    required = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
+    return zero && one && out_names && str_enabled && str_apply && str_release && str_of_array && required ? 0 : -1;
+}
+
+/* The numbers of the operations, by name. */
+static PyObject *operations(void) {
+    static const char *const names[] = {
+#define NAMED(name) #name,
+        OPERATIONS(NAMED)
+#undef NAMED
+    };
+    PyObject *found = PyDict_New();
+    for (int i = 0; found != NULL && i < OPERATION_COUNT; i++) {
+        PyObject *number = PyLong_FromLong(i);
+        if (number == NULL || PyDict_SetItemString(found, names[i], number) < 0) Py_CLEAR(found);
+        Py_XDECREF(number);
+    }
+    return found;
+}
+
+static int add(PyObject *module, const char *name, PyObject *value) {
+    int failed = value == NULL || PyModule_AddObjectRef(module, name, value) < 0;
+    Py_XDECREF(value);
+    return failed ? -1 : 0;
+}
+
+/* One interpreter only: what this module knows of the classes is static. */
+static int is_usable(void) {
+#ifdef Py_GIL_DISABLED
+    PyErr_SetString(PyExc_ImportError, "this Python has no global interpreter lock");
+    return 0;
+#else
+    if (PyInterpreterState_Get() == PyInterpreterState_Main()) return 1;
+    PyErr_SetString(PyExc_ImportError, "this is a subinterpreter");
+    return 0;
+#endif
+}
+
+PyMODINIT_FUNC PyInit_machine(void) {
+    if (!is_usable()) return NULL;
+    import_array();
+    if (ufunc_import() < 0) return NULL;
+    if (make_constants() < 0 || PyType_Ready(&Accelerated_Type) < 0) return NULL;
+    PyObject *module = PyModule_Create(&definition);
+    if (module == NULL) return NULL;
+    if (add(module, "Accelerated", Py_NewRef((PyObject *)&Accelerated_Type)) < 0 || add(module, "operations", operations()) < 0 ||
+        add(module, "REQUIRED", Py_NewRef(required)) < 0 || add(module, "deepest", PyLong_FromLong(DEEPEST - 3)) < 0 ||
+        add(module, "most_locals", PyLong_FromLong(MOST_LOCALS)) < 0) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
+}

@@ -1,0 +1,75 @@
+/* The operations of programs: X(name). assembler.py writes them by these names.
+
+   A test jumps to its target where it fails; where its ``second`` is 1, where it holds. Leaving means that the Python
+   function is called. ``number`` is the number of a local, or a count. */
+#define OPERATIONS(X) \
+    X(not_intercepted) /* test: nothing intercepts calls of operators */ \
+    X(is_plain)        /* test: a local is a Tensor whose class overrides nothing */ \
+    X(is_tensor)       /* test: a local is a Tensor of any class */ \
+    X(has_array)       /* test: the array of the Tensor in a local is one of NumPy's */ \
+    X(is_array)        /* test: a local is an array of NumPy's */ \
+    X(is_small)        /* test: an array, or that of a Tensor, has less than LARGE elements */ \
+    X(is_contiguous)   /* test: an array, or that of a Tensor, is in C's order */ \
+    X(is_type)         /* test: a local is a Type */ \
+    X(is_settled)      /* test: the Type in a local gives results of itself whatever the thread's mode */ \
+    X(needs_no_grad)   /* test: the Tensor in a local does not require gradients */ \
+    X(has_type)        /* test: the Type of the Tensor in a local is the one that runs */ \
+    X(has_backend)     /* test: its backend is */ \
+    X(is_weak)         /* test: a local is a number that the Type that runs does not promote */ \
+    X(is_class)        /* test: a local is of exactly a class */ \
+    X(is_none)         /* test: a local is None */ \
+    X(is_missing)      /* test: a local was not given */ \
+    X(is_same)         /* test: a local is an object */ \
+    X(is_equal)        /* test: a local is equal to an object */ \
+    X(is_given)        /* test: so many arguments were given by position */ \
+    X(is_more_given)   /* test: more than that were given */ \
+    X(are_ints)        /* test: a local is a list or tuple of ints */ \
+    X(are_many_ints)   /* test: the same, but not of one */ \
+    X(goes)            /* test: the edge of this number of the Node in local 0 leads somewhere */ \
+    X(is_apart)        /* test: a local is Tensor 1, or shares no Storage with it */ \
+    X(may_write)       /* test: a value may be written into the Tensor in a local */ \
+    X(runs)            /* the Type that runs is that of the Tensor in a local */ \
+    X(runs_itself)     /* the Type that runs is a local */ \
+    X(local)           /* push a local */ \
+    X(rest)            /* push a tuple of the loose arguments from this one on */ \
+    X(type)            /* push the Type that runs */ \
+    X(array)           /* push the array of the Tensor in a local */ \
+    X(constant)        /* push an object */ \
+    X(slot)            /* push what a slot of local 0 has */ \
+    X(saved)           /* push the array of a Tensor that local 0 has saved, unless it was written to */ \
+    X(saved_or_none)   /* the same, of what may be None */ \
+    X(saved_result)    /* push the array that local 0 has saved of its result, unless it was written to */ \
+    X(number)          /* the array that the Type keeps for the number on top; number 1: the Type of the Node */ \
+    X(fetch)           /* push what a dictionary has for a key; leave where it has nothing */ \
+    X(fetch_kernel)    /* the same; jump where it is None */ \
+    X(call)            /* call what lies below so many arguments */ \
+    X(call_out)        /* the same, with out=... */ \
+    X(binary)          /* a binary operator of Python's */ \
+    X(unary)           /* a unary operator of Python's */ \
+    X(compare)         /* a comparison of Python's */ \
+    X(attribute)       /* an attribute of what is on top */ \
+    X(item)            /* an item of what lies below the top */ \
+    X(tuple)           /* a tuple of so many */ \
+    X(as_tuple)        /* tuple() of what is on top */ \
+    X(as_float)        /* float() of what is on top */ \
+    X(as_array)        /* an array of what is on top, if it is none, or None */ \
+    X(unpack)          /* the so many items of a tuple, the first on top */ \
+    X(jump)            /* jump */ \
+    X(jump_if_not)     /* pop; jump where it is false */ \
+    X(jump_or_pop)     /* jump where the top is true, else pop it */ \
+    X(jump_or_pop_not) /* jump where the top is false, else pop it */ \
+    X(none_on_top)     /* whether what is on top is None, in its place */ \
+    X(pop)             /* forget what is on top */ \
+    X(store)           /* pop into a local that is no parameter */ \
+    X(wrap)            /* a Tensor of the array on top, of the Type in local 0 */ \
+    X(wrap_as)         /* the same, of an attribute of that Type */ \
+    X(wrap_by_dtype)   /* the same, of the Type of the array's dtype */ \
+    X(wrap_view)       /* a view of the Tensor in a local */ \
+    X(record)          /* give the Tensor on top its history */ \
+    X(method)          /* call the method of the Type that runs with so many arguments */ \
+    X(begin_write)     /* count a write into the Tensor in a local */ \
+    X(write)           /* write the array on top, if it fits, into the Tensor in a local; count that */ \
+    X(end_write)       /* push that Tensor: the write is done */ \
+    X(free)            /* put an object into a slot of local 0, unless that is None */ \
+    X(leave)           /* leave */ \
+    X(give)            /* the result is on top */

@@ -1,0 +1,70 @@
+/* Programs as they are kept: made of the tuples that assembler.py writes, and checked. */
+#include "machine.h"
+
+static int read_instruction(Instruction *to, PyObject *source, Py_ssize_t count) {
+    PyObject *object, *key;
+    if (!PyTuple_Check(source)) {
+        PyErr_SetString(PyExc_TypeError, "an instruction is a tuple");
+        return -1;
+    }
+    if (!PyArg_ParseTuple(source, "iiinnOO", &to->operation, &to->number, &to->target, &to->offset, &to->second, &object, &key))
+        return -1;
+    if (to->operation < 0 || to->operation >= OPERATION_COUNT || to->target < 0 || to->target >= count || to->number < 0) {
+        PyErr_SetString(PyExc_ValueError, "an instruction is out of bounds");
+        return -1;
+    }
+    to->object = object;
+    to->key = key;
+    if ((to->operation == OP_fetch || to->operation == OP_fetch_kernel) && !PyDict_Check(object)) {
+        PyErr_SetString(PyExc_TypeError, "a fetch is from a dictionary");
+        return -1;
+    }
+    if (to->operation != OP_record) return 0;
+    to->recipe = recipe_new(object);
+    return to->recipe == NULL ? -1 : 0;
+}
+
+void program_free(Program *program) {
+    if (program == NULL) return;
+    for (Py_ssize_t i = 0; i < program->count; i++) {
+        if (program->code[i].recipe != NULL) recipe_free(program->code[i].recipe);
+    }
+    Py_XDECREF(program->source);
+    PyMem_Free(program);
+}
+
+/* Of a tuple (instructions, names of the parameters, their defaults, how many may be positional, the first that
+   *args fill or -1, how many further locals there are). The caller has checked the depth of the stack. */
+Program *program_new(PyObject *source) {
+    PyObject *code, *names, *defaults;
+    int positional, loose, locals;
+    if (!PyTuple_Check(source)) {
+        PyErr_SetString(PyExc_TypeError, "a program is a tuple");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(source, "O!O!O!iii", &PyTuple_Type, &code, &PyTuple_Type, &names, &PyTuple_Type, &defaults,
+                          &positional, &loose, &locals))
+        return NULL;
+    Py_ssize_t count = PyTuple_GET_SIZE(code), parameters = PyTuple_GET_SIZE(names);
+    if (parameters != PyTuple_GET_SIZE(defaults) || positional > parameters || locals < 0 || parameters + locals > MOST_LOCALS || count == 0) {
+        PyErr_SetString(PyExc_ValueError, "a program has other parameters than defaults, or too many");
+        return NULL;
+    }
+    Program *program = PyMem_Calloc(1, sizeof(Program) + (size_t)count * sizeof(Instruction));
+    if (program == NULL) return (Program *)PyErr_NoMemory();
+    program->source = Py_NewRef(source);
+    program->names = names;
+    program->defaults = defaults;
+    program->parameters = (int)parameters;
+    program->positional = positional;
+    program->loose = loose;
+    program->locals = locals;
+    program->count = count;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (read_instruction(program->code + i, PyTuple_GET_ITEM(code, i), count) < 0) {
+            program_free(program);
+            return NULL;
+        }
+    }
+    return program;
+}

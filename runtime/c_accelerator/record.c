@@ -1,0 +1,358 @@
+/* Tensors that are made of arrays, and the Nodes that record how: what generated methods do with their results. */
+#include "accelerator.h"
+
+/* -- handles -------------------------------------------------------------------------------------------------- */
+
+static PyObject *new_handle(PyObject *array, PyObject *type, PyObject *storage, PyObject *base) {
+    PyObject *out = layout.Tensor->tp_alloc(layout.Tensor, 0);
+    if (out == NULL) return NULL;
+    set_new(out, layout.array, array);
+    set_new(out, layout.type, type);
+    set_new(out, layout.storage, storage);
+    set_new(out, layout.base, base);
+    set_new(out, layout.meta, Py_None);
+    set_new(out, layout.edge, Py_None);
+    set_new(out, layout.requires_grad, Py_False);
+    return out;
+}
+
+/* A new Tensor over an array, without history. */
+PyObject *wrap_array(PyObject *array, PyObject *type) { return new_handle(array, type, Py_None, Py_None); }
+
+static PyObject *storage_of(PyObject *tensor) {
+    PyObject *found = SLOT(tensor, layout.storage);
+    return found != NULL && found != Py_None ? Py_NewRef(found) : PyObject_CallOneArg(layout.storage_of, tensor);
+}
+
+/* 1 where Nodes are recorded in this thread, 0 where not, -1 with an exception. */
+static int recording_is_on(void) {
+    PyObject *enabled = PyObject_GetAttr(layout.grad_mode, str_enabled);
+    if (enabled == NULL) return -1;
+    int on = enabled == Py_True ? 1 : enabled == Py_False ? 0 : PyObject_IsTrue(enabled);
+    Py_DECREF(enabled);
+    return on;
+}
+
+/* Whether a view of the tensor is like any other: 1, 0, or -1 with an exception. */
+static int views_are_plain(PyObject *tensor, PyObject *type) {
+    PyObject *meta = SLOT(tensor, layout.meta);
+    if (SLOT(type, layout.recording) != Py_True || meta == NULL) return 0;
+    if (meta != Py_None) {
+        if (!Py_IS_TYPE(meta, layout.AutogradMeta) || SLOT(meta, layout.creation) != zero) return 0;
+    }
+    return recording_is_on();
+}
+
+/* Note a view in the list of those over a Storage, which may sweep those out that are gone. */
+static int note_view(PyObject *storage, PyObject *view) {
+    PyObject *views = SLOT(storage, layout.views);
+    if (views == NULL || views == Py_None) {
+        PyObject *made = PyObject_CallNoArgs((PyObject *)layout.ViewList);
+        if (made == NULL) return -1;
+        set_slot(storage, layout.views, made);
+        Py_DECREF(made);
+        views = made; /* the Storage holds it */
+    }
+    if (!Py_IS_TYPE(views, layout.ViewList)) {
+        PyErr_SetString(PyExc_TypeError, "the views of a Storage are in no ViewList");
+        return -1;
+    }
+    Py_INCREF(views);
+    PyObject *reference = PyWeakref_NewRef(view, NULL);
+    int failed = reference == NULL || PyList_Append(views, reference) < 0;
+    Py_XDECREF(reference);
+    Py_ssize_t limit = failed ? 0 : PyLong_AsSsize_t(SLOT(views, layout.limit));
+    if (!failed && PyList_GET_SIZE(views) > limit) {
+        PyObject *swept = PyObject_CallMethod(views, "sweep", NULL);
+        failed = swept == NULL;
+        Py_XDECREF(swept);
+    }
+    Py_DECREF(views);
+    return failed ? -1 : 0;
+}
+
+/* A Tensor over a view of the array of ``source``, without history: as_view in runtime/autograd/view.py. */
+PyObject *wrap_view(PyObject *source, PyObject *array, PyObject *type) {
+    int plain = views_are_plain(source, type);
+    if (plain < 0) return NULL;
+    if (!plain) return PyObject_CallFunctionObjArgs(layout.as_view, source, array, type, NULL);
+    PyObject *storage = storage_of(source);
+    if (storage == NULL) return NULL;
+    PyObject *base = SLOT(source, layout.base);
+    PyObject *out = new_handle(array, type, storage, base == NULL || base == Py_None ? source : base);
+    if (out != NULL && note_view(storage, out) < 0) Py_CLEAR(out);
+    Py_DECREF(storage);
+    return out;
+}
+
+/* -- writes --------------------------------------------------------------------------------------------------- */
+
+static int requires_grad(PyObject *tensor) { return SLOT(tensor, layout.requires_grad) == Py_True; }
+
+/* 1 where a value may be written into a tensor and nothing is to be recorded, 0 where not, -1 with an exception:
+   writes_freely in runtime/autograd/variable_type_utils.py. */
+int may_write(PyObject *tensor) {
+    PyObject *array = SLOT(tensor, layout.array), *base = SLOT(tensor, layout.base);
+    if (PyList_GET_SIZE(layout.active) || !is_array(array) || base == NULL) return 0;
+    if (requires_grad(tensor) || (base != Py_None && requires_grad(base))) {
+        int on = recording_is_on();
+        if (on != 0) return on < 0 ? -1 : 0;
+    }
+    PyArrayObject *written = (PyArrayObject *)array;
+    for (int i = 0; i < PyArray_NDIM(written); i++) {
+        if (PyArray_STRIDE(written, i) == 0) return 0;
+    }
+    return 1;
+}
+
+static int add_to_version(PyObject *storage, PyObject *by) {
+    PyObject *version = SLOT(storage, layout.version);
+    PyObject *now = version == NULL ? NULL : PyNumber_Add(version, by);
+    if (now == NULL) return -1;
+    set_slot(storage, layout.version, now);
+    Py_DECREF(now);
+    return 0;
+}
+
+/* Count a write before it is done; the Storage, a new reference. */
+PyObject *begin_write(PyObject *tensor) {
+    PyObject *storage = storage_of(tensor);
+    if (storage != NULL && add_to_version(storage, one) < 0) Py_CLEAR(storage);
+    return storage;
+}
+
+/* The write was not done. */
+int take_back_write(PyObject *storage) {
+    PyObject *minus_one = PyLong_FromLong(-1);
+    int failed = minus_one == NULL || add_to_version(storage, minus_one) < 0;
+    Py_XDECREF(minus_one);
+    return failed ? -1 : 0;
+}
+
+/* -- edges ---------------------------------------------------------------------------------------------------- */
+
+/* The edge to a leaf whose accumulator is there; NULL without an exception where it is not. */
+static PyObject *edge_of_leaf(PyObject *tensor) {
+    PyObject *meta = SLOT(tensor, layout.meta);
+    if (meta == NULL || !Py_IS_TYPE(meta, layout.AutogradMeta)) return NULL;
+    PyObject *accumulator = SLOT(meta, layout.accumulator);
+    if (accumulator == NULL || !Py_IS_TYPE(accumulator, layout.AccumulateGrad)) return NULL;
+    return PyTuple_Pack(3, accumulator, zero, tensor);
+}
+
+/* Where the gradient of a tensor goes, or None: a new reference, or NULL with an exception. */
+PyObject *edge_of(PyObject *tensor) {
+    PyObject *edge = SLOT(tensor, layout.edge);
+    if (edge != NULL && edge != Py_None) return Py_NewRef(edge);
+    if (!requires_grad(tensor)) return Py_NewRef(Py_None);
+    edge = edge_of_leaf(tensor);
+    if (edge != NULL || PyErr_Occurred()) return edge;
+    return PyObject_CallOneArg(layout.gradient_edge, tensor);
+}
+
+/* -- Nodes ---------------------------------------------------------------------------------------------------- */
+
+/* What a slot of a Node keeps: an argument as it is; a tensor, with its version in a second slot; the array of the
+   result; the shape or the Type of a tensor. */
+enum { KEEP_VALUE, KEEP_TENSOR, KEEP_RESULT, KEEP_SHAPE, KEEP_TYPE };
+
+typedef struct {
+    unsigned int needed; /* the edges for which it is kept, a bit each; 0: always */
+    int what, local;
+    Py_ssize_t offset, version;
+} Kept;
+
+struct Recipe {
+    int inputs, input[8];     /* the locals that have gradients */
+    int own_type;             /* whether only results of the Type that runs have a history */
+    PyObject *complete;       /* gives the rest, when it is first needed; the program holds it */
+    PyObject *rest;           /* what it gave, or NULL */
+    PyTypeObject *node;
+    Py_ssize_t result_versions; /* the offset of that slot, or 0 */
+    Py_ssize_t kept;
+    Kept *keeps;
+};
+
+/* Of a tuple (inputs, whether only results of the own Type have a history, what gives the rest). */
+Recipe *recipe_new(PyObject *source) {
+    PyObject *inputs, *complete;
+    int own_type;
+    if (!PyTuple_Check(source)) {
+        PyErr_SetString(PyExc_TypeError, "a recipe is a tuple");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(source, "O!iO", &PyTuple_Type, &inputs, &own_type, &complete)) return NULL;
+    if (PyTuple_GET_SIZE(inputs) > 8) {
+        PyErr_SetString(PyExc_ValueError, "a recipe has at most 8 inputs");
+        return NULL;
+    }
+    Recipe *recipe = PyMem_Calloc(1, sizeof(Recipe));
+    if (recipe == NULL) return (Recipe *)PyErr_NoMemory();
+    recipe->inputs = (int)PyTuple_GET_SIZE(inputs);
+    recipe->own_type = own_type;
+    recipe->complete = complete;
+    for (int i = 0; i < recipe->inputs; i++) recipe->input[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(inputs, i));
+    if (!PyErr_Occurred()) return recipe;
+    PyMem_Free(recipe);
+    return NULL;
+}
+
+void recipe_free(Recipe *recipe) {
+    Py_XDECREF(recipe->rest);
+    PyMem_Free(recipe->keeps);
+    PyMem_Free(recipe);
+}
+
+static Kept *read_keeps(PyObject *source, Py_ssize_t count) {
+    Kept *keeps = PyMem_Calloc((size_t)count + 1, sizeof(Kept));
+    if (keeps == NULL) return (Kept *)PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Kept *kept = keeps + i;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(source, i), "Iiinn", &kept->needed, &kept->what, &kept->local,
+                              &kept->offset, &kept->version)) {
+            PyMem_Free(keeps);
+            return NULL;
+        }
+    }
+    return keeps;
+}
+
+/* Ask for the class of the Node, what it keeps, and the offset of its result_versions: 0, or -1 with an exception. */
+static int complete(Recipe *recipe) {
+    PyObject *node, *keeps, *rest = PyObject_CallNoArgs(recipe->complete);
+    Py_ssize_t versions;
+    if (rest == NULL || recipe->node != NULL) { /* another thread was first */
+        Py_XDECREF(rest);
+        return rest == NULL ? -1 : 0;
+    }
+    Kept *read = NULL;
+    if (PyArg_ParseTuple(rest, "O!O!n", &PyType_Type, &node, &PyTuple_Type, &keeps, &versions)) {
+        if (PyType_IsSubtype((PyTypeObject *)node, layout.Node) && ((PyTypeObject *)node)->tp_new == PyBaseObject_Type.tp_new) {
+            read = read_keeps(keeps, PyTuple_GET_SIZE(keeps));
+        } else {
+            PyErr_Format(PyExc_TypeError, "%R is no Node that can be made here", node);
+        }
+    }
+    if (read == NULL) {
+        Py_DECREF(rest);
+        return -1;
+    }
+    recipe->rest = rest;
+    recipe->keeps = read;
+    recipe->kept = PyTuple_GET_SIZE(keeps);
+    recipe->result_versions = versions;
+    recipe->node = (PyTypeObject *)node;
+    return 0;
+}
+
+static PyObject *shape_of(PyObject *array) {
+    PyArrayObject *given = (PyArrayObject *)array;
+    PyObject *shape = PyTuple_New(PyArray_NDIM(given));
+    for (int i = 0; shape != NULL && i < PyArray_NDIM(given); i++) {
+        PyObject *size = PyLong_FromSsize_t(PyArray_DIM(given, i));
+        if (size == NULL) Py_CLEAR(shape);
+        else PyTuple_SET_ITEM(shape, i, size);
+    }
+    return shape;
+}
+
+static int keep_tensor(PyObject *node, const Kept *kept, PyObject *tensor) {
+    PyObject *version = zero;
+    if (tensor != Py_None) {
+        PyObject *storage = SLOT(tensor, layout.storage);
+        if (storage != NULL && storage != Py_None) version = SLOT(storage, layout.version);
+    }
+    set_new(node, kept->offset, tensor);
+    set_new(node, kept->version, version);
+    return 0;
+}
+
+static int keep(PyObject *node, const Kept *kept, PyObject *out, PyObject *const *local, int needed) {
+    PyObject *value = local[kept->local];
+    if (!needed || value == NULL) {
+        set_new(node, kept->offset, Py_None);
+        if (kept->what == KEEP_TENSOR) set_new(node, kept->version, zero);
+        return 0;
+    }
+    switch (kept->what) {
+        case KEEP_TENSOR: return keep_tensor(node, kept, value);
+        case KEEP_RESULT: value = SLOT(out, layout.array); break;
+        case KEEP_TYPE: value = value == Py_None ? value : SLOT(value, layout.type); break;
+        case KEEP_SHAPE:
+            if (value != Py_None) {
+                value = shape_of(SLOT(value, layout.array));
+                if (value == NULL) return -1;
+                SLOT(node, kept->offset) = value;
+                return 0;
+            }
+    }
+    set_new(node, kept->offset, value);
+    return 0;
+}
+
+/* The edges of a new Node. Which of them lead somewhere is said by the bits of ``there``. */
+static int set_edges(const Recipe *recipe, PyObject *node, PyObject *const *local, unsigned int *there) {
+    PyObject *edges = PyTuple_New(recipe->inputs);
+    if (edges == NULL) return -1;
+    SLOT(node, layout.next_edges) = edges;
+    *there = 0;
+    for (int i = 0; i < recipe->inputs; i++) {
+        PyObject *tensor = local[recipe->input[i]];
+        PyObject *edge = tensor == Py_None ? Py_NewRef(Py_None) : edge_of(tensor);
+        if (edge == NULL) return -1;
+        if (edge != Py_None) *there |= 1u << i;
+        PyTuple_SET_ITEM(edges, i, edge);
+    }
+    return 0;
+}
+
+static PyObject *new_node(const Recipe *recipe, PyObject *out, PyObject *const *local) {
+    PyObject *node = recipe->node->tp_alloc(recipe->node, 0);
+    if (node == NULL) return NULL;
+    PyObject *number = Py_TYPE(layout.sequence)->tp_iternext(layout.sequence);
+    PyObject *shape = shape_of(SLOT(out, layout.array));
+    SLOT(node, layout.sequence_nr) = number;
+    SLOT(node, layout.shape) = shape;
+    unsigned int there = 0;
+    if (number == NULL || shape == NULL) goto failed;
+    set_new(node, layout.extra, Py_None);
+    set_new(node, layout.node_type, SLOT(out, layout.type));
+    if (set_edges(recipe, node, local, &there) < 0) goto failed;
+    if (recipe->result_versions) set_new(node, recipe->result_versions, Py_None);
+    for (Py_ssize_t i = 0; i < recipe->kept; i++) {
+        const Kept *kept = recipe->keeps + i;
+        if (keep(node, kept, out, local, kept->needed == 0 || (kept->needed & there)) < 0) goto failed;
+    }
+    return node;
+failed:
+    Py_DECREF(node);
+    return NULL;
+}
+
+/* Give a new Tensor the history that the recipe says, where an input needs its gradient: NEXT; LEFT where Python says
+   what becomes of it; or RAISED. */
+int record(Recipe *recipe, PyObject *out, PyObject *const *local) {
+    int wanted = 0;
+    for (int i = 0; i < recipe->inputs && !wanted; i++) {
+        PyObject *tensor = local[recipe->input[i]];
+        wanted = tensor != Py_None && requires_grad(tensor);
+    }
+    if (!wanted) return NEXT;
+    int on = recording_is_on();
+    if (on <= 0) return on < 0 ? RAISED : NEXT;
+    if (recipe->own_type && SLOT(out, layout.type) != local[0]) return LEFT;
+    if (recipe->node == NULL && complete(recipe) < 0) {
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) return RAISED;
+        PyErr_Clear();
+        return LEFT;
+    }
+    PyObject *node = new_node(recipe, out, local);
+    if (node == NULL) return RAISED;
+    PyObject *edge = PyTuple_Pack(2, node, zero);
+    Py_DECREF(node);
+    if (edge == NULL) return RAISED;
+    set_slot(out, layout.edge, edge);
+    Py_DECREF(edge);
+    set_slot(out, layout.requires_grad, Py_True);
+    return NEXT;
+}
