@@ -86,7 +86,7 @@ def _lay_out() -> bool:
 
 
 def accelerate(owner: Any, names: str = "") -> None:
-    """Have the machine run functions of a module, whose ``globals()`` are given, or of a class: all its own."""
+    """Have the machine run all functions, or those of these names, of a module (``globals()``) or a class."""
     if _state.machine is None:
         return
     make = _state.machine.Accelerated

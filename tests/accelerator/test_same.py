@@ -1,4 +1,4 @@
-"""With and without the accelerator operators give the same: bits, layouts, graphs, saved values, gradients."""
+"""With and without the accelerator operators give the same: bits, layouts, graphs, gradients."""
 
 from __future__ import annotations
 
