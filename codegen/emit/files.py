@@ -287,6 +287,7 @@ class Renderer:
             libraries=[],
             assignments=[],
             classes=[type_class("TypeDefault", self.scope.root, found.values(), doc)],
+            accelerated=[],
         )
 
     def _variable_type(self) -> list[OutputFile]:
@@ -316,6 +317,7 @@ class Renderer:
                 libraries=[],
                 assignments=[],
                 classes=[type_class(VARIABLE_TYPE, (), found, doc)],
+                accelerated=[],
             )
         ]
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import textwrap
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,11 +82,6 @@ def _docstring(text: str) -> str:
 def import_lines(modules: Mapping[str, str]) -> list[str]:
     """``import path as alias`` for each module."""
     return [f"import {path} as {short}" for short, path in sorted(modules.items())]
-
-
-def in_lines(names: Iterable[str]) -> list[str]:
-    """Names as lines of a text."""
-    return textwrap.wrap(" ".join(names), 100, break_long_words=False, break_on_hyphens=False)
 
 
 def lazy_module(short: str, path: str) -> str:

@@ -24,7 +24,7 @@ from ..specialise.native import KERNELS, NativeForms
 from ..specialise.programs import of_apply, of_method, programs
 from ..specialise.recording import recorder
 from ..specialise.type_methods import FLAT, Specialiser
-from .page import TemplateRenderer, import_lines, in_lines, lazy_module, lazy_modules
+from .page import TemplateRenderer, import_lines, lazy_module, lazy_modules
 from .scope import Scope
 
 
@@ -148,8 +148,8 @@ class BackendFiles:
             accelerated=self._accelerated(stem, classes),
         )
 
-    def _accelerated(self, stem: str, classes: Iterable[TypeClass]) -> list[tuple[str, list[str]]]:
-        """The methods that the accelerator has programs for, by class, as lines of names."""
+    def _accelerated(self, stem: str, classes: Iterable[TypeClass]) -> list[str]:
+        """Note the programs of methods; the classes that have such."""
         if not self.has_programs:
             return []
         found = []
@@ -157,7 +157,7 @@ class BackendFiles:
         for c in classes:
             made = programs((m.name, of_method(m)) for m in c.methods)
             own.update((f"{c.name}.{name}", text) for name, text in made.items())
-            found += [(c.name, in_lines(made))] if made else []
+            found += [c.name] if made else []
         return found
 
     @property

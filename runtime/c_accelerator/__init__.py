@@ -85,14 +85,14 @@ def _lay_out() -> bool:
     return _state.laid_out
 
 
-def accelerate(owner: Any, names: str = "") -> None:
-    """Have the machine run all functions, or those of these names, of a module (``globals()``) or a class."""
+def accelerate(owner: Any) -> None:
+    """Have the machine run the functions of a module, whose ``globals()`` are given, or of a class."""
     if _state.machine is None:
         return
     make = _state.machine.Accelerated
     found = owner if isinstance(owner, dict) else dict(vars(owner))
     module = found["__name__" if found is owner else "__module__"]
-    for name in names.split() or list(found):
+    for name in list(found):
         function = found[name]
         if function.__class__ is FunctionType and function.__module__ == module:
             made = make(function, None, _prepare)
