@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ...core.costs import CHANNEL_PLACES
+from ...core.costs import CHANNEL_PLACES, NATIVE_GRAIN
 from .. import rows, sums
-from ..native_kernels import kernels, share_rows
+from ..native_kernels import kernels, share_columns, share_rows
 from .common import Array
 
 #: How many standard deviations a mean may be from zero, where sums of squares and products are formed of
@@ -47,7 +47,7 @@ def moments(x: Array) -> tuple[Array, Array]:
     """Mean and (biased) variance of each channel."""
     batch, depth, places = x.shape
     count = max(batch * places, 1)
-    if places >= CHANNEL_PLACES and are_native(x):
+    if are_native(x):
         return _native_moments(x)
     if places >= CHANNEL_PLACES and batch:
         table = x.reshape(batch * depth, places)
@@ -76,21 +76,46 @@ def moments(x: Array) -> tuple[Array, Array]:
 
 
 def _native_moments(x: Array) -> tuple[Array, Array]:
-    """The same by a native kernel: of the moments of rows. The squares of how these differ add up."""
+    """The same by native kernels: of the moments of rows, or of columns where rows would be short."""
     batch, depth, places = x.shape
-    means, variances = np.empty((batch, depth), x.dtype), np.empty((batch, depth), x.dtype)
-    table = np.ascontiguousarray(x).reshape(batch * depth, places)
-    share_rows(
-        kernels.variance, (table,), (x.dtype.type(places),), (means.reshape(-1), variances.reshape(-1))
-    )
+    if places >= CHANNEL_PLACES:
+        means, variances = np.empty((batch, depth), x.dtype), np.empty((batch, depth), x.dtype)
+        table = np.ascontiguousarray(x).reshape(batch * depth, places)
+        results = means.reshape(-1), variances.reshape(-1)
+        share_rows(kernels.variance, (table,), (x.dtype.type(places),), results)
+        return _moments_together(means, variances)
+    mean, variance = np.empty(depth * places, x.dtype), np.empty(depth * places, x.dtype)
+    share_columns(kernels.column_moments, (_as_columns(x),), (), (mean, variance))
+    if places == 1:
+        return mean, variance
+    parts = [np.ascontiguousarray(a.reshape(depth, places).T) for a in (mean, variance)]
+    return _moments_together(*parts)
+
+
+def _moments_together(means: Array, variances: Array) -> tuple[Array, Array]:
+    """The moments of channels of those of parts of them, which are as large as each other.
+
+    The squares of how the means differ add up.
+    """
+    count = len(means)
     mean = sums.sum_columns(means)
-    mean /= batch
+    mean /= count
     means -= mean
     means *= means
     variances += means
     variance = sums.sum_columns(variances)
-    variance /= batch
+    variance /= count
     return mean, variance
+
+
+def _as_columns(x: Array) -> Array:
+    """A matrix with a row for each sample."""
+    return np.ascontiguousarray(x).reshape(len(x), -1)
+
+
+def _of_columns(values: Array, places: int) -> Array:
+    """A number for each channel as one for each column of ``_as_columns``."""
+    return values if places == 1 else values.repeat(places)
 
 
 def _outweighs(variance: Array, mean: Array) -> Array:
@@ -116,11 +141,8 @@ def affine(x: Array, mean: Array, rstd: Array, weight: Array | None, shift: Arra
     """``(x - mean) * rstd * weight + shift`` for each channel, in a new array."""
     batch, depth, places = x.shape
     scale = rstd if weight is None else rstd * weight
-    if places > 1 and are_native(x, mean, scale, shift):
-        of_rows = [
-            _of_rows(v, batch) for v in (mean, scale, np.zeros_like(scale) if shift is None else shift)
-        ]
-        return scale_rows(x.reshape(batch * depth, places), *of_rows).reshape(x.shape)
+    if are_native(x, mean, scale, shift):
+        return _native_affine(x, mean, scale, np.zeros_like(scale) if shift is None else shift)
     less, rest = split(mean, rstd)
     shift = without(np.zeros_like(scale) if shift is None else shift.copy(), scale, rest)
     out = np.empty(x.shape, x.dtype)
@@ -146,11 +168,20 @@ def affine(x: Array, mean: Array, rstd: Array, weight: Array | None, shift: Arra
     return out
 
 
-def scale_rows(table: Array, mean: Array, scale: Array, shift: Array, out: Array | None = None) -> Array:
-    """``(x - mean) * scale + shift`` of rows by a native kernel, the others being a number for each."""
-    found = np.empty(table.shape, table.dtype) if out is None else out
-    share_rows(kernels.scale_and_shift, (np.ascontiguousarray(table), mean, scale, shift), (), (found,))
-    return found
+def _native_affine(x: Array, *numbers: Array) -> Array:
+    """``(x - mean) * scale + shift`` by a native kernel, the others being a number for each channel."""
+    batch, depth, places = x.shape
+    out = np.empty(x.shape, x.dtype)
+    if places >= CHANNEL_PLACES and x.size < 2 * NATIVE_GRAIN:
+        kernels.scale_and_shift(x, *numbers, out=out)
+    elif places >= CHANNEL_PLACES:
+        table = np.ascontiguousarray(x).reshape(batch * depth, places)
+        of_rows = [_of_rows(v, batch) for v in numbers]
+        share_rows(kernels.scale_and_shift, (table, *of_rows), (), (out.reshape(table.shape),))
+    else:
+        of_columns = [_of_columns(v, places) for v in numbers]
+        share_rows(kernels.scale_and_shift_columns, (_as_columns(x),), of_columns, (_as_columns(out),))
+    return out
 
 
 def _scale(table: Array, out: Array, mean: Array | None, scale: Array, shift: Array) -> None:
@@ -173,6 +204,14 @@ def sums_by_channel(grad: Array, x: Array, mean: Array, rstd: Array) -> tuple[Ar
         every = np.broadcast_to(mean, (batch, depth)).reshape(-1)
         plain, product = sums_of_gradients(*tables, every, rstd)
         return np.add.reduce(plain.reshape(batch, depth), 0), np.add.reduce(product.reshape(batch, depth), 0)
+    if are_native(x, grad, mean):
+        columns = _as_columns(grad), _as_columns(x)
+        every = np.broadcast_to(_of_columns(mean, places), columns[0].shape)
+        plain, product = np.empty((2, depth * places), x.dtype)
+        share_columns(kernels.column_gradient_sums, (*columns, every), (), (plain, product))
+        if places == 1:
+            return plain, product
+        return sums.sum_rows(plain.reshape(depth, places)), sums.sum_rows(product.reshape(depth, places))
     if places == 1:
         table, grads = x.reshape(batch, depth), grad.reshape(batch, depth)
         plain = sums.sum_along(grads, 0)[0]
@@ -242,8 +281,17 @@ def combined_by_channel(
     batch, depth, places = x.shape
     shape = batch * depth, places
     if places >= CHANNEL_PLACES and are_native(x, grad, mean, a, b, c):
+        if x.size < 2 * NATIVE_GRAIN:
+            found: Array = kernels.combine(grad, x, mean, a, b, c)
+            return found
         every = [_of_rows(v, batch) for v in (mean, a, b, c)]
         return combined(grad.reshape(shape), x.reshape(shape), *every).reshape(x.shape)
+    if are_native(x, grad, mean, a, b, c):
+        out = np.empty(x.shape, x.dtype)
+        of_columns = [_of_columns(v, places) for v in (mean, a, b, c)]
+        tables = _as_columns(grad), _as_columns(x)
+        share_rows(kernels.combine_columns, tables, of_columns, (_as_columns(out),))
+        return out
     less, rest = split(mean, rstd)
     c = without(c, b, rest)
     if places >= CHANNEL_PLACES:
