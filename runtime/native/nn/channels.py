@@ -203,7 +203,7 @@ def sums_by_channel(grad: Array, x: Array, mean: Array, rstd: Array) -> tuple[Ar
         tables = grad.reshape(batch * depth, places), x.reshape(batch * depth, places)
         every = np.broadcast_to(mean, (batch, depth)).reshape(-1)
         plain, product = sums_of_gradients(*tables, every, rstd)
-        return np.add.reduce(plain.reshape(batch, depth), 0), np.add.reduce(product.reshape(batch, depth), 0)
+        return sums.sum_columns(plain.reshape(batch, depth)), sums.sum_columns(product.reshape(batch, depth))
     if are_native(x, grad, mean):
         columns = _as_columns(grad), _as_columns(x)
         every = np.broadcast_to(_of_columns(mean, places), columns[0].shape)

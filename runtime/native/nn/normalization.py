@@ -131,10 +131,14 @@ def _normalised_natively(
 ) -> tuple[Array, Array, Array]:
     dtype = table.dtype
     out, mean, rstd = np.empty(shape, dtype), np.empty(statistics, dtype), np.empty(statistics, dtype)
-    shared = [as_bits(row) for row in (scale, shift) if row is not None]
-    results = [as_bits(a) for a in (out.reshape(table.shape), mean.reshape(-1), rstd.reshape(-1))]
-    number = (np.float32 if dtype.char in REDUCED else dtype.type)(eps)
-    share_rows(kernel, (as_bits(np.ascontiguousarray(table)),), (*shared, number), results)
+    shared = [row for row in (scale, shift) if row is not None]
+    results = [out.reshape(table.shape), mean.reshape(-1), rstd.reshape(-1)]
+    table = np.ascontiguousarray(table)
+    if dtype.char in REDUCED:
+        shared, results, table = [as_bits(a) for a in shared], [as_bits(a) for a in results], as_bits(table)
+        share_rows(kernel, (table,), (*shared, np.float32(eps)), results)
+    else:
+        share_rows(kernel, (table,), (*shared, dtype.type(eps)), results)
     return out, mean, rstd
 
 
