@@ -63,6 +63,10 @@ SORT_GRAIN: Final = 1 << 15
 #: Flat positions; starts of lanes up to the size of a chunk are kept.
 POSITIONS_CHUNK: Final = 1 << 16
 POSITIONS_GRAIN: Final = 1 << 17
+#: Up to so many rows OpenBLAS is faster, with its kernels for AVX-512 by two to three times, if the weight of
+#: ``linear`` is the first factor; for products of fewer multiplications than these it has a way of its own.
+LINEAR_FEW_ROWS: Final = 32
+LINEAR_LEAST: Final = 1 << 18
 #: Columns of a convolution; however many rows they have, so many are multiplied at once.
 COLUMNS_CHUNK: Final = 1 << 18
 COLUMNS_LEAST: Final = 64

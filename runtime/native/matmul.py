@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import LINEAR_FEW_ROWS, LINEAR_LEAST
 from . import sums
 from .creation import as_number
 from .dims import wrap_dim
@@ -263,15 +264,30 @@ def linear(input: Array, weight: Array, bias: Array | None) -> Array:
         return _linear_general(input, weight, bias)
     if input.shape[1] != weight.shape[1]:
         raise RuntimeError(_cannot_multiply(input.shape, weight.shape[::-1]))
-    result = input.dot(weight.T)
+    return _rows_by_weight(input, weight, bias)
+
+
+def _rows_by_weight(rows: Array, weight: Array, bias: Array | None) -> Array:
+    """``rows @ weight.T + bias`` of a matrix, contiguous."""
+    if is_few_rows(len(rows), weight):
+        turned = weight.dot(rows.T).T
+        return np.ascontiguousarray(turned) if bias is None else np.add(turned, bias, order="C")
+    result = rows.dot(weight.T)
     return result if bias is None else np.add(result, bias, out=result)
+
+
+def is_few_rows(rows: int, weight: Array) -> bool:
+    """Whether BLAS should have the weight as the first factor, or as a contiguous second one."""
+    return 1 < rows <= LINEAR_FEW_ROWS and rows * weight.size >= LINEAR_LEAST
 
 
 def _linear_general(input: Array, weight: Array, bias: Array | None) -> Array:
     """``linear`` for an input of any rank, a weight that is a vector, or a bias that broadcasts."""
     shape = linear_shape(input.shape, weight.shape, None if bias is None else bias.shape)
     rows = input.reshape(prod(input.shape[:-1]), input.shape[-1])
-    result = rows.dot(weight.T).reshape(shape)
+    if bias is not None and bias.ndim == 1 and bias.shape == weight.shape[:1]:
+        return _rows_by_weight(rows, weight, bias).reshape(shape)
+    result = _rows_by_weight(rows, weight, None).reshape(shape)
     return result if bias is None else np.add(result, bias, out=result)
 
 
