@@ -38,11 +38,11 @@ def embedding_bag_weight_gradient(
         kept = F.where(chosen >= 0, grad, 0)
         zeros = grad.new_zeros((num_weights, grad.shape[1]))
         return zeros.scatter_add(0, chosen.clamp(min=0).long(), kept)
+    if mode == AVERAGE:
+        grad = grad / sizes.clamp(min=1).unsqueeze(1)
     rows = _of_bags(grad, bag)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
-    if mode == AVERAGE:
-        rows = rows / _of_bags(sizes.unsqueeze(1), bag).clamp(min=1)
     backward = F.embedding_sparse_backward if sparse else F.embedding_dense_backward
     return backward(rows, indices, num_weights, padding_idx, scale_grad_by_freq)
 

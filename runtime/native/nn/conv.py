@@ -268,7 +268,11 @@ def _correlate(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 
 def _correlate_input(grad: Array, weight: Array, spatial: Shape, geometry: Geometry) -> Array:
-    """The transpose of ``_correlate`` in its input: (N, O, *out) to (N, C, *spatial)."""
+    """The transpose of ``_correlate`` in its input: (N, O, *out) to (N, C, *spatial).
+
+    Of strides of 1 it is a convolution, too, of the result with zeros around it. Its columns are those of
+    the filters; where there are fewer channels than these, columns of the channels are added.
+    """
     groups, kernel, out = geometry.groups, weight.shape[2:], grad.shape[2:]
     batch, places = grad.shape[0], math.prod(out)
     shape = batch, weight.shape[1] * groups, *spatial
@@ -277,13 +281,31 @@ def _correlate_input(grad: Array, weight: Array, spatial: Shape, geometry: Geome
     matrix = weight.reshape(groups, -1, math.prod(weight.shape[1:])).swapaxes(1, 2)
     if _is_matrix(kernel, geometry) and spatial == out:
         return np.matmul(matrix, grad.reshape(batch, groups, -1, places)).reshape(shape)
-    padded = tuple([n + 2 * p for n, p in zip(spatial, geometry.padding, strict=True)])
-    result: Array = np.empty(shape, grad.dtype)
-    for block in _blocks(batch, grad.shape[1] * math.prod(padded)):
-        result[block] = _correlate_input_in_line(grad[block], matrix, kernel, padded, geometry)
+    reach = _reach(kernel, geometry)
+    if weight.shape[0] <= shape[1] and min(reach) >= 0 and geometry.out(spatial, kernel) == out:
+        result: Array = _correlate(grad, _turned(weight, groups), geometry._replace(padding=reach))
+    else:
+        padded = tuple([n + 2 * p for n, p in zip(spatial, geometry.padding, strict=True)])
+        result = np.empty(shape, grad.dtype)
+        for block in _blocks(batch, grad.shape[1] * math.prod(padded)):
+            result[block] = _correlate_input_in_line(grad[block], matrix, kernel, padded, geometry)
     if not np.isfinite(matrix.sum()):
         _mend(result, grad, weight, spatial, geometry)
     return result
+
+
+def _reach(kernel: Shape, geometry: Geometry) -> Shape:
+    """How many zeros around the result its taps see, from the places of the input."""
+    sizes = zip(kernel, geometry.dilation, geometry.padding, strict=True)
+    return tuple([d * (k - 1) - p for k, d, p in sizes])
+
+
+def _turned(weight: Array, groups: int) -> Array:
+    """The weight with channels in the place of filters, and its taps turned round."""
+    filters, channels, *kernel = weight.shape
+    taps = weight[(..., *[slice(None, None, -1)] * len(kernel))]
+    by_group = taps.reshape(groups, filters // groups, channels, *kernel).swapaxes(1, 2)
+    return by_group.reshape(groups * channels, filters // groups, *kernel)
 
 
 def _mend(result: Array, grad: Array, weight: Array, spatial: Shape, geometry: Geometry) -> None:
