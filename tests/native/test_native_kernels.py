@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tengen.codegen.lower.kernels import lower_row
 from tengen.native import machine_code
 from tengen.native.machine_code import Kernels
 
@@ -242,6 +244,25 @@ def test_numbers_are_rounded_to_reduced_ones(kernels: Any) -> None:
     real = ~np.isnan(x)
     np.testing.assert_array_equal(found[real], expected[real])
     assert np.isnan(kernels.from_bfloat16(found[~real])).all() and (~real).any()
+
+
+def test_processors_without_conversions_of_float16_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The forms that are arithmetic on bits, beside NumPy's conversions."""
+    compiler = pytest.importorskip("tengen.native.machine_code.compiler", exc_type=ImportError)
+    if not machine_code.is_available():
+        pytest.skip("there is no machine code here")
+    monkeypatch.setattr(compiler, "converts_half", lambda machine: False)
+    words = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    found = np.empty(words.size, "f")
+    linker = compiler.Linker()
+    for name, given, out in (("from", words, found), ("to", found, np.empty_like(words))):
+        key = f"{name}_float16"
+        code = compiler.object_code({key: lower_row(key, CONVERSIONS[key], {}, "float32")}, linker.machine)
+        loop = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 5)(linker.link(code, (key,))[key])
+        pointers = np.array([given.ctypes.data, out.ctypes.data], np.uintp)
+        size, steps = np.array([out.size], np.intp), np.array([given.itemsize, out.itemsize], np.intp)
+        loop(None, pointers.ctypes.data, size.ctypes.data, steps.ctypes.data, None)
+        np.testing.assert_array_equal(out, given.astype(out.dtype))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

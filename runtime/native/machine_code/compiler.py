@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,6 +48,21 @@ declare void @llvm.aarch64.set.fpsr(i64)
 _CLEARING = {"x86_64": _X86_64, "aarch64": _AARCH64, "arm64": _AARCH64}
 
 
+#: Conversions of float16 by the processor, which take the place of weak functions of the lowering.
+_HALF = """
+define float @float16_to_float32(i16 %x) alwaysinline {
+  %half = bitcast i16 %x to half
+  %wide = fpext half %half to float
+  ret float %wide
+}
+define i16 @float32_to_float16(float %x) alwaysinline {
+  %half = fptrunc float %x to half
+  %bits = bitcast half %half to i16
+  ret i16 %bits
+}
+"""
+
+
 #: The first version whose LLVM reads the lowering's IR.
 OLDEST = (0, 50)
 _TRIAL = f"define i32 @{ENTRY}(ptr %a, ptr %b, ptr %c, ptr %d, ptr %e) {{ ret i32 42 }}"
@@ -89,10 +105,13 @@ def object_code(texts: Mapping[str, str], machine: Any, *, quiet: bool = False) 
     such function.
     """
     context = llvm.create_context()
+    has_half = any(["@float16_to" in t or "_to_float16" in t for t in texts.values()]) and converts_half(
+        machine
+    )
     clearing = _CLEARING.get(machine.triple.partition("-")[0])
     whole = None
     for symbol, text in texts.items():
-        module = _module(symbol, text, context, clearing if quiet else None)
+        module = _module(symbol, text, context, clearing if quiet else None, has_half)
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
         if whole is None:
             whole = module
@@ -105,7 +124,15 @@ def object_code(texts: Mapping[str, str], machine: Any, *, quiet: bool = False) 
     return code
 
 
-def _module(symbol: str, text: str, context: Any, clearing: str | None) -> Any:
+@functools.cache
+def converts_half(machine: Any) -> bool:
+    """Whether a processor has instructions for conversions of float16: LLVM calls functions otherwise."""
+    module = llvm.parse_assembly(_HALF, llvm.create_context())
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    return "hfsf2" not in machine.emit_assembly(module)
+
+
+def _module(symbol: str, text: str, context: Any, clearing: str | None, has_half: bool) -> Any:
     """A valid module with one function that others see, ``symbol``."""
     try:
         module = llvm.parse_assembly(text, context)
@@ -115,6 +142,8 @@ def _module(symbol: str, text: str, context: Any, clearing: str | None) -> Any:
         raise InvalidIR(f"{symbol}: {str(error).strip()}") from error
     if entry.is_declaration or str(entry.global_value_type) != ENTRY_TYPE:
         raise InvalidIR(f"{symbol}: {ENTRY} is not a function {ENTRY_TYPE}")
+    if has_half:
+        module.link_in(llvm.parse_assembly(_HALF, context))
     if clearing is not None:
         entry.add_function_attribute("noinline")  # so that nothing of it is done later
         module.link_in(llvm.parse_assembly(_QUIET_TEXT + clearing, context))
