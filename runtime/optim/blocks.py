@@ -44,6 +44,9 @@ def run(kernel: Kernel, arrays: Sequence[Array], count: int | None) -> None:
     first = arrays[0]
     size, dtype = first.size, first.dtype
     if count is None:
+        if size < 2 * UPDATE_GRAIN:
+            kernel(*arrays)
+            return
 
         def share(begin: int, end: int) -> None:
             kernel(*[a[begin:end] for a in arrays])
