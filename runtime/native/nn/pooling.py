@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..pointwise import div_rounded
+from ..tables import add_elements
 from .common import Array, Shape, expand, with_dims
 
 
@@ -277,11 +278,13 @@ def _max_pool_backward(
     # As unsigned numbers negative ones are large: one pass looks at both ends.
     if indices.size and int(indices.view(f"u{indices.itemsize}").max()) >= size:
         raise RuntimeError(f"indices must be between 0 and {size - 1}, the elements of a plane of self")
+    out = np.zeros((planes, size), grad_output.dtype)
+    if add_elements(out, indices.reshape(planes, -1), grad_output.reshape(planes, -1)):
+        return out.reshape(self.shape)
     flat = indices.reshape(planes, -1) + np.arange(planes)[:, None] * size
     covered = [d * (k - 1) + 1 for k, d in zip(window.kernel, window.dilation, strict=True)]
     if all([s >= c for s, c in zip(window.stride, covered, strict=True)]):  # no place is in two windows
-        out = np.zeros(self.size, grad_output.dtype)
-        out[flat.ravel()] = grad_output.ravel()
+        out.reshape(-1)[flat.ravel()] = grad_output.ravel()
     else:
         out = np.bincount(flat.ravel(), grad_output.ravel(), self.size).astype(grad_output.dtype, copy=False)
     return out.reshape(self.shape)
