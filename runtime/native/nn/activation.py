@@ -14,6 +14,7 @@ import numpy as np
 from ..creation import as_number
 from ..dims import wrap_dim
 from ..dtypes import INT64
+from ..native_kernels import kernels
 from ..pointwise import within
 from ..select import select
 from .common import Array, Number, as_array, stable_sigmoid
@@ -301,6 +302,9 @@ def glu_halves(self: Array, dim: int) -> tuple[tuple[slice, ...], tuple[slice, .
 def glu_forward(self: Array, dim: int) -> Array:
     """``a / (1 + exp(-b))`` with a and b the halves of the input along ``dim``."""
     first, second = glu_halves(self, dim)
+    kernel = kernels.gated if self.dtype.char in "fd" else None
+    if kernel is not None:
+        return kernel(self[first], self[second], out=np.empty(self[first].shape, self.dtype))
     out = stable_sigmoid(self[second])
     out *= self[first]
     return out
@@ -308,6 +312,11 @@ def glu_forward(self: Array, dim: int) -> Array:
 
 def glu_backward(grad_output: Array, self: Array, dim: int) -> Array:
     first, second = glu_halves(self, dim)
+    kernel = kernels.gated_backward if self.dtype.char in "fd" and grad_output.dtype == self.dtype else None
+    if kernel is not None:
+        out = np.empty(self.shape, self.dtype)
+        kernel(grad_output, self[first], self[second], out=(out[first], out[second]))
+        return out
     sigmoid = stable_sigmoid(self[second])
     out = np.empty(self.shape, self.dtype)
     np.multiply(grad_output, sigmoid, out=out[first])

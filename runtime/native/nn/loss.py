@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from .. import sums
+from ..blocks import in_shares
 from ..index_checks import index_range
 from ..native_kernels import kernels
+from ..pointwise import sign
 from ..reductions import row_starts
 from ..select import select
 from .common import MEAN, NONE, SUM, Array, loss_scale, reduce_loss
@@ -35,10 +37,19 @@ def _difference_gradients(
     return (slope if for_self else None, -slope if for_target else None)
 
 
+def _by_kernel(kernel: np.ufunc | None, self: Array, target: Array, *numbers: float) -> Array | None:
+    """What a native kernel makes of each element; None where there is none for the dtypes."""
+    if kernel is None or self.dtype.char not in "fd" or target.dtype != self.dtype:
+        return None
+    return in_shares(kernel, self, target, *map(self.dtype.type, numbers))
+
+
 def mse_loss_forward(self: Array, target: Array, reduction: int) -> Array:
     """``(self - target)^2``."""
-    out = self - target
-    out *= out
+    out = _by_kernel(kernels.squared_difference, self, target)
+    if out is None:
+        out = self - target
+        out *= out
     return reduce_loss(out, reduction)
 
 
@@ -62,6 +73,9 @@ def smooth_l1_loss_forward(self: Array, target: Array, reduction: int, beta: flo
     Raises RuntimeError for a negative beta.
     """
     check_beta(beta)
+    found = _by_kernel(kernels.smooth_l1, self, target, beta) if beta else None
+    if found is not None:
+        return reduce_loss(found, reduction)
     distance = np.abs(self - target)
     if beta == 0:
         return reduce_loss(distance, reduction)
@@ -78,12 +92,10 @@ def smooth_l1_loss_backward(
     beta: float,
     output_mask: Sequence[bool],
 ) -> Pair:
-    slope = self - target
-    if beta == 0:
-        slope = np.sign(slope)
-    else:
-        slope /= beta
-        slope = np.minimum(np.maximum(slope, -1), 1)
+    slope = _by_kernel(kernels.bounded_difference, self, target, beta, 1) if beta else None
+    if slope is None:
+        slope = self - target
+        slope = np.minimum(np.maximum(slope / beta, -1), 1) if beta else sign(slope)
     return _difference_gradients(slope, grad_output, reduction, output_mask)
 
 
@@ -99,6 +111,9 @@ def huber_loss_forward(self: Array, target: Array, reduction: int, delta: float)
     Raises RuntimeError unless delta is positive.
     """
     check_delta(delta)
+    found = _by_kernel(kernels.huber, self, target, delta)
+    if found is not None:
+        return reduce_loss(found, reduction)
     distance = np.abs(self - target)
     square = distance * distance
     square *= 0.5
@@ -115,8 +130,9 @@ def huber_loss_backward(
     delta: float,
     output_mask: Sequence[bool],
 ) -> Pair:
-    slope = self - target
-    slope = np.minimum(np.maximum(slope, -delta), delta)
+    slope = _by_kernel(kernels.bounded_difference, self, target, 1, delta)
+    if slope is None:
+        slope = np.minimum(np.maximum(self - target, -delta), delta)
     return _difference_gradients(slope, grad_output, reduction, output_mask)
 
 
