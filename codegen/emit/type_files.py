@@ -109,7 +109,12 @@ class BackendFiles:
         kernels = []
         for name, kernel in sorted(self._kernels.items()):
             inputs, outputs, signature, text = row_of(kernel)
-            kernels.append((name, f"{inputs!r}, {outputs!r}, {signature!r}", _in_lines(text)))
+            operands = f"{inputs!r}, {outputs!r}, {signature!r}"
+            short = f'"{name}": ({operands}, {text!r}),'
+            *before, last = _in_lines(text)
+            kernels.append(
+                [short] if len(short) <= _ROW else [f'"{name}": ({operands},', *before, f"{last}),"]
+            )
         programs = [
             (name, [(scalar, _in_lines(write_program(p))) for scalar, p in sorted(found.items())])
             for name, found in sorted(programs_used(self._kernels.values(), self.declared.programs).items())
@@ -312,10 +317,19 @@ ACCELERATE = "from tengen.c_accelerator import accelerate"
 ACCELERATE_CLASSES = "from tengen.c_accelerator import accelerate_classes"
 
 
+#: The longest line that is a kernel, and the longest text in a line of one that has several.
+_ROW, _LITERAL = 140, 110
+
+
 def _in_lines(statements: str) -> list[str]:
-    """The text of statements as Python's literals, one for each of them."""
+    """The text of statements as Python's literals, as many of them in a line as fit."""
     *before, last = statements.split("; ")
-    return [repr(f"{statement}; ") for statement in before] + [repr(last)]
+    lines = [""]
+    for statement in [*[f"{s}; " for s in before], last]:
+        if lines[-1] and len(lines[-1]) + len(statement) > _LITERAL:
+            lines.append("")
+        lines[-1] += statement
+    return list(map(repr, lines))
 
 
 def _array_class(backend: Backend) -> list[str]:

@@ -157,6 +157,9 @@ def softshrink(self: Array, lambd: float) -> Array:
     """``self`` brought nearer to 0 by ``lambd``; NaN stays NaN. RuntimeError for a negative ``lambd``."""
     if not lambd >= 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}")
+    kernel = kernels.softshrink if self.dtype.char in "fd" else None
+    if kernel is not None:
+        return kernel(self, self.dtype.type(lambd), out=...)
     moved = np.where(self > 0, self - lambd, self + lambd).astype(self.dtype, copy=False)
     return np.where(np.abs(self) <= lambd, np.zeros((), self.dtype), moved)
 
