@@ -1,11 +1,12 @@
-"""What native kernels give: the suite with NumPy's forms and with native kernels, torch eager being 1.
+"""What native kernels and the accelerator give: the suite with NumPy's forms and in Python, with native kernels,
+and with both, torch eager being 1.
 
     python benchmarks/native.py                        # a table in Markdown, of all workloads
     python benchmarks/native.py --seconds 0.5 rows     # of some, quickly
     python benchmarks/native.py --write                # the table in README.md, between its markers
 
-Each half is a process of its own, with one thread and the processor's time; every figure is a ratio to torch,
-which both halves measure in turn with tengen.
+Each third is a process of its own, with one thread and the processor's time; every figure is a ratio to torch,
+which all measure in turn with tengen.
 """
 
 from __future__ import annotations
@@ -23,12 +24,19 @@ from table import counted, grouped, mean, ratio
 
 HERE = Path(__file__).resolve().parent
 BEGIN, END = "<!-- native: begin -->", "<!-- native: end -->"
-HEAD = ("workload", "NumPy's forms", "worst", "native kernels", "worst")
+#: The thirds, each with whether it has native kernels, and whether the accelerator.
+SIDES = {
+    "NumPy's forms": (False, False),
+    "native kernels": (True, False),
+    "and accelerator": (True, True),
+}
+HEAD = ("workload", *[head for name in SIDES for head in (name, "worst")])
 
 
-def measured(native: bool, seconds: float, workloads: Sequence[str]) -> dict[str, Any]:
-    """The suite's record with native kernels, or without."""
-    environment = {**os.environ, "TENGEN_NATIVE": "1" if native else "0"}
+def measured(native: bool, accelerator: bool, seconds: float, workloads: Sequence[str]) -> dict[str, Any]:
+    """The suite's record with native kernels, or without; with the accelerator, or without."""
+    settings = {"TENGEN_NATIVE": native, "TENGEN_ACCELERATOR": accelerator}
+    environment = {**os.environ, **{name: str(int(on)) for name, on in settings.items()}}
     command = [sys.executable, str(HERE / "suite.py"), "--only", "tengen,torch", "--no-processes"]
     command += ["--seconds", str(seconds), "--json", "-", *workloads]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
@@ -36,19 +44,20 @@ def measured(native: bool, seconds: float, workloads: Sequence[str]) -> dict[str
     return found
 
 
-def lines(forms: Mapping[str, Any], native: Mapping[str, Any]) -> Iterator[str]:
+def lines(sides: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The table: a row for each of the suite's, with the mean of its workloads and the worst of them."""
-    machine, versions = native["machine"], native["versions"]
+    last = sides[-1]
+    machine, versions = last["machine"], last["versions"]
     named = ", ".join([f"{name} {version}" for name, version in versions.items()])
-    yield f"{native['date']}, {machine}, {named}; one thread, processor time."
+    yield f"{last['date']}, {machine}, {named}; one thread, processor time."
     yield ""
     yield f"| {' | '.join(HEAD)} |"
     yield f"|{' --- |' * len(HEAD)}"
-    after = dict(grouped(native["workloads"]))
-    for name, members in grouped(forms["workloads"]):
+    found = [dict(grouped(side["workloads"])) for side in sides]
+    for name, members in found[0].items():
         cells = [name if len(members) == 1 else f"{name}, mean of {len(counted(members))}"]
-        for side in (members, after[name]):
-            cells += _mean_and_worst(side)
+        for side in found:
+            cells += _mean_and_worst(side[name])
         yield f"| {' | '.join(cells)} |"
 
 
@@ -71,7 +80,7 @@ def write(text: str, page: Path) -> None:
 
 
 def main() -> None:
-    """Measure both, print the table, and write it if that is asked for."""
+    """Measure all, print the table, and write it if that is asked for."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -79,8 +88,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0, help="for each workload (default: 1)")
     parser.add_argument("--write", action="store_true", help="write the table into README.md")
     asked = parser.parse_args()
-    forms, native = [measured(side, asked.seconds, asked.workloads) for side in (False, True)]
-    text = "\n".join(lines(forms, native))
+    text = "\n".join(lines([measured(*side, asked.seconds, asked.workloads) for side in SIDES.values()]))
     print(text)
     if asked.write:
         write(text, HERE / "README.md")

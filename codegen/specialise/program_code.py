@@ -110,6 +110,9 @@ class Code:
                 self.add("rest", first)
             case Constant():
                 self.add("constant", _literal(expr))
+            case Call(Attribute(Attribute(Name(name), "dtype"), "type"), (number,)) if name in ("T", "grad"):
+                self.push(number)  # an array for a scalar of the array library's
+                self.add("number", int(name == "grad"))
             case Attribute(Name(name), "_array") if name in self.tensors:
                 self.add("array", name)
             case Attribute(Name("node"), slot) if self.node:
@@ -206,6 +209,9 @@ class Code:
         """The call of a kernel, which the name ``_k`` is for, where there is one."""
         if not (isinstance(call, Call) and call.function == Name("_k")):
             raise Unwritable
+        while isinstance(kernel, Conditional) and kernel.then == _NONE:
+            self.test(kernel.condition, otherwise, holds=True)
+            kernel = kernel.otherwise
         self.add("fetch_kernel", self._path(kernel), to=otherwise)
         self._push_arguments(call, True)
 
@@ -292,6 +298,8 @@ class Code:
             case Operation("is", (Attribute(Attribute(value, "_type"), "backend"), other)):
                 name = self.local(value) if other == Attribute(Name("t"), "backend") else None
                 return None if name is None else ("has_backend", name)
+            case Operation("in", (Name(kind), Attribute(Name("t" | "T"), "weak"))) if kind not in self.names:
+                return "weak_has", kind
             case Operation("is" | "is not" | "in" as symbol, (Attribute(value, attribute), other)):
                 name = self.local(value)
                 found = None if name is None else self._attribute_test(name, symbol, attribute, other)

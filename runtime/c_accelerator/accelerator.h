@@ -25,7 +25,8 @@ typedef struct {
     Py_ssize_t extra, next_edges, sequence_nr, shape, node_type;                          /* of Node */
     Py_ssize_t dtype, unsettled, recording, numbers, weak, backend;                       /* of Type */
     Py_ssize_t version, views;                                                            /* of Storage */
-    Py_ssize_t accumulator, creation;                                                     /* of AutogradMeta */
+    Py_ssize_t accumulator, creation, grad;                                               /* of AutogradMeta */
+    Py_ssize_t leaf, lock, pinned;                                                        /* of AccumulateGrad */
     PyTypeObject *TensorBase, *Tensor, *Node, *Type, *Storage, *AutogradMeta, *AccumulateGrad;
     PyObject *active, *plain, *missing, *grad_mode, *gradient_edge, *sequence, *storage_of, *written, *as_view;
     PyTypeObject *ViewList;
@@ -35,7 +36,7 @@ typedef struct {
 } Layout;
 
 extern Layout layout;
-extern PyObject *zero, *one, *out_names, *str_enabled, *str_apply, *str_release, *str_of_array;
+extern PyObject *zero, *one, *out_names, *str_enabled, *str_apply, *str_release, *str_of_array, *str_locked;
 
 /* The slot of an object at an offset; NULL where it was never set. */
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
@@ -113,6 +114,10 @@ int record(Recipe *recipe, PyObject *out, PyObject *const *local);
 int may_write(PyObject *tensor);
 PyObject *begin_write(PyObject *tensor);
 int take_back_write(PyObject *storage);
+
+/* -- the gradients of leaves: accumulate.c -------------------------------------------------------------------- */
+
+int accumulate(PyObject *node, PyObject *grad);
 
 /* -- small arrays: ufunc.c ------------------------------------------------------------------------------------ */
 

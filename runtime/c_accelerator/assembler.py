@@ -137,6 +137,8 @@ class Assembler:
         match operation, operands:
             case "constant", _:
                 return 0, 0, 0, _literal(operands), None
+            case "weak_has", [kind]:
+                return 0, 0, 0, self._value(kind), None
             case "is_class", [name, kind]:
                 return self._local(name), 0, 0, self._value(kind), None
             case "slot", [slot]:

@@ -113,6 +113,13 @@ static PyObject *apply(const Pass *pass, PyObject *node, PyObject *grad) {
     PyObject *results;
     int fast = grad != Py_None && !PyList_CheckExact(grad) && PyObject_TypeCheck(node, layout.Node) &&
                SLOT(node, layout.extra) == Py_None;
+    if (fast && Py_IS_TYPE(node, layout.AccumulateGrad)) {
+        int done_here = accumulate(node, grad);
+        if (done_here != LEFT) {
+            Py_DECREF(grad);
+            return done_here == RAISED ? NULL : Py_NewRef(Py_None);
+        }
+    }
     if (fast) {
         PyObject *arguments[] = {node, grad};
         results = PyObject_VectorcallMethod(str_apply, arguments, 2, NULL);

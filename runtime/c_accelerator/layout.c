@@ -80,6 +80,10 @@ static int find_slots(void) {
         {&layout.views, layout.Storage, "views"},
         {&layout.accumulator, layout.AutogradMeta, "accumulator"},
         {&layout.creation, layout.AutogradMeta, "creation"},
+        {&layout.grad, layout.AutogradMeta, "grad"},
+        {&layout.leaf, layout.AccumulateGrad, "leaf"},
+        {&layout.lock, layout.AccumulateGrad, "lock"},
+        {&layout.pinned, layout.AccumulateGrad, "pinned"},
         {&layout.limit, layout.ViewList, "limit"},
     };
     for (size_t i = 0; i < sizeof(slots) / sizeof(*slots); i++) {

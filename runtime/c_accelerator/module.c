@@ -2,7 +2,7 @@
 #define OWNS_ARRAY_API
 #include "machine.h"
 
-PyObject *zero, *one, *out_names, *str_enabled, *str_apply, *str_release, *str_of_array, *required;
+PyObject *zero, *one, *out_names, *str_enabled, *str_apply, *str_release, *str_of_array, *str_locked, *required;
 
 static PyMethodDef functions[] = {
     {"lay_out", accelerator_lay_out, METH_O, NULL},
@@ -25,8 +25,9 @@ static int make_constants(void) {
     str_apply = PyUnicode_InternFromString("apply");
     str_release = PyUnicode_InternFromString("release");
     str_of_array = PyUnicode_InternFromString("of_array");
+    str_locked = PyUnicode_InternFromString("locked");
     required = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
-    return zero && one && out_names && str_enabled && str_apply && str_release && str_of_array && required ? 0 : -1;
+    return zero && one && out_names && str_enabled && str_apply && str_release && str_of_array && str_locked && required ? 0 : -1;
 }
 
 /* The numbers of the operations, by name. */

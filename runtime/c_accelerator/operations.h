@@ -16,6 +16,7 @@
     X(has_type)        /* test: the Type of the Tensor in a local is the one that runs */ \
     X(has_backend)     /* test: its backend is */ \
     X(is_weak)         /* test: a local is a number that the Type that runs does not promote */ \
+    X(weak_has)        /* test: a class is one of numbers that the Type that runs does not promote */ \
     X(is_class)        /* test: a local is of exactly a class */ \
     X(is_none)         /* test: a local is None */ \
     X(is_missing)      /* test: a local was not given */ \

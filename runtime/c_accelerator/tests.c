@@ -16,11 +16,11 @@ static int has_backend(const Frame *frame, PyObject *tensor) {
     return SLOT(type, layout.backend) == SLOT(frame->type, layout.backend);
 }
 
-static int is_weak(const Frame *frame, PyObject *value) {
+static int is_weak(const Frame *frame, PyObject *kind) {
     if (frame->type == NULL || !PyObject_TypeCheck(frame->type, layout.Type)) return 0;
     PyObject *weak = SLOT(frame->type, layout.weak);
     if (weak == NULL || !PyAnySet_Check(weak)) return 0;
-    return PySet_Contains(weak, (PyObject *)Py_TYPE(value));
+    return PySet_Contains(weak, kind);
 }
 
 static int are_ints(PyObject *value, int many) {
@@ -85,6 +85,7 @@ static int test_tensor(const Frame *frame, const Instruction *at, PyObject *valu
 
 int test(const Frame *frame, const Instruction *at) {
     if (at->operation == OP_not_intercepted) return PyList_GET_SIZE(layout.active) == 0;
+    if (at->operation == OP_weak_has) return is_weak(frame, at->object);
     if (at->operation == OP_is_given) return frame->given == at->number;
     if (at->operation == OP_is_more_given) return frame->given > at->number;
     if (at->operation == OP_goes) return goes(frame->local[0], at->number);
@@ -97,7 +98,7 @@ int test(const Frame *frame, const Instruction *at) {
         case OP_is_small: return is_small(value);
         case OP_is_type: return PyObject_TypeCheck(value, layout.Type);
         case OP_is_settled: return is_settled(value);
-        case OP_is_weak: return is_weak(frame, value);
+        case OP_is_weak: return is_weak(frame, (PyObject *)Py_TYPE(value));
         case OP_is_class: return (PyObject *)Py_TYPE(value) == at->object;
         case OP_is_none: return value == Py_None;
         case OP_is_missing: return value == layout.missing;

@@ -22,11 +22,12 @@ def record(add: float, mul: float, net: float) -> dict[str, object]:
 
 
 def test_rows_have_means_and_worst_workloads() -> None:
-    found = list(native.lines(record(1.0, 3.0, 2.0), record(0.5, 0.25, 1.0)))
+    sides = [record(1.0, 3.0, 2.0), record(0.5, 0.25, 1.0), record(0.25, 0.25, 0.5)]
+    found = list(native.lines(sides))
     assert found[0] == "2026-01-02, a machine, numpy 2.4; one thread, processor time."
     assert found[-2:] == [
-        "| op, mean of 2 | 2.00 | 3.00 mul | 0.38 | 0.50 add |",
-        "| network | 2.00 |  | 1.00 |  |",
+        "| op, mean of 2 | 2.00 | 3.00 mul | 0.38 | 0.50 add | 0.25 | 0.25 add |",
+        "| network | 2.00 |  | 1.00 |  | 0.50 |  |",
     ]
 
 

@@ -1,0 +1,79 @@
+/* The gradient that comes to a leaf: AccumulateGrad.apply in runtime/autograd/accumulate_grad.py, of small arrays in
+   C's order. Whatever else there is, that function does. */
+#include "accelerator.h"
+
+/* The leaf of an accumulator, a new reference, where its gradient is wanted; NULL where Python has to look. */
+static PyObject *wanted_leaf(PyObject *node) {
+    PyObject *reference = SLOT(node, layout.leaf);
+    if (SLOT(node, layout.pinned) != Py_None || reference == NULL || !PyWeakref_CheckRef(reference)) return NULL;
+    PyObject *leaf = Py_NewRef(PyWeakref_GET_OBJECT(reference));
+    if (leaf != Py_None && is_tensor(leaf) && SLOT(leaf, layout.edge) == Py_None &&
+        SLOT(leaf, layout.requires_grad) == Py_True && SLOT(leaf, layout.meta) != NULL &&
+        Py_IS_TYPE(SLOT(leaf, layout.meta), layout.AutogradMeta)) {
+        return leaf;
+    }
+    Py_DECREF(leaf);
+    return NULL;
+}
+
+/* Whether another thread is about to add to the leaf's gradient: 1, 0, or -1 with an exception. */
+static int is_locked(PyObject *node) {
+    PyObject *lock = SLOT(node, layout.lock);
+    PyObject *answer = lock == NULL ? Py_NewRef(Py_True) : PyObject_CallMethodNoArgs(lock, str_locked);
+    if (answer == NULL) return -1;
+    int locked = answer != Py_False;
+    Py_DECREF(answer);
+    return locked;
+}
+
+/* The array that a leaf keeps of its first gradient: the one that came, if the engine alone holds it. */
+static PyObject *own_array(PyObject *grad) {
+    PyArrayObject *array = (PyArrayObject *)grad;
+    if (Py_REFCNT(grad) == 1 && PyArray_BASE(array) == NULL && PyArray_NDIM(array) && PyArray_IS_C_CONTIGUOUS(array)) {
+        return Py_NewRef(grad);
+    }
+    return PyArray_NewCopy(array, NPY_CORDER);
+}
+
+/* The first gradient of a leaf. */
+static int set_gradient(PyObject *node, PyObject *meta, PyObject *grad) {
+    PyObject *own = own_array(grad);
+    PyObject *handle = own == NULL ? NULL : wrap_array(own, SLOT(node, layout.node_type));
+    Py_XDECREF(own);
+    if (handle == NULL) return RAISED;
+    int locked = is_locked(node); /* from here on no other thread runs */
+    int taken = locked == 0 && SLOT(meta, layout.grad) == Py_None;
+    if (taken) set_slot(meta, layout.grad, handle);
+    Py_DECREF(handle);
+    return locked < 0 ? RAISED : taken ? NEXT : LEFT;
+}
+
+/* A further gradient of a leaf, added in place. */
+static int add_gradient(PyObject *node, PyObject *total, PyObject *grad) {
+    if (!is_tensor(total) || SLOT(total, layout.type) != SLOT(node, layout.node_type)) return LEFT;
+    PyObject *storage = begin_write(total);
+    if (storage == NULL) return RAISED;
+    PyObject *pair[2] = {SLOT(total, layout.array), grad};
+    int locked = is_locked(node);
+    int added = locked == 0 && pair[0] != grad && ufunc_into(PyTuple_GET_ITEM(layout.ufuncs, 0), pair, 2, pair[0]);
+    int failed = !added && take_back_write(storage) < 0;
+    Py_DECREF(storage);
+    return locked < 0 || failed ? RAISED : added ? NEXT : LEFT;
+}
+
+/* Bring a gradient, which the engine alone may hold, to a leaf: NEXT; LEFT where Python has to; or RAISED. */
+int accumulate(PyObject *node, PyObject *grad) {
+    PyObject *leaf = wanted_leaf(node);
+    if (leaf == NULL) return LEFT;
+    PyObject *array = SLOT(leaf, layout.array), *meta = Py_NewRef(SLOT(leaf, layout.meta));
+    int result = LEFT;
+    if (is_array(array) && is_array(grad) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array)) {
+        PyObject *total = Py_XNewRef(SLOT(meta, layout.grad));
+        if (total == Py_None) result = set_gradient(node, meta, grad);
+        else if (total != NULL) result = add_gradient(node, total, grad);
+        Py_XDECREF(total);
+    }
+    Py_DECREF(meta);
+    Py_DECREF(leaf);
+    return result;
+}
