@@ -1,12 +1,13 @@
-"""What native kernels and the accelerator give: the suite with NumPy's forms and in Python, with native kernels,
-and with both, torch eager being 1.
+"""What native kernels and the accelerator give: the suite without them, with kernels, and with both.
+
+torch eager is 1.
 
     python benchmarks/native.py                        # a table in Markdown, of all workloads
     python benchmarks/native.py --seconds 0.5 rows     # of some, quickly
     python benchmarks/native.py --write                # the table in README.md, between its markers
 
-Each third is a process of its own, with one thread and the processor's time; every figure is a ratio to torch,
-which all measure in turn with tengen.
+Each third is a process of its own, with one thread and the processor's time; every figure is a ratio to
+torch, which all measure in turn with tengen.
 """
 
 from __future__ import annotations

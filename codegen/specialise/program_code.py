@@ -209,11 +209,27 @@ class Code:
         """The call of a kernel, which the name ``_k`` is for, where there is one."""
         if not (isinstance(call, Call) and call.function == Name("_k")):
             raise Unwritable
-        while isinstance(kernel, Conditional) and kernel.then == _NONE:
-            self.test(kernel.condition, otherwise, holds=True)
-            kernel = kernel.otherwise
-        self.add("fetch_kernel", self._path(kernel), to=otherwise)
+        self._push_kernel(kernel, otherwise)
         self._push_arguments(call, True)
+
+    def _push_kernel(self, kernel: Expr, otherwise: str) -> None:
+        """Push a kernel, which may be another by a condition, or none."""
+        match kernel:
+            case Constant(value=None):
+                self.add("jump", to=otherwise)
+            case Conditional(condition, Constant(value=None), other):
+                self.test(condition, otherwise, holds=True)
+                self._push_kernel(other, otherwise)
+            case Conditional(condition, one, other):
+                second, end = self.label(), self.label()
+                self.test(condition, second)
+                self._push_kernel(one, otherwise)
+                self.add("jump", to=end)
+                self.place(second)
+                self._push_kernel(other, otherwise)
+                self.place(end)
+            case _:
+                self.add("fetch_kernel", self._path(kernel), to=otherwise)
 
     def _push_call(self, expr: Call) -> None:
         match expr.function:

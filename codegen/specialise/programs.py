@@ -335,7 +335,7 @@ def _add_branch(code: Code, branch: Branch) -> None:
     targets = branch.targets.split(", ")
     end = ""
     if branch.native:
-        found = re.fullmatch(r"\(_k := ([\w.]+)\) is not None", branch.native[0])
+        found = re.fullmatch(r"\(_k := (.*)\) is not None", branch.native[0])
         call = branch.native[2].strip().partition(f"{branch.targets} = ")[2]
         if found is None or not call:
             raise Unwritable

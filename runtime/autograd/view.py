@@ -6,6 +6,7 @@ import threading
 import weakref
 from typing import Any
 
+from ..c_accelerator import accelerated
 from ..core.function_dispatch import disabled_impl
 from ..core.storage import Storage, storage_of
 from ..core.tensor_base import declare_tensor
@@ -79,6 +80,12 @@ def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
     if len(views) > views.limit:
         views.sweep()
     return out
+
+
+as_view = accelerated(
+    as_view,
+    "is_tensor source; is_array array; is_type type; is_same multi False; view; give",
+)
 
 
 def view_of_all(source: Any) -> Any:

@@ -21,6 +21,7 @@ __all__ = [
     "Status",
     "accelerate",
     "accelerate_classes",
+    "accelerated",
     "add_loops",
     "describe",
     "engine",
@@ -100,6 +101,18 @@ def accelerate(owner: Any) -> None:
                 setattr(owner, name, made)
 
 
+def accelerated(function: Any, text: str) -> Any:
+    """A function written by hand that the machine runs by this program, if it is there."""
+    if _state.machine is None:
+        return function
+
+    def prepare(made: Any) -> None:
+        if _state.describe is not None or _state.machine is None:
+            made.run(assembled(function, text, None) if _lay_out() else None)
+
+    return _state.machine.Accelerated(function, None, prepare)
+
+
 def accelerate_classes(namespace: Mapping[str, Any], method: str) -> None:
     """The same for a method of all classes of a module, whose slots it uses."""
     if _state.machine is None:
@@ -147,11 +160,14 @@ def _prepare(accelerated: Any) -> None:
 
 def program_of(function: FunctionType, owner: Any) -> tuple[Any, ...] | None:
     """The program of a generated function; None where it has none that fits."""
+    text = _texts(function.__module__).get(function.__qualname__)
+    return None if text is None else assembled(function, text, owner)
+
+
+def assembled(function: FunctionType, text: str, owner: Any) -> tuple[Any, ...] | None:
+    """The program of a text for a function; None where it does not fit."""
     from .assembler import Assembler, Unfit
 
-    text = _texts(function.__module__).get(function.__qualname__)
-    if text is None:
-        return None
     try:
         return Assembler(function, text, owner).program()
     except (Unfit, LookupError, AttributeError, TypeError):  # as of an extension of other sources

@@ -101,6 +101,7 @@ PyObject *program_run(Program *program, PyObject *const *args, Py_ssize_t count,
 /* -- what instructions do with tensors: record.c ------------------------------------------------------------ */
 
 PyObject *wrap_array(PyObject *array, PyObject *type);
+PyObject *plain_view(PyObject *source, PyObject *array, PyObject *type);
 PyObject *wrap_view(PyObject *source, PyObject *array, PyObject *type);
 PyObject *edge_of(PyObject *tensor);
 typedef struct Recipe Recipe;

@@ -41,7 +41,10 @@ _KEPT: Final = {"value": 0, "tensor": 1, "result": 2, "shape": 3, "type": 4}
 #: By how much an operation changes the height of the stack; those of operands' number are functions of it.
 _GROWTH: Final[Mapping[str, Callable[[int], int]]] = {
     **{name: lambda n: 1 for name in ("local", "rest", "type", "array", "constant", "slot", "saved")},
-    **{name: lambda n: 1 for name in ("saved_or_none", "saved_result", "fetch", "fetch_kernel", "end_write")},
+    **{
+        name: lambda n: 1
+        for name in ("saved_or_none", "saved_result", "fetch", "fetch_kernel", "end_write", "view")
+    },
     **{name: lambda n: -1 for name in ("binary", "compare", "item", "pop", "store", "write", "jump_if_not")},
     "call": lambda n: -n,
     "call_out": lambda n: -n,

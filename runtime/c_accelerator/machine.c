@@ -193,6 +193,12 @@ static int as_array(Frame *frame) {
     return replace_top(frame, 1, made);
 }
 
+static int push_view(Frame *frame) {
+    PyObject *out = plain_view(frame->local[0], frame->local[1], frame->local[2]);
+    if (out == NULL) return PyErr_Occurred() ? RAISED : LEFT;
+    return push(frame, out);
+}
+
 static int push_tuple(Frame *frame, Py_ssize_t count) {
     PyObject *made = PyTuple_New(count);
     if (made == NULL) return RAISED;
@@ -219,6 +225,15 @@ static int push_rest(Frame *frame, const Program *program, Py_ssize_t first) {
     return push(frame, made);
 }
 
+/* Copy an array into another of the same dtype: 0, or -1 with an exception. */
+static int copy_into(PyArrayObject *to, PyArrayObject *from) {
+    npy_intp size = PyArray_SIZE(to), step = PyArray_ITEMSIZE(to);
+    int simple = PyArray_NDIM(from) == 0 && size <= 4096 && PyArray_ISCARRAY(to) && !PyDataType_REFCHK(PyArray_DESCR(to));
+    if (!simple) return PyArray_CopyInto(to, from);
+    for (npy_intp i = 0; i < size; i++) memcpy(PyArray_BYTES(to) + i * step, PyArray_DATA(from), (size_t)step);
+    return 0;
+}
+
 /* store() in runtime/autograd/variable_type_utils.py: the array must have the dtype, and the shape or none. */
 static int write_array(Frame *frame, const Instruction *at) {
     PyObject *tensor = frame->local[at->number], *given = *--frame->top;
@@ -231,7 +246,7 @@ static int write_array(Frame *frame, const Instruction *at) {
     if (fits) {
         frame->writing = begin_write(tensor);
         if (frame->writing == NULL) result = RAISED;
-        else result = PyArray_CopyInto(to, from) < 0 ? failed_call() : NEXT;
+        else result = copy_into(to, from) < 0 ? failed_call() : NEXT;
     }
     Py_DECREF(given);
     return result;
@@ -323,6 +338,7 @@ static int step(Frame *frame, const Program *program, const Instruction *at, con
         case OP_jump_if_not: case OP_jump_or_pop: case OP_jump_or_pop_not: return jump_by_top(frame, program, at, next);
         case OP_wrap: case OP_wrap_as: case OP_wrap_by_dtype: case OP_wrap_view:
             return is_array(frame->top[-1]) ? wrap(frame, at) : LEFT;
+        case OP_view: return push_view(frame);
         case OP_record: return record(at->recipe, frame->top[-1], frame->local);
         case OP_method: return call_method(frame, at);
         case OP_end_write: return end_write(frame, at);

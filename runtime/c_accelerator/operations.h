@@ -66,6 +66,7 @@
     X(wrap_as)         /* the same, of an attribute of that Type */ \
     X(wrap_by_dtype)   /* the same, of the Type of the array's dtype */ \
     X(wrap_view)       /* a view of the Tensor in a local */ \
+    X(view)            /* push a view of the Tensor in local 0: the array in 1, of the Type in 2; leave if it is unusual */ \
     X(record)          /* give the Tensor on top its history */ \
     X(method)          /* call the method of the Type that runs with so many arguments */ \
     X(begin_write)     /* count a write into the Tensor in a local */ \

@@ -71,11 +71,10 @@ static int note_view(PyObject *storage, PyObject *view) {
     return failed ? -1 : 0;
 }
 
-/* A Tensor over a view of the array of ``source``, without history: as_view in runtime/autograd/view.py. */
-PyObject *wrap_view(PyObject *source, PyObject *array, PyObject *type) {
-    int plain = views_are_plain(source, type);
-    if (plain < 0) return NULL;
-    if (!plain) return PyObject_CallFunctionObjArgs(layout.as_view, source, array, type, NULL);
+/* A Tensor over a view of the array of ``source``, without history: as_view in runtime/autograd/view.py. NULL without an
+   exception where it is not as any other. */
+PyObject *plain_view(PyObject *source, PyObject *array, PyObject *type) {
+    if (views_are_plain(source, type) <= 0) return NULL;
     PyObject *storage = storage_of(source);
     if (storage == NULL) return NULL;
     PyObject *base = SLOT(source, layout.base);
@@ -83,6 +82,13 @@ PyObject *wrap_view(PyObject *source, PyObject *array, PyObject *type) {
     if (out != NULL && note_view(storage, out) < 0) Py_CLEAR(out);
     Py_DECREF(storage);
     return out;
+}
+
+/* The same, of any kind. */
+PyObject *wrap_view(PyObject *source, PyObject *array, PyObject *type) {
+    PyObject *out = plain_view(source, array, type);
+    if (out != NULL || PyErr_Occurred()) return out;
+    return PyObject_CallFunctionObjArgs(layout.as_view, source, array, type, NULL);
 }
 
 /* -- writes --------------------------------------------------------------------------------------------------- */

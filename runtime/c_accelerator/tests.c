@@ -40,7 +40,7 @@ static int are_ints(PyObject *value, int many) {
 
 static int is_equal(PyObject *value, PyObject *other) {
     if (value == other) return 1;
-    if (!PyLong_CheckExact(value) && !PyFloat_CheckExact(value)) return 0;
+    if (!PyLong_CheckExact(value) && !PyFloat_CheckExact(value) && !PyUnicode_CheckExact(value)) return 0;
     return PyObject_RichCompareBool(value, other, Py_EQ);
 }
 
