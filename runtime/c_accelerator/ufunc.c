@@ -142,14 +142,23 @@ PyObject *ufunc_result(PyObject *function, PyObject *const *operands, Py_ssize_t
     return (PyObject *)result;
 }
 
-/* Write the ufunc of the operands into an array, which may be one of them but share memory with no other; whether
-   that was done. */
+/* Whether an operand shares memory with what is written, but is not the same elements in the same places. */
+static int overlaps(PyArrayObject *operand, PyArrayObject *written) {
+    const char *a = PyArray_BYTES(operand), *b = PyArray_BYTES(written);
+    if (a == b && alike(operand, written)) return 0;
+    return a < b + PyArray_NBYTES(written) && b < a + PyArray_NBYTES(operand);
+}
+
+/* Write the ufunc of the operands into an array, which may be one of them; whether that was done. */
 int ufunc_into(PyObject *function, PyObject *const *operands, Py_ssize_t count, PyObject *into) {
     Loop loop;
     int type = operand_type(function, operands, count);
     if (type < 0 || !find_loop(function, count, type, &loop) || loop.result != type || !is_array(into)) return 0;
     PyArrayObject *giver = shape_giver(operands, count, type), *result = (PyArrayObject *)into;
     if (giver == NULL || PyArray_TYPE(result) != type || !PyArray_ISCARRAY(result) || !alike(giver, result)) return 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (overlaps((PyArrayObject *)operands[i], result)) return 0;
+    }
     run_loop(&loop, operands, count, result);
     return 1;
 }

@@ -151,3 +151,24 @@ def test_uses(use: str, shape: tuple[int, ...], wanted: bool) -> None:
         else:
             found.append(run())
     assert found[1] == found[0] and found[2] == found[0]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_memory_that_is_shared_unknown_to_tensors(first: int) -> None:
+    """NumPy sees that operands overlap what is written."""
+    expected = np.arange(9.0)
+    expected[first : 8 + first] += expected[1 - first : 9 - first].copy()
+    memory = np.arange(9.0)
+    a, b = tengen.from_numpy(memory[first : 8 + first]), tengen.from_numpy(memory[1 - first : 9 - first])
+    a.add_(b)
+    assert memory.tolist() == expected.tolist()
+
+
+def test_an_element_of_what_is_written() -> None:
+    memory = np.arange(1.0, 5.0)
+    a, b = tengen.from_numpy(memory), tengen.from_numpy(memory[0:1].reshape(()))
+    a.mul_(b)
+    assert memory.tolist() == [1, 2, 3, 4]
+    memory[0] = 2
+    a.mul_(b)
+    assert memory.tolist() == [4, 4, 6, 8]
