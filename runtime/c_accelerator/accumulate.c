@@ -63,11 +63,14 @@ static int add_gradient(PyObject *node, PyObject *total, PyObject *grad) {
 
 /* Bring a gradient, which the engine alone may hold, to a leaf: NEXT; LEFT where Python has to; or RAISED. */
 int accumulate(PyObject *node, PyObject *grad) {
+    PyObject *type = SLOT(node, layout.node_type);
+    if (!is_array(grad) || type == NULL || !PyObject_TypeCheck(type, layout.Type)) return LEFT;
+    if ((PyObject *)PyArray_DESCR((PyArrayObject *)grad) != SLOT(type, layout.dtype)) return LEFT; /* or of any dtype */
     PyObject *leaf = wanted_leaf(node);
     if (leaf == NULL) return LEFT;
     PyObject *array = SLOT(leaf, layout.array), *meta = Py_NewRef(SLOT(leaf, layout.meta));
     int result = LEFT;
-    if (is_array(array) && is_array(grad) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array)) {
+    if (is_array(array) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array)) {
         PyObject *total = Py_XNewRef(SLOT(meta, layout.grad));
         if (total == Py_None) result = set_gradient(node, meta, grad);
         else if (total != NULL) result = add_gradient(node, total, grad);
