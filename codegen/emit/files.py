@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -37,10 +38,11 @@ from .docs import reference
 from .docstrings import DocstringWriter
 from .json_schema import schemas
 from .modules import module_files
-from .page import TemplateRenderer, import_lines, lazy_modules
+from .page import HEADER, TemplateRenderer, import_lines, lazy_modules
 from .scope import TENGEN, VARIABLE_TYPE, Scope, function_names
 from .stubs import StubWriter
 from .type_files import ACCELERATE, ACCELERATE_CLASSES, BackendFiles
+from .write import sealed
 
 #: The module of the functions that are no names of ``tengen`` itself.
 REST = "internal_functions"
@@ -76,11 +78,14 @@ class Renderer:
         return sorted(found, key=lambda f: f.path)
 
     def _programs(self) -> OutputFile:
-        modules = [
-            (module, [(repr(text), " ".join(names)) for text, names in grouped(found).items()])
+        """By module each program, with the functions that it is for; ``@`` is the function's own name."""
+        modules = {
+            module: {text: " ".join(names) for text, names in grouped(found).items()}
             for module, found in sorted(self.programs.items())
-        ]
-        return self.templates.page("programs.py", "programs.py.jinja", modules=modules)
+        }
+        return OutputFile(
+            "programs.json", sealed(json.dumps({"$comment": HEADER, **modules}, indent=0) + "\n")
+        )
 
     def _files(self) -> list[OutputFile]:
         return [

@@ -25,6 +25,7 @@ __all__ = [
     "add_loops",
     "describe",
     "engine",
+    "programs",
     "status",
     "stopped",
 ]
@@ -179,7 +180,18 @@ def _texts(path: str) -> dict[str, str]:
     """The programs of a module by the names of their functions."""
     package, _, module = path.rpartition(".")
     found: dict[str, str] = {}
-    for text, names in import_module(f"{package}.programs").PROGRAMS[module].items():
+    for text, names in programs(package)[module].items():
         for name in names.split():
             found[name] = text.replace("@", name.rpartition(".")[2])
     return found
+
+
+@functools.cache
+def programs(package: str) -> dict[str, dict[str, str]]:
+    """What the generator wrote: by module each program, with the functions that it is for."""
+    import json
+
+    folder = import_module(package).__path__[0]
+    with open(os.path.join(folder, "programs.json"), encoding="utf-8") as file:
+        found: dict[str, dict[str, str]] = json.load(file)
+    return {module: texts for module, texts in found.items() if not module.startswith("$")}

@@ -1,6 +1,6 @@
 """Programs of text as the tuples that the machine runs.
 
-A program of ``generated/programs.py`` names locals, slots, and what the module of its function has. An
+A program of ``generated/programs.json`` names locals, slots, and what the module of its function has. An
 instruction is an operation and its operands, ``->`` a label to go to where a test fails and ``=>`` one where
 it holds. Here names become numbers, offsets and objects.
 """

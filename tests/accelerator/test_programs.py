@@ -18,14 +18,14 @@ import pytest
 
 import tengen
 from tengen import c_accelerator
-from tengen.generated import programs
-from tengen.generated.programs import PROGRAMS
+
+PACKAGE = "tengen.generated"
 
 
 def replaced() -> Iterator[tuple[str, Any, Any]]:
     """Each module and name of a program, the function, and the class it is of."""
-    for module, groups in PROGRAMS.items():
-        namespace = importlib.import_module(f"{programs.__package__}.{module}")
+    for module, groups in c_accelerator.programs(PACKAGE).items():
+        namespace = importlib.import_module(f"{PACKAGE}.{module}")
         for path in " ".join(groups.values()).split():
             owner: Any = namespace
             *before, name = path.split(".")
