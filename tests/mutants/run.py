@@ -29,6 +29,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 from mutants import PLACES, ListError, Mutant, mutants
 from scratch import PROJECT, copy_project
 
+ACCELERATOR = "TENGEN_ACCELERATOR"
 ONLY = "TENGEN_TEST_ONLY"  # of tengen.testing.declared, which a mutant may break
 SUMMARY = PROJECT / ".cache" / "mutants.json"
 FAILURES = Path(".cache") / "pytest"  # in a copy
@@ -93,6 +94,7 @@ class Copy:
     def pytest(self, arguments: Sequence[str], operators: str, limit: float) -> tuple[int, str, list[str]]:
         """Run tests until one fails: pytest's exit status, what it printed, and what failed."""
         environment = {**self.scratch.environment, **({ONLY: operators} if operators else {})}
+        environment[ACCELERATOR] = "0"  # which would run what was not changed
         cache = self.scratch.root / FAILURES
         shutil.rmtree(cache, ignore_errors=True)
         done = replace(self.scratch, environment=environment).python(*PYTEST, *arguments, limit=limit)
