@@ -33,11 +33,23 @@ static PyObject *settled(const Pass *pass, PyObject *node, PyObject *grad) {
     return sum;
 }
 
-/* Whether the array is what the Node awaits as its only gradient. */
+/* The same of another library's array: 1, 0, or -1 with an exception. */
+static int other_fits(PyObject *value, PyObject *shape, PyObject *dtype) {
+    PyObject *own_shape = PyObject_GetAttrString(value, "shape");
+    PyObject *own_dtype = own_shape == NULL ? NULL : PyObject_GetAttrString(value, "dtype");
+    int found = own_dtype == NULL ? -1 : own_dtype == dtype;
+    if (found == 1) found = PyObject_RichCompareBool(own_shape, shape, Py_EQ);
+    Py_XDECREF(own_shape);
+    Py_XDECREF(own_dtype);
+    return found;
+}
+
+/* Whether the array is what the Node awaits as its only gradient: 1, 0, or -1 with an exception. */
 static int fits(PyObject *value, PyObject *target) {
     PyObject *shape = SLOT(target, layout.shape), *type = SLOT(target, layout.node_type);
-    if (!is_array(value) || shape == NULL || !PyTuple_CheckExact(shape) || type == NULL) return 0;
+    if (shape == NULL || !PyTuple_CheckExact(shape) || type == NULL) return 0;
     if (!PyObject_TypeCheck(type, layout.Type)) return 0;
+    if (!is_array(value)) return other_fits(value, shape, SLOT(type, layout.dtype));
     PyArrayObject *array = (PyArrayObject *)value;
     if ((PyObject *)PyArray_DESCR(array) != SLOT(type, layout.dtype)) return 0;
     if (PyTuple_GET_SIZE(shape) != PyArray_NDIM(array)) return 0;
@@ -59,7 +71,7 @@ static int done(PyObject *result) {
 /* Add an array to what waits for a Node; in place where nobody else holds that. */
 static int add_to(const Pass *pass, PyObject *target, PyObject *value) {
     PyObject *pair[2] = {PyDict_GetItemWithError(pass->buffers, target), value};
-    if (is_array(pair[0]) && PyArray_NDIM((PyArrayObject *)value)) {
+    if (is_array(pair[0]) && is_array(value) && PyArray_NDIM((PyArrayObject *)value)) {
         int alone = Py_REFCNT(pair[0]) == 1 && PyArray_BASE((PyArrayObject *)pair[0]) == NULL;
         if (alone && ufunc_into(PyTuple_GET_ITEM(layout.ufuncs, 0), pair, 2, pair[0])) return 0;
     }
@@ -77,7 +89,9 @@ static int deliver(const Pass *pass, PyObject *node, Py_ssize_t number, PyObject
         int wanted = PySet_Contains(pass->needed, target);
         if (wanted <= 0) return wanted;
     }
-    if (!PyObject_TypeCheck(target, layout.Node) || !fits(value, target)) {
+    int fitting = PyObject_TypeCheck(target, layout.Node) ? fits(value, target) : 0;
+    if (fitting < 0) return -1;
+    if (!fitting) {
         PyObject *index = PyLong_FromSsize_t(number);
         if (index == NULL) return -1;
         PyObject *result = PyObject_CallFunctionObjArgs(pass->deliver_fitted, pass->task, pass->buffers, node, index,

@@ -136,7 +136,8 @@ def test_scratch_text_computes_the_same(text: str) -> None:
         ("a + b", False),
         ("-a", False),
         ("a > 0", False),
-        ("xp.maximum(a, 0)", False),
+        ("xp.abs(a)", False),
+        ("xp.maximum(a, 0)", True),  # of a number NumPy takes longer than memory
         ("a + n * 2", False),
         ("a + b if n == 1 else a + b * n", False),
         ("a * b + c", True),
