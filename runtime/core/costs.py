@@ -19,8 +19,12 @@ VECTOR: Final = 64
 #: computed of them, and as many as make what Python does for each block not count.
 ELEMENTWISE_BYTES: Final = 1 << 18
 ELEMENTWISE_GRAIN: Final = 1 << 16
-#: Native kernels, whose elements cost less: so many are worth a thread.
+#: Native kernels: the elements of which one sum of all is formed.
 NATIVE_GRAIN: Final = 1 << 17
+#: So many elements are worth waking a thread, which takes some 60 us: of native kernels that compute
+#: functions or wait for what they read, and of those that take little longer than memory does.
+COSTLY_GRAIN: Final = 1 << 18
+LIGHT_GRAIN: Final = 1 << 20
 #: Threads get so many columns of a table or a multiple, that are lines of the cache.
 COLUMNS_STEP: Final = 64
 #: Native kernels that also find wrong indices are cheaper than a look at all indices before.

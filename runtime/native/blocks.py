@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import ELEMENTWISE_BYTES, ELEMENTWISE_GRAIN, NATIVE_GRAIN, VECTOR
+from ..core.costs import ELEMENTWISE_BYTES, ELEMENTWISE_GRAIN, VECTOR
+from .machine_code import grain_of
 from .parallel import get_num_threads, in_threads
 
 Array = Any
@@ -98,7 +99,7 @@ def _share_out(kernel: np.ufunc, operands: Sequence[Any], out: Array, axis: int)
         part = (*before, slice(begin, end))
         kernel(*[a[part] if _is_array(a) else a for a in operands], out=out[part])
 
-    in_threads(task, out.shape[axis], out.size // max(1, out.shape[axis]), NATIVE_GRAIN)
+    in_threads(task, out.shape[axis], out.size // max(1, out.shape[axis]), grain_of(kernel))
 
 
 class _Operand:

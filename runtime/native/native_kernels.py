@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import COLUMNS_STEP, NATIVE_GRAIN
-from .machine_code import kernels_of
+from ..core.costs import COLUMNS_STEP
+from .machine_code import grain_of, kernels_of
 from .parallel import in_threads
 
 Array = Any
@@ -82,10 +82,11 @@ def share_rows(
         rows = [a[begin:end] for a in operands]
         kernel(*rows, *shared, out=tuple([o[begin:end] for o in out]))
 
-    if groups * length < 2 * NATIVE_GRAIN:
+    grain = grain_of(kernel)
+    if groups * length < 2 * grain:
         kernel(*operands, *shared, out=tuple(out))
     else:
-        in_threads(task, groups, length, NATIVE_GRAIN)
+        in_threads(task, groups, length, grain)
 
 
 def share_columns(
@@ -98,7 +99,8 @@ def share_columns(
         parts = [t[:, begin:end] for t in tables]
         kernel(*parts, *of_rows, out=tuple([o[begin:end] for o in out]))
 
-    if rows * columns < 2 * NATIVE_GRAIN:
+    grain = grain_of(kernel)
+    if rows * columns < 2 * grain:
         kernel(*tables, *of_rows, out=tuple(out))
     else:
-        in_threads(task, columns, rows, NATIVE_GRAIN, COLUMNS_STEP)
+        in_threads(task, columns, rows, grain, COLUMNS_STEP)

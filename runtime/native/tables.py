@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import NATIVE_GRAIN, NATIVE_INDEX
+from ..core.costs import COSTLY_GRAIN, NATIVE_INDEX
 from .native_kernels import kernels
 from .parallel import in_threads
 
@@ -43,7 +43,7 @@ def elements_along(self: Array, index: Array, dim: int) -> Array | None:
         part = slice(begin, end)
         kernel(tables[part], places[part], out=(results[part], wrong[part]))
 
-    in_threads(task, len(tables), index.size // len(tables), NATIVE_GRAIN)
+    in_threads(task, len(tables), index.size // len(tables), COSTLY_GRAIN)
     return None if wrong.any() else out
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ...c_accelerator import add_loops
-from .kernels import lock
+from .kernels import lock, note_costly
 from .library import Library, Refused
 from .numpy_api import NotSupported, api
 from .tables import Kernel, Table, table_of
@@ -46,10 +46,13 @@ class Finder:
         if self.provider is None:
             return None
         try:
-            return _ufunc(kernel, self.provider)
+            made = _ufunc(kernel, self.provider)
         except Exception as error:
             self.failures[name] = _one_line(error)
             return None
+        if kernel.calls({*self.table.programs, "scan"}):
+            note_costly(made)
+        return made
 
 
 def _ufunc(kernel: Kernel, provider: Provider) -> np.ufunc:

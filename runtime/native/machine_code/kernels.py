@@ -7,10 +7,28 @@ import os
 import threading
 from typing import Any
 
+import numpy as np
+
+from ...core.costs import COSTLY_GRAIN, LIGHT_GRAIN
+
 #: Held where a kernel is looked for: one thread at a time compiles, and none while the process forks.
 lock = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+
+
+#: The ufuncs of costly kernels: whose elements take longer to compute than to bring from memory.
+_costly: set[np.ufunc] = set()
+
+
+def note_costly(kernel: np.ufunc) -> None:
+    """Say that a kernel is costly."""
+    _costly.add(kernel)
+
+
+def grain_of(kernel: np.ufunc) -> int:
+    """How many elements of a kernel are worth a thread."""
+    return COSTLY_GRAIN if kernel in _costly else LIGHT_GRAIN
 
 
 class Kernels:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -52,6 +53,10 @@ class Kernel:
         """The scalar types that it has loops for: one, if nothing that it takes tells which is meant."""
         given = [operand.partition(":")[2] for operand in self.inputs]
         return SCALARS if any([mark not in _DTYPES for mark in given]) else SCALARS[:1]
+
+    def calls(self, functions: Collection[str]) -> bool:
+        """Whether any of these functions is in its statements."""
+        return not {*re.findall(r"\w+", self.statements)}.isdisjoint(functions)
 
     def symbol(self, scalar: str) -> str:
         """The name of the loop for a scalar type."""
