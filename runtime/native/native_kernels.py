@@ -59,6 +59,11 @@ def kernel_of(name: str, dtype: np.dtype[Any]) -> Any:
     return None if ending is None else getattr(kernels, name + ending)
 
 
+def kernel_of_floats(name: str, dtype: np.dtype[Any]) -> Any:
+    """The kernel for float32 and float64; None for other dtypes, and where there is none."""
+    return getattr(kernels, name) if dtype.char in "fd" else None
+
+
 def as_bits(array: Array) -> Array:
     """An array of a reduced type as kernels take it: NumPy knows bfloat16 as 16 bits only."""
     return array.view(np.uint16) if array.dtype.char == "E" else array

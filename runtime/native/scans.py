@@ -11,7 +11,7 @@ from ..core.costs import LANES, NATIVE_GRAIN, PARALLEL_SCAN, SCAN_CHUNK, SCAN_GR
 from .cumsum import blocked_cumsum
 from .dims import wrap_dim
 from .dtypes import FLOAT32, FLOAT64, INT64, INTEGRAL, acc_dtype
-from .native_kernels import as_rows, kernels, share_rows
+from .native_kernels import as_rows, kernel_of_floats, kernels, share_rows
 from .parallel import each_block, items_of_block
 from .reductions import cast
 
@@ -162,7 +162,7 @@ def last_true_index(rows: Array) -> Array:
 
 def _cumprod_rows(table: Array) -> Array:
     """The cumulative products of the rows of a matrix of floats, computed in float64."""
-    kernel = kernels.cumprod if table.dtype.char in "fd" else None
+    kernel = kernel_of_floats("cumprod", table.dtype)
     if kernel is None:
         result = parallel_scan(np.multiply, table, FLOAT64, table.dtype)
     else:

@@ -238,7 +238,7 @@ def test_both_forms_of_a_layer_agree(
     found = []
     for there in (True, False):
         if not there:
-            monkeypatch.setattr(recurrent, "cell_kernel", lambda name, dtype: None)
+            monkeypatch.setattr(recurrent, "kernel_of_floats", lambda name, dtype: None)
         both = []
         for reverse in (False, True):
             with np.errstate(all="ignore"):

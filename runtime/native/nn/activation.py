@@ -14,7 +14,7 @@ import numpy as np
 from ..creation import as_number
 from ..dims import wrap_dim
 from ..dtypes import INT64
-from ..native_kernels import kernels
+from ..native_kernels import kernel_of_floats
 from ..pointwise import within
 from ..select import select
 from .common import Array, Number, as_array, stable_sigmoid
@@ -157,7 +157,7 @@ def softshrink(self: Array, lambd: float) -> Array:
     """``self`` brought nearer to 0 by ``lambd``; NaN stays NaN. RuntimeError for a negative ``lambd``."""
     if not lambd >= 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}")
-    kernel = kernels.softshrink if self.dtype.char in "fd" else None
+    kernel = kernel_of_floats("softshrink", self.dtype)
     if kernel is not None:
         return kernel(self, self.dtype.type(lambd), out=...)
     moved = np.where(self > 0, self - lambd, self + lambd).astype(self.dtype, copy=False)
@@ -305,7 +305,7 @@ def glu_halves(self: Array, dim: int) -> tuple[tuple[slice, ...], tuple[slice, .
 def glu_forward(self: Array, dim: int) -> Array:
     """``a / (1 + exp(-b))`` with a and b the halves of the input along ``dim``."""
     first, second = glu_halves(self, dim)
-    kernel = kernels.gated if self.dtype.char in "fd" else None
+    kernel = kernel_of_floats("gated", self.dtype)
     if kernel is not None:
         return kernel(self[first], self[second], out=np.empty(self[first].shape, self.dtype))
     out = stable_sigmoid(self[second])
@@ -315,8 +315,8 @@ def glu_forward(self: Array, dim: int) -> Array:
 
 def glu_backward(grad_output: Array, self: Array, dim: int) -> Array:
     first, second = glu_halves(self, dim)
-    kernel = kernels.gated_backward if self.dtype.char in "fd" and grad_output.dtype == self.dtype else None
-    if kernel is not None:
+    kernel = kernel_of_floats("gated_backward", self.dtype)
+    if kernel is not None and grad_output.dtype == self.dtype:
         out = np.empty(self.shape, self.dtype)
         kernel(grad_output, self[first], self[second], out=(out[first], out[second]))
         return out

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..matmul import is_few_rows, linear
-from ..native_kernels import kernels
+from ..native_kernels import kernel_of_floats
 from ..sums import sum_floats
 from .common import Array, Shape
 
@@ -136,11 +136,6 @@ def _before(state: Array, rows: Array, blocks: Blocks) -> Array:
     return found
 
 
-def cell_kernel(name: str, dtype: Any) -> Any:
-    """The native kernel of a cell for a dtype, or None."""
-    return getattr(kernels, name) if dtype.char in "fd" else None
-
-
 def _by_gate(rows: Array, order: Sequence[int]) -> Array:
     """A weight as ``(gates, in, hidden)``, or a bias as ``(gates, hidden)``."""
     table = rows.reshape(len(order), -1, *rows.shape[1:])[list(order)]
@@ -244,7 +239,7 @@ def _rnn_backward(
 
 def _gru_forward(input: Array, hx: Array, weights: Weights, blocks: Blocks) -> Forward:
     """Gates r, z and n; beside them what the state contributes to n."""
-    if (cell := cell_kernel("gru_cell", input.dtype)) is not None:
+    if (cell := kernel_of_floats("gru_cell", input.dtype)) is not None:
         return _gru_forward_native(cell, input, hx, weights, blocks)
     gates, by_state = _of_input(input, weights, (0, 1, 2), 2)
     batch, hidden = hx.shape
@@ -293,7 +288,7 @@ def _gru_forward_native(cell: Any, input: Array, hx: Array, weights: Weights, bl
 def _gru_backward(
     grads: tuple[Array, ...], hx: Array, weights: Weights, saved: Saved, blocks: Blocks
 ) -> Backward:
-    if (cell := cell_kernel("gru_cell_backward", hx.dtype)) is not None:
+    if (cell := kernel_of_floats("gru_cell_backward", hx.dtype)) is not None:
         return _gru_backward_native(cell, grads, hx, weights, saved, blocks)
     grad_output, grad_h = grads[0], grads[1].copy()
     rows, hidden = saved.output.shape
@@ -341,7 +336,7 @@ def _gru_backward_native(
 
 def _lstm_forward(input: Array, hx: Array, cx: Array, weights: Weights, blocks: Blocks) -> Forward:
     """Gates i, f, o and g; beside them the cell states, and these after tanh."""
-    if (cell := cell_kernel("lstm_cell", input.dtype)) is not None:
+    if (cell := kernel_of_floats("lstm_cell", input.dtype)) is not None:
         return _lstm_forward_native(cell, input, hx, cx, weights, blocks)
     gates, by_state = _of_input(input, weights, (0, 1, 3, 2), 3)
     batch, hidden = cx.shape
@@ -395,7 +390,7 @@ def _lstm_forward_native(
 def _lstm_backward(
     grads: tuple[Array, ...], cx: Array, weights: Weights, saved: Saved, blocks: Blocks
 ) -> Backward:
-    if (kernel := cell_kernel("lstm_cell_backward", cx.dtype)) is not None:
+    if (kernel := kernel_of_floats("lstm_cell_backward", cx.dtype)) is not None:
         return _lstm_backward_native(kernel, grads, cx, weights, saved, blocks)
     grad_output, grad_h, grad_c = grads[0], grads[1].copy(), grads[2].copy()
     (cells, shown), (i, f, o, g), w_hr = saved.inner, saved.gates, weights.w_hr

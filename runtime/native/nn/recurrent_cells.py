@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..cpu import copy
+from ..native_kernels import kernel_of_floats
 from .common import Array
-from .recurrent import cell_kernel
 
 Table = Sequence[Array]
 
@@ -55,7 +55,7 @@ def fused_lstm_cell(input_gates: Array, hidden_gates: Array, cx: Array) -> tuple
     hy, cy = (np.empty(cx.shape, cx.dtype) for _ in range(2))
     workspace = np.empty((len(cx), 5 * cx.shape[1]), cx.dtype)
     i, f, o, g, shown = _columns(workspace, 5)
-    if (kernel := cell_kernel("lstm_cell", cx.dtype)) is not None:
+    if (kernel := kernel_of_floats("lstm_cell", cx.dtype)) is not None:
         kernel(_parts(input_gates, 4), _parts(hidden_gates, 4), cx, out=(i, f, o, g, cy, shown, hy))
         return hy, cy, workspace
     sums = _columns(np.add(input_gates, hidden_gates), 4)
@@ -76,7 +76,7 @@ def fused_lstm_cell_backward(
     grads, of_cx = np.empty(input_gates.shape, cx.dtype), np.empty(cx.shape, cx.dtype)
     i, f, o, g, shown = _columns(workspace, 5)
     of_i, of_f, of_g, of_o = _columns(grads, 4)
-    if (kernel := cell_kernel("lstm_cell_backward", cx.dtype)) is not None:
+    if (kernel := kernel_of_floats("lstm_cell_backward", cx.dtype)) is not None:
         gates = _parts(workspace, 5)[:, :4]
         nothing = np.zeros(cx.shape[1], cx.dtype)
         kernel(grad_hy, nothing, grad_cy, gates, cx, shown, out=(of_i, of_f, of_g, of_o, of_cx))
@@ -99,7 +99,7 @@ def fused_gru_cell(input_gates: Array, hidden_gates: Array, hx: Array) -> tuple[
     hy = np.empty(hx.shape, hx.dtype) if hx.flags.c_contiguous else copy(hx)  # in memory as hx is
     workspace = np.empty((len(hx), 4 * hx.shape[1]), hx.dtype)
     r, z, n, inner = _columns(workspace, 4)
-    if (kernel := cell_kernel("gru_cell", hx.dtype)) is not None:
+    if (kernel := kernel_of_floats("gru_cell", hx.dtype)) is not None:
         nothing = np.zeros(hx.shape[1], hx.dtype)
         kernel(_parts(input_gates, 3), _parts(hidden_gates, 3), hx, nothing, out=(r, z, n, inner, hy))
         return hy, workspace
@@ -123,7 +123,7 @@ def fused_gru_cell_backward(
     of_hx, units = np.empty(hx.shape, hx.dtype), hx.shape[1]
     r, z, n, inner = _columns(workspace, 4)
     (of_r, of_z, of_inner), of_new = _columns(of_hidden, 3), of_input[:, 2 * units :]
-    if (kernel := cell_kernel("gru_cell_backward", hx.dtype)) is not None:
+    if (kernel := kernel_of_floats("gru_cell_backward", hx.dtype)) is not None:
         nothing, results = np.zeros(units, hx.dtype), (of_r, of_z, of_inner, of_new, of_hx)
         kernel(grad_hy, nothing, r, z, n, inner, hx, out=results)
     else:
