@@ -34,7 +34,7 @@ def _lowering(kernel: NativeKernel) -> Callable[[NativeKernel, Programs, str], s
         return elementwise
     if has_scans(kernel):
         return scans
-    if kernel.updates:
+    if kernel.updates and not kernel.updates_rows:
         return updates
     return columns if kernel.is_over_columns else rows
 

@@ -55,6 +55,9 @@ class Plan:
         self._is_row: dict[Expr, bool] = {}
         self.numbers = {o.name: known[o.name] for o in kernel.outputs if along not in o.dims}
         rows = {o.name: known[o.name] for o in kernel.outputs if along in o.dims}
+        # What changes elements of rows when these are computed.
+        inner = {name: expr for name, expr in known.items() if name not in rows}
+        self.updates = [(replaced(table, inner), replaced(expr, inner)) for table, expr in kernel.updates]
         self.passes = self._passes(rows)
         self._keep(rows)
 
@@ -62,7 +65,8 @@ class Plan:
         found: dict[int, Pass] = {}
         for name, expr in rows.items():
             found.setdefault(self.level(expr), Pass()).results.append((name, expr))
-        for reduction in dict.fromkeys(self._reductions([*rows.values(), *self.numbers.values()])):
+        numbers = [*self.numbers.values(), *[part for update in self.updates for part in update]]
+        for reduction in dict.fromkeys(self._reductions([*rows.values(), *numbers])):
             found.setdefault(self.level(reduction.arguments[0]), Pass()).reductions.append(reduction)
         return [found.get(level, Pass()) for level in range(max(found, default=-1) + 1)]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..ir.expressions import Call, Expr, Name, Subscript
 from ..model.kernels import REDUCED, NativeKernel
-from .instructions import Instructions, Kind, Value
+from .instructions import Instructions, Kind, Unlowerable, Value
 from .loops import Arrays, Memory
 from .passes import LENGTH, PLACES, Pass, Plan, operands_of
 from .reductions import Reductions
@@ -88,6 +88,8 @@ class _Rows:
                 self.numbers[Name(operand.name)] = self.memory.load(operand, self.pointers[operand.name])
         for done in self.plan.passes:
             self._pass(done)
+        for table, expr in self.plan.updates:
+            self._update(table, expr)
         for operand in self.kernel.outputs:
             if not operand.dims:
                 value = self._number(self.plan.numbers[operand.name])
@@ -127,6 +129,22 @@ class _Rows:
         if len(places) > 1:
             places[LENGTH] = element
         return self.memory.load(self.arrays.operand(name), self.at(name, places), parallel=True)
+
+    def _update(self, table: Expr, expr: Expr) -> None:
+        """Change an element of a row that is computed."""
+        match table:
+            case Subscript(Name(name), index) if self._is_element(name, index):
+                place = self.arrays.place(name, self.scalars.value(self._number(index), Kind.LONG))
+            case _:
+                raise Unlowerable("an update changes an element of a row of a kernel over rows")
+        operand, at = self.arrays.operand(name), self.at(name, {LENGTH: place})
+        self.numbers[table] = self.memory.load(operand, at)
+        self.memory.store(operand, self.scalars.stored(self._number(expr), operand), at)
+        del self.numbers[table]
+
+    def _is_element(self, name: str, index: Expr) -> bool:
+        """Whether it is one element of a row."""
+        return self.arrays.operand(name).dims == (LENGTH,) and not self.plan.is_row(index)
 
     def _known_before(self, expr: Expr) -> None:
         """Compute the numbers in an expression over rows before the loop."""

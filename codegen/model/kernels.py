@@ -53,7 +53,7 @@ class NativeKernel:
     Without dims it is elementwise. With rows, along n, statements may use reductions of them: ``sum(x)``.
     Where elements along m are used as such, these are reduced, and there is a result for each place along n.
     What is only read or written at an index, ``x[index]``, is a table, along m or along m and n. Updates
-    change tables among the results, for each k and n in turn.
+    change tables among the results, for each k and n in turn; or elements of rows, when these are computed.
     """
 
     name: str
@@ -74,6 +74,12 @@ class NativeKernel:
     @property
     def is_elementwise(self) -> bool:
         return not any([o.dims for o in self.operands])
+
+    @property
+    def updates_rows(self) -> bool:
+        """Whether updates change elements of rows that statements compute."""
+        computed = dict(self.statements)
+        return any([isinstance(t.value, Name) and t.value.id in computed for t, _ in self.updates])
 
     @property
     def is_over_columns(self) -> bool:

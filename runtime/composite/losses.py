@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tengen.generated import functions as F
 
 from ..core.scalar_type import bool_, int64
+from ..dispatch.absent import has_operator
 from ..tensors.creation import tensor
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ def cross_entropy_loss(
             f"{self.shape[class_dim]} classes or no classes but got weight tensor of shape: "
             f"{list(weight.shape)}"
         )
+    if not label_smoothing and _is_fused(self, target, weight):
+        return F._fused_cross_entropy(self, target, weight, reduction, ignore_index)[0]
     log_probabilities = F.log_softmax(self, class_dim)
     if self.shape == target.shape:
         if ignore_index >= 0:
@@ -128,6 +131,23 @@ def cross_entropy_loss(
         return nll
     uniform = _uniform_cross_entropy(log_probabilities, target, weight, reduction, ignore_index)
     return (1 - label_smoothing) * nll + (label_smoothing / max(self.shape[class_dim], 1)) * uniform
+
+
+def _is_fused(self: Tensor, target: Tensor, weight: Tensor | None) -> bool:
+    """Whether ``_fused_cross_entropy`` takes them: logits (N, C) or (C) with as many classes, all in order.
+
+    What is not is left to ``nll_loss_nd``, and its errors.
+    """
+    shape = self.shape
+    return (
+        target.shape == shape[:-1]
+        and 0 < len(shape) < 3
+        and 0 not in shape
+        and target.dtype is int64
+        and has_operator(self._type, "_fused_cross_entropy")
+        and target.device == self.device
+        and (weight is None or (weight._type is self._type and not weight.requires_grad))
+    )
 
 
 def _by_class(weight: Tensor, like: Tensor) -> Tensor:

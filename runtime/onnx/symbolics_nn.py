@@ -471,6 +471,15 @@ def negative_log_likelihood(
     return made
 
 
+def cross_entropy_symbolic(
+    self: Ref, target: Ref, weight: Ref | None, reduction: int, ignore_index: int, result: Any
+) -> tuple[Ref, ...]:
+    """The loss of logits; for what gradients need there are zeros."""
+    logits: Ref = onnx.LogSoftmax(self, axis=self.ndim - 1)
+    loss = negative_log_likelihood(logits, target, weight, reduction, ignore_index)
+    return loss, *[filled(r.shape, 0, r.dtype) for r in result[1:]]
+
+
 def einsum(equation: str, tensors: Any, result: Any) -> Ref:
     """Einstein's summation."""
     parts = [cast(t, result.dtype) for t in tensors]

@@ -133,7 +133,7 @@ def test_what_was_saved_first_is_packed_first() -> None:
             function()
         return found
 
-    logits, target = tengen.ones(2, 3, requires_grad=True), tengen.tensor([0, 2])
+    logits, target = tengen.ones(2, 3, 1, 1, requires_grad=True), tengen.tensor([[[0]], [[2]]])
     functional = tengen.nn.functional
     whole = packed(lambda: functional.cross_entropy(logits, target))
     parts = packed(lambda: functional.nll_loss(functional.log_softmax(logits, 1), target))

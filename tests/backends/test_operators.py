@@ -16,9 +16,17 @@ import tengen
 from tengen.testing.backends import LACKS, run_on, tried
 
 OPERATORS = tried()
-#: What arrays without strides cannot have, and operators that `lstm` and the like do without.
+#: What arrays without strides cannot have, and operators that `lstm` and others do without.
 LACKING = frozenset(
-    {"as_strided", "as_strided_copy", "slice_inverse", "_rnn_layer", "_fused_gru_cell", "_fused_lstm_cell"}
+    {
+        "as_strided",
+        "as_strided_copy",
+        "slice_inverse",
+        "_rnn_layer",
+        "_fused_cross_entropy",
+        "_fused_gru_cell",
+        "_fused_lstm_cell",
+    }
 )
 
 

@@ -147,6 +147,9 @@ def test_operands_that_are_none(text: str) -> None:
         ("x[m, n]", "z[n] s", "z = sum(x); s = sum(x)", "the results of a kernel over columns are rows"),
         ("x[n] i[n]:int64", "t[m] s", "t[i] = x; s = 1", "the results of a kernel with updates are tables"),
         ("x[n] i[n]", "t[m]", "t[i] = x", "an element is picked by an int64"),
+        ("x[n] k", "y[n]", "y = x; y[k] = 1", "an element is picked by an int64"),
+        ("x[n] k[n]:int64", "y[n]", "y = x; y[k] = 1", "an update changes an element of a row"),
+        ("x[n] k:int64", "s", "s = sum(x); s[k] = 1", "an update changes an element of a row"),
     ],
 )
 def test_rows_that_have_no_native_form(inputs: str, outputs: str, text: str, message: str) -> None:

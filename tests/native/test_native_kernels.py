@@ -28,6 +28,12 @@ KERNELS = {
     "picked": (("x[n]", "k:int64"), ("y",), "(n),()->()", "y = max(x) - x[k]"),
     "extremes": (("x[n]",), ("low", "high"), "(n)->(),()", "low = min(x); high = max(x)"),
     "total": (("x[n]",), ("s",), "(n)->()", "s = sum(x)"),
+    "changed": (
+        ("x[n]", "k:int64", "v"),
+        ("y[n]", "s"),
+        "(n),(),()->(n),()",
+        "s = sum(x); w = v * 2; y = x - s; y[k] = y[k] * w + max(x)",
+    ),
     "product": (("x[n]",), ("p",), "(n)->()", "p = prod(x)"),
     "element": (("x[m]", "i:int64"), ("y", "wrong:bool"), "(m),()->(),()", "y = x[i]; wrong = i >= m"),
     "moments": (
@@ -161,6 +167,24 @@ def test_rows(kernels: Any, char: str, length: int) -> None:
         low, high = kernels.extremes(x)
         np.testing.assert_array_equal(low, x.min(1))
         np.testing.assert_array_equal(high, x.max(1))
+
+
+@pytest.mark.parametrize("char", FLOATS)
+@pytest.mark.parametrize("length", [1, 7, 100, 5000])
+def test_an_element_of_a_row_is_changed_when_all_are_there(kernels: Any, char: str, length: int) -> None:
+    rng = np.random.default_rng(length)
+    x, k, v = rng.standard_normal((5, length)).astype(char), rng.integers(0, length, 5), np.ones(1, char)
+    expected = x - x.sum(1, keepdims=True)
+    expected[np.arange(5), k] = expected[np.arange(5), k] * 2 + x.max(1)
+    tolerance = 1e-3 if char == "f" else 1e-11
+    for given in (x, x[:, ::-1].copy()[:, ::-1], np.asfortranarray(x)):
+        y, s = kernels.changed(given, k, v)
+        np.testing.assert_allclose(y, expected, rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(s, x.sum(1), rtol=tolerance, atol=tolerance)
+    # An index that is out of range changes nothing outside of the row.
+    memory = np.zeros((3, length), char)
+    kernels.changed(x[0], np.int64(10**9), v[0], out=(memory[1], np.empty((), char)))
+    assert not memory[[0, 2]].any()
 
 
 @pytest.mark.parametrize("char", FLOATS)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tengen
+from tengen.native.nn import cross_entropy
 from tengen.nn import functional as F
 
 RANDOM = np.random.default_rng(12)
@@ -125,6 +126,53 @@ def test_cross_entropy_of_no_classes(shape: tuple[int, ...], smoothing: float) -
     assert each.shape == shape[:1] * (len(shape) > 1) + shape[2:] and (each == 0).all()
     assert F.cross_entropy(x, x, reduction="sum", label_smoothing=smoothing) == 0
     assert F.cross_entropy(x, x, label_smoothing=smoothing).isnan()
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_both_forms_of_cross_entropy_agree(
+    dtype: str, reduction: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logits, target = RANDOM.normal(size=(9, 70)).astype(dtype), RANDOM.integers(0, 70, 9)
+    target[[2, 5]] = -1
+    weight = RANDOM.uniform(0.5, 2, 70).astype(dtype)
+    grad = RANDOM.normal(size=() if reduction else 9).astype(dtype)
+    found = []
+    for there in (True, False):
+        if not there:
+            monkeypatch.setattr(cross_entropy, "kernel_of_floats", lambda name, dtype: None)
+        for given in (None, weight):
+            arguments = (logits, target, given, reduction, -1)
+            loss, *saved = cross_entropy.fused_cross_entropy(*arguments)
+            found += [loss, *saved, cross_entropy.fused_cross_entropy_backward(grad, *arguments, *saved)]
+            target[0], kept = 70, target[0]
+            with pytest.raises(IndexError, match="Target 70 is out of bounds"):
+                cross_entropy.fused_cross_entropy(*arguments)
+            target[0] = kept
+    tolerance = 1e-5 if dtype == "float32" else 1e-12
+    for native, other in zip(found[: len(found) // 2], found[len(found) // 2 :], strict=True):
+        assert native.dtype == other.dtype == dtype and native.shape == other.shape
+        np.testing.assert_allclose(native, other, rtol=tolerance, atol=tolerance)
+
+
+def test_far_from_zero_cross_entropy_loses_no_digits() -> None:
+    far = np.array([[1e4], [-1e4], [1e6], [0]])
+    logits = tengen.tensor(RANDOM.normal(size=(4, 5)) + far, dtype=tengen.float32)
+    target, found = tengen.tensor([0, 1, 2, 3]), []
+    for dtype in (tengen.float32, tengen.float64):
+        x = logits.detach().to(dtype).requires_grad_()
+        loss = F.cross_entropy(x, target)
+        loss.backward()
+        found.append((loss.detach().numpy(), x.grad.numpy()))
+    for ours, expected in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_a_rows_cross_entropy_does_not_depend_on_others() -> None:
+    logits, target = tengen.randn(70, 33), tengen.randint(0, 33, (70,))
+    whole = F.cross_entropy(logits, target, reduction="none")
+    parts = [F.cross_entropy(logits[i], target[i]) for i in range(70)]
+    assert tengen.equal(whole, tengen.stack(parts))
 
 
 def test_cosines_of_vectors_of_two_dtypes() -> None:

@@ -76,6 +76,15 @@ def meta_nll_loss(
     return MetaArray(shape, self.dtype), MetaArray((), self.dtype)
 
 
+def meta_fused_cross_entropy(
+    self: MetaArray, target: MetaArray, weight: MetaArray | None, reduction: int
+) -> tuple[MetaArray, ...]:
+    """The loss, the total weight, and two numbers for each row."""
+    rows = self.shape[0] if self.ndim == 2 else 1
+    kept = MetaArray((rows,), self.dtype), MetaArray((rows,), self.dtype)
+    return (*meta_nll_loss(self, target, weight, reduction), *kept)
+
+
 def meta_nll_loss2d(
     self: MetaArray, target: MetaArray, weight: MetaArray | None, reduction: int
 ) -> tuple[MetaArray, MetaArray]:

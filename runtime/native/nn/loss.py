@@ -249,7 +249,7 @@ def check_nll2d(self: Array, target: Array, weight: Array | None) -> None:
     check_class_weight(self, weight, self.shape[1])
 
 
-def _class_weights(
+def class_weights(
     target: Array, weight: Array | None, classes: int, ignore_index: int, dtype: np.dtype[Any]
 ) -> tuple[Array, Array, Array]:
     """Which targets count, the targets with the others set to 0, and the weight of each, 0 where it does not.
@@ -308,7 +308,7 @@ def _nll(
         count = np.asarray(len(target), self.dtype)
         total = -sums.sum_all(found)
         return (total / count if reduction == MEAN else total), count
-    kept, safe, each = _class_weights(target, weight, self.shape[1], ignore_index, self.dtype)
+    kept, safe, each = class_weights(target, weight, self.shape[1], ignore_index, self.dtype)
     if self.size:
         loss = np.take_along_axis(self, safe[:, None], 1)[:, 0]
         loss = np.where(kept, -loss * each, 0).astype(self.dtype, copy=False)
@@ -337,7 +337,7 @@ def _nll_gradient(
             grad_output / total_weight if reduction == MEAN else grad_output
         )
         return out.reshape(self.shape)
-    kept, safe, each = _class_weights(target, weight, self.shape[1], ignore_index, self.dtype)
+    kept, safe, each = class_weights(target, weight, self.shape[1], ignore_index, self.dtype)
     values = -each * (grad_output / total_weight if reduction == MEAN else grad_output)
     # The mean over no target at all is NaN, but its gradient is 0.
     values = np.where(kept, values, 0).astype(self.dtype, copy=False)
