@@ -47,6 +47,7 @@ class ViewList(list[weakref.ref[Any]]):
             self.limit = 2 * len(self) + _SWEPT
 
 
+@accelerated("is_tensor source; is_array array; is_type type; is_same multi False; view; give")
 def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
     """A Tensor over ``array``, a view of the array of ``source``; it has no history yet.
 
@@ -80,12 +81,6 @@ def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
     if len(views) > views.limit:
         views.sweep()
     return out
-
-
-as_view = accelerated(
-    as_view,
-    "is_tensor source; is_array array; is_type type; is_same multi False; view; give",
-)
 
 
 def view_of_all(source: Any) -> Any:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -29,6 +30,9 @@ __all__ = [
     "status",
     "stopped",
 ]
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Status(NamedTuple):
@@ -102,16 +106,18 @@ def accelerate(owner: Any) -> None:
                 setattr(owner, name, made)
 
 
-def accelerated(function: Any, text: str) -> Any:
-    """A function written by hand that the machine runs by this program, if it is there."""
-    if _state.machine is None:
-        return function
+def accelerated(text: str) -> Callable[[Function], Function]:
+    """Decorates a function written by hand that the machine runs by this program, if it is there."""
 
-    def prepare(made: Any) -> None:
-        if _state.describe is not None or _state.machine is None:
-            made.run(assembled(function, text, None) if _lay_out() else None)
+    def replaced(function: Function) -> Function:
+        def prepare(made: Any) -> None:
+            if _state.describe is not None or _state.machine is None:
+                made.run(assembled(function, text, None) if _lay_out() else None)
 
-    return _state.machine.Accelerated(function, None, prepare)
+        machine = _state.machine
+        return function if machine is None else machine.Accelerated(function, None, prepare)
+
+    return replaced
 
 
 def accelerate_classes(namespace: Mapping[str, Any], method: str) -> None:
@@ -125,12 +131,23 @@ def accelerate_classes(namespace: Mapping[str, Any], method: str) -> None:
 
 
 def add_loops(ufunc: np.ufunc, loops: Mapping[tuple[str, ...], int]) -> None:
-    """Tell the addresses of a native kernel's loops, by the dtypes of operands and result."""
-    if _state.machine is None or ufunc.signature is not None or ufunc.nout != 1:
+    """Tell the addresses of a native kernel's loops, by the dtypes of operands and results.
+
+    It is one of elements with one result, or one of rows: of each row operands and results have the row or a
+    number.
+    """
+    rows = _rows(ufunc.signature) if ufunc.signature else None
+    if _state.machine is None or (rows is None and (ufunc.signature or ufunc.nout != 1)):
         return
     for dtypes, address in loops.items():
         if len({*dtypes}) == 1:
-            _state.machine.add_loop(ufunc, np.dtype(dtypes[0]).num, address)
+            _state.machine.add_loop(ufunc, rows, np.dtype(dtypes[0]).num, address)
+
+
+def _rows(signature: str) -> tuple[bool, ...] | None:
+    """Whether operands and results of a generalised ufunc are rows; None where one is another thing."""
+    found = re.findall(r"\((.*?)\)", signature)
+    return None if {*found} - {"", found[0]} or "," in found[0] else tuple([dims != "" for dims in found])
 
 
 def engine() -> Any:
@@ -165,7 +182,7 @@ def program_of(function: FunctionType, owner: Any) -> tuple[Any, ...] | None:
     return None if text is None else assembled(function, text, owner)
 
 
-def assembled(function: FunctionType, text: str, owner: Any) -> tuple[Any, ...] | None:
+def assembled(function: Any, text: str, owner: Any) -> tuple[Any, ...] | None:
     """The program of a text for a function; None where it does not fit."""
     from .assembler import Assembler, Unfit
 

@@ -16,6 +16,7 @@
 #ifndef OWNS_ARRAY_API
 #define NO_IMPORT_ARRAY
 #endif
+#include <fenv.h>
 #include <numpy/arrayobject.h>
 
 /* -- the layout of classes: layout.c ------------------------------------------------------------------------- */
@@ -31,6 +32,7 @@ typedef struct {
     PyObject *active, *plain, *missing, *grad_mode, *gradient_edge, *sequence, *storage_of, *written, *as_view;
     PyTypeObject *ViewList;
     PyObject *ufuncs; /* of +, -, *, /, and of the sign: a tuple */
+    PyObject *ones;   /* arrays of ones, of floats and of doubles: a tuple */
     Py_ssize_t limit; /* of ViewList */
     Py_ssize_t large;
 } Layout;
@@ -120,13 +122,30 @@ int take_back_write(PyObject *storage);
 
 int accumulate(PyObject *node, PyObject *grad);
 
+/* -- the processor's floating-point flags, of which NumPy warns ------------------------------------------------- */
+
+#define FLAGS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
+
+static inline void clear_flags(void) {
+    if (fetestexcept(FLAGS)) feclearexcept(FLAGS);
+}
+
 /* -- small arrays: ufunc.c ------------------------------------------------------------------------------------ */
 
 int ufunc_import(void);
 int is_ufunc(PyObject *object);
 PyObject *ufunc_result(PyObject *function, PyObject *const *operands, Py_ssize_t count);
 int ufunc_into(PyObject *function, PyObject *const *operands, Py_ssize_t count, PyObject *into);
+PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t count);
 PyObject *accelerator_add_loop(PyObject *module, PyObject *arguments);
+
+/* -- what kernels do with arrays: arrays.c -------------------------------------------------------------------- */
+
+int are_rows(PyObject *array, PyObject *dim);
+int is_packed(PyArrayObject *array);
+PyObject *reshaped(PyObject *array, PyObject *sizes);
+PyObject *joined(PyObject *list, PyObject *dim);
+PyObject *total(PyObject *array);
 
 /* -- the callable, and the engine -------------------------------------------------------------------------- */
 

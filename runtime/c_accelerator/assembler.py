@@ -35,7 +35,7 @@ _OF_LOCAL: Final = _words(
 _OF_LOCAL_AND_OBJECT: Final = frozenset(("is_same", "is_equal"))
 #: Those with a number.
 _OF_NUMBER: Final = _words(
-    "is_given is_more_given goes rest number call call_out binary unary compare tuple unpack"
+    "is_given is_more_given goes rest number call call_out binary unary compare tuple unpack rows invoke"
 )
 _KEPT: Final = {"value": 0, "tensor": 1, "result": 2, "shape": 3, "type": 4}
 #: By how much an operation changes the height of the stack; those of operands' number are functions of it.
@@ -46,6 +46,8 @@ _GROWTH: Final[Mapping[str, Callable[[int], int]]] = {
         for name in ("saved_or_none", "saved_result", "fetch", "fetch_kernel", "end_write", "view")
     },
     **{name: lambda n: -1 for name in ("binary", "compare", "item", "pop", "store", "write", "jump_if_not")},
+    **{name: lambda n: -1 for name in ("reshape", "join")},
+    **{name: lambda n: -n for name in ("rows", "invoke", "invoke_method")},
     "call": lambda n: -n,
     "call_out": lambda n: -n,
     "tuple": lambda n: 1 - n,
@@ -154,7 +156,11 @@ class Assembler:
                 return 0, self._offset(slot), 0, self._value(name), None
             case (("attribute" | "wrap_as"), [name]):
                 return 0, 0, 0, None, name
-            case "method", [name, count]:
+            case "has_dims", [name, count]:
+                return self._local(name), int(count), 0, None, None
+            case "are_rows", [name, dim]:
+                return self._local(name), self._local(dim), 0, None, None
+            case (("method" | "invoke_method"), [name, count]):
                 return int(count), 0, 0, None, name
             case "record", _:
                 return 0, 0, 0, self._recipe(*operands), None

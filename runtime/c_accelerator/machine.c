@@ -59,6 +59,31 @@ static int call_method(Frame *frame, const Instruction *at) {
     return push(frame, result);
 }
 
+/* What lies below the arguments, or its method, gives the program's result: its exceptions go to the caller. */
+static int invoke(Frame *frame, const Instruction *at) {
+    PyObject **arguments = frame->top - at->number, *result;
+    size_t count = (size_t)at->number;
+    if (at->operation == OP_invoke) result = PyObject_Vectorcall(arguments[-1], arguments, count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    else result = PyObject_VectorcallMethod(at->key, arguments - 1, (count + 1), NULL);
+    return push(frame, result);
+}
+
+/* In place of ``count`` values what was made of them; without an exception Python has to be asked. */
+static int put(Frame *frame, Py_ssize_t count, PyObject *result) {
+    if (result == NULL && !PyErr_Occurred()) return LEFT;
+    return replace_top(frame, count, result);
+}
+
+static int compute(Frame *frame, const Instruction *at) {
+    PyObject **top = frame->top;
+    switch (at->operation) {
+        case OP_rows: return put(frame, at->number + 1, rows_result(top[-at->number - 1], top - at->number, at->number));
+        case OP_reshape: return put(frame, 2, reshaped(top[-2], top[-1]));
+        case OP_join: return put(frame, 2, joined(top[-2], top[-1]));
+        default: return put(frame, 1, total(top[-1]));
+    }
+}
+
 /* Whether what is computed of an operand is NumPy's. */
 static int is_numpys(PyObject *operand) { return PyArray_Check(operand) || PyArray_CheckScalar(operand); }
 
@@ -230,7 +255,12 @@ static int copy_into(PyArrayObject *to, PyArrayObject *from) {
     npy_intp size = PyArray_SIZE(to), step = PyArray_ITEMSIZE(to);
     int simple = PyArray_NDIM(from) == 0 && size <= 4096 && PyArray_ISCARRAY(to) && !PyDataType_REFCHK(PyArray_DESCR(to));
     if (!simple) return PyArray_CopyInto(to, from);
-    for (npy_intp i = 0; i < size; i++) memcpy(PyArray_BYTES(to) + i * step, PyArray_DATA(from), (size_t)step);
+    if (size == 0) return 0;
+    memcpy(PyArray_BYTES(to), PyArray_DATA(from), (size_t)step);
+    for (npy_intp done = 1; done < size; done *= 2) { /* what is there is copied behind itself */
+        npy_intp count = done < size - done ? done : size - done;
+        memcpy(PyArray_BYTES(to) + done * step, PyArray_BYTES(to), (size_t)(count * step));
+    }
     return 0;
 }
 
@@ -341,6 +371,8 @@ static int step(Frame *frame, const Program *program, const Instruction *at, con
         case OP_view: return push_view(frame);
         case OP_record: return record(at->recipe, frame->top[-1], frame->local);
         case OP_method: return call_method(frame, at);
+        case OP_invoke: case OP_invoke_method: return invoke(frame, at);
+        case OP_rows: case OP_reshape: case OP_join: case OP_total: return compute(frame, at);
         case OP_end_write: return end_write(frame, at);
         case OP_leave: return LEFT;
         default: return change(frame, at);

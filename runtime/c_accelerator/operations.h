@@ -10,6 +10,8 @@
     X(is_array)        /* test: a local is an array of NumPy's */ \
     X(is_small)        /* test: an array, or that of a Tensor, has less than LARGE elements */ \
     X(is_contiguous)   /* test: an array, or that of a Tensor, is in C's order */ \
+    X(has_dims)        /* test: an array, or that of a Tensor, has so many dimensions */ \
+    X(are_rows)        /* test: an int in one local is the last dim of an array of floats in another, which is in C's order */ \
     X(is_type)         /* test: a local is a Type */ \
     X(is_settled)      /* test: the Type in a local gives results of itself whatever the thread's mode */ \
     X(needs_no_grad)   /* test: the Tensor in a local does not require gradients */ \
@@ -68,6 +70,12 @@
     X(wrap_view)       /* a view of the Tensor in a local */ \
     X(view)            /* push a view of the Tensor in local 0: the array in 1, of the Type in 2; leave if it is unusual */ \
     X(record)          /* give the Tensor on top its history */ \
+    X(invoke)          /* the result of calling what lies below so many arguments is the program's */ \
+    X(invoke_method)   /* the same of a method by its name */ \
+    X(rows)            /* what the native kernel below so many arrays makes of their rows; leave if they are unusual */ \
+    X(reshape)         /* the array below the sizes on top in that shape; leave if it is unusual */ \
+    X(join)            /* the arrays of a list below the dim on top, one behind the other; leave if they are unusual */ \
+    X(total)           /* the sum of all elements of the array on top; leave if it is unusual */ \
     X(method)          /* call the method of the Type that runs with so many arguments */ \
     X(begin_write)     /* count a write into the Tensor in a local */ \
     X(write)           /* write the array on top, if it fits, into the Tensor in a local; count that */ \

@@ -54,6 +54,11 @@ static int is_contiguous(PyObject *value) {
     return is_array(array) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array);
 }
 
+static int has_dims(PyObject *value, Py_ssize_t dims) {
+    PyObject *array = is_array(value) ? value : SLOT(value, layout.array);
+    return is_array(array) && PyArray_NDIM((PyArrayObject *)array) == dims;
+}
+
 static int is_settled(PyObject *type) {
     return PyObject_TypeCheck(type, layout.Type) && SLOT(type, layout.unsettled) == Py_False;
 }
@@ -96,6 +101,8 @@ int test(const Frame *frame, const Instruction *at) {
         case OP_is_tensor: return is_tensor(value);
         case OP_is_array: return is_array(value);
         case OP_is_small: return is_small(value);
+        case OP_has_dims: return has_dims(value, at->offset);
+        case OP_are_rows: return frame->local[at->offset] != NULL && are_rows(value, frame->local[at->offset]);
         case OP_is_type: return PyObject_TypeCheck(value, layout.Type);
         case OP_is_settled: return is_settled(value);
         case OP_is_weak: return is_weak(frame, (PyObject *)Py_TYPE(value));

@@ -4,14 +4,13 @@
    operands are contiguous arrays of one floating-point type and one shape, or have no dimension, the choice is known:
    the loop whose inputs are of that type. The loop is the same, and so are the bits. Where the processor's
    floating-point flags say that NumPy would warn, a new result is thrown away, and Python's function, where such a
-   warning belongs, has NumPy do it again. Native kernels raise no flags: their loops are told by add_loop. */
+   warning belongs, has NumPy do it again. At those of native kernels of elements, which add_loop tells, NumPy does not
+   look. */
 #include "accelerator.h"
-#include <fenv.h>
 #include <numpy/dtype_api.h>
 #include <numpy/ufuncobject.h>
 
 #define MOST_OPERANDS 3
-#define FLAGS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
 /* So many elements at most: NumPy's choice costs little beside more. */
 #define MOST_ELEMENTS 4096
 
@@ -23,40 +22,61 @@ typedef struct {
     int result;
 } Loop;
 
-/* The loops of native kernels for floats and doubles, as bytes, by ufunc. */
-static PyObject *native_loops;
+/* Operands and results of a native kernel of rows at most. */
+#define MOST_ROWS 10
 
-/* add_loop(ufunc, type number, address): a native kernel whose operands and result are of that type. */
-PyObject *accelerator_add_loop(PyObject *Py_UNUSED(module), PyObject *arguments) {
-    PyObject *ufunc, *address;
-    int type;
-    if (!PyArg_ParseTuple(arguments, "O!iO", &PyUFunc_Type, &ufunc, &type, &address)) return NULL;
-    void *found = PyLong_AsVoidPtr(address);
-    if (found == NULL) return NULL;
-    void *loops[2] = {NULL, NULL};
-    PyObject *known = PyDict_GetItemWithError(native_loops, ufunc);
-    if (known == NULL && PyErr_Occurred()) return NULL;
-    if (known != NULL) memcpy(loops, PyBytes_AS_STRING(known), sizeof(loops));
-    if (type == NPY_FLOAT || type == NPY_DOUBLE) loops[type == NPY_DOUBLE] = found;
-    PyObject *made = PyBytes_FromStringAndSize((const char *)loops, sizeof(loops));
-    if (made == NULL || PyDict_SetItem(native_loops, ufunc, made) < 0) {
-        Py_XDECREF(made);
-        return NULL;
-    }
-    Py_DECREF(made);
-    Py_RETURN_NONE;
-}
+/* What is known of a native kernel: its loops for floats and doubles, and of one over rows for each operand and result
+   whether it is a row or a number of one. */
+typedef struct {
+    void *loops[2];
+    int operands, results;
+    char is_row[MOST_ROWS];
+} Native;
 
-/* Of a native kernel its loop for a type. */
-static int find_native(PyObject *ufunc, int type, Loop *loop) {
-    PyObject *known = PyDict_GetItemWithError(native_loops, ufunc);
+/* Natives as bytes, by ufunc. */
+static PyObject *natives;
+
+/* What is known of a ufunc; whether something is. */
+static int find_known(PyObject *ufunc, Native *found) {
+    PyObject *known = PyDict_GetItemWithError(natives, ufunc);
     if (known == NULL) {
         PyErr_Clear();
         return 0;
     }
-    void *loops[2];
-    memcpy(loops, PyBytes_AS_STRING(known), sizeof(loops));
-    *loop = (Loop){NULL, NULL, (PyArrayMethod_StridedLoop *)loops[type == NPY_DOUBLE], type};
+    memcpy(found, PyBytes_AS_STRING(known), sizeof(Native));
+    return 1;
+}
+
+/* add_loop(ufunc, rows, type number, address): a native kernel whose operands and results are of that type. ``rows`` is
+   None, or says for each of them whether it is a row. */
+PyObject *accelerator_add_loop(PyObject *Py_UNUSED(module), PyObject *arguments) {
+    PyObject *ufunc, *rows, *address;
+    int type;
+    if (!PyArg_ParseTuple(arguments, "O!OiO", &PyUFunc_Type, &ufunc, &rows, &type, &address)) return NULL;
+    Native native = {0};
+    void *found = PyLong_AsVoidPtr(address);
+    if (found == NULL) return NULL;
+    find_known(ufunc, &native);
+    if (type == NPY_FLOAT || type == NPY_DOUBLE) native.loops[type == NPY_DOUBLE] = found;
+    if (PyTuple_Check(rows)) {
+        Py_ssize_t count = PyTuple_GET_SIZE(rows);
+        native.operands = ((PyUFuncObject *)ufunc)->nin;
+        native.results = ((PyUFuncObject *)ufunc)->nout;
+        if (count > MOST_ROWS || native.operands + native.results != count) Py_RETURN_NONE;
+        for (Py_ssize_t i = 0; i < count; i++) native.is_row[i] = PyTuple_GET_ITEM(rows, i) == Py_True;
+    }
+    PyObject *made = PyBytes_FromStringAndSize((const char *)&native, sizeof(native));
+    int failed = made == NULL || PyDict_SetItem(natives, ufunc, made) < 0;
+    Py_XDECREF(made);
+    if (failed) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* Of a native kernel of elements its loop for a type. */
+static int find_native(PyObject *ufunc, int type, Loop *loop) {
+    Native native;
+    if (!find_known(ufunc, &native) || native.operands) return 0;
+    *loop = (Loop){NULL, NULL, (PyArrayMethod_StridedLoop *)native.loops[type == NPY_DOUBLE], type};
     return loop->native != NULL;
 }
 
@@ -119,7 +139,7 @@ static int run_loop(const Loop *loop, PyObject *const *operands, Py_ssize_t coun
         loop->native(NULL, data, &size, steps, NULL);
         return 1;
     }
-    if (fetestexcept(FLAGS)) feclearexcept(FLAGS); /* a native kernel's */
+    clear_flags(); /* a native kernel's */
     loop->function(data, &size, steps, loop->data);
     return !fetestexcept(FLAGS);
 }
@@ -163,10 +183,84 @@ int ufunc_into(PyObject *function, PyObject *const *operands, Py_ssize_t count, 
     return 1;
 }
 
+/* -- native kernels of rows ----------------------------------------------------------------------------------- */
+
+/* From one row to the next: what an operand or a result of a kernel has; -1 where it is not such as it should be. What has
+   fewer dims than the rows is shared by them. */
+static npy_intp row_step(PyArrayObject *array, int is_row, PyArrayObject *first) {
+    int dims = PyArray_NDIM(first) - !is_row, own = is_row ? 1 : 0;
+    if (PyArray_TYPE(array) != PyArray_TYPE(first) || !PyArray_ISCARRAY_RO(array)) return -1;
+    npy_intp step = PyArray_ITEMSIZE(first), length = PyArray_DIM(first, PyArray_NDIM(first) - 1);
+    if (PyArray_NDIM(array) == own && dims > own) return !is_row || PyArray_DIM(array, 0) == length ? 0 : -1;
+    if (PyArray_NDIM(array) != dims || !PyArray_CompareLists(PyArray_DIMS(array), PyArray_DIMS(first), dims)) return -1;
+    return is_row ? step * length : step;
+}
+
+/* The data of operands and results, and their steps: from row to row, then in rows. Whether the operands are such as the
+   kernel takes; the first is one of rows. */
+static int lay_rows(const Native *native, PyObject *const *operands, PyArrayObject **results, char **data, npy_intp *steps) {
+    PyArrayObject *first = (PyArrayObject *)operands[0];
+    int inside = native->operands + native->results;
+    for (int i = 0; i < native->operands + native->results; i++) {
+        PyArrayObject *array = i < native->operands ? (PyArrayObject *)operands[i] : results[i - native->operands];
+        data[i] = PyArray_BYTES(array);
+        steps[i] = row_step(array, native->is_row[i], first);
+        if (steps[i] < 0) return 0;
+        if (native->is_row[i]) steps[inside++] = PyArray_ITEMSIZE(first);
+    }
+    return 1;
+}
+
+/* New arrays for the results; whether there are such. */
+static int new_results(const Native *native, PyArrayObject *first, PyArrayObject **results) {
+    for (int i = 0; i < native->results; i++) {
+        int dims = PyArray_NDIM(first) - !native->is_row[native->operands + i];
+        Py_INCREF(PyArray_DESCR(first));
+        results[i] = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(first), dims, PyArray_DIMS(first),
+                                                           NULL, NULL, 0, NULL);
+        if (results[i] == NULL) return 0;
+    }
+    return 1;
+}
+
+/* One result, or a tuple of them. */
+static PyObject *given_results(PyArrayObject **results, int count) {
+    if (count == 1) return Py_NewRef((PyObject *)results[0]);
+    PyObject *made = PyTuple_New(count);
+    for (int i = 0; made != NULL && i < count; i++) PyTuple_SET_ITEM(made, i, Py_NewRef((PyObject *)results[i]));
+    return made;
+}
+
+/* What a native kernel makes of the rows of small contiguous arrays, the first of which has its rows along the last
+   dimension. NULL without an exception where it is for Python to say: for NumPy too, which looks at the flags that such
+   a kernel raises. */
+PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t count) {
+    Native native;
+    if (!is_ufunc(kernel) || !find_known(kernel, &native) || native.operands != count || !native.is_row[0]) return NULL;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!is_array(operands[i])) return NULL;
+    }
+    PyArrayObject *first = (PyArrayObject *)operands[0], *results[MOST_ROWS] = {NULL};
+    int type = operand_type(kernel, operands, count);
+    PyArrayMethod_StridedLoop *loop = type < 0 ? NULL : (PyArrayMethod_StridedLoop *)native.loops[type == NPY_DOUBLE];
+    npy_intp size = PyArray_SIZE(first);
+    if (loop == NULL || PyArray_NDIM(first) == 0 || size == 0 || size > MOST_ELEMENTS) return NULL;
+    char *data[MOST_ROWS];
+    npy_intp steps[2 * MOST_ROWS], length = PyArray_DIM(first, PyArray_NDIM(first) - 1), dims[] = {size / length, length};
+    PyObject *given = NULL;
+    if (new_results(&native, first, results) && lay_rows(&native, operands, results, data, steps)) {
+        clear_flags();
+        loop(NULL, data, dims, steps, NULL);
+        if (!fetestexcept(FLAGS)) given = given_results(results, native.results);
+    }
+    for (int i = 0; i < native.results; i++) Py_XDECREF(results[i]);
+    return given;
+}
+
 int is_ufunc(PyObject *object) { return Py_IS_TYPE(object, &PyUFunc_Type); }
 
 int ufunc_import(void) {
     import_umath1(-1);
-    native_loops = PyDict_New();
-    return native_loops == NULL ? -1 : 0;
+    natives = PyDict_New();
+    return natives == NULL ? -1 : 0;
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import tengen.generated.functions as F
 
+from ..c_accelerator import accelerated
 from ..core.memory_format import contiguous_format
 from ..core.promotion import promote_types
 from ..core.scalar_type import bool_
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 Number = bool | int | float | complex
 
 
+@accelerated(
+    "is_tensor self; is_tensor other; has_dims self 2; has_dims other 2; "
+    "local self; local other; invoke_method mm 1; give"
+)
 def matmul(self: Tensor, other: Tensor) -> Tensor:
     """The product over the last dimension of ``self`` and the last but one (or only) of ``other``."""
     shape, other_shape = self._array.shape, other._array.shape

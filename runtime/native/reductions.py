@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..c_accelerator import accelerated
 from ..core.costs import EXTREMUM_BY_INDEX, PROD_CHAIN, PROD_HALVING, ROW_STARTS_CACHED
 from . import sums
 from .dims import Dims, reduce_dims, wrap_dim, wrap_dims
@@ -83,6 +84,7 @@ def restore_dims(self: Array, dim: Dims, keepdim: bool, ndim: int) -> Array:
 # -- sums and products -----------------------------------------------------------------------
 
 
+@accelerated("is_none dtype; is_none dim; is_same keepdim False; local self; total; give")
 def sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
     """The sum over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
     given = self.dtype

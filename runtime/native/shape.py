@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..c_accelerator import accelerated
 from ..core.memory_format import contiguous_format, preserve_format
 from ..core.user_stack import program_stacklevel
 from . import cpu
@@ -119,6 +120,7 @@ def cat_shape(shapes: Sequence[Shape], dim: int) -> tuple[list[int], int, Shape]
     return kept, d, (*first[:d], total, *first[d + 1 :])
 
 
+@accelerated("local tensors; local dim; join; give")
 def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
     """The arrays one behind the other along ``dim``; channels-last where all of them are."""
     try:

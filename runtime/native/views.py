@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..c_accelerator import accelerated
 from . import cpu
 from .dims import permutation, wrap_dim, wrap_dims
 from .layout import expanded, infer_size, packed_strides, view_strides
@@ -21,6 +22,7 @@ ALL = slice(None)
 # ----------------------------------------------------------------------------------- shape
 
 
+@accelerated("local self; local size; reshape; give")
 def view(self: Array, size: Shape) -> Array:
     """The same elements in the shape ``size``, of which one may be -1.
 

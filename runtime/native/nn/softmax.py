@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...c_accelerator import accelerated
 from .. import rows, sums
 from ..dims import wrap_dim
 from ..dtypes import REDUCED
@@ -17,6 +18,9 @@ from ..rows import are_contiguous_rows, has_contiguous_rows
 from .common import Array
 
 
+@accelerated(
+    "is_same half_to_float False; are_rows self dim; fetch_kernel kernels.softmax; local self; rows 1; give"
+)
 def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
     """``exp(x) / sum(exp(x), dim)``, shape and dtype of ``self``.
 
@@ -38,6 +42,10 @@ def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
     return _along(_softmax_along, self, dim, self)
 
 
+@accelerated(
+    "are_rows output dim; fetch_kernel kernels.softmax_backward; local grad_output; "
+    "local output; rows 2; give"
+)
 def softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dtype: np.dtype[Any]) -> Array:
     """``y * (g - sum(g * y, dim))``."""
     if output.dtype.char in REDUCED:
@@ -59,6 +67,10 @@ def softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dty
     return _along(_softmax_backward_along, output, dim, grad_output, output)
 
 
+@accelerated(
+    "is_same half_to_float False; are_rows self dim; fetch_kernel kernels.log_softmax; "
+    "local self; rows 1; give"
+)
 def log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
     """``x - log(sum(exp(x), dim))``, shape and dtype of ``self``.
 
@@ -79,6 +91,10 @@ def log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
     return _along(_log_softmax_along, self, dim, self)
 
 
+@accelerated(
+    "are_rows output dim; fetch_kernel kernels.log_softmax_backward; local grad_output; "
+    "local output; rows 2; give"
+)
 def log_softmax_backward_data(
     grad_output: Array, output: Array, dim: int, input_dtype: np.dtype[Any]
 ) -> Array:

@@ -1,0 +1,154 @@
+/* What kernels do with NumPy's arrays in the usual case, without what NumPy asks itself before: views in another shape,
+   arrays one behind the other, sums of all elements. The bits are those of NumPy's functions. */
+#include "accelerator.h"
+
+#define MOST_DIMS 32
+
+/* Whether the strides of an array are those that a new one in C's order has, those of sizes of 1 too. */
+int is_packed(PyArrayObject *array) {
+    npy_intp step = PyArray_ITEMSIZE(array);
+    for (int i = PyArray_NDIM(array) - 1; i >= 0; i--) {
+        if (PyArray_STRIDE(array, i) != step) return 0;
+        step *= PyArray_DIM(array, i);
+    }
+    return 1;
+}
+
+/* Whether a dim, which is an int of Python's, is the last of an array of floats or doubles that is contiguous and has
+   elements. */
+int are_rows(PyObject *given, PyObject *dim) {
+    if (!is_array(given) || !PyLong_CheckExact(dim)) return 0;
+    PyArrayObject *array = (PyArrayObject *)given;
+    int type = PyArray_TYPE(array), overflow;
+    if ((type != NPY_FLOAT && type != NPY_DOUBLE) || !PyArray_ISCARRAY_RO(array)) return 0;
+    long number = PyLong_AsLongAndOverflow(dim, &overflow);
+    int last = PyArray_NDIM(array) - 1;
+    return !overflow && last >= 0 && (number == -1 || number == last) && PyArray_SIZE(array) > 0;
+}
+
+/* -- views ---------------------------------------------------------------------------------------------------- */
+
+/* The sizes of a view of ``count`` elements; whether they fit. One may be -1, and none 0. */
+static int read_sizes(PyObject *sizes, npy_intp count, npy_intp *to) {
+    Py_ssize_t given = PyTuple_GET_SIZE(sizes), unknown = -1;
+    npy_intp known = 1;
+    for (Py_ssize_t i = 0; i < given; i++) {
+        PyObject *size = PyTuple_GET_ITEM(sizes, i);
+        if (!PyLong_CheckExact(size)) return 0;
+        to[i] = PyLong_AsSsize_t(size);
+        if (to[i] == -1) {
+            if (PyErr_Occurred()) PyErr_Clear();
+            else if (unknown < 0) {
+                unknown = i;
+                continue;
+            }
+            return 0;
+        }
+        if (to[i] < 1 || to[i] > count / known) return 0;
+        known *= to[i];
+    }
+    if (unknown >= 0) to[unknown] = count / known;
+    return (unknown < 0 ? known : known * to[unknown]) == count;
+}
+
+/* The memory of an array, which is packed and has elements, in another shape. NULL without an exception where it is for
+   Python to say. */
+PyObject *reshaped(PyObject *given, PyObject *sizes) {
+    npy_intp dims[MOST_DIMS];
+    if (!is_array(given) || !PyTuple_CheckExact(sizes) || PyTuple_GET_SIZE(sizes) > MOST_DIMS) return NULL;
+    PyArrayObject *array = (PyArrayObject *)given;
+    npy_intp count = PyArray_SIZE(array);
+    if (count == 0 || !PyArray_IS_C_CONTIGUOUS(array) || !is_packed(array) || !read_sizes(sizes, count, dims)) return NULL;
+    int flags = PyArray_FLAGS(array) & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED);
+    Py_INCREF(PyArray_DESCR(array));
+    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), (int)PyTuple_GET_SIZE(sizes), dims, NULL,
+                                          PyArray_DATA(array), flags, NULL);
+    if (view == NULL) return NULL;
+    PyArray_UpdateFlags((PyArrayObject *)view, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
+    if (PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(given)) < 0) Py_CLEAR(view);
+    return view;
+}
+
+/* -- joins ---------------------------------------------------------------------------------------------------- */
+
+/* So many bytes at most: NumPy's questions cost little beside more. */
+#define MOST_JOINED (1 << 16)
+
+/* Whether an array may stand beside the first along an axis. */
+static int fits(PyObject *given, PyArrayObject *first, int axis) {
+    if (!is_array(given)) return 0;
+    PyArrayObject *array = (PyArrayObject *)given;
+    if (PyArray_DESCR(array) != PyArray_DESCR(first) || PyArray_NDIM(array) != PyArray_NDIM(first)) return 0;
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        if (i != axis && PyArray_DIM(array, i) != PyArray_DIM(first, i)) return 0;
+    }
+    return PyArray_SIZE(array) > 0 && is_packed(array);
+}
+
+static npy_intp product(const npy_intp *sizes, int from, int to) {
+    npy_intp found = 1;
+    for (int i = from; i < to; i++) found *= sizes[i];
+    return found;
+}
+
+/* Copy arrays beside each other into a new one of ``rows`` rows: all dims before the axis. */
+static void copy_beside(PyObject *const *arrays, Py_ssize_t count, npy_intp rows, PyArrayObject *to) {
+    npy_intp step = PyArray_NBYTES(to) / rows;
+    char *column = PyArray_BYTES(to);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyArrayObject *array = (PyArrayObject *)arrays[i];
+        npy_intp length = PyArray_NBYTES(array) / rows;
+        const char *from = PyArray_BYTES(array);
+        for (npy_intp k = 0; k < rows; k++) memcpy(column + k * step, from + k * length, (size_t)length);
+        column += length;
+    }
+}
+
+/* Arrays of one dtype, packed and small, one behind the other along a dim. NULL without an exception where it is for
+   Python to say. */
+PyObject *joined(PyObject *list, PyObject *dim) {
+    int overflow;
+    if ((!PyTuple_CheckExact(list) && !PyList_CheckExact(list)) || !PyLong_CheckExact(dim)) return NULL;
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
+    PyObject *const *arrays = PySequence_Fast_ITEMS(list);
+    if (count == 0 || !is_array(arrays[0])) return NULL;
+    PyArrayObject *first = (PyArrayObject *)arrays[0];
+    long axis = PyLong_AsLongAndOverflow(dim, &overflow);
+    int ndim = PyArray_NDIM(first);
+    if (overflow || axis < -ndim || axis >= ndim || ndim > MOST_DIMS || PyDataType_REFCHK(PyArray_DESCR(first))) return NULL;
+    if (axis < 0) axis += ndim;
+    npy_intp bytes = 0, dims[MOST_DIMS];
+    memcpy(dims, PyArray_DIMS(first), (size_t)ndim * sizeof(*dims));
+    dims[axis] = 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!fits(arrays[i], first, (int)axis)) return NULL;
+        bytes += PyArray_NBYTES((PyArrayObject *)arrays[i]);
+        if (bytes > MOST_JOINED) return NULL;
+        dims[axis] += PyArray_DIM((PyArrayObject *)arrays[i], (int)axis);
+    }
+    Py_INCREF(PyArray_DESCR(first));
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(first), ndim, dims, NULL, NULL, 0, NULL);
+    if (made != NULL) copy_beside(arrays, count, product(dims, 0, (int)axis), (PyArrayObject *)made);
+    return made;
+}
+
+/* -- sums ----------------------------------------------------------------------------------------------------- */
+
+/* The sum of all elements of a small contiguous array, as its product with ones, and as an array. NULL without an
+   exception where it is for Python to say. */
+PyObject *total(PyObject *given) {
+    if (!is_array(given) || !PyArray_ISCARRAY_RO((PyArrayObject *)given)) return NULL;
+    PyArrayObject *array = (PyArrayObject *)given;
+    int type = PyArray_TYPE(array);
+    if (type != NPY_FLOAT && type != NPY_DOUBLE) return NULL;
+    PyArrayObject *ones = (PyArrayObject *)PyTuple_GET_ITEM(layout.ones, type == NPY_DOUBLE);
+    npy_intp count = PyArray_SIZE(array), step = PyArray_ITEMSIZE(array);
+    if (count < 2 || count > PyArray_SIZE(ones)) return NULL;
+    Py_INCREF(PyArray_DESCR(array));
+    PyArrayObject *sum = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), 0, NULL, NULL, NULL, 0, NULL);
+    if (sum == NULL) return NULL;
+    clear_flags();
+    PyDataType_GetArrFuncs(PyArray_DESCR(array))->dotfunc(PyArray_DATA(array), step, PyArray_DATA(ones), step, PyArray_DATA(sum), count, array);
+    if (fetestexcept(FLAGS)) Py_CLEAR(sum); /* NumPy warns */
+    return (PyObject *)sum;
+}

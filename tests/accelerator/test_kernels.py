@@ -1,0 +1,168 @@
+"""Kernels of small arrays that the machine runs: what they give, and when it is they that run."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tengen
+from tengen import c_accelerator
+
+F = tengen.nn.functional
+
+
+def layouts(kind: tengen.dtype) -> dict[str, Any]:
+    """Tensors of one dtype in all kinds of shapes and layouts."""
+    tengen.manual_seed(0)
+    x = tengen.randn(4, 6).to(kind)
+    return {
+        "matrix": x,
+        "row": x[:1],
+        "column": x[:, :1],
+        "one": x[:1, :1],
+        "transposed": x.T,
+        "strided": x[:, ::2],
+        "expanded": x[:1].expand(3, 6),
+        "empty": x[:0],
+        "no columns": x[:, :0],
+        "vector": x[0],
+        "element": x[0, 0],
+        "four": x.reshape(2, 2, 3, 2),
+        "ones among": x.reshape(1, 4, 1, 6, 1),
+        "strides of one": x[:1].T.T[:, 2:4].as_strided((1, 2), (7, 1)),
+        "channels last": tengen.randn(2, 3, 4, 5).to(kind).contiguous(memory_format=tengen.channels_last),
+        "many": tengen.randn(40, 50).to(kind),
+        "more": tengen.randn(90, 70).to(kind),
+        "infinite": tengen.tensor([[np.inf, 1, -np.inf], [np.nan, 2, 3]]).to(kind)
+        if kind.is_floating_point
+        else x,
+        "far apart": (x * 1000),
+        "read-only": tengen.from_numpy(x.numpy().copy()),
+    }
+
+
+USES: dict[str, Callable[[Any], Any]] = {
+    "softmax": lambda x: [x.softmax(d) for d in range(-x.ndim - 1, x.ndim + 1)],
+    "log_softmax": lambda x: [F.log_softmax(x, d) for d in range(-x.ndim, x.ndim)],
+    "softmax as": lambda x: (x.softmax(-1, dtype=tengen.float64), F.softmax(x, dim=0, dtype=tengen.float32)),
+    "view": lambda x: [
+        x.view(*size)
+        for size in (
+            (-1,),
+            (x.numel(),),
+            (1, -1, 1),
+            (2, -1),
+            (-1, 3),
+            (0, -1),
+            (-2, 1),
+            (-1, -1),
+            (2**62, 4),
+            (7,),
+            (),
+        )
+    ],
+    "view of": lambda x: x.view([x.numel(), 1]).view((1, x.numel())).t(),
+    "reshape": lambda x: (x.reshape(-1), x.reshape((x.numel(), 1)), x.reshape(2, -1)),
+    "sum": lambda x: (x.sum(), x.sum(dtype=tengen.float64), x.sum(0), x.sum(-1, keepdim=True), x.sum(dim=[])),
+    "products": lambda x: (x @ x.mT, x.mm(x.T), x @ x, tengen.mm(x.T, x)),
+    "cat": lambda x: [
+        tengen.cat(t, d) for t in ([x, x], (x, x[:2], x), [x], [x, x.T], []) for d in (0, 1, -1, 7)
+    ],
+    "cat of others": lambda x: (
+        tengen.cat([x, x.double()]),
+        tengen.cat([x, tengen.zeros(0)]),
+        tengen.cat([x, x * 1j]),
+    ),
+    "zero_": lambda x: (x.clone().zero_(), x.clone()[:1].zero_(), tengen.zero_(x.clone())),
+}
+
+
+def outcome(use: Callable[[Any], Any], x: Any, wanted: bool) -> Any:
+    """What a use gives for each case of it: values, layouts, gradients, warnings, errors."""
+    x = x.detach()
+    if wanted:
+        x.requires_grad_()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            results = use(x)
+        except Exception as error:
+            return type(error).__name__, str(error)
+        seen = [seen_of(r) for r in results]
+        if wanted and any([r.requires_grad for r in results]):
+            total = sum([r.double().sum() for r in results if not r.is_complex()])
+            seen.append(seen_of(tengen.autograd.grad(total, x)[0]))
+    return seen, [str(w.message) for w in told]
+
+
+def seen_of(t: Any) -> Any:
+    a = t._array
+    strides = a.strides if a.size else ()
+    return a.dtype.str, a.shape, strides, a.tobytes(), a.flags.writeable, t._base is None, t.requires_grad
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("kind", [tengen.float32, tengen.float64, tengen.int64, tengen.bool, tengen.bfloat16])
+def test_kernels(use: str, kind: tengen.dtype) -> None:
+    for name, x in layouts(kind).items():
+        for wanted in (False, True) if kind.is_floating_point else (False,):
+            with c_accelerator.stopped():
+                expected = outcome(USES[use], x, wanted)
+            for _ in range(2):
+                assert outcome(USES[use], x, wanted) == expected, (name, wanted)
+
+
+def test_memory_that_may_not_be_written_to() -> None:
+    memory = np.arange(6.0)
+    memory.flags.writeable = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x = tengen.from_numpy(memory)
+    view = x.view(2, 3)
+    assert not view._array.flags.writeable and view._array.base is memory
+    assert x.sum().item() == 15
+
+
+def test_a_view_holds_the_memory_that_it_is_of() -> None:
+    x = tengen.zeros(6)
+    views = [x.view(2, 3).view(-1).view(3, 2) for _ in range(3)]
+    assert all([v._array.base is x._array for v in views])
+    del x
+    assert views[0].tolist() == [[0, 0]] * 3
+
+
+x, y = tengen.randn(8, 8), tengen.randn(8, 8)
+leaf = tengen.randn(8, 8, requires_grad=True)
+#: What is done without a frame of Python's of tengen.
+IN_C: dict[str, Callable[[], Any]] = {
+    "operators": lambda: (x * y + 2, -x, tengen.exp(x)),
+    "views": lambda: (x.view(64), x.view(2, 32), x.view(-1)),
+    "sum": lambda: x.sum(),
+    "softmax": lambda: (x.softmax(1), x.softmax(dim=-1)),
+    "cat": lambda: tengen.native.shape.cat([x._array, y._array], 1),
+    "in place": lambda: y.mul_(x).zero_().add_(1),
+    "recording": lambda: (leaf * x, leaf.view(64), leaf.softmax(1), leaf.sum()),
+}
+
+
+@pytest.mark.parametrize("use", IN_C)
+def test_no_python_runs(use: str) -> None:
+    run, frames = IN_C[use], []
+    for _ in range(3):
+        run()
+
+    def note(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code is not run.__code__:
+            frames.append(frame.f_code.co_qualname)
+
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    assert frames == []
