@@ -41,7 +41,7 @@ from .modules import module_files
 from .page import HEADER, TemplateRenderer, import_lines, lazy_modules
 from .scope import TENGEN, VARIABLE_TYPE, Scope, function_names
 from .stubs import StubWriter
-from .type_files import ACCELERATE, ACCELERATE_CLASSES, BackendFiles
+from .type_files import ACCELERATE, ACCELERATE_CLASSES, BackendFiles, accelerated_classes
 from .write import sealed
 
 #: The module of the functions that are no names of ``tengen`` itself.
@@ -268,6 +268,7 @@ class Renderer:
         for name in (v.name for v in self.scope.variants):
             found.setdefault(name.method, AbsentMethod(name.method))
         doc = "What no backend computes itself: composites, in-place and out variants."
+        classes = [type_class("TypeDefault", self.scope.root, found.values(), doc)]
         return self.templates.page(
             "type_default.py",
             "types.py.jinja",
@@ -285,14 +286,17 @@ class Renderer:
                 "from tengen.tensors.tensor import Tensor",
                 "from tengen.dispatch.absent import lacks",
                 "from tengen.dispatch.type import Type",
+                *([] if self.scope.library else [ACCELERATE]),
                 "",
                 *lazy_modules(writer.modules),
                 *self.scope.node_modules,
             ],
             libraries=[],
             assignments=[],
-            classes=[type_class("TypeDefault", self.scope.root, found.values(), doc)],
-            accelerated=[],
+            classes=classes,
+            accelerated=[]
+            if self.scope.library
+            else accelerated_classes(self.programs, "type_default", classes),
         )
 
     def _variable_type(self) -> list[OutputFile]:

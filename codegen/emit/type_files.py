@@ -155,15 +155,7 @@ class BackendFiles:
 
     def _accelerated(self, stem: str, classes: Iterable[TypeClass]) -> list[str]:
         """Note the programs of methods; the classes that have such."""
-        if not self.has_programs:
-            return []
-        found = []
-        own = self.programs[stem] = {}
-        for c in classes:
-            made = programs((m.name, of_method(m)) for m in c.methods)
-            own.update((f"{c.name}.{name}", text) for name, text in made.items())
-            found += [c.name] if made else []
-        return found
+        return accelerated_classes(self.programs, stem, classes) if self.has_programs else []
 
     @property
     def has_programs(self) -> bool:
@@ -310,6 +302,19 @@ class BackendFiles:
             method="apply",
             accelerated="apply" if made else "",
         )
+
+
+def accelerated_classes(
+    to: dict[str, dict[str, str]], module: str, classes: Iterable[TypeClass]
+) -> list[str]:
+    """Note the programs of the methods of a module's classes; the classes that have such."""
+    found = []
+    own = to[module] = {}
+    for c in classes:
+        made = programs((m.name, of_method(m)) for m in c.methods)
+        own.update((f"{c.name}.{name}", text) for name, text in made.items())
+        found += [c.name] if made else []
+    return found
 
 
 #: What a module needs whose functions have programs.

@@ -61,6 +61,7 @@ class Code:
         self.tensors = tensors
         self.node, self.loose = node, loose
         self.values = values or {}  # names that stand for expressions
+        self.pure = False  # whether nothing may be called
         self._labels = 0
 
     @property
@@ -199,11 +200,21 @@ class Code:
                 self.push_kernel_call(kernel, expr.then, otherwise)
             case condition:
                 self.test(condition, otherwise)
-                self.push(expr.then)
+                self._push_branch(expr.then)
         self.add("jump", to=end)
         self.place(otherwise)
-        self.push(expr.otherwise)
+        self._push_branch(expr.otherwise)
         self.place(end)
+
+    def _push_branch(self, expr: Expr) -> None:
+        """One of two values; the program is left where it is one that cannot be written."""
+        before = len(self.lines)
+        try:
+            self.push(expr)
+        except Unwritable:
+            del self.lines[before:]
+            self.add("constant", None)
+            self.add("leave")
 
     def push_kernel_call(self, kernel: Expr, call: Expr, otherwise: str) -> None:
         """The call of a kernel, which the name ``_k`` is for, where there is one."""
@@ -237,8 +248,25 @@ class Code:
                 self.push(expr.arguments[0])
                 self.add(_CONVERSIONS[name])
                 return
+        if self.pure:
+            raise Unwritable
         self.push(expr.function)
         self._push_arguments(expr, isinstance(expr.function, Attribute) and expr.function.value == Name("xp"))
+
+    def invoke(self, expr: Expr) -> None:
+        """The call that gives the program's result. Before it nothing is called that could have an effect."""
+        if not isinstance(expr, Call) or expr.keywords:
+            raise Unwritable
+        self.pure = True
+        match expr.function:
+            case Attribute(value, name) if self._is_of_local(value):
+                self.push(value)
+                operation: tuple[object, ...] = "invoke_method", name
+            case function:
+                self.push(function)
+                operation = ("invoke",)
+        self._push_all(expr.arguments)
+        self.add(*operation, len(expr.arguments))
 
     def _push_arguments(self, expr: Call, ufunc: bool) -> None:
         """The arguments, and the call of what was pushed before them."""

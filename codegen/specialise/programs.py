@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ..ir.expressions import Attribute, Call, Expr, Name
 from ..ir.reader import read_expression
 from ..model.methods import (
+    CallMethod,
     KernelMethod,
     Method,
     Record,
@@ -39,6 +40,8 @@ _SAVED = re.compile(r"(\w+) = node\.(\w+)\._array if \(storage := node\.\2\._sto
 _SAVED_OPTIONAL = re.compile(
     r"(\w+) = None if node\.(\w+) is None else unpack_array\(node\.\2, node\.\2_version, node\)"
 )
+#: A zero of the dtype of a Tensor of the Type, which keeps one.
+_ZERO = re.compile(r"^xp\.zeros\(\(\), self\._array\.dtype\)$")
 _SAVED_RESULT = re.compile(r"(\w+) = unpack_result_array\(node, node\.(_result\d+), \d+\)")
 
 
@@ -66,6 +69,8 @@ def of_method(method: Method) -> str | None:
             return _kernel_program(method)
         if isinstance(method, StoreMethod):
             return _write_program(method)
+        if isinstance(method, CallMethod):
+            return _call_program(method)
     except (Unwritable, SyntaxError):
         pass
     return None
@@ -110,6 +115,8 @@ def _kernel_program(method: KernelMethod) -> str:
         code.test(read_expression(condition), OUT, holds=True)
     if method.small:
         _add_small(code, method.small)
+    if method.record is not None and method.record.undifferentiable is not None:
+        _add_default_dtype(code, method.record, parameters)
     code.push(read_expression(method.call))
     if method.may_be_scalars:
         code.add("as_array")
@@ -128,6 +135,22 @@ def _add_small(code: Code, condition: str) -> None:
         raise Unwritable
     for name in names:
         code.add("is_small", name)
+
+
+def _add_default_dtype(code: Code, record: Record, parameters: Mapping[str, str]) -> None:
+    """What is recorded has the Type's own dtype: else it depends on the dtype whether it is."""
+    inputs = [_input(part, parameters) for part in record.condition.split(" or ")]
+    if any(parameters[name] != "Tensor" for name in inputs):
+        raise Unwritable
+    wanted, end = code.label(), code.label()
+    for name in inputs:
+        code.add("needs_no_grad", name, to=wanted)
+    code.add("jump", to=end)
+    code.place(wanted)
+    for name, kind in parameters.items():
+        if kind == "dtype | None":
+            code.add("is_none", name)
+    code.place(end)
 
 
 def _add_relaid(code: Code, variable: str, relaid: Relaid) -> None:
@@ -237,9 +260,19 @@ def _write_program(method: StoreMethod) -> str:
         code.push(read_expression(method.call))
         code.add("pop")
     else:
-        code.push(read_expression(method.call))
+        code.push(read_expression(_ZERO.sub("T.numbers.zero", method.call)))
         code.add("write", "self")
     code.add("end_write", "self")
+    code.add("give")
+    return code.text
+
+
+def _call_program(method: CallMethod) -> str:
+    """Of what is one call, whose errors are the caller's."""
+    code = Code(["T", *_parameters(method.signature)])
+    for _, condition in method.refused:
+        code.test(read_expression(condition), OUT, holds=True)
+    code.invoke(read_expression(method.call))
     code.add("give")
     return code.text
 
