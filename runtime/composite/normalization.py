@@ -10,6 +10,7 @@ from tengen.generated import functions as F
 
 from ..autograd.grad_mode import no_grad
 from ..core.scalar_type import finfo, uint8
+from ..dispatch.absent import has_operator
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -137,6 +138,8 @@ def rms_norm(
     """Division by the root mean square; reduced types are computed in their ``opmath``."""
     from ..native.nn.normalization import layer_shapes
 
+    if has_operator(input._type, "_native_rms_norm") and (weight is None or weight._type is input._type):
+        return F._native_rms_norm(input, normalized_shape, weight, eps)[0]
     layer_shapes(input, tuple(normalized_shape), weight, None)
     if not (input.is_floating_point() or input.is_complex()):
         raise NotImplementedError(f"rms_norm: not implemented for {input.dtype}")

@@ -283,6 +283,35 @@ def layer_norm_backward_batched(
     return grad_input, grad_weight, grad_bias
 
 
+def rms_norm_batched(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
+) -> tuple[Tensor, ...]:
+    """``_native_rms_norm`` with a batched weight."""
+    out, rstd = F._native_rms_norm(input, normalized_shape, None, eps)
+    return _affine(out, None if weight is None else _trailing(weight, input.ndim - 1), None), rstd
+
+
+def rms_norm_backward_batched(
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    rstd: Tensor,
+    weight: Tensor | None,
+    output_mask: Sequence[bool],
+) -> Grads:
+    """``_native_rms_norm_backward`` with a batched weight."""
+    grad_input = grad_weight = None
+    if output_mask[0]:
+        grad = grad_out if weight is None else grad_out * _trailing(weight, input.ndim - 1)
+        given = (grad, input, normalized_shape, rstd, None, (True, False))
+        grad_input = F._native_rms_norm_backward(*given)[0]
+    if output_mask[1]:
+        lead = tuple(range(1, input.ndim - len(normalized_shape)))
+        product = grad_out * input * rstd
+        grad_weight = product.sum(lead) if lead else product
+    return grad_input, grad_weight
+
+
 def _by_channel(weight: Tensor | None, ndim: int) -> Tensor | None:
     """(B, C) so that it broadcasts to (B, N, C, ...)."""
     return None if weight is None else weight.view((len(weight), 1, weight.shape[1], *[1] * (ndim - 3)))

@@ -25,31 +25,38 @@ def mean_over(x: Tensor, dims: tuple[int, ...]) -> Tensor:
     return x.mean(dims, True)
 
 
-def normalised_input(x: Tensor, rstd: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+def normalised_input(
+    x: Tensor, rstd: Tensor, dims: tuple[int, ...], around_mean: bool = True
+) -> tuple[Tensor, Tensor]:
     """The normalised input, and rstd as a function of the input.
 
     eps is not at hand: it is what makes rstd of the variance, ``rstd^-2 - variance``, a constant.
     """
-    centred = x - mean_over(x, dims)
+    centred = x - mean_over(x, dims) if around_mean else x
     variance = mean_over(centred * centred, dims)
     rstd = (variance + (rstd.detach() ** -2 - variance.detach())).rsqrt()
     return centred * rstd, rstd
 
 
-def projection(v: Tensor, normalised: Tensor, rstd: Tensor, dims: tuple[int, ...]) -> Tensor:
+def projection(
+    v: Tensor, normalised: Tensor, rstd: Tensor, dims: tuple[int, ...], around_mean: bool = True
+) -> Tensor:
     """``rstd * (v - mean(v) - n * mean(v n))``: the derivative of normalisation, which is symmetric."""
-    return (v - mean_over(v, dims) - normalised * mean_over(v * normalised, dims)) * rstd
+    centred = v - mean_over(v, dims) if around_mean else v
+    return (centred - normalised * mean_over(v * normalised, dims)) * rstd
 
 
 def _statistics_gradient(
-    v: Tensor, u: Tensor, normalised: Tensor, rstd: Tensor, dims: tuple[int, ...]
+    v: Tensor, u: Tensor, normalised: Tensor, rstd: Tensor, dims: tuple[int, ...], around_mean: bool
 ) -> Tensor:
     """The gradient of ``<v, projection(u)>`` for the input, through the normalised input and rstd."""
     u_n, v_n = mean_over(u * normalised, dims), mean_over(v * normalised, dims)
-    spread = mean_over(v * u, dims) - mean_over(v, dims) * mean_over(u, dims) - v_n * u_n
+    spread = mean_over(v * u, dims) - v_n * u_n
+    if around_mean:
+        spread = spread - mean_over(v, dims) * mean_over(u, dims)
     through_rstd = normalised * spread * (-rstd * rstd)
-    crossed = projection(v, normalised, rstd, dims) * u_n + projection(u, normalised, rstd, dims) * v_n
-    return through_rstd - crossed * rstd
+    projected_v, projected_u = (projection(t, normalised, rstd, dims, around_mean) for t in (v, u))
+    return through_rstd - (projected_v * u_n + projected_u * v_n) * rstd
 
 
 def _double_backward(
@@ -60,6 +67,7 @@ def _double_backward(
     weight: Tensor | None,
     dims: tuple[int, ...],
     parameter_dims: tuple[int, ...],
+    around_mean: bool = True,
 ) -> Gradients:
     """The gradients of a normalisation's backward for grad_out, input and weight.
 
@@ -67,19 +75,19 @@ def _double_backward(
     ``parameter_dims`` those that weight and bias are broadcast along.
     """
     for_input, for_weight, for_bias = grads
-    n, rstd = normalised_input(x, rstd, dims)
+    n, rstd = normalised_input(x, rstd, dims, around_mean)
     grad_grad: Tensor | None = None
     grad_input = grad_weight = None
     if for_input is not None:
         scaled = grad if weight is None else grad * weight
-        projected = projection(for_input, n, rstd, dims)
+        projected = projection(for_input, n, rstd, dims, around_mean)
         grad_grad = projected if weight is None else projected * weight
-        grad_input = _statistics_gradient(for_input, scaled, n, rstd, dims)
+        grad_input = _statistics_gradient(for_input, scaled, n, rstd, dims, around_mean)
         if weight is not None:
             grad_weight = (projected * grad).sum(parameter_dims, True)
     if for_weight is not None:
         grad_grad = _plus(grad_grad, n * for_weight)
-        grad_input = _plus(grad_input, projection(grad * for_weight, n, rstd, dims))
+        grad_input = _plus(grad_input, projection(grad * for_weight, n, rstd, dims, around_mean))
     if for_bias is not None:
         grad_grad = _plus(grad_grad, for_bias.expand(x.shape))
     return grad_grad, grad_input, grad_weight
@@ -106,6 +114,31 @@ def layer_norm_double_backward(
     weight: Tensor | None,
 ) -> Gradients:
     """The gradients of native_layer_norm_backward for grad_out, input and weight."""
+    return _row_norm_double_backward(grads, grad_out, input, normalized_shape, rstd, weight, True)
+
+
+def rms_norm_double_backward(
+    grads: Grads,
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    rstd: Tensor,
+    weight: Tensor | None,
+) -> Gradients:
+    """The gradients of _native_rms_norm_backward for grad_out, input and weight."""
+    both = (*grads, None)
+    return _row_norm_double_backward(both, grad_out, input, normalized_shape, rstd, weight, False)
+
+
+def _row_norm_double_backward(
+    grads: Grads,
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    rstd: Tensor,
+    weight: Tensor | None,
+    around_mean: bool,
+) -> Gradients:
     count = prod(normalized_shape)
     rows = (-1, count) if count else (input.numel(), 0)
     outer, single = rows[0], (1, count)
@@ -117,6 +150,7 @@ def layer_norm_double_backward(
         reshaped(weight, single),
         (1,),
         (0,),
+        around_mean,
     )
     shapes = (input.shape, input.shape, tuple(normalized_shape))
     return tuple([reshaped(g, s) for g, s in zip(got, shapes, strict=True)])  # type: ignore[return-value]
@@ -136,6 +170,19 @@ def layer_norm_jvp(
     return _jvp(input, input_t, weight, weight_t, bias_t, rstd, dims)
 
 
+def rms_norm_jvp(
+    input: Tensor,
+    input_t: Tensor,
+    weight: Tensor | None,
+    weight_t: Tensor | None,
+    normalized_shape: Sequence[int],
+    rstd: Tensor,
+) -> Tensor:
+    """The tangent of _native_rms_norm's output."""
+    dims = tuple(range(-len(normalized_shape), 0))
+    return _jvp(input, input_t, weight, weight_t, None, rstd, dims, False)
+
+
 def _jvp(
     x: Tensor,
     x_t: Tensor,
@@ -144,9 +191,10 @@ def _jvp(
     bias_t: Tensor | None,
     rstd: Tensor,
     dims: tuple[int, ...],
+    around_mean: bool = True,
 ) -> Tensor:
-    n, rstd = normalised_input(x, rstd, dims)
-    out = projection(x_t, n, rstd, dims)
+    n, rstd = normalised_input(x, rstd, dims, around_mean)
+    out = projection(x_t, n, rstd, dims, around_mean)
     if weight is not None:
         out = out * weight
         if weight_t is not None:

@@ -28,21 +28,22 @@ def _tangent(
     rstd: Tensor,
     dims: tuple[int, ...],
     parameter_dims: tuple[int, ...],
+    around_mean: bool = True,
 ) -> Tensor | None:
     """The tangent of one of the gradients; all have the dims of ``x``."""
     g, g_t = grad
     if which == 2:
         return g_t.sum(parameter_dims, True)
     x_t = x[1]
-    n, rstd = normalised_input(x[0], rstd, dims)
-    n_t = projection(x_t, n, rstd, dims)
+    n, rstd = normalised_input(x[0], rstd, dims, around_mean)
+    n_t = projection(x_t, n, rstd, dims, around_mean)
     if which == 1:
         return (g_t * n + g * n_t).sum(parameter_dims, True)
     u, u_t = _scaled(grad, weight)
     # rstd' = -rstd^2 mean(n x'), and P depends on it as a factor.
-    by_rstd = projection(u, n, rstd, dims) * (mean_over(n * x_t, dims) * -rstd)
+    by_rstd = projection(u, n, rstd, dims, around_mean) * (mean_over(n * x_t, dims) * -rstd)
     by_n = (n_t * mean_over(u * n, dims) + n * mean_over(u * n_t, dims)) * rstd
-    return projection(u_t, n, rstd, dims) + by_rstd - by_n
+    return projection(u_t, n, rstd, dims, around_mean) + by_rstd - by_n
 
 
 def _scaled(grad: Dual, weight: OptionalDual) -> Dual:
@@ -65,18 +66,48 @@ def layer_norm_backward_jvp(
     rstd: Tensor,
 ) -> Tensor | None:
     """The tangent of one of native_layer_norm_backward's results."""
+    grad, x, scale = (grad_out, grad_out_t), (input, input_t), (weight, weight_t)
+    return _row_norm_tangent(which, grad, x, scale, normalized_shape, rstd, True)
+
+
+def rms_norm_backward_jvp(
+    which: int,
+    grad_out: Tensor,
+    grad_out_t: Tensor,
+    input: Tensor,
+    input_t: Tensor,
+    weight: Tensor | None,
+    weight_t: Tensor | None,
+    normalized_shape: Sequence[int],
+    rstd: Tensor,
+) -> Tensor | None:
+    """The tangent of one of _native_rms_norm_backward's results."""
+    grad, x, scale = (grad_out, grad_out_t), (input, input_t), (weight, weight_t)
+    return _row_norm_tangent(which, grad, x, scale, normalized_shape, rstd, False)
+
+
+def _row_norm_tangent(
+    which: int,
+    grad: Dual,
+    x: Dual,
+    weight: OptionalDual,
+    normalized_shape: Sequence[int],
+    rstd: Tensor,
+    around_mean: bool,
+) -> Tensor | None:
     count = prod(normalized_shape)
-    rows, single = ((-1, count) if count else (input.numel(), 0)), (1, count)
+    rows, single = ((-1, count) if count else (x[0].numel(), 0)), (1, count)
     found = _tangent(
         which,
-        (grad_out.reshape(rows), grad_out_t.reshape(rows)),
-        (input.reshape(rows), input_t.reshape(rows)),
-        (reshaped(weight, single), reshaped(weight_t, single)),
+        (grad[0].reshape(rows), grad[1].reshape(rows)),
+        (x[0].reshape(rows), x[1].reshape(rows)),
+        (reshaped(weight[0], single), reshaped(weight[1], single)),
         rstd.reshape(rows[0], 1),
         (1,),
         (0,),
+        around_mean,
     )
-    return reshaped(found, tuple(normalized_shape) if which else input.shape)
+    return reshaped(found, tuple(normalized_shape) if which else x[0].shape)
 
 
 def group_norm_backward_jvp(

@@ -272,6 +272,14 @@ def meta_layer_norm(
     return meta_like(input), MetaArray(statistics, input.dtype), MetaArray(statistics, input.dtype)
 
 
+def meta_rms_norm(
+    input: MetaArray, normalized_shape: Shape, weight: MetaArray | None
+) -> tuple[MetaArray, MetaArray]:
+    """Output and rstd."""
+    _, _, statistics = layer_shapes(input, tuple(normalized_shape), weight, None)
+    return meta_like(input), MetaArray(statistics, input.dtype)
+
+
 def meta_group_norm(
     input: MetaArray,
     weight: MetaArray | None,
