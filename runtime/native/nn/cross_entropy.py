@@ -56,7 +56,7 @@ def _losses(table: Array, target: Array, ignore_index: int) -> tuple[Array, Arra
     top = max_along(table, 1)
     less = table - top
     picked = np.take_along_axis(less, safe[:, None], 1)[:, 0]
-    log_sum = np.log(sums.sum_along(np.exp(less, out=less), 1))[:, 0]
+    log_sum = np.log(np.add.reduce(np.exp(less, out=less), 1))
     return np.where(kept, log_sum - picked, 0), top[:, 0], log_sum
 
 

@@ -21,7 +21,7 @@ Gradients = tuple[Array | None, Array | None]
 def native_rms_norm(
     input: Array, normalized_shape: Shape, weight: Array | None, eps: float | None
 ) -> tuple[Array, Array]:
-    """The input over the root mean square of its last dims, times ``weight``; and rstd (*outer, 1, ..., 1)."""
+    """The rows, last dims, over their root mean square, times ``weight``; and rstd (*outer, 1, ...)."""
     groups, count, statistics = layer_shapes(input, tuple(normalized_shape), weight, None)
     dtype = input.dtype
     if eps is None:
@@ -89,7 +89,7 @@ def native_rms_norm_backward(
 
 
 def _input_gradient(grad: Array, table: Array, rstd: Array, weight: Array | None, out: Array) -> None:
-    """``rstd * (g - n * mean(g n))``, ``n`` being the rows times ``rstd``, ``g`` the gradient times the weight."""
+    """``rstd * (g - n * mean(g n))``: n is the rows times ``rstd``, g the gradient times the weight."""
     shared = () if weight is None else (weight,)
     name = "rms_normalize_scaled_backward" if shared else "rms_normalize_backward"
     if (kernel := kernel_of_floats(name, table.dtype)) is not None:
