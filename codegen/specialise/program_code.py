@@ -17,6 +17,8 @@ from ..ir.expressions import (
     Assigned,
     Attribute,
     Call,
+    Clause,
+    Comprehension,
     Conditional,
     Constant,
     Elements,
@@ -44,8 +46,9 @@ class Unwritable(Exception):
 class Code:
     """Collects the instructions of one program.
 
-    ``names`` are its locals. Those that are ``tensors`` are known to be such with NumPy's arrays, ``node`` is
-    that of a Node whose slots are read. ``loose`` says that ``args[i]`` are locals, too.
+    ``names`` are its locals. Those that are ``tensors`` are known to be such with NumPy's arrays, ``lists``
+    to be lists of such. ``node`` is that of a Node whose slots are read. ``loose`` says that ``args[i]`` are
+    locals, too.
     """
 
     def __init__(
@@ -55,10 +58,11 @@ class Code:
         node: bool = False,
         loose: bool = False,
         values: Mapping[str, Expr] | None = None,
+        lists: Collection[str] = (),
     ) -> None:
         self.lines: list[str] = []
         self.names = set(names)
-        self.tensors = tensors
+        self.tensors, self.lists = tensors, lists
         self.node, self.loose = node, loose
         self.values = values or {}  # names that stand for expressions
         self.pure = False  # whether nothing may be called
@@ -116,6 +120,10 @@ class Code:
                 self.add("number", int(name == "grad"))
             case Attribute(Name(name), "_array") if name in self.tensors:
                 self.add("array", name)
+            case Comprehension(
+                "list", Attribute(Name(one), "_array"), (Clause(Name(each), Name(name), ()),)
+            ) if one == each and name in self.lists:
+                self.add("arrays", name)
             case Attribute(Name("node"), slot) if self.node:
                 self.add("slot", slot)
             case Subscript(Attribute(owner, "numbers"), index) if owner == Name("T") or self._is_node_type(
@@ -328,6 +336,14 @@ class Code:
                 return "is_more_given", count
             case Operation("==", (value, Constant() as other)) if (name := self.local(value)) is not None:
                 return "is_equal", name, _literal(other)
+            case Operation("is not", (Call(Name("one_type"), (value,)), Constant(value=None))) if (
+                name := self.local(value)
+            ) is not None:
+                return "have_one_type", name
+            case Operation("is", (Call(Name("one_type"), (value,)), Name("t"))) if (
+                name := self.local(value)
+            ) is not None:
+                return "have_type", name
             case Operation("is", (Subscript(Name("edges"), Constant(value=number)), Constant(value=None))):
                 return "not", "goes", number
             case Operation(

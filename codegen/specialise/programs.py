@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ..ir.expressions import Attribute, Call, Expr, Name
+from ..ir.expressions import Assigned, Attribute, Call, Constant, Expr, Name, Operation
 from ..ir.reader import read_expression
 from ..model.methods import (
     CallMethod,
@@ -87,7 +87,10 @@ def _method_code(signature: str, locals_: Sequence[tuple[str, str]]) -> tuple[Co
     parameters = _parameters(signature)
     tensors = [name for name, kind in parameters.items() if kind in ("Tensor", "Tensor | None")]
     values = {name: read_expression(text) for name, text in locals_}
-    code = Code(["T", *parameters], tensors, values=values)
+    lists = [name for name, kind in parameters.items() if kind == "Sequence[Tensor]"]
+    code = Code(["T", *parameters], tensors, values=values, lists=lists)
+    for name in lists:
+        code.add("are_tensors", name)
     for name in tensors:
         there = ""
         if parameters[name] != "Tensor":
@@ -140,7 +143,7 @@ def _add_small(code: Code, condition: str) -> None:
 def _add_default_dtype(code: Code, record: Record, parameters: Mapping[str, str]) -> None:
     """What is recorded has the Type's own dtype: else it depends on the dtype whether it is."""
     inputs = [_input(part, parameters) for part in record.condition.split(" or ")]
-    if any(parameters[name] != "Tensor" for name in inputs):
+    if any(parameters.get(name) != "Tensor" for name in inputs):
         raise Unwritable
     wanted, end = code.label(), code.label()
     for name in inputs:
@@ -181,27 +184,33 @@ def _add_wrap(code: Code, result: Result) -> None:
 
 
 def _recipe(record: Record, parameters: Mapping[str, str]) -> Iterator[str]:
-    """The words of what is recorded: the Node, its inputs, what it keeps, and two answers.
+    """The words of what is recorded: the Node, its inputs, lists with ``*``, what it keeps, two answers.
 
     The first is whether it notes versions of its results, the second whether only results of the Type itself
     have a history.
     """
     inputs = [_input(part, parameters) for part in record.condition.split(" or ")]
-    if record.constants:
+    several = any(name.startswith("*") for name in inputs) and len(inputs) > 1
+    if record.constants or (several and any(group.condition is not None for group in record.saves)):
         raise Unwritable
     yield record.node
     yield ",".join(inputs)
-    yield ",".join(_kept(record.saves)) or "-"
+    kept = list(_kept(record.saves))
+    if any(f":value:{name[1:]}:" in one for name in inputs if name.startswith("*") for one in kept):
+        raise Unwritable
+    yield ",".join(kept) or "-"
     yield str(int(record.saves_results))
     yield str(int(record.undifferentiable is not None))
 
 
 def _input(test: str, parameters: Mapping[str, str]) -> str:
     found = re.fullmatch(r"(\w+)\._requires_grad|\((\w+) is not None and \2\._requires_grad\)", test)
-    name = "" if found is None else found[1] or found[2]
-    if name not in parameters:
+    if found is not None and (found[1] or found[2]) in parameters:
+        return found[1] or found[2]
+    found = re.fullmatch(r"\(?any_requires_grad\((\w+)\)\)?", test)
+    if found is None or parameters.get(found[1]) != "Sequence[Tensor]":
         raise Unwritable
-    return name
+    return f"*{found[1]}"
 
 
 def _kept(groups: Iterable[SaveGroup]) -> Iterator[str]:
@@ -233,6 +242,9 @@ def _what_is_kept(save: Save, following: Save | None) -> tuple[str, str]:
         found = re.fullmatch(rf"(?:None if (\w+) is None else )?{pattern}", text)
         if found is not None:
             return what, found[2]
+    found = re.fullmatch(r"tuple\(\[(\w+)\._array\.shape for \1 in (\w+)\]\)", text)
+    if found is not None:
+        return "shapes", found[2]
     if text == "_r":
         return "result", "-"
     if not text.isidentifier():
@@ -428,17 +440,25 @@ def _binding_start(binding: Binding) -> Code:
         code.add("is_missing", word)
     for test in binding.guard.split(" and "):
         if test not in ("not active", "not keywords"):  # what the callable itself sees to
-            match test.split():
-                case ["not", name] if name in names:
-                    code.add("is_same", name, False)
-                case _:
-                    code.test(read_expression(test), "")
+            _add_guard(code, read_expression(test))
     return code
+
+
+def _add_guard(code: Code, test: Expr) -> None:
+    match test:
+        case Operation("not x", (Name(name),)) if name in code.names:
+            code.add("is_same", name, False)
+        case Operation("is not", (Assigned("t", Call(Name("one_type"), (Name(name),))), Constant(None))):
+            code.add("runs_all", name)
+        case _:
+            code.test(test, "")
 
 
 def _add_receiver(code: Code, receiver: str, following: str) -> None:
     """See that the tensor whose Type runs the operator is one."""
-    name = code.local(read_expression(receiver)) if receiver else None
+    if not receiver:  # the guard has seen to it
+        return
+    name = code.local(read_expression(receiver))
     if name is None:
         raise Unwritable
     if receiver == "self":
@@ -453,7 +473,7 @@ def _add_attempt(code: Code, attempt: Attempt, receiver: str) -> None:
     if attempt.condition != "True":
         code.test(read_expression(attempt.condition), following)
     call = read_expression(attempt.call)
-    owners: tuple[Expr, ...] = (Name("t"), Attribute(read_expression(receiver), "_type"))
+    owners = [Name("t"), *([Attribute(read_expression(receiver), "_type")] if receiver else [])]
     match call:
         case Call(Attribute(owner, method), arguments, ()) if owner in owners:
             for argument in arguments:

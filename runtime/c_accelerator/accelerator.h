@@ -51,6 +51,9 @@ static inline void set_slot(PyObject *object, Py_ssize_t offset, PyObject *value
     SLOT(object, offset) = Py_NewRef(value);
     Py_XDECREF(before);
 }
+static inline int is_plain(PyObject *value) {
+    return Py_IS_TYPE(value, layout.Tensor) ? 1 : PySet_Contains(layout.plain, (PyObject *)Py_TYPE(value));
+}
 static inline int is_tensor(PyObject *object) {
     return Py_IS_TYPE(object, layout.Tensor) || PyObject_TypeCheck(object, layout.TensorBase);
 }
@@ -106,6 +109,9 @@ PyObject *wrap_array(PyObject *array, PyObject *type);
 PyObject *plain_view(PyObject *source, PyObject *array, PyObject *type);
 PyObject *wrap_view(PyObject *source, PyObject *array, PyObject *type);
 PyObject *edge_of(PyObject *tensor);
+PyObject *one_type(PyObject *list);
+int are_tensors(PyObject *list);
+PyObject *arrays_of(PyObject *list);
 typedef struct Recipe Recipe;
 #define LEFT 0    /* what a step says: leave the program */
 #define NEXT 1    /* go on */
@@ -144,7 +150,7 @@ PyObject *accelerator_add_loop(PyObject *module, PyObject *arguments);
 int are_rows(PyObject *array, PyObject *dim);
 int is_packed(PyArrayObject *array);
 PyObject *reshaped(PyObject *array, PyObject *sizes);
-PyObject *joined(PyObject *list, PyObject *dim);
+PyObject *joined(PyObject *list, PyObject *dim, int new_dim);
 PyObject *total(PyObject *array);
 
 /* -- the callable, and the engine -------------------------------------------------------------------------- */

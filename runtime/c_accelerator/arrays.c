@@ -74,7 +74,7 @@ PyObject *reshaped(PyObject *given, PyObject *sizes) {
 /* So many bytes at most: NumPy's questions cost little beside more. */
 #define MOST_JOINED (1 << 16)
 
-/* Whether an array may stand beside the first along an axis. */
+/* Whether an array may stand beside the first along an axis, or along a new one: -1. */
 static int fits(PyObject *given, PyArrayObject *first, int axis) {
     if (!is_array(given)) return 0;
     PyArrayObject *array = (PyArrayObject *)given;
@@ -83,6 +83,15 @@ static int fits(PyObject *given, PyArrayObject *first, int axis) {
         if (i != axis && PyArray_DIM(array, i) != PyArray_DIM(first, i)) return 0;
     }
     return PyArray_SIZE(array) > 0 && is_packed(array);
+}
+
+/* The axis that a dim is of ``dims``; -1 where it is none. */
+static int axis_of(PyObject *dim, int dims) {
+    int overflow;
+    if (!PyLong_CheckExact(dim)) return -1;
+    long axis = PyLong_AsLongAndOverflow(dim, &overflow);
+    if (overflow || axis < -dims || axis >= dims) return -1;
+    return (int)(axis < 0 ? axis + dims : axis);
 }
 
 static npy_intp product(const npy_intp *sizes, int from, int to) {
@@ -104,31 +113,36 @@ static void copy_beside(PyObject *const *arrays, Py_ssize_t count, npy_intp rows
     }
 }
 
-/* Arrays of one dtype, packed and small, one behind the other along a dim. NULL without an exception where it is for
-   Python to say. */
-PyObject *joined(PyObject *list, PyObject *dim) {
-    int overflow;
-    if ((!PyTuple_CheckExact(list) && !PyList_CheckExact(list)) || !PyLong_CheckExact(dim)) return NULL;
+/* How long the arrays of a list are together along an axis, or along a new one, if they are such as stand beside each
+   other; else 0. */
+static npy_intp length_of(PyObject *const *arrays, Py_ssize_t count, int axis, int new_dim) {
+    PyArrayObject *first = (PyArrayObject *)arrays[0];
+    npy_intp bytes = 0, length = 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!fits(arrays[i], first, new_dim ? -1 : axis)) return 0;
+        bytes += PyArray_NBYTES((PyArrayObject *)arrays[i]);
+        if (bytes > MOST_JOINED) return 0;
+        length += new_dim ? 1 : PyArray_DIM((PyArrayObject *)arrays[i], axis);
+    }
+    return length;
+}
+
+/* Arrays of one dtype, packed and small, one behind the other along a dim, or side by side along a new one. NULL without
+   an exception where it is for Python to say. */
+PyObject *joined(PyObject *list, PyObject *dim, int new_dim) {
+    if (!PyTuple_CheckExact(list) && !PyList_CheckExact(list)) return NULL;
     Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
     PyObject *const *arrays = PySequence_Fast_ITEMS(list);
     if (count == 0 || !is_array(arrays[0])) return NULL;
     PyArrayObject *first = (PyArrayObject *)arrays[0];
-    long axis = PyLong_AsLongAndOverflow(dim, &overflow);
-    int ndim = PyArray_NDIM(first);
-    if (overflow || axis < -ndim || axis >= ndim || ndim > MOST_DIMS || PyDataType_REFCHK(PyArray_DESCR(first))) return NULL;
-    if (axis < 0) axis += ndim;
-    npy_intp bytes = 0, dims[MOST_DIMS];
-    memcpy(dims, PyArray_DIMS(first), (size_t)ndim * sizeof(*dims));
-    dims[axis] = 0;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        if (!fits(arrays[i], first, (int)axis)) return NULL;
-        bytes += PyArray_NBYTES((PyArrayObject *)arrays[i]);
-        if (bytes > MOST_JOINED) return NULL;
-        dims[axis] += PyArray_DIM((PyArrayObject *)arrays[i], (int)axis);
-    }
+    int ndim = PyArray_NDIM(first) + new_dim, axis = axis_of(dim, ndim);
+    if (axis < 0 || ndim > MOST_DIMS || PyDataType_REFCHK(PyArray_DESCR(first))) return NULL;
+    npy_intp length = length_of(arrays, count, axis, new_dim), dims[MOST_DIMS];
+    if (length == 0) return NULL;
+    for (int i = 0; i < ndim; i++) dims[i] = i == axis ? length : PyArray_DIM(first, i - (new_dim && i > axis));
     Py_INCREF(PyArray_DESCR(first));
     PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(first), ndim, dims, NULL, NULL, 0, NULL);
-    if (made != NULL) copy_beside(arrays, count, product(dims, 0, (int)axis), (PyArrayObject *)made);
+    if (made != NULL) copy_beside(arrays, count, product(dims, 0, axis), (PyArrayObject *)made);
     return made;
 }
 

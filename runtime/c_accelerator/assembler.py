@@ -28,7 +28,8 @@ def _words(text: str) -> frozenset[str]:
 #: The operations whose only operand is a local.
 _OF_LOCAL: Final = _words(
     "is_plain is_tensor has_array is_array is_small is_contiguous is_type is_settled needs_no_grad has_type "
-    "has_backend is_weak is_none is_missing are_ints are_many_ints is_apart may_write runs runs_itself local "
+    "has_backend have_one_type have_type are_tensors runs_all arrays "
+    "is_weak is_none is_missing are_ints are_many_ints is_apart may_write runs runs_itself local "
     "array store wrap_view begin_write write end_write"
 )
 #: Those with a local and an object.
@@ -37,16 +38,19 @@ _OF_LOCAL_AND_OBJECT: Final = frozenset(("is_same", "is_equal"))
 _OF_NUMBER: Final = _words(
     "is_given is_more_given goes rest number call call_out binary unary compare tuple unpack rows invoke"
 )
-_KEPT: Final = {"value": 0, "tensor": 1, "result": 2, "shape": 3, "type": 4}
+_KEPT: Final = {"value": 0, "tensor": 1, "result": 2, "shape": 3, "type": 4, "shapes": 5}
 #: By how much an operation changes the height of the stack; those of operands' number are functions of it.
 _GROWTH: Final[Mapping[str, Callable[[int], int]]] = {
-    **{name: lambda n: 1 for name in ("local", "rest", "type", "array", "constant", "slot", "saved")},
+    **{
+        name: lambda n: 1
+        for name in ("local", "rest", "type", "array", "arrays", "constant", "slot", "saved")
+    },
     **{
         name: lambda n: 1
         for name in ("saved_or_none", "saved_result", "fetch", "fetch_kernel", "end_write", "view")
     },
     **{name: lambda n: -1 for name in ("binary", "compare", "item", "pop", "store", "write", "jump_if_not")},
-    **{name: lambda n: -1 for name in ("reshape", "join")},
+    **{name: lambda n: -1 for name in ("reshape", "join", "stack")},
     **{name: lambda n: -n for name in ("rows", "invoke", "invoke_method")},
     "call": lambda n: -n,
     "call_out": lambda n: -n,
@@ -218,7 +222,11 @@ class Assembler:
                 slots.append((edges, _KEPT[what], local, machine.offset(cls, slot), version))
             return cls, tuple(slots), machine.offset(cls, "result_versions") if versions == "1" else 0
 
-        return tuple([self._local(name) for name in inputs.split(",")]), int(own_type), complete
+        return tuple([self._input(name) for name in inputs.split(",")]), int(own_type), complete
+
+    def _input(self, name: str) -> int:
+        """The number of a local with a Tensor; of one with a list of such, negative and from -1 on."""
+        return -1 - self._local(name[1:]) if name.startswith("*") else self._local(name)
 
 
 def _is_kernels(owner: object) -> bool:

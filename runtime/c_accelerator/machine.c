@@ -79,7 +79,8 @@ static int compute(Frame *frame, const Instruction *at) {
     switch (at->operation) {
         case OP_rows: return put(frame, at->number + 1, rows_result(top[-at->number - 1], top - at->number, at->number));
         case OP_reshape: return put(frame, 2, reshaped(top[-2], top[-1]));
-        case OP_join: return put(frame, 2, joined(top[-2], top[-1]));
+        case OP_join: return put(frame, 2, joined(top[-2], top[-1], 0));
+        case OP_stack: return put(frame, 2, joined(top[-2], top[-1], 1));
         default: return put(frame, 1, total(top[-1]));
     }
 }
@@ -334,6 +335,9 @@ static int load(Frame *frame, const Instruction *at) {
 static int change(Frame *frame, const Instruction *at) {
     switch (at->operation) {
         case OP_runs: Py_XSETREF(frame->type, Py_XNewRef(SLOT(frame->local[at->number], layout.type))); break;
+        case OP_runs_all:
+            Py_XSETREF(frame->type, Py_XNewRef(one_type(frame->local[at->number])));
+            return frame->type == NULL ? LEFT : NEXT;
         case OP_runs_itself: Py_XSETREF(frame->type, Py_NewRef(frame->local[at->number])); break;
         case OP_free:
             if (SLOT(frame->local[0], at->offset) != Py_None) set_slot(frame->local[0], at->offset, at->object);
@@ -352,6 +356,7 @@ static int change(Frame *frame, const Instruction *at) {
 static int step(Frame *frame, const Program *program, const Instruction *at, const Instruction **next) {
     switch (at->operation) {
         case OP_local: case OP_type: case OP_array: case OP_constant: case OP_slot: return load(frame, at);
+        case OP_arrays: return push(frame, arrays_of(frame->local[at->number]));
         case OP_saved: case OP_saved_or_none: return push_saved(frame, at);
         case OP_rest: return push_rest(frame, program, at->number);
         case OP_unpack: return unpack(frame, at->number);
@@ -372,7 +377,7 @@ static int step(Frame *frame, const Program *program, const Instruction *at, con
         case OP_record: return record(at->recipe, frame->top[-1], frame->local);
         case OP_method: return call_method(frame, at);
         case OP_invoke: case OP_invoke_method: return invoke(frame, at);
-        case OP_rows: case OP_reshape: case OP_join: case OP_total: return compute(frame, at);
+        case OP_rows: case OP_reshape: case OP_join: case OP_stack: case OP_total: return compute(frame, at);
         case OP_end_write: return end_write(frame, at);
         case OP_leave: return LEFT;
         default: return change(frame, at);

@@ -28,15 +28,20 @@
     X(is_more_given)   /* test: more than that were given */ \
     X(are_ints)        /* test: a local is a list or tuple of ints */ \
     X(are_many_ints)   /* test: the same, but not of one */ \
+    X(have_one_type)   /* test: a local is a list or tuple of Tensors of one Type, whose classes override nothing */ \
+    X(have_type)       /* test: that is the Type that runs */ \
+    X(are_tensors)     /* test: a local is a list or tuple of Tensors that have arrays of NumPy's, not an empty one */ \
     X(goes)            /* test: the edge of this number of the Node in local 0 leads somewhere */ \
     X(is_apart)        /* test: a local is Tensor 1, or shares no Storage with it */ \
     X(may_write)       /* test: a value may be written into the Tensor in a local */ \
     X(runs)            /* the Type that runs is that of the Tensor in a local */ \
+    X(runs_all)        /* the Type that runs is that of all the Tensors in a local; leave if there is no such */ \
     X(runs_itself)     /* the Type that runs is a local */ \
     X(local)           /* push a local */ \
     X(rest)            /* push a tuple of the loose arguments from this one on */ \
     X(type)            /* push the Type that runs */ \
     X(array)           /* push the array of the Tensor in a local */ \
+    X(arrays)          /* push a list of the arrays of the Tensors in a local */ \
     X(constant)        /* push an object */ \
     X(slot)            /* push what a slot of local 0 has */ \
     X(saved)           /* push the array of a Tensor that local 0 has saved, unless it was written to */ \
@@ -75,6 +80,7 @@
     X(rows)            /* what the native kernel below so many arrays makes of their rows; leave if they are unusual */ \
     X(reshape)         /* the array below the sizes on top in that shape; leave if it is unusual */ \
     X(join)            /* the arrays of a list below the dim on top, one behind the other; leave if they are unusual */ \
+    X(stack)           /* the same, along a new dim */ \
     X(total)           /* the sum of all elements of the array on top; leave if it is unusual */ \
     X(method)          /* call the method of the Type that runs with so many arguments */ \
     X(begin_write)     /* count a write into the Tensor in a local */ \

@@ -91,6 +91,41 @@ PyObject *wrap_view(PyObject *source, PyObject *array, PyObject *type) {
     return PyObject_CallFunctionObjArgs(layout.as_view, source, array, type, NULL);
 }
 
+/* -- lists of Tensors ----------------------------------------------------------------------------------------- */
+
+/* The Type that all Tensors of a list or tuple have, if nothing overrides what they do: borrowed; NULL where there is no
+   such. */
+PyObject *one_type(PyObject *list) {
+    PyObject *found = NULL;
+    if (!PyTuple_CheckExact(list) && !PyList_CheckExact(list)) return NULL;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
+        PyObject *tensor = PySequence_Fast_GET_ITEM(list, i);
+        if (is_plain(tensor) != 1) return NULL;
+        PyObject *type = SLOT(tensor, layout.type);
+        if (type == NULL || (found != NULL && type != found)) return NULL;
+        found = type;
+    }
+    return found;
+}
+
+/* Whether a list or tuple has Tensors with arrays of NumPy's, at least one and nothing else. */
+int are_tensors(PyObject *list) {
+    if ((!PyTuple_CheckExact(list) && !PyList_CheckExact(list)) || !PySequence_Fast_GET_SIZE(list)) return 0;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
+        PyObject *tensor = PySequence_Fast_GET_ITEM(list, i);
+        if (!is_tensor(tensor) || !is_array(SLOT(tensor, layout.array))) return 0;
+    }
+    return 1;
+}
+
+PyObject *arrays_of(PyObject *list) {
+    PyObject *made = PyList_New(PySequence_Fast_GET_SIZE(list));
+    for (Py_ssize_t i = 0; made != NULL && i < PyList_GET_SIZE(made); i++) {
+        PyList_SET_ITEM(made, i, Py_NewRef(SLOT(PySequence_Fast_GET_ITEM(list, i), layout.array)));
+    }
+    return made;
+}
+
 /* -- writes --------------------------------------------------------------------------------------------------- */
 
 static int requires_grad(PyObject *tensor) { return SLOT(tensor, layout.requires_grad) == Py_True; }
@@ -159,8 +194,8 @@ PyObject *edge_of(PyObject *tensor) {
 /* -- Nodes ---------------------------------------------------------------------------------------------------- */
 
 /* What a slot of a Node keeps: an argument as it is; a tensor, with its version in a second slot; the array of the
-   result; the shape or the Type of a tensor. */
-enum { KEEP_VALUE, KEEP_TENSOR, KEEP_RESULT, KEEP_SHAPE, KEEP_TYPE };
+   result; the shape or the Type of a tensor; the shapes of a list of tensors. */
+enum { KEEP_VALUE, KEEP_TENSOR, KEEP_RESULT, KEEP_SHAPE, KEEP_TYPE, KEEP_SHAPES };
 
 typedef struct {
     unsigned int needed; /* the edges for which it is kept, a bit each; 0: always */
@@ -169,7 +204,7 @@ typedef struct {
 } Kept;
 
 struct Recipe {
-    int inputs, input[8];     /* the locals that have gradients */
+    int inputs, input[8];     /* the locals that have gradients; of lists of Tensors -1 less their number */
     int own_type;             /* whether only results of the Type that runs have a history */
     PyObject *complete;       /* gives the rest, when it is first needed; the program holds it */
     PyObject *rest;           /* what it gave, or NULL */
@@ -262,6 +297,23 @@ static PyObject *shape_of(PyObject *array) {
     return shape;
 }
 
+static PyObject *shapes_of(PyObject *list) {
+    PyObject *made = PyTuple_New(PySequence_Fast_GET_SIZE(list));
+    for (Py_ssize_t i = 0; made != NULL && i < PyTuple_GET_SIZE(made); i++) {
+        PyObject *shape = shape_of(SLOT(PySequence_Fast_GET_ITEM(list, i), layout.array));
+        if (shape == NULL) Py_CLEAR(made);
+        else PyTuple_SET_ITEM(made, i, shape);
+    }
+    return made;
+}
+
+/* Put a new object into the slot. */
+static int keep_new(PyObject *node, const Kept *kept, PyObject *made) {
+    if (made == NULL) return -1;
+    SLOT(node, kept->offset) = made;
+    return 0;
+}
+
 static int keep_tensor(PyObject *node, const Kept *kept, PyObject *tensor) {
     PyObject *version = zero;
     if (tensor != Py_None) {
@@ -284,30 +336,63 @@ static int keep(PyObject *node, const Kept *kept, PyObject *out, PyObject *const
         case KEEP_TENSOR: return keep_tensor(node, kept, value);
         case KEEP_RESULT: value = SLOT(out, layout.array); break;
         case KEEP_TYPE: value = value == Py_None ? value : SLOT(value, layout.type); break;
+        case KEEP_SHAPES: return keep_new(node, kept, shapes_of(value));
         case KEEP_SHAPE:
-            if (value != Py_None) {
-                value = shape_of(SLOT(value, layout.array));
-                if (value == NULL) return -1;
-                SLOT(node, kept->offset) = value;
-                return 0;
-            }
+            if (value != Py_None) return keep_new(node, kept, shape_of(SLOT(value, layout.array)));
     }
     set_new(node, kept->offset, value);
     return 0;
 }
 
-/* The edges of a new Node. Which of them lead somewhere is said by the bits of ``there``. */
+/* The Tensors of an input, which may be a list of them, and how many there are. */
+static PyObject *const *tensors_of(const Recipe *recipe, int input, PyObject *const *local, Py_ssize_t *count) {
+    int number = recipe->input[input];
+    *count = 1;
+    if (number >= 0) return local + number;
+    *count = PySequence_Fast_GET_SIZE(local[-1 - number]);
+    return PySequence_Fast_ITEMS(local[-1 - number]);
+}
+
+static Py_ssize_t count_edges(const Recipe *recipe, PyObject *const *local) {
+    Py_ssize_t found = 0, count;
+    for (int i = 0; i < recipe->inputs; i++) {
+        tensors_of(recipe, i, local, &count);
+        found += count;
+    }
+    return found;
+}
+
+/* Whether a gradient is wanted of any input; -1 where a list is none of Tensors any more. */
+static int is_wanted(const Recipe *recipe, PyObject *const *local) {
+    for (int i = 0; i < recipe->inputs; i++) {
+        Py_ssize_t count;
+        PyObject *const *tensors = tensors_of(recipe, i, local, &count);
+        if (recipe->input[i] < 0 && !are_tensors(local[-1 - recipe->input[i]])) return -1;
+        for (Py_ssize_t k = 0; k < count; k++) {
+            if (tensors[k] != Py_None && requires_grad(tensors[k])) return 1;
+        }
+    }
+    return 0;
+}
+
+/* The edges of a new Node. Which of them lead somewhere is said by the bits of ``there``, of a list by none. */
 static int set_edges(const Recipe *recipe, PyObject *node, PyObject *const *local, unsigned int *there) {
-    PyObject *edges = PyTuple_New(recipe->inputs);
+    PyObject *edges = PyTuple_New(count_edges(recipe, local));
     if (edges == NULL) return -1;
     SLOT(node, layout.next_edges) = edges;
     *there = 0;
+    Py_ssize_t place = 0;
     for (int i = 0; i < recipe->inputs; i++) {
-        PyObject *tensor = local[recipe->input[i]];
-        PyObject *edge = tensor == Py_None ? Py_NewRef(Py_None) : edge_of(tensor);
-        if (edge == NULL) return -1;
-        if (edge != Py_None) *there |= 1u << i;
-        PyTuple_SET_ITEM(edges, i, edge);
+        Py_ssize_t count;
+        PyObject *const *tensors = tensors_of(recipe, i, local, &count);
+        for (Py_ssize_t k = 0; k < count; k++) {
+            /* of a list edge_of is asked only for those that need their gradients, as gradient_edges does */
+            int none = tensors[k] == Py_None || (recipe->input[i] < 0 && !requires_grad(tensors[k]));
+            PyObject *edge = none ? Py_NewRef(Py_None) : edge_of(tensors[k]);
+            if (edge == NULL) return -1;
+            if (edge != Py_None && recipe->input[i] >= 0) *there |= 1u << i;
+            PyTuple_SET_ITEM(edges, place++, edge);
+        }
     }
     return 0;
 }
@@ -335,23 +420,7 @@ failed:
     return NULL;
 }
 
-/* Give a new Tensor the history that the recipe says, where an input needs its gradient: NEXT; LEFT where Python says
-   what becomes of it; or RAISED. */
-int record(Recipe *recipe, PyObject *out, PyObject *const *local) {
-    int wanted = 0;
-    for (int i = 0; i < recipe->inputs && !wanted; i++) {
-        PyObject *tensor = local[recipe->input[i]];
-        wanted = tensor != Py_None && requires_grad(tensor);
-    }
-    if (!wanted) return NEXT;
-    int on = recording_is_on();
-    if (on <= 0) return on < 0 ? RAISED : NEXT;
-    if (recipe->own_type && SLOT(out, layout.type) != local[0]) return LEFT;
-    if (recipe->node == NULL && complete(recipe) < 0) {
-        if (!PyErr_ExceptionMatches(PyExc_Exception)) return RAISED;
-        PyErr_Clear();
-        return LEFT;
-    }
+static int attach_node(Recipe *recipe, PyObject *out, PyObject *const *local) {
     PyObject *node = new_node(recipe, out, local);
     if (node == NULL) return RAISED;
     PyObject *edge = PyTuple_Pack(2, node, zero);
@@ -361,4 +430,45 @@ int record(Recipe *recipe, PyObject *out, PyObject *const *local) {
     Py_DECREF(edge);
     set_slot(out, layout.requires_grad, Py_True);
     return NEXT;
+}
+
+/* The same where lists are among the inputs: tuples in their place stay as they are, whoever changes the lists. */
+static int attach_node_of_lists(Recipe *recipe, PyObject *out, PyObject *const *local) {
+    PyObject *own[MOST_LOCALS], *held[8] = {NULL};
+    int result = NEXT;
+    memcpy(own, local, sizeof(own));
+    for (int i = 0; i < recipe->inputs && result == NEXT; i++) {
+        if (recipe->input[i] >= 0) continue;
+        PyObject **list = own - 1 - recipe->input[i];
+        held[i] = PySequence_Tuple(*list);
+        if (held[i] == NULL) result = RAISED;
+        else if (!are_tensors(held[i])) result = LEFT;
+        else *list = held[i];
+    }
+    if (result == NEXT) result = attach_node(recipe, out, own);
+    for (int i = 0; i < recipe->inputs; i++) Py_XDECREF(held[i]);
+    return result;
+}
+
+static int has_lists(const Recipe *recipe) {
+    for (int i = 0; i < recipe->inputs; i++) {
+        if (recipe->input[i] < 0) return 1;
+    }
+    return 0;
+}
+
+/* Give a new Tensor the history that the recipe says, where an input needs its gradient: NEXT; LEFT where Python says
+   what becomes of it; or RAISED. */
+int record(Recipe *recipe, PyObject *out, PyObject *const *local) {
+    int wanted = is_wanted(recipe, local);
+    if (wanted <= 0) return wanted < 0 ? LEFT : NEXT;
+    int on = recording_is_on();
+    if (on <= 0) return on < 0 ? RAISED : NEXT;
+    if (recipe->own_type && SLOT(out, layout.type) != local[0]) return LEFT;
+    if (recipe->node == NULL && complete(recipe) < 0) {
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) return RAISED;
+        PyErr_Clear();
+        return LEFT;
+    }
+    return has_lists(recipe) ? attach_node_of_lists(recipe, out, local) : attach_node(recipe, out, local);
 }

@@ -1,11 +1,6 @@
 /* The tests of programs: whether arguments are what a generated function takes as they stand. */
 #include "machine.h"
 
-static int is_plain(PyObject *value) {
-    if (Py_IS_TYPE(value, layout.Tensor)) return 1;
-    return PySet_Contains(layout.plain, (PyObject *)Py_TYPE(value));
-}
-
 static PyObject *type_of(PyObject *tensor) { return SLOT(tensor, layout.type); }
 
 static int has_backend(const Frame *frame, PyObject *tensor) {
@@ -111,6 +106,9 @@ int test(const Frame *frame, const Instruction *at) {
         case OP_is_missing: return value == layout.missing;
         case OP_is_same: return value == at->object;
         case OP_is_equal: return is_equal(value, at->object);
+        case OP_have_one_type: return one_type(value) != NULL;
+        case OP_have_type: return frame->type != NULL && one_type(value) == frame->type;
+        case OP_are_tensors: return are_tensors(value);
         case OP_are_ints: return are_ints(value, 0);
         case OP_are_many_ints: return are_ints(value, 1);
         default: return test_tensor(frame, at, value);

@@ -174,6 +174,7 @@ def stack_shape(shapes: Sequence[Shape], dim: int) -> tuple[int, Shape]:
     return d, (*first[:d], len(shapes), *first[d:])
 
 
+@accelerated("local tensors; local dim; stack; give")
 def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
     """The arrays, which have one shape, side by side along a new dimension."""
     d, shape = stack_shape([a.shape for a in tensors], dim)

@@ -78,6 +78,17 @@ USES: dict[str, Callable[[Any], Any]] = {
         tengen.cat([x, tengen.zeros(0)]),
         tengen.cat([x, x * 1j]),
     ),
+    "stack": lambda x: [
+        tengen.stack(t, d) for t in ([x, x], (x, x * 2, x), [x], [x, x[:2]], []) for d in (0, 1, -1, -2, 7)
+    ],
+    "lists": lambda x: (
+        tengen.cat([x, x.detach(), x * 2]),
+        tengen.hstack([x, x]),
+        tengen.vstack((x, x)),
+        tengen.stack([x.detach(), x], 1),
+        tengen.cat(tensors=[x, x], dim=0),
+        tengen.cat([x, x], axis=0),
+    ),
     "zero_": lambda x: (x.clone().zero_(), x.clone()[:1].zero_(), tengen.zero_(x.clone())),
 }
 
@@ -144,9 +155,10 @@ IN_C: dict[str, Callable[[], Any]] = {
     "views": lambda: (x.view(64), x.view(2, 32), x.view(-1)),
     "sum": lambda: x.sum(),
     "softmax": lambda: (x.softmax(1), x.softmax(dim=-1)),
-    "cat": lambda: tengen.native.shape.cat([x._array, y._array], 1),
+    "lists": lambda: (tengen.cat([x, y]), tengen.cat((x, y, x), dim=1), tengen.stack([x, y], -1)),
     "in place": lambda: y.mul_(x).zero_().add_(1),
     "recording": lambda: (leaf * x, leaf.view(64), leaf.softmax(1), leaf.sum()),
+    "recording lists": lambda: (tengen.cat([leaf, y]), tengen.stack([y, leaf], 1)),
 }
 
 
@@ -166,3 +178,18 @@ def test_no_python_runs(use: str) -> None:
     finally:
         sys.setprofile(None)
     assert frames == []
+
+
+@pytest.mark.parametrize("join", [tengen.cat, tengen.stack])
+def test_a_list_that_is_none_of_tensors(join: Any) -> None:
+    for given in ([x, 1], [x, None], [None], (x, [y]), [x, tengen.nn.Parameter(y)], iter([x, y]), x):
+        with c_accelerator.stopped():
+            expected = result_of(join, given if not hasattr(given, "__next__") else iter([x, y]))
+        assert result_of(join, given) == expected
+
+
+def result_of(join: Any, given: Any) -> Any:
+    try:
+        return seen_of(join(given))
+    except Exception as error:
+        return type(error).__name__, str(error)
