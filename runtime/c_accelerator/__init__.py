@@ -27,6 +27,7 @@ __all__ = [
     "describe",
     "engine",
     "programs",
+    "run_shares",
     "status",
     "stopped",
 ]
@@ -133,21 +134,43 @@ def accelerate_classes(namespace: Mapping[str, Any], method: str) -> None:
 def add_loops(ufunc: np.ufunc, loops: Mapping[tuple[str, ...], int]) -> None:
     """Tell the addresses of a native kernel's loops, by the dtypes of operands and results.
 
-    It is one of elements with one result, or one of rows: of each row operands and results have the row or a
-    number.
+    Small arrays are given to those of elements with one result, and to those of rows: of each row operands
+    and results have the row or a number. Large ones are shared out to those of any kind.
     """
-    rows = _rows(ufunc.signature) if ufunc.signature else None
-    if _state.machine is None or (rows is None and (ufunc.signature or ufunc.nout != 1)):
+    if _state.machine is None:
         return
+    rows = _rows(ufunc.signature) if ufunc.signature else None
+    is_small = rows is not None or (ufunc.signature is None and ufunc.nout == 1)
     for dtypes, address in loops.items():
-        if len({*dtypes}) == 1:
-            _state.machine.add_loop(ufunc, rows, np.dtype(dtypes[0]).num, address)
+        numbers = tuple([np.dtype(d).num for d in dtypes])
+        if _shares_out():
+            _state.machine.add_kernel(ufunc, numbers, address)
+        if is_small and len({*numbers}) == 1:
+            _state.machine.add_loop(ufunc, rows, numbers[0], address)
 
 
 def _rows(signature: str) -> tuple[bool, ...] | None:
     """Whether operands and results of a generalised ufunc are rows; None where one is another thing."""
     found = re.findall(r"\((.*?)\)", signature)
     return None if {*found} - {"", found[0]} or "," in found[0] else tuple([dims != "" for dims in found])
+
+
+def _shares_out() -> bool:
+    """Whether the extension has threads, which it does not on all platforms."""
+    return hasattr(_state.machine, "run_shares")
+
+
+def run_shares(
+    kernel: np.ufunc, operands: tuple[Any, ...], dim: int, share: int, threads: int, wakes: bool = True
+) -> bool:
+    """Call a native kernel in threads that need no interpreter; whether it is done.
+
+    Operands are its operands and results. A thread works on ``share`` places of an outer dimension at a time:
+    ``dim``, or ``~dim`` for a core one, in the order of the kernel's signature. Threads that sleep are waked
+    if it ``wakes`` them. False, and nothing was written, for operands of other dtypes than the kernel's, for
+    results that share memory with operands, and where there are no such threads.
+    """
+    return _shares_out() and _state.machine.run_shares(kernel, operands, dim, share, threads, wakes)
 
 
 def engine() -> Any:

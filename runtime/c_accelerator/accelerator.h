@@ -153,6 +153,12 @@ PyObject *reshaped(PyObject *array, PyObject *sizes);
 PyObject *joined(PyObject *list, PyObject *dim, int new_dim);
 PyObject *total(PyObject *array);
 
+/* -- native kernels over large arrays: shares.c ---------------------------------------------------------------- */
+
+PyObject *accelerator_add_kernel(PyObject *module, PyObject *arguments);
+PyObject *accelerator_run_shares(PyObject *module, PyObject *arguments);
+int shares_import(void);
+
 /* -- the callable, and the engine -------------------------------------------------------------------------- */
 
 extern PyTypeObject Accelerated_Type;

@@ -1,6 +1,7 @@
 /* The module: what runtime/c_accelerator/__init__.py calls. */
 #define OWNS_ARRAY_API
 #include "machine.h"
+#include "threads.h"
 
 PyObject *zero, *one, *out_names, *str_enabled, *str_apply, *str_release, *str_of_array, *str_locked, *required;
 
@@ -9,6 +10,10 @@ static PyMethodDef functions[] = {
     {"offset", accelerator_offset, METH_VARARGS, NULL},
     {"switch", accelerator_switch, METH_O, NULL},
     {"add_loop", accelerator_add_loop, METH_VARARGS, NULL},
+#ifdef HAS_THREADS
+    {"add_kernel", accelerator_add_kernel, METH_VARARGS, NULL},
+    {"run_shares", accelerator_run_shares, METH_VARARGS, NULL},
+#endif
     {"run", (PyCFunction)(void (*)(void))engine_run, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -68,6 +73,9 @@ PyMODINIT_FUNC PyInit_machine(void) {
     if (!is_usable()) return NULL;
     import_array();
     if (ufunc_import() < 0) return NULL;
+#ifdef HAS_THREADS
+    if (shares_import() < 0) return NULL;
+#endif
     if (make_constants() < 0 || PyType_Ready(&Accelerated_Type) < 0) return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL) return NULL;

@@ -21,10 +21,17 @@ ELEMENTWISE_BYTES: Final = 1 << 18
 ELEMENTWISE_GRAIN: Final = 1 << 16
 #: Native kernels: the elements of which one sum of all is formed.
 NATIVE_GRAIN: Final = 1 << 17
-#: So many elements are worth waking a thread, which takes some 60 us: of native kernels that compute
-#: functions or wait for what they read, and of those that take little longer than memory does.
+#: So many elements are worth waking a thread of Python's, which takes some 60 us: of native kernels that
+#: compute functions or wait for what they read, and of those that take little longer than memory does.
 COSTLY_GRAIN: Final = 1 << 18
 LIGHT_GRAIN: Final = 1 << 20
+#: So many elements of such kernels are shared out to those of the accelerator's threads that are awake, as
+#: they are for 0.1 ms after some work; so many are worth waking them. A thread takes about so many shares.
+COSTLY_SHARED: Final = 1 << 16
+LIGHT_SHARED: Final = 1 << 18
+COSTLY_WAKES: Final = 3 << 17
+LIGHT_WAKES: Final = 3 << 18
+SHARES: Final = 4
 #: Threads get so many columns of a table or a multiple, that are lines of the cache.
 COLUMNS_STEP: Final = 64
 #: Native kernels that also find wrong indices are cheaper than a look at all indices before.

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import ELEMENTWISE_BYTES, ELEMENTWISE_GRAIN, VECTOR
-from .machine_code import grain_of
 from .parallel import get_num_threads, in_threads
+from .shares import share_elements
 
 Array = Any
 Shape = tuple[int, ...]
@@ -75,7 +75,7 @@ def in_shares(kernel: np.ufunc, *operands: Any, into: Array | None = None) -> Ar
         if out is None or out.shape != shape or out.dtype != dtype or not out.flags.c_contiguous:
             out = np.empty(shape, dtype)
         flat = [a.reshape(-1) if _is_array(a) else a for a in operands]
-        _share_out(kernel, flat, out.reshape(-1), 0)
+        share_elements(kernel, flat, (out.reshape(-1),))
         return out
     if get_num_threads() == 1 or not all([a.size for a in arrays]):
         return kernel(*operands, out=...)
@@ -88,18 +88,8 @@ def _in_strided_shares(kernel: np.ufunc, operands: Sequence[Any], shape: Shape) 
     out = np.empty_like(kernel(*corner, out=...), shape=shape)  # as the corner shows, in the operands' order
     axis = max(range(len(shape)), key=lambda d: (shape[d] > 1, out.strides[d]))
     full = [np.broadcast_to(a, shape) if _is_array(a) else a for a in operands]
-    _share_out(kernel, full, out, axis)
+    share_elements(kernel, full, (out,), axis)
     return out
-
-
-def _share_out(kernel: np.ufunc, operands: Sequence[Any], out: Array, axis: int) -> None:
-    before = (slice(None),) * axis
-
-    def task(begin: int, end: int) -> None:
-        part = (*before, slice(begin, end))
-        kernel(*[a[part] if _is_array(a) else a for a in operands], out=out[part])
-
-    in_threads(task, out.shape[axis], out.size // max(1, out.shape[axis]), grain_of(kernel))
 
 
 class _Operand:

@@ -10,10 +10,11 @@ import numpy as np
 from . import rows, sums
 from .dims import reduce_dims
 from .dtypes import REDUCED
-from .native_kernels import kernels, of_reduced_rows, share_rows
+from .native_kernels import kernels, of_reduced_rows
 from .reduced import in_float32
 from .reductions import max_along, sum_dim
 from .rows import are_contiguous_rows, has_contiguous_rows
+from .shares import share_rows
 
 Array = Any
 

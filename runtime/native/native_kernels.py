@@ -1,18 +1,16 @@
-"""The native kernels of declarations/native_kernels.yaml, and rows shared out to threads.
+"""The native kernels of declarations/native_kernels.yaml, and what they make of rows.
 
 ``kernels.softmax`` is a ufunc, or None where there are no native kernels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..core.costs import COLUMNS_STEP
-from .machine_code import grain_of, kernels_of
-from .parallel import in_threads
+from .machine_code import kernels_of
+from .shares import share_rows
 
 Array = Any
 
@@ -72,40 +70,3 @@ def as_bits(array: Array) -> Array:
 def as_rows(array: Array) -> Array:
     """An array as a matrix of what its last dimension has, contiguous."""
     return np.ascontiguousarray(array).reshape(-1, array.shape[-1])
-
-
-def share_rows(
-    kernel: np.ufunc, operands: Sequence[Array], shared: Sequence[Any], out: Sequence[Array]
-) -> None:
-    """Call a kernel with ``operands``, of which each row has its own, and ``shared`` ones, into ``out``.
-
-    Of a row are the rows of matrices and the elements of vectors.
-    """
-    groups, length = operands[0].shape
-
-    def task(begin: int, end: int) -> None:
-        rows = [a[begin:end] for a in operands]
-        kernel(*rows, *shared, out=tuple([o[begin:end] for o in out]))
-
-    grain = grain_of(kernel)
-    if groups * length < 2 * grain:
-        kernel(*operands, *shared, out=tuple(out))
-    else:
-        in_threads(task, groups, length, grain)
-
-
-def share_columns(
-    kernel: np.ufunc, tables: Sequence[Array], of_rows: Sequence[Array], out: Sequence[Array]
-) -> None:
-    """Call a kernel over columns with ``tables``, and vectors ``of_rows``, into vectors of columns."""
-    rows, columns = tables[0].shape
-
-    def task(begin: int, end: int) -> None:
-        parts = [t[:, begin:end] for t in tables]
-        kernel(*parts, *of_rows, out=tuple([o[begin:end] for o in out]))
-
-    grain = grain_of(kernel)
-    if rows * columns < 2 * grain:
-        kernel(*tables, *of_rows, out=tuple(out))
-    else:
-        in_threads(task, columns, rows, grain, COLUMNS_STEP)

@@ -19,9 +19,10 @@ from ..core.costs import EXTREMUM_BY_INDEX, PROD_CHAIN, PROD_HALVING, ROW_STARTS
 from . import sums
 from .dims import Dims, reduce_dims, wrap_dim, wrap_dims
 from .dtypes import INT64, INTEGRAL, NATIVE_FLOATS, REDUCED, UINT8, DType, is_stored, with_truth
-from .native_kernels import as_rows, kernels, of_reduced_rows, of_rows, share_rows
+from .native_kernels import as_rows, kernels, of_reduced_rows, of_rows
 from .reduced import upcast
 from .rows import are_contiguous_rows, has_contiguous_rows
+from .shares import share_rows
 from .sums import SUMMED, sum_floats, sum_small
 
 Array = Any  # an ndarray, or the 0-d result of a ufunc

@@ -11,9 +11,10 @@ from ..core.costs import LANES, NATIVE_GRAIN, PARALLEL_SCAN, SCAN_CHUNK, SCAN_GR
 from .cumsum import blocked_cumsum
 from .dims import wrap_dim
 from .dtypes import FLOAT32, FLOAT64, INT64, INTEGRAL, acc_dtype
-from .native_kernels import as_rows, kernel_of_floats, kernels, share_rows
+from .native_kernels import as_rows, kernel_of_floats, kernels
 from .parallel import each_block, items_of_block
 from .reductions import cast
+from .shares import share_rows
 
 Array = Any
 DType = np.dtype[Any]

@@ -30,10 +30,11 @@ from ..core.costs import (
 from ..core.numbers import Numbers
 from .dims import Dims, reduce_dims, wrap_dims
 from .dtypes import FLOAT32, NATIVE_FLOATS, REDUCED
-from .native_kernels import as_bits, kernel_of, kernels, of_reduced_rows, share_columns, share_rows
+from .native_kernels import as_bits, kernel_of, kernels, of_reduced_rows
 from .parallel import in_threads, items_of_block
 from .reduced import converted
 from .rows import are_contiguous_rows
+from .shares import share_columns, share_rows
 
 Array = Any
 #: dtype.char of what ``sum_floats`` adds.

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import COSTLY_GRAIN, NATIVE_INDEX
+from ..core.costs import NATIVE_INDEX
 from .native_kernels import kernels
-from .parallel import in_threads
+from .shares import share_columns, share_rows
 
 Array = Any
 Kernel = np.ufunc | None
@@ -38,12 +38,10 @@ def elements_along(self: Array, index: Array, dim: int) -> Array | None:
     if kernel is None:
         return None
     wrong = np.empty(results.shape[:-1], bool)
-
-    def task(begin: int, end: int) -> None:
-        part = slice(begin, end)
-        kernel(tables[part], places[part], out=(results[part], wrong[part]))
-
-    in_threads(task, len(tables), index.size // len(tables), COSTLY_GRAIN)
+    if len(tables) > 1:
+        share_rows(kernel, (tables, places), (), (results, wrong))
+    else:
+        share_rows(kernel, (places[0],), (), (results[0], wrong[0]), (tables[0],))
     return None if wrong.any() else out
 
 
@@ -86,12 +84,16 @@ def _change(
     if not alike or not _same(out, values):
         return False
     tables, places, values = _around(out, dim), _around(_long(index), dim), _around(values, dim)
-    kernel = in_columns
-    if tables.shape[2] == 1:
-        kernel, tables, places, values = of_elements, tables[..., 0], places[..., 0], values[..., 0]
+    single = tables.shape[2] == 1
+    if single:
+        tables, places, values = tables[..., 0], places[..., 0], values[..., 0]
+    kernel = of_elements if single else in_columns
     if kernel is None:
         return False
-    kernel(places, values, out=tables)
+    if single or len(tables) > 1:
+        share_rows(kernel, (places, values), (), (tables,))
+    else:
+        share_columns(kernel, (places[0], values[0]), (), (tables[0],))
     return True
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.costs import UPDATE_BLOCK, UPDATE_GRAIN
 from ..native.parallel import in_threads
+from ..native.shares import share_elements
 
 Array = np.ndarray[Any, Any]
 #: Changes the arrays of one block: the first in place, by the second; the last ones are scratch.
@@ -39,19 +40,12 @@ def scratch(dtype: Any, count: int) -> list[Array]:
 def run(kernel: Kernel, arrays: Sequence[Array], count: int | None) -> None:
     """Call ``kernel`` with the arrays, which are of one length, and ``count`` scratch arrays, in blocks.
 
-    None instead of a count: it goes over memory once in any case, and is called once in each thread.
+    None instead of a count: it goes over memory once in any case, and is called once.
     """
     first = arrays[0]
     size, dtype = first.size, first.dtype
     if count is None:
-        if size < 2 * UPDATE_GRAIN:
-            kernel(*arrays)
-            return
-
-        def share(begin: int, end: int) -> None:
-            kernel(*[a[begin:end] for a in arrays])
-
-        in_threads(share, size, 1, UPDATE_GRAIN, UPDATE_BLOCK)
+        kernel(*arrays)
         return
     if size <= UPDATE_BLOCK:
         kernel(*arrays, *[s[:size] for s in scratch(dtype, count)])
@@ -79,7 +73,7 @@ def native_update(kernel: np.ufunc, dtype: Any, *numbers: Any) -> Update:
     given = constants(dtype, *numbers)
 
     def update(p: Array, g: Array, *states: Array) -> None:
-        kernel(p, g, *states, *given, out=(p, *states))
+        share_elements(kernel, (p, g, *states, *given), (p, *states))
 
     return update, None
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.costs import COSTLY_GRAIN, LIGHT_GRAIN
+from ...core.costs import COSTLY_GRAIN, COSTLY_SHARED, COSTLY_WAKES, LIGHT_GRAIN, LIGHT_SHARED, LIGHT_WAKES
 
 #: Held where a kernel is looked for: one thread at a time compiles, and none while the process forks.
 lock = threading.RLock()
@@ -17,7 +17,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
-#: The ufuncs of costly kernels: whose elements take longer to compute than to bring from memory.
+#: The ufuncs of costly kernels: whose elements take longer to compute, or are waited for longer, than memory
+#: takes to bring them in order.
 _costly: set[np.ufunc] = set()
 
 
@@ -27,8 +28,18 @@ def note_costly(kernel: np.ufunc) -> None:
 
 
 def grain_of(kernel: np.ufunc) -> int:
-    """How many elements of a kernel are worth a thread."""
+    """How many elements of a kernel are worth a thread of Python's."""
     return COSTLY_GRAIN if kernel in _costly else LIGHT_GRAIN
+
+
+def shared_from(kernel: np.ufunc) -> int:
+    """From how many elements on a kernel is shared out to the accelerator's threads that are awake."""
+    return COSTLY_SHARED if kernel in _costly else LIGHT_SHARED
+
+
+def wakes_from(kernel: np.ufunc) -> int:
+    """From how many elements on that is worth waking them."""
+    return COSTLY_WAKES if kernel in _costly else LIGHT_WAKES
 
 
 class Kernels:

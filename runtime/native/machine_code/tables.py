@@ -54,6 +54,11 @@ class Kernel:
         given = [operand.partition(":")[2] for operand in self.inputs]
         return SCALARS if any([mark not in _DTYPES for mark in given]) else SCALARS[:1]
 
+    @property
+    def reads_at_indices(self) -> bool:
+        """Whether it reads or changes tables at indices, which it waits for."""
+        return any([operand.endswith(":int64") for operand in self.inputs])
+
     def calls(self, functions: Collection[str]) -> bool:
         """Whether any of these functions is in its statements."""
         return not {*re.findall(r"\w+", self.statements)}.isdisjoint(functions)

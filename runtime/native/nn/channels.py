@@ -12,7 +12,8 @@ import numpy as np
 
 from ...core.costs import CHANNEL_PLACES, NATIVE_GRAIN
 from .. import rows, sums
-from ..native_kernels import kernels, share_columns, share_rows
+from ..native_kernels import kernels
+from ..shares import share_columns, share_rows
 from .common import Array
 
 #: How many standard deviations a mean may be from zero, where sums of squares and products are formed of

@@ -17,8 +17,9 @@ import numpy as np
 from ...core.costs import ROWS_LARGE, WEIGHTS_REPEATED
 from .. import rows, sums
 from ..dtypes import REDUCED
-from ..native_kernels import as_bits, kernel_of, kernels, share_rows
+from ..native_kernels import as_bits, kernel_of, kernels
 from ..reduced import in_float32
+from ..shares import share_rows
 from . import channels
 from .common import Array, Shape
 
