@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from .. import sums
-from ..native_kernels import as_rows, kernel_of_floats, share_rows
+from ..native_kernels import as_rows, kernel_of_floats
 from ..reductions import max_along
+from ..shares import share_rows
 from .common import MEAN, NONE, SUM, Array
 from .loss import check_nll, class_weights
 

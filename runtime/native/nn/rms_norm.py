@@ -11,7 +11,8 @@ import numpy as np
 
 from ...core.costs import ROWS_LARGE
 from .. import rows, sums
-from ..native_kernels import as_rows, kernel_of_floats, share_rows
+from ..native_kernels import as_rows, kernel_of_floats
+from ..shares import share_rows
 from .common import Array, Shape
 from .normalization import layer_shapes
 
