@@ -81,6 +81,8 @@ LINEAR_LEAST: Final = 1 << 18
 #: Columns of a convolution; however many rows they have, so many are multiplied at once.
 COLUMNS_CHUNK: Final = 1 << 18
 COLUMNS_LEAST: Final = 64
+#: From so many channels on it pays that these stand last.
+COLUMNS_CHANNELS: Final = 8
 
 # -- what BLAS does in the thread that calls it ------------------------------------------------------
 # More it shares among its threads, and where it cuts decides of the last bits.

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.costs import COLUMNS_CHUNK, COLUMNS_LEAST
+from ...core.costs import COLUMNS_CHANNELS, COLUMNS_CHUNK, COLUMNS_LEAST
 from ..matmul import batched_product
 from ..parallel import items_of_block
 from .common import Array, Shape, expand
@@ -380,6 +380,8 @@ def _correlate_weight(grad: Array, x: Array, kernel: Shape, geometry: Geometry) 
     batch, filters, places = grad.shape[0], grad.shape[1], math.prod(out)
     rows = x.shape[1] // groups * math.prod(kernel)
     result = np.zeros((groups, filters // groups, rows), grad.dtype)
+    if grad.size and groups == 1 and 0 < rows <= places:
+        return _correlate_weight_by_samples(grad, x, kernel, geometry)
     if grad.size and rows:
         windows = _windows(_padded(x, geometry.padding), kernel, out, geometry)
         # Rows of one group, then samples: one product for the whole block.
@@ -391,6 +393,42 @@ def _correlate_weight(grad: Array, x: Array, kernel: Shape, geometry: Geometry) 
             part = flat[block].swapaxes(0, 1).reshape(groups, filters // groups, -1)
             result += np.matmul(part, columns.swapaxes(1, 2))
     return result.reshape(filters, x.shape[1] // groups, *kernel)
+
+
+def _correlate_weight_by_samples(grad: Array, x: Array, kernel: Shape, geometry: Geometry) -> Array:
+    """The same of one group with more places than rows: a product for each sample, of matrices as they lie.
+
+    Where there are some channels they stand last, so that what a window sees is in long pieces.
+    """
+    batch, filters, *out = grad.shape
+    channels, flat = x.shape[1], grad.reshape(batch, filters, -1)
+    last = channels >= COLUMNS_CHANNELS
+    if last:
+        windows = _windows_with_channels_last(x, kernel, tuple(out), geometry)
+        shape = flat.shape[2], channels * math.prod(kernel)
+    else:
+        windows = _windows(_padded(x, geometry.padding), kernel, tuple(out), geometry)
+        shape = channels * math.prod(kernel), flat.shape[2]
+    result: Array = np.zeros((filters, channels * math.prod(kernel)), grad.dtype)
+    for block in _blocks(batch, windows[0].size):
+        columns = windows[block].reshape(-1, *shape)
+        result += np.add.reduce(np.matmul(flat[block], columns if last else columns.swapaxes(1, 2)), 0)
+    if not last:
+        return result.reshape(filters, channels, *kernel)
+    return np.ascontiguousarray(np.moveaxis(result.reshape(filters, *kernel, channels), -1, 1))
+
+
+def _windows_with_channels_last(x: Array, kernel: Shape, out: Shape, geometry: Geometry) -> Array:
+    """As ``_windows`` of the padded input, a view (batch, *out, *kernel, channels) of a copy."""
+    batch, channels = x.shape[:2]
+    sizes = list(zip(x.shape[2:], geometry.padding, strict=True))
+    padded: Array = np.zeros((batch, *[n + 2 * p for n, p in sizes], channels), x.dtype)
+    padded[(slice(None), *[slice(p, p + n) for n, p in sizes])] = np.moveaxis(x, 1, -1)
+    sample, *steps, last = padded.strides
+    taps = [s * d for s, d in zip(steps, geometry.dilation, strict=True)]
+    places = [s * d for s, d in zip(steps, geometry.stride, strict=True)]
+    shape = batch, *out, *kernel, channels
+    return np.ndarray(shape, x.dtype, padded, 0, (sample, *places, *taps, last))
 
 
 # --------------------------------------------------------------------------- the kernels
