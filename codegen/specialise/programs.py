@@ -104,14 +104,13 @@ def _method_code(signature: str, locals_: Sequence[tuple[str, str]]) -> tuple[Co
 
 
 def _kernel_program(method: KernelMethod) -> str:
-    result = method.results[0]
-    one = len(method.results) == 1 and method.returned == result.out and not result.optional
-    if not one or result.cast is not None or result.kind not in (ResultKind.TENSOR, ResultKind.VIEW):
+    parameters = _parameters(method.signature)
+    if any(r.optional or r.cast is not None or r.kind is ResultKind.LIST for r in method.results):
         raise Unwritable
-    if "generator" in _parameters(method.signature):  # what is drawn must not be drawn again
+    if "generator" in parameters:  # what is drawn must not be drawn again
         raise Unwritable
     code, parameters = _method_code(method.signature, method.locals)
-    if "self" not in parameters and result.kind is ResultKind.VIEW:
+    if "self" not in parameters and any(r.kind is not ResultKind.TENSOR for r in method.results):
         raise Unwritable
     code.add("is_settled" if method.arguments else "is_type", "T")
     for _, condition in method.refused:
@@ -120,16 +119,59 @@ def _kernel_program(method: KernelMethod) -> str:
         _add_small(code, method.small)
     if method.record is not None and method.record.undifferentiable is not None:
         _add_default_dtype(code, method.record, parameters)
+    if len(method.results) == 1 and method.returned == method.results[0].out:
+        _add_result(code, method, parameters)
+    else:
+        _add_results(code, method, parameters)
+    code.add("give")
+    return code.text
+
+
+def _add_result(code: Code, method: KernelMethod, parameters: Mapping[str, str]) -> None:
+    """The call of the kernel, and the Tensor of what it gives, or a tuple of views."""
+    result = method.results[0]
     code.push(read_expression(method.call))
-    if method.may_be_scalars:
+    if method.may_be_scalars and result.is_one:
         code.add("as_array")
     if result.relaid is not None:
         _add_relaid(code, result.variable, result.relaid)
     _add_wrap(code, result)
     if method.record is not None:
-        code.add("record", *_recipe(method.record, parameters))
-    code.add("give")
-    return code.text
+        several = "views" if result.kind is ResultKind.VIEWS else "one"
+        code.add("record", *_recipe(method.record, parameters, several))
+
+
+def _add_results(code: Code, method: KernelMethod, parameters: Mapping[str, str]) -> None:
+    """The same of a kernel with several results, each of which is a Tensor: a tuple, or a class made of one."""
+    outs = ", ".join(r.out for r in method.results)
+    found = re.fullmatch(rf"(?:([\w.]+)\()?\({re.escape(outs)}\)\)?", method.returned)
+    record = method.record
+    if found is None or any(r.kind is not ResultKind.TENSOR for r in method.results):
+        raise Unwritable
+    if record is not None and record.undifferentiable is not None:
+        raise Unwritable
+    if found[1]:
+        code.push(read_expression(found[1]))
+    code.push(read_expression(method.call))
+    code.add("unpack", len(method.results))
+    for result in method.results:
+        if method.may_be_scalars:
+            code.add("as_array")
+        _store(code, result.variable)
+    for result in method.results:
+        code.add("local", result.variable)
+        if result.relaid is not None:
+            _add_relaid(code, result.variable, result.relaid)
+        _add_wrap(code, result)
+        _store(code, result.out)
+    for result in method.results:
+        code.add("local", result.out)
+    code.add("tuple", len(method.results))
+    if record is not None:
+        sets = [sum(1 << number for number in numbers) for numbers in (record.outputs, record.constants)]
+        code.add("record", *_recipe(record, parameters, ":".join(map(str, (len(method.results), *sets)))))
+    if found[1]:
+        code.add("call", 1)
 
 
 def _add_small(code: Code, condition: str) -> None:
@@ -169,7 +211,9 @@ def _add_relaid(code: Code, variable: str, relaid: Relaid) -> None:
 
 def _add_wrap(code: Code, result: Result) -> None:
     by_dtype = result.type in ("", _OWN_TYPE.format(result.variable))
-    if result.kind is ResultKind.VIEW:
+    if result.kind is ResultKind.VIEWS:
+        code.add("wrap_views", "self")
+    elif result.kind is ResultKind.VIEW:
         if not (by_dtype or result.type == "T"):
             raise Unwritable
         code.add("wrap_view", "self")
@@ -183,7 +227,7 @@ def _add_wrap(code: Code, result: Result) -> None:
         raise Unwritable
 
 
-def _recipe(record: Record, parameters: Mapping[str, str]) -> Iterator[str]:
+def _recipe(record: Record, parameters: Mapping[str, str], results: str) -> Iterator[str]:
     """The words of what is recorded: the Node, its inputs, lists with ``*``, what it keeps, two answers.
 
     The first is whether it notes versions of its results, the second whether only results of the Type itself
@@ -191,7 +235,7 @@ def _recipe(record: Record, parameters: Mapping[str, str]) -> Iterator[str]:
     """
     inputs = [_input(part, parameters) for part in record.condition.split(" or ")]
     several = any(name.startswith("*") for name in inputs) and len(inputs) > 1
-    if record.constants or (several and any(group.condition is not None for group in record.saves)):
+    if several and any(group.condition is not None for group in record.saves):
         raise Unwritable
     yield record.node
     yield ",".join(inputs)
@@ -201,6 +245,7 @@ def _recipe(record: Record, parameters: Mapping[str, str]) -> Iterator[str]:
     yield ",".join(kept) or "-"
     yield str(int(record.saves_results))
     yield str(int(record.undifferentiable is not None))
+    yield results
 
 
 def _input(test: str, parameters: Mapping[str, str]) -> str:

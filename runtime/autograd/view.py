@@ -47,7 +47,7 @@ class ViewList(list[weakref.ref[Any]]):
             self.limit = 2 * len(self) + _SWEPT
 
 
-@accelerated("is_tensor source; is_array array; is_type type; is_same multi False; view; give")
+@accelerated("is_tensor source; is_array array; is_type type; view; give")
 def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
     """A Tensor over ``array``, a view of the array of ``source``; it has no history yet.
 

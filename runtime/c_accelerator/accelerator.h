@@ -26,11 +26,13 @@ typedef struct {
     Py_ssize_t extra, next_edges, sequence_nr, shape, node_type;                          /* of Node */
     Py_ssize_t dtype, unsettled, recording, numbers, weak, backend;                       /* of Type */
     Py_ssize_t version, views;                                                            /* of Storage */
-    Py_ssize_t accumulator, creation, grad;                                               /* of AutogradMeta */
+    Py_ssize_t accumulator, creation, grad, meta_slots[16];                               /* of AutogradMeta */
     Py_ssize_t leaf, lock, pinned;                                                        /* of AccumulateGrad */
     PyTypeObject *TensorBase, *Tensor, *Node, *Type, *Storage, *AutogradMeta, *AccumulateGrad;
     PyObject *active, *plain, *missing, *grad_mode, *gradient_edge, *sequence, *storage_of, *written, *as_view;
     PyTypeObject *ViewList;
+    PyObject *fresh_meta; /* an AutogradMeta as it is at first */
+    int meta_count;       /* how many slots it has */
     PyObject *ufuncs; /* of +, -, *, /, and of the sign: a tuple */
     PyObject *ones;   /* arrays of ones, of floats and of doubles: a tuple */
     Py_ssize_t limit; /* of ViewList */
@@ -38,7 +40,7 @@ typedef struct {
 } Layout;
 
 extern Layout layout;
-extern PyObject *zero, *one, *out_names, *str_enabled, *str_apply, *str_release, *str_of_array, *str_locked;
+extern PyObject *zero, *one, *out_names, *str_enabled, *str_apply, *str_release, *str_of_array, *str_locked, *str_inference;
 
 /* The slot of an object at an offset; NULL where it was never set. */
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
@@ -106,8 +108,8 @@ PyObject *program_run(Program *program, PyObject *const *args, Py_ssize_t count,
 /* -- what instructions do with tensors: record.c ------------------------------------------------------------ */
 
 PyObject *wrap_array(PyObject *array, PyObject *type);
-PyObject *plain_view(PyObject *source, PyObject *array, PyObject *type);
-PyObject *wrap_view(PyObject *source, PyObject *array, PyObject *type);
+PyObject *plain_view(PyObject *source, PyObject *array, PyObject *type, int multi);
+PyObject *wrap_view(PyObject *source, PyObject *array, PyObject *type, int multi);
 PyObject *edge_of(PyObject *tensor);
 PyObject *one_type(PyObject *list);
 int are_tensors(PyObject *list);
@@ -158,6 +160,20 @@ PyObject *total(PyObject *array);
 PyObject *accelerator_add_kernel(PyObject *module, PyObject *arguments);
 PyObject *accelerator_run_shares(PyObject *module, PyObject *arguments);
 int shares_import(void);
+
+/* -- views of arrays: views.c --------------------------------------------------------------------------------- */
+
+#define MOST_DIMS 32
+
+int axis_of(PyObject *dim, int dims);
+PyObject *with_dim(PyObject *array, PyObject *dim);
+PyObject *without_dim(PyObject *array, PyObject *dim);
+PyObject *with_dims_exchanged(PyObject *array, PyObject *dim0, PyObject *dim1);
+PyObject *with_dims_ordered(PyObject *array, PyObject *order);
+PyObject *at_index(PyObject *array, PyObject *dim, PyObject *index);
+PyObject *in_range(PyObject *array, PyObject *dim, PyObject *start, PyObject *end, PyObject *step);
+PyObject *each_along(PyObject *array, PyObject *dim);
+PyObject *parts_along(PyObject *array, PyObject *length, PyObject *dim);
 
 /* -- the callable, and the engine -------------------------------------------------------------------------- */
 

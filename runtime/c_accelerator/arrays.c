@@ -2,8 +2,6 @@
    arrays one behind the other, sums of all elements. The bits are those of NumPy's functions. */
 #include "accelerator.h"
 
-#define MOST_DIMS 32
-
 /* Whether the strides of an array are those that a new one in C's order has, those of sizes of 1 too. */
 int is_packed(PyArrayObject *array) {
     npy_intp step = PyArray_ITEMSIZE(array);
@@ -83,15 +81,6 @@ static int fits(PyObject *given, PyArrayObject *first, int axis) {
         if (i != axis && PyArray_DIM(array, i) != PyArray_DIM(first, i)) return 0;
     }
     return PyArray_SIZE(array) > 0 && is_packed(array);
-}
-
-/* The axis that a dim is of ``dims``; -1 where it is none. */
-static int axis_of(PyObject *dim, int dims) {
-    int overflow;
-    if (!PyLong_CheckExact(dim)) return -1;
-    long axis = PyLong_AsLongAndOverflow(dim, &overflow);
-    if (overflow || axis < -dims || axis >= dims) return -1;
-    return (int)(axis < 0 ? axis + dims : axis);
 }
 
 static npy_intp product(const npy_intp *sizes, int from, int to) {

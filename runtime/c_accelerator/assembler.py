@@ -30,7 +30,7 @@ _OF_LOCAL: Final = _words(
     "is_plain is_tensor has_array is_array is_small is_contiguous is_type is_settled needs_no_grad has_type "
     "has_backend have_one_type have_type are_tensors runs_all arrays "
     "is_weak is_none is_missing are_ints are_many_ints is_apart may_write runs runs_itself local "
-    "array store wrap_view begin_write write end_write"
+    "array store wrap_view wrap_views begin_write write end_write"
 )
 #: Those with a local and an object.
 _OF_LOCAL_AND_OBJECT: Final = frozenset(("is_same", "is_equal"))
@@ -50,7 +50,12 @@ _GROWTH: Final[Mapping[str, Callable[[int], int]]] = {
         for name in ("saved_or_none", "saved_result", "fetch", "fetch_kernel", "end_write", "view")
     },
     **{name: lambda n: -1 for name in ("binary", "compare", "item", "pop", "store", "write", "jump_if_not")},
-    **{name: lambda n: -1 for name in ("reshape", "join", "stack")},
+    **{
+        name: lambda n: -1
+        for name in ("reshape", "join", "stack", "with_dim", "without_dim", "with_dims_ordered", "each_along")
+    },
+    **{name: lambda n: -2 for name in ("with_dims_exchanged", "at_index", "parts_along")},
+    "in_range": lambda n: -4,
     **{name: lambda n: -n for name in ("rows", "invoke", "invoke_method")},
     "call": lambda n: -n,
     "call_out": lambda n: -n,
@@ -207,7 +212,9 @@ class Assembler:
             return vars(owner), name
         return before[0], name
 
-    def _recipe(self, node: str, inputs: str, kept: str, versions: str, own_type: str) -> tuple[Any, ...]:
+    def _recipe(
+        self, node: str, inputs: str, kept: str, versions: str, own_type: str, results: str
+    ) -> tuple[Any, ...]:
         """What ``record`` needs: the inputs, and what tells the Node's class and slots when one is made."""
         keeps = []
         for text in kept.split(",") if kept != "-" else ():
@@ -220,13 +227,23 @@ class Assembler:
             for edges, what, local, slot in keeps:
                 version = machine.offset(cls, f"{slot}_version") if what == "tensor" else 0
                 slots.append((edges, _KEPT[what], local, machine.offset(cls, slot), version))
-            return cls, tuple(slots), machine.offset(cls, "result_versions") if versions == "1" else 0
+            noted = machine.offset(cls, "result_versions") if versions == "1" else 0
+            return cls, tuple(slots), noted, machine.offset(cls, "num_inputs") if results == "views" else 0
 
-        return tuple([self._input(name) for name in inputs.split(",")]), int(own_type), complete
+        numbers = tuple([self._input(name) for name in inputs.split(",")])
+        return numbers, int(own_type), *_results(results), complete
 
     def _input(self, name: str) -> int:
         """The number of a local with a Tensor; of one with a list of such, negative and from -1 on."""
         return -1 - self._local(name[1:]) if name.startswith("*") else self._local(name)
+
+
+def _results(text: str) -> tuple[int, int, int]:
+    """How many results there are, 0 if it is one Tensor, -1 of a tuple of views; two sets of them as bits."""
+    if text in ("one", "views"):
+        return -int(text == "views"), 0, 0
+    count, outputs, constants = text.split(":")
+    return int(count), int(outputs), int(constants)
 
 
 def _is_kernels(owner: object) -> bool:

@@ -100,6 +100,26 @@ static int is_made_simply(PyTypeObject *cls) {
     return 0;
 }
 
+/* What a new AutogradMeta has in its slots, which are all that its instances have. */
+static int read_meta(void) {
+    PyObject *names = PyObject_GetAttrString((PyObject *)layout.AutogradMeta, "__slots__");
+    layout.fresh_meta = names == NULL ? NULL : PyObject_CallNoArgs((PyObject *)layout.AutogradMeta);
+    if (layout.fresh_meta == NULL || !PyTuple_Check(names) || PyTuple_GET_SIZE(names) > 16) {
+        Py_XDECREF(names);
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "AutogradMeta has other slots than expected");
+        return 0;
+    }
+    layout.meta_count = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
+        Py_ssize_t offset = name == NULL ? 0 : slot_offset((PyObject *)layout.AutogradMeta, name);
+        layout.meta_slots[layout.meta_count++] = offset;
+        if (offset == 0) break;
+    }
+    Py_DECREF(names);
+    return !PyErr_Occurred();
+}
+
 /* Whether it is a tuple of arrays of floats and of doubles. */
 static int are_ones(PyObject *ones) {
     if (!PyTuple_CheckExact(ones) || PyTuple_GET_SIZE(ones) != 2) return 0;
@@ -119,7 +139,7 @@ PyObject *accelerator_lay_out(PyObject *Py_UNUSED(module), PyObject *namespace) 
         return NULL;
     }
     if (!take_objects(namespace) || !find_slots()) return NULL;
-    if (!is_made_simply(layout.Storage)) return NULL;
+    if (!is_made_simply(layout.Storage) || !is_made_simply(layout.AutogradMeta) || !read_meta()) return NULL;
     if (!PyList_CheckExact(layout.active) || !PySet_CheckExact(layout.plain) || !PyIter_Check(layout.sequence)) {
         PyErr_SetString(PyExc_TypeError, "what intercepts calls, plain classes or sequence numbers are not as expected");
         return NULL;

@@ -81,6 +81,14 @@ static int compute(Frame *frame, const Instruction *at) {
         case OP_reshape: return put(frame, 2, reshaped(top[-2], top[-1]));
         case OP_join: return put(frame, 2, joined(top[-2], top[-1], 0));
         case OP_stack: return put(frame, 2, joined(top[-2], top[-1], 1));
+        case OP_with_dim: return put(frame, 2, with_dim(top[-2], top[-1]));
+        case OP_without_dim: return put(frame, 2, without_dim(top[-2], top[-1]));
+        case OP_with_dims_exchanged: return put(frame, 3, with_dims_exchanged(top[-3], top[-2], top[-1]));
+        case OP_with_dims_ordered: return put(frame, 2, with_dims_ordered(top[-2], top[-1]));
+        case OP_at_index: return put(frame, 3, at_index(top[-3], top[-2], top[-1]));
+        case OP_in_range: return put(frame, 5, in_range(top[-5], top[-4], top[-3], top[-2], top[-1]));
+        case OP_each_along: return put(frame, 2, each_along(top[-2], top[-1]));
+        case OP_parts_along: return put(frame, 3, parts_along(top[-3], top[-2], top[-1]));
         default: return put(frame, 1, total(top[-1]));
     }
 }
@@ -205,7 +213,7 @@ static PyObject *type_of_result(const Instruction *at, PyObject *type, PyObject 
 static int wrap(Frame *frame, const Instruction *at) {
     PyObject *array = *--frame->top, *out = NULL, *type = type_of_result(at, frame->local[0], array);
     if (type != NULL) {
-        out = at->operation == OP_wrap_view ? wrap_view(frame->local[at->number], array, type) : wrap_array(array, type);
+        out = at->operation == OP_wrap_view ? wrap_view(frame->local[at->number], array, type, 0) : wrap_array(array, type);
         Py_DECREF(type);
     }
     Py_DECREF(array);
@@ -219,8 +227,23 @@ static int as_array(Frame *frame) {
     return replace_top(frame, 1, made);
 }
 
+/* Views of the Tensor in a local, of the Type in local 0. */
+static int wrap_views(Frame *frame, const Instruction *at) {
+    PyObject *arrays = frame->top[-1];
+    if (!PyTuple_CheckExact(arrays)) return LEFT;
+    PyObject *made = PyTuple_New(PyTuple_GET_SIZE(arrays));
+    for (Py_ssize_t i = 0; made != NULL && i < PyTuple_GET_SIZE(made); i++) {
+        PyObject *array = PyTuple_GET_ITEM(arrays, i), *view = NULL;
+        if (is_array(array)) view = wrap_view(frame->local[at->number], array, frame->local[0], 1);
+        if (view == NULL) Py_CLEAR(made);
+        else PyTuple_SET_ITEM(made, i, view);
+    }
+    if (made == NULL) return PyErr_Occurred() ? RAISED : LEFT;
+    return replace_top(frame, 1, made);
+}
+
 static int push_view(Frame *frame) {
-    PyObject *out = plain_view(frame->local[0], frame->local[1], frame->local[2]);
+    PyObject *out = plain_view(frame->local[0], frame->local[1], frame->local[2], frame->local[3] == Py_True);
     if (out == NULL) return PyErr_Occurred() ? RAISED : LEFT;
     return push(frame, out);
 }
@@ -373,11 +396,14 @@ static int step(Frame *frame, const Program *program, const Instruction *at, con
         case OP_jump_if_not: case OP_jump_or_pop: case OP_jump_or_pop_not: return jump_by_top(frame, program, at, next);
         case OP_wrap: case OP_wrap_as: case OP_wrap_by_dtype: case OP_wrap_view:
             return is_array(frame->top[-1]) ? wrap(frame, at) : LEFT;
+        case OP_wrap_views: return wrap_views(frame, at);
         case OP_view: return push_view(frame);
         case OP_record: return record(at->recipe, frame->top[-1], frame->local);
         case OP_method: return call_method(frame, at);
         case OP_invoke: case OP_invoke_method: return invoke(frame, at);
-        case OP_rows: case OP_reshape: case OP_join: case OP_stack: case OP_total: return compute(frame, at);
+        case OP_rows: case OP_reshape: case OP_join: case OP_stack: case OP_total:
+        case OP_with_dim: case OP_without_dim: case OP_with_dims_exchanged: case OP_with_dims_ordered: case OP_at_index:
+        case OP_in_range: case OP_each_along: case OP_parts_along: return compute(frame, at);
         case OP_end_write: return end_write(frame, at);
         case OP_leave: return LEFT;
         default: return change(frame, at);

@@ -3,7 +3,7 @@
 #include "machine.h"
 #include "threads.h"
 
-PyObject *zero, *one, *out_names, *str_enabled, *str_apply, *str_release, *str_of_array, *str_locked, *required;
+PyObject *zero, *one, *out_names, *str_enabled, *str_apply, *str_release, *str_of_array, *str_locked, *str_inference, *required;
 
 static PyMethodDef functions[] = {
     {"lay_out", accelerator_lay_out, METH_O, NULL},
@@ -31,8 +31,9 @@ static int make_constants(void) {
     str_release = PyUnicode_InternFromString("release");
     str_of_array = PyUnicode_InternFromString("of_array");
     str_locked = PyUnicode_InternFromString("locked");
+    str_inference = PyUnicode_InternFromString("inference");
     required = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
-    return zero && one && out_names && str_enabled && str_apply && str_release && str_of_array && str_locked && required ? 0 : -1;
+    return zero && one && out_names && str_enabled && str_apply && str_release && str_of_array && str_locked && str_inference && required ? 0 : -1;
 }
 
 /* The numbers of the operations, by name. */

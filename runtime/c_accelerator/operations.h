@@ -73,7 +73,9 @@
     X(wrap_as)         /* the same, of an attribute of that Type */ \
     X(wrap_by_dtype)   /* the same, of the Type of the array's dtype */ \
     X(wrap_view)       /* a view of the Tensor in a local */ \
-    X(view)            /* push a view of the Tensor in local 0: the array in 1, of the Type in 2; leave if it is unusual */ \
+    X(wrap_views)      /* a tuple of views of the Tensor in a local, of the arrays in the tuple on top */ \
+    X(view)            /* push a view of the Tensor in local 0: the array in 1, of the Type in 2, one of several if 3 is \
+                          true; leave if it is unusual */ \
     X(record)          /* give the Tensor on top its history */ \
     X(invoke)          /* the result of calling what lies below so many arguments is the program's */ \
     X(invoke_method)   /* the same of a method by its name */ \
@@ -81,6 +83,14 @@
     X(reshape)         /* the array below the sizes on top in that shape; leave if it is unusual */ \
     X(join)            /* the arrays of a list below the dim on top, one behind the other; leave if they are unusual */ \
     X(stack)           /* the same, along a new dim */ \
+    X(with_dim)        /* the array below a dim on top with one of size 1 before that; leave if it is unusual */ \
+    X(without_dim)     /* the same without a dim of size 1 */ \
+    X(with_dims_exchanged) /* the same with two dims exchanged */ \
+    X(with_dims_ordered) /* the same with the dims in the order on top */ \
+    X(at_index)        /* the same: what stands along a dim at an index */ \
+    X(in_range)        /* the same: along a dim, from, to, by */ \
+    X(each_along)      /* the same: a tuple of what stands along a dim */ \
+    X(parts_along)     /* the same: a tuple of parts of a size along a dim */ \
     X(total)           /* the sum of all elements of the array on top; leave if it is unusual */ \
     X(method)          /* call the method of the Type that runs with so many arguments */ \
     X(begin_write)     /* count a write into the Tensor in a local */ \

@@ -24,23 +24,51 @@ static PyObject *storage_of(PyObject *tensor) {
     return found != NULL && found != Py_None ? Py_NewRef(found) : PyObject_CallOneArg(layout.storage_of, tensor);
 }
 
-/* 1 where Nodes are recorded in this thread, 0 where not, -1 with an exception. */
-static int recording_is_on(void) {
-    PyObject *enabled = PyObject_GetAttr(layout.grad_mode, str_enabled);
-    if (enabled == NULL) return -1;
-    int on = enabled == Py_True ? 1 : enabled == Py_False ? 0 : PyObject_IsTrue(enabled);
-    Py_DECREF(enabled);
+/* What the thread's grad_mode says: 1, 0, or -1 with an exception. */
+static int mode_has(PyObject *name) {
+    PyObject *found = PyObject_GetAttr(layout.grad_mode, name);
+    if (found == NULL) return -1;
+    int on = found == Py_True ? 1 : found == Py_False ? 0 : PyObject_IsTrue(found);
+    Py_DECREF(found);
     return on;
 }
 
-/* Whether a view of the tensor is like any other: 1, 0, or -1 with an exception. */
-static int views_are_plain(PyObject *tensor, PyObject *type) {
-    PyObject *meta = SLOT(tensor, layout.meta);
-    if (SLOT(type, layout.recording) != Py_True || meta == NULL) return 0;
-    if (meta != Py_None) {
-        if (!Py_IS_TYPE(meta, layout.AutogradMeta) || SLOT(meta, layout.creation) != zero) return 0;
+/* 1 where Nodes are recorded in this thread, 0 where not, -1 with an exception. */
+static int recording_is_on(void) { return mode_has(str_enabled); }
+
+/* How a view is made, as the constants of runtime/autograd/autograd_meta.py say. */
+enum { PLAIN_VIEW, MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, CUSTOM_VIEW, INFERENCE_VIEW };
+
+/* How a view of a tensor is made; -1 where that is for Python to say, or with an exception. */
+static int creation_of(PyObject *source, int multi) {
+    if (multi) return MULTI_OUTPUT_VIEW;
+    PyObject *meta = SLOT(source, layout.meta);
+    if (SLOT(source, layout.base) != Py_None && meta != Py_None) {
+        if (meta == NULL || !Py_IS_TYPE(meta, layout.AutogradMeta)) return -1;
+        PyObject *creation = SLOT(meta, layout.creation);
+        if (creation == NULL || !PyLong_CheckExact(creation)) return -1;
+        if (creation != zero) return (int)PyLong_AsLong(creation);
     }
-    return recording_is_on();
+    int on = recording_is_on();
+    if (on != 0) return on < 0 ? -1 : PLAIN_VIEW;
+    int inference = mode_has(str_inference);
+    return inference < 0 ? -1 : inference ? INFERENCE_VIEW : NO_GRAD_VIEW;
+}
+
+/* An AutogradMeta of a new view. */
+static PyObject *new_meta(int creation) {
+    PyObject *made = layout.AutogradMeta->tp_alloc(layout.AutogradMeta, 0), *number = PyLong_FromLong(creation);
+    if (made == NULL || number == NULL) {
+        Py_XDECREF(made);
+        Py_XDECREF(number);
+        return NULL;
+    }
+    for (int i = 0; i < layout.meta_count; i++) {
+        SLOT(made, layout.meta_slots[i]) = Py_XNewRef(SLOT(layout.fresh_meta, layout.meta_slots[i]));
+    }
+    set_slot(made, layout.creation, number);
+    Py_DECREF(number);
+    return made;
 }
 
 /* Note a view in the list of those over a Storage, which may sweep those out that are gone. */
@@ -71,24 +99,38 @@ static int note_view(PyObject *storage, PyObject *view) {
     return failed ? -1 : 0;
 }
 
+/* Tell a new view of which base it is, how it was made, and the Storage that it is there: 0, or -1 with an exception. */
+static int make_view(PyObject *view, PyObject *source, PyObject *storage, int creation) {
+    PyObject *base = SLOT(source, layout.base);
+    set_slot(view, layout.base, base == Py_None ? source : base);
+    if (creation != PLAIN_VIEW) {
+        PyObject *meta = new_meta(creation);
+        if (meta == NULL) return -1;
+        set_slot(view, layout.meta, meta);
+        Py_DECREF(meta);
+    }
+    return note_view(storage, view);
+}
+
 /* A Tensor over a view of the array of ``source``, without history: as_view in runtime/autograd/view.py. NULL without an
    exception where it is not as any other. */
-PyObject *plain_view(PyObject *source, PyObject *array, PyObject *type) {
-    if (views_are_plain(source, type) <= 0) return NULL;
-    PyObject *storage = storage_of(source);
+PyObject *plain_view(PyObject *source, PyObject *array, PyObject *type, int multi) {
+    PyObject *recording = SLOT(type, layout.recording);
+    if ((recording != Py_True && recording != Py_False) || SLOT(source, layout.base) == NULL) return NULL;
+    int creation = recording == Py_True ? creation_of(source, multi) : PLAIN_VIEW;
+    PyObject *storage = creation < 0 ? NULL : storage_of(source);
     if (storage == NULL) return NULL;
-    PyObject *base = SLOT(source, layout.base);
-    PyObject *out = new_handle(array, type, storage, base == NULL || base == Py_None ? source : base);
-    if (out != NULL && note_view(storage, out) < 0) Py_CLEAR(out);
+    PyObject *out = new_handle(array, type, storage, Py_None);
+    if (out != NULL && recording == Py_True && make_view(out, source, storage, creation) < 0) Py_CLEAR(out);
     Py_DECREF(storage);
     return out;
 }
 
 /* The same, of any kind. */
-PyObject *wrap_view(PyObject *source, PyObject *array, PyObject *type) {
-    PyObject *out = plain_view(source, array, type);
+PyObject *wrap_view(PyObject *source, PyObject *array, PyObject *type, int multi) {
+    PyObject *out = plain_view(source, array, type, multi);
     if (out != NULL || PyErr_Occurred()) return out;
-    return PyObject_CallFunctionObjArgs(layout.as_view, source, array, type, NULL);
+    return PyObject_CallFunctionObjArgs(layout.as_view, source, array, type, multi ? Py_True : Py_False, NULL);
 }
 
 /* -- lists of Tensors ----------------------------------------------------------------------------------------- */
@@ -206,23 +248,30 @@ typedef struct {
 struct Recipe {
     int inputs, input[8];     /* the locals that have gradients; of lists of Tensors -1 less their number */
     int own_type;             /* whether only results of the Type that runs have a history */
+    int results;              /* 0: one Tensor; -1: a tuple of views; else how many there are in a tuple */
+    unsigned int outputs;     /* of several those that have a history, a bit each */
+    unsigned int constants;   /* and those whose versions are noted although they have none */
     PyObject *complete;       /* gives the rest, when it is first needed; the program holds it */
     PyObject *rest;           /* what it gave, or NULL */
     PyTypeObject *node;
     Py_ssize_t result_versions; /* the offset of that slot, or 0 */
+    Py_ssize_t num_inputs;      /* the same, of Nodes of a tuple of views */
     Py_ssize_t kept;
     Kept *keeps;
 };
 
-/* Of a tuple (inputs, whether only results of the own Type have a history, what gives the rest). */
+/* Of a tuple (inputs, whether only results of the own Type have a history, results, outputs, constants, what gives the
+   rest). */
 Recipe *recipe_new(PyObject *source) {
     PyObject *inputs, *complete;
-    int own_type;
+    int own_type, results;
+    unsigned int outputs, constants;
     if (!PyTuple_Check(source)) {
         PyErr_SetString(PyExc_TypeError, "a recipe is a tuple");
         return NULL;
     }
-    if (!PyArg_ParseTuple(source, "O!iO", &PyTuple_Type, &inputs, &own_type, &complete)) return NULL;
+    if (!PyArg_ParseTuple(source, "O!iiIIO", &PyTuple_Type, &inputs, &own_type, &results, &outputs, &constants, &complete))
+        return NULL;
     if (PyTuple_GET_SIZE(inputs) > 8) {
         PyErr_SetString(PyExc_ValueError, "a recipe has at most 8 inputs");
         return NULL;
@@ -231,6 +280,9 @@ Recipe *recipe_new(PyObject *source) {
     if (recipe == NULL) return (Recipe *)PyErr_NoMemory();
     recipe->inputs = (int)PyTuple_GET_SIZE(inputs);
     recipe->own_type = own_type;
+    recipe->results = results;
+    recipe->outputs = outputs;
+    recipe->constants = constants;
     recipe->complete = complete;
     for (int i = 0; i < recipe->inputs; i++) recipe->input[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(inputs, i));
     if (!PyErr_Occurred()) return recipe;
@@ -258,16 +310,17 @@ static Kept *read_keeps(PyObject *source, Py_ssize_t count) {
     return keeps;
 }
 
-/* Ask for the class of the Node, what it keeps, and the offset of its result_versions: 0, or -1 with an exception. */
+/* Ask for the class of the Node, what it keeps, and the offsets of its result_versions and num_inputs: 0, or -1 with an
+   exception. */
 static int complete(Recipe *recipe) {
     PyObject *node, *keeps, *rest = PyObject_CallNoArgs(recipe->complete);
-    Py_ssize_t versions;
+    Py_ssize_t versions, num_inputs;
     if (rest == NULL || recipe->node != NULL) { /* another thread was first */
         Py_XDECREF(rest);
         return rest == NULL ? -1 : 0;
     }
     Kept *read = NULL;
-    if (PyArg_ParseTuple(rest, "O!O!n", &PyType_Type, &node, &PyTuple_Type, &keeps, &versions)) {
+    if (PyArg_ParseTuple(rest, "O!O!nn", &PyType_Type, &node, &PyTuple_Type, &keeps, &versions, &num_inputs)) {
         if (PyType_IsSubtype((PyTypeObject *)node, layout.Node) && ((PyTypeObject *)node)->tp_new == PyBaseObject_Type.tp_new) {
             read = read_keeps(keeps, PyTuple_GET_SIZE(keeps));
         } else {
@@ -282,6 +335,7 @@ static int complete(Recipe *recipe) {
     recipe->keeps = read;
     recipe->kept = PyTuple_GET_SIZE(keeps);
     recipe->result_versions = versions;
+    recipe->num_inputs = num_inputs;
     recipe->node = (PyTypeObject *)node;
     return 0;
 }
@@ -397,17 +451,31 @@ static int set_edges(const Recipe *recipe, PyObject *node, PyObject *const *loca
     return 0;
 }
 
+/* The Types of a tuple of Tensors. */
+static PyObject *types_of(PyObject *tensors) {
+    PyObject *made = PyTuple_New(PyTuple_GET_SIZE(tensors));
+    for (Py_ssize_t i = 0; made != NULL && i < PyTuple_GET_SIZE(made); i++) {
+        PyTuple_SET_ITEM(made, i, Py_NewRef(SLOT(PyTuple_GET_ITEM(tensors, i), layout.type)));
+    }
+    return made;
+}
+
+/* Say what gradients a new Node gets: of one Tensor, or of a tuple of them. */
+static int describe_results(const Recipe *recipe, PyObject *node, PyObject *out) {
+    SLOT(node, layout.shape) = recipe->results ? shapes_of(out) : shape_of(SLOT(out, layout.array));
+    SLOT(node, layout.node_type) = recipe->results ? types_of(out) : Py_NewRef(SLOT(out, layout.type));
+    if (recipe->num_inputs) SLOT(node, recipe->num_inputs) = PyLong_FromSsize_t(PyTuple_GET_SIZE(out));
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 static PyObject *new_node(const Recipe *recipe, PyObject *out, PyObject *const *local) {
     PyObject *node = recipe->node->tp_alloc(recipe->node, 0);
     if (node == NULL) return NULL;
     PyObject *number = Py_TYPE(layout.sequence)->tp_iternext(layout.sequence);
-    PyObject *shape = shape_of(SLOT(out, layout.array));
     SLOT(node, layout.sequence_nr) = number;
-    SLOT(node, layout.shape) = shape;
     unsigned int there = 0;
-    if (number == NULL || shape == NULL) goto failed;
+    if (number == NULL || describe_results(recipe, node, out) < 0) goto failed;
     set_new(node, layout.extra, Py_None);
-    set_new(node, layout.node_type, SLOT(out, layout.type));
     if (set_edges(recipe, node, local, &there) < 0) goto failed;
     if (recipe->result_versions) set_new(node, recipe->result_versions, Py_None);
     for (Py_ssize_t i = 0; i < recipe->kept; i++) {
@@ -420,16 +488,46 @@ failed:
     return NULL;
 }
 
+/* Make a new Tensor the result of this number of a Node: 0, or -1 with an exception. */
+static int attach(PyObject *tensor, PyObject *node, Py_ssize_t number) {
+    PyObject *place = PyLong_FromSsize_t(number);
+    PyObject *edge = place == NULL ? NULL : PyTuple_Pack(2, node, place);
+    Py_XDECREF(place);
+    if (edge == NULL) return -1;
+    set_slot(tensor, layout.edge, edge);
+    Py_DECREF(edge);
+    set_slot(tensor, layout.requires_grad, Py_True);
+    return 0;
+}
+
+/* Note the versions of results that have no history: {number: ((storage, 0),)}. */
+static int note_versions(const Recipe *recipe, PyObject *node, PyObject *out) {
+    PyObject *versions = PyDict_New();
+    for (Py_ssize_t i = 0; versions != NULL && i < PyTuple_GET_SIZE(out); i++) {
+        if (!(recipe->constants >> i & 1)) continue;
+        PyObject *storage = storage_of(PyTuple_GET_ITEM(out, i));
+        PyObject *number = PyLong_FromSsize_t(i), *pairs = storage == NULL ? NULL : Py_BuildValue("((Oi))", storage, 0);
+        if (pairs == NULL || number == NULL || PyDict_SetItem(versions, number, pairs) < 0) Py_CLEAR(versions);
+        Py_XDECREF(storage);
+        Py_XDECREF(number);
+        Py_XDECREF(pairs);
+    }
+    if (versions == NULL) return -1;
+    set_slot(node, recipe->result_versions, versions);
+    Py_DECREF(versions);
+    return 0;
+}
+
 static int attach_node(Recipe *recipe, PyObject *out, PyObject *const *local) {
     PyObject *node = new_node(recipe, out, local);
     if (node == NULL) return RAISED;
-    PyObject *edge = PyTuple_Pack(2, node, zero);
+    int failed = recipe->results == 0 && attach(out, node, 0) < 0;
+    for (Py_ssize_t i = 0; recipe->results && !failed && i < PyTuple_GET_SIZE(out); i++) {
+        if (recipe->results < 0 || (recipe->outputs >> i & 1)) failed = attach(PyTuple_GET_ITEM(out, i), node, i) < 0;
+    }
+    if (!failed && recipe->constants) failed = note_versions(recipe, node, out) < 0;
     Py_DECREF(node);
-    if (edge == NULL) return RAISED;
-    set_slot(out, layout.edge, edge);
-    Py_DECREF(edge);
-    set_slot(out, layout.requires_grad, Py_True);
-    return NEXT;
+    return failed ? RAISED : NEXT;
 }
 
 /* The same where lists are among the inputs: tuples in their place stay as they are, whoever changes the lists. */
@@ -464,6 +562,7 @@ int record(Recipe *recipe, PyObject *out, PyObject *const *local) {
     if (wanted <= 0) return wanted < 0 ? LEFT : NEXT;
     int on = recording_is_on();
     if (on <= 0) return on < 0 ? RAISED : NEXT;
+    if (recipe->results && !PyTuple_CheckExact(out)) return LEFT;
     if (recipe->own_type && SLOT(out, layout.type) != local[0]) return LEFT;
     if (recipe->node == NULL && complete(recipe) < 0) {
         if (!PyErr_ExceptionMatches(PyExc_Exception)) return RAISED;

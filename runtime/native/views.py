@@ -97,6 +97,7 @@ def expand_to(self: Array, size: Shape, implicit: bool = False) -> Array:
     return restrided(self, *expanded(self.shape, element_strides(self), size))
 
 
+@accelerated("local self; local dim; with_dim; give")
 def unsqueeze(self: Array, dim: int) -> Array:
     """``self`` with a dimension of size 1 inserted before ``dim``."""
     d = wrap_dim(dim, self.ndim + 1)
@@ -114,6 +115,7 @@ def squeeze(self: Array) -> Array:
     return self.squeeze()
 
 
+@accelerated("local self; local dim; without_dim; give")
 def squeeze_dim(self: Array, dim: int) -> Array:
     """``self`` without ``dim``, if that has size 1."""
     d = wrap_dim(dim, self.ndim)
@@ -131,6 +133,7 @@ def squeeze_dims(self: Array, dim: Shape) -> Array:
 # ----------------------------------------------------------------------------------- order
 
 
+@accelerated("local self; local dim0; local dim1; with_dims_exchanged; give")
 def transpose_int(self: Array, dim0: int, dim1: int) -> Array:
     """``self`` with two dimensions exchanged."""
     ndim = self.ndim
@@ -147,6 +150,7 @@ def t(self: Array) -> Array:
     return self.T if self.size else full_strides(self).T
 
 
+@accelerated("local self; local dims; with_dims_ordered; give")
 def permute(self: Array, dims: Shape) -> Array:
     """``self`` with its dimensions in the order ``dims``."""
     order = permutation(dims, self.ndim)
@@ -161,6 +165,7 @@ def alias(self: Array) -> Array:
     return self[...]
 
 
+@accelerated("local self; local dim; local index; at_index; give")
 def select_int(self: Array, dim: int, index: int) -> Array:
     """The ``index``-th slice along ``dim``, without that dimension.
 
@@ -184,6 +189,7 @@ def select_int(self: Array, dim: int, index: int) -> Array:
     return self[index, ...] if d == 0 else self[(*(ALL,) * d, index, ...)]
 
 
+@accelerated("local self; local dim; local start; local end; local step; in_range; give")
 def slice_tensor(self: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
     """``start:end:step`` along ``dim``.
 
@@ -335,6 +341,7 @@ def check_split_sizes(self: Array, sizes: Shape, dim: int) -> int:
     return d
 
 
+@accelerated("local self; local split_size; local dim; parts_along; give")
 def split_tensor(self: Array, split_size: int, dim: int = 0) -> tuple[Array, ...]:
     """``self`` in pieces of ``split_size`` along ``dim``; the last one may be smaller."""
     return _pieces(self, *checked_split(self, split_size, dim))
@@ -356,6 +363,7 @@ def _pieces(self: Array, sizes: Shape, d: int) -> tuple[Array, ...]:
     return tuple(pieces)
 
 
+@accelerated("local self; local dim; each_along; give")
 def unbind_int(self: Array, dim: int = 0) -> tuple[Array, ...]:
     """The slices along ``dim``, without that dimension."""
     if self.ndim == 0:

@@ -89,6 +89,40 @@ USES: dict[str, Callable[[Any], Any]] = {
         tengen.cat(tensors=[x, x], dim=0),
         tengen.cat([x, x], axis=0),
     ),
+    "views": lambda x: [
+        f(x)
+        for d in (-2, -1, 0, 1, 7)
+        for f in (
+            lambda x, d=d: x.unsqueeze(d),
+            lambda x, d=d: x.squeeze(d),
+            lambda x, d=d: x.select(d, 0),
+            lambda x, d=d: x.select(d, -1),
+            lambda x, d=d: x.narrow(d, 0, 1),
+            lambda x, d=d: x.transpose(0, d),
+            lambda x, d=d: x.movedim(0, d),
+        )
+    ],
+    "order": lambda x: (x.permute(*reversed(range(x.ndim))), x.permute(tuple(range(-x.ndim, 0))), x.mT, x.T),
+    "wrong order": lambda x: x.permute(*[0] * x.ndim),
+    "slices": lambda x: (
+        x[1:],
+        x[:-1],
+        x[::2],
+        x[-3:2],
+        x[1:1],
+        x[5:100],
+        x[..., 1:],
+        x[..., ::3],
+        x[None],
+        x[0:2, None],
+    ),
+    "parts": lambda x: [
+        p for d in (0, -1) for f in (x.unbind, lambda d: x.split(2, d), lambda d: x.chunk(3, d)) for p in f(d)
+    ],
+    "extrema": lambda x: (*x.max(0), *x.min(-1, keepdim=True), *x.sort(), *x.topk(1, 0), *x.cummax(0)),
+    "moments": lambda x: (*tengen.var_mean(x.double(), -1), *tengen.std_mean(x.double())),
+    "several": lambda x: (*tengen.aminmax(x), *x.mode(), *x.kthvalue(1), *tengen.frexp(x.float())),
+    "norm": lambda x: (F.layer_norm(x, x.shape[-1:]), F.layer_norm(x, x.shape), F.rms_norm(x, x.shape[-1:])),
     "zero_": lambda x: (x.clone().zero_(), x.clone()[:1].zero_(), tengen.zero_(x.clone())),
 }
 
@@ -158,6 +192,16 @@ IN_C: dict[str, Callable[[], Any]] = {
     "lists": lambda: (tengen.cat([x, y]), tengen.cat((x, y, x), dim=1), tengen.stack([x, y], -1)),
     "in place": lambda: y.mul_(x).zero_().add_(1),
     "recording": lambda: (leaf * x, leaf.view(64), leaf.softmax(1), leaf.sum()),
+    "parts": lambda: (
+        x[1],
+        x.unsqueeze(0),
+        x.select(1, 2),
+        x.unbind(0),
+        x.split(4),
+        x.permute(1, 0),
+        x.transpose(0, 1),
+    ),
+    "recording parts": lambda: (leaf.unsqueeze(0), leaf.unbind(0), leaf.split(4, 1), leaf.permute(1, 0)),
     "recording lists": lambda: (tengen.cat([leaf, y]), tengen.stack([y, leaf], 1)),
 }
 

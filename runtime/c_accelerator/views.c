@@ -1,0 +1,191 @@
+/* Views of NumPy's arrays that have elements, by dims: parts of them, and their dims in another order. The strides are
+   those that NumPy's own views have. */
+#include "accelerator.h"
+
+/* What a view is to be: beside its dims and strides how far behind the array it begins. */
+typedef struct {
+    int ndim;
+    npy_intp dims[MOST_DIMS], strides[MOST_DIMS], offset;
+} Geometry;
+
+/* The geometry of an array itself, if it has elements and not too many dims; whether that is so. */
+static int read_geometry(PyObject *given, Geometry *to) {
+    if (!is_array(given)) return 0;
+    PyArrayObject *array = (PyArrayObject *)given;
+    to->ndim = PyArray_NDIM(array);
+    to->offset = 0;
+    if (to->ndim >= MOST_DIMS || PyArray_SIZE(array) == 0) return 0;
+    for (int i = 0; i < to->ndim; i++) {
+        to->dims[i] = PyArray_DIM(array, i);
+        to->strides[i] = PyArray_STRIDE(array, i);
+    }
+    return 1;
+}
+
+static PyObject *view_of(PyObject *given, Geometry *of) {
+    PyArrayObject *array = (PyArrayObject *)given;
+    int flags = PyArray_FLAGS(array) & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED);
+    Py_INCREF(PyArray_DESCR(array));
+    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), of->ndim, of->dims, of->strides,
+                                          PyArray_BYTES(array) + of->offset, flags, NULL);
+    if (view != NULL && PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(given)) < 0) Py_CLEAR(view);
+    return view;
+}
+
+/* The axis that a dim is of ``dims``; -1 where it is none. */
+int axis_of(PyObject *dim, int dims) {
+    int overflow;
+    if (!PyLong_CheckExact(dim)) return -1;
+    long axis = PyLong_AsLongAndOverflow(dim, &overflow);
+    if (overflow || axis < -dims || axis >= dims) return -1;
+    return (int)(axis < 0 ? axis + dims : axis);
+}
+
+static void insert(Geometry *to, int axis, npy_intp size, npy_intp stride) {
+    for (int i = to->ndim++; i > axis; i--) {
+        to->dims[i] = to->dims[i - 1];
+        to->strides[i] = to->strides[i - 1];
+    }
+    to->dims[axis] = size;
+    to->strides[axis] = stride;
+}
+
+static void drop(Geometry *to, int axis) {
+    to->ndim--;
+    for (int i = axis; i < to->ndim; i++) {
+        to->dims[i] = to->dims[i + 1];
+        to->strides[i] = to->strides[i + 1];
+    }
+}
+
+/* Each of these gives NULL without an exception where it is for Python to say. */
+
+/* With a dim of size 1 before another one; it has that one's whole extent as its stride. */
+PyObject *with_dim(PyObject *array, PyObject *dim) {
+    Geometry g;
+    if (!read_geometry(array, &g)) return NULL;
+    int axis = axis_of(dim, g.ndim + 1);
+    if (axis < 0) return NULL;
+    insert(&g, axis, 1, axis == g.ndim ? PyArray_ITEMSIZE((PyArrayObject *)array) : g.dims[axis] * g.strides[axis]);
+    return view_of(array, &g);
+}
+
+/* Without a dim of size 1; with another one it is as it was. */
+PyObject *without_dim(PyObject *array, PyObject *dim) {
+    Geometry g;
+    if (!read_geometry(array, &g)) return NULL;
+    int axis = axis_of(dim, g.ndim);
+    if (axis < 0) return NULL;
+    if (g.dims[axis] == 1) drop(&g, axis);
+    return view_of(array, &g);
+}
+
+/* With two dims exchanged. */
+PyObject *with_dims_exchanged(PyObject *array, PyObject *dim0, PyObject *dim1) {
+    Geometry g;
+    if (!read_geometry(array, &g)) return NULL;
+    int a = axis_of(dim0, g.ndim), b = axis_of(dim1, g.ndim);
+    if (a < 0 || b < 0) return NULL;
+    npy_intp dim = g.dims[a], stride = g.strides[a];
+    g.dims[a] = g.dims[b];
+    g.strides[a] = g.strides[b];
+    g.dims[b] = dim;
+    g.strides[b] = stride;
+    return view_of(array, &g);
+}
+
+/* With the dims in an order that a tuple or list says. */
+PyObject *with_dims_ordered(PyObject *array, PyObject *order) {
+    Geometry g, made;
+    if (!read_geometry(array, &g) || (!PyTuple_CheckExact(order) && !PyList_CheckExact(order))) return NULL;
+    if (PySequence_Fast_GET_SIZE(order) != g.ndim) return NULL;
+    unsigned long seen = 0;
+    made.ndim = g.ndim;
+    made.offset = 0;
+    for (int i = 0; i < g.ndim; i++) {
+        int axis = axis_of(PySequence_Fast_GET_ITEM(order, i), g.ndim);
+        if (axis < 0 || (seen >> axis & 1)) return NULL;
+        seen |= 1ul << axis;
+        made.dims[i] = g.dims[axis];
+        made.strides[i] = g.strides[axis];
+    }
+    return view_of(array, &made);
+}
+
+/* What stands at an index along a dim. */
+PyObject *at_index(PyObject *array, PyObject *dim, PyObject *index) {
+    Geometry g;
+    if (!read_geometry(array, &g)) return NULL;
+    int axis = axis_of(dim, g.ndim), overflow;
+    if (axis < 0 || !PyLong_CheckExact(index)) return NULL;
+    long number = PyLong_AsLongAndOverflow(index, &overflow);
+    if (overflow || number < -g.dims[axis] || number >= g.dims[axis]) return NULL;
+    g.offset = (number < 0 ? number + g.dims[axis] : number) * g.strides[axis];
+    drop(&g, axis);
+    return view_of(array, &g);
+}
+
+/* A bound of a slice, which may be None, within a size; whether it is one. */
+static int read_bound(PyObject *bound, npy_intp size, npy_intp otherwise, npy_intp *to) {
+    int overflow;
+    *to = otherwise;
+    if (bound == Py_None) return 1;
+    if (!PyLong_CheckExact(bound)) return 0;
+    long long number = PyLong_AsLongLongAndOverflow(bound, &overflow);
+    if (overflow) number = overflow > 0 ? size : -size;
+    if (number < 0) number += size;
+    *to = number < 0 ? 0 : number > size ? size : (npy_intp)number;
+    return 1;
+}
+
+/* ``start:end:step`` along a dim, if it is not empty. */
+PyObject *in_range(PyObject *array, PyObject *dim, PyObject *start, PyObject *end, PyObject *step) {
+    Geometry g;
+    if (!read_geometry(array, &g)) return NULL;
+    int axis = axis_of(dim, g.ndim), overflow;
+    if (axis < 0 || !PyLong_CheckExact(step)) return NULL;
+    long by = PyLong_AsLongAndOverflow(step, &overflow);
+    npy_intp size = g.dims[axis], first, last;
+    if (overflow || by < 1 || by > size || !read_bound(start, size, 0, &first) || !read_bound(end, size, size, &last)) return NULL;
+    if (first >= last) return NULL;
+    g.offset = first * g.strides[axis];
+    g.dims[axis] = (last - first - 1) / by + 1;
+    g.strides[axis] *= by;
+    return view_of(array, &g);
+}
+
+/* A tuple of ``count`` views, each ``step`` behind the one before. */
+static PyObject *in_turn(PyObject *array, Geometry *g, npy_intp count, npy_intp step) {
+    PyObject *made = PyTuple_New(count);
+    for (npy_intp i = 0; made != NULL && i < count; i++) {
+        PyObject *view = view_of(array, g);
+        if (view == NULL) Py_CLEAR(made);
+        else PyTuple_SET_ITEM(made, i, view);
+        g->offset += step;
+    }
+    return made;
+}
+
+/* All that stands along a dim: a tuple. */
+PyObject *each_along(PyObject *array, PyObject *dim) {
+    Geometry g;
+    if (!read_geometry(array, &g)) return NULL;
+    int axis = axis_of(dim, g.ndim);
+    if (axis < 0) return NULL;
+    npy_intp count = g.dims[axis], step = g.strides[axis];
+    drop(&g, axis);
+    return in_turn(array, &g, count, step);
+}
+
+/* Parts of a size along a dim: a tuple. The last may be smaller: that is for Python. */
+PyObject *parts_along(PyObject *array, PyObject *length, PyObject *dim) {
+    Geometry g;
+    if (!read_geometry(array, &g)) return NULL;
+    int axis = axis_of(dim, g.ndim), overflow;
+    if (axis < 0 || !PyLong_CheckExact(length)) return NULL;
+    long size = PyLong_AsLongAndOverflow(length, &overflow);
+    if (overflow || size < 1 || g.dims[axis] % size) return NULL;
+    npy_intp count = g.dims[axis] / size;
+    g.dims[axis] = size;
+    return in_turn(array, &g, count, size * g.strides[axis]);
+}
