@@ -142,7 +142,7 @@ def _add_result(code: Code, method: KernelMethod, parameters: Mapping[str, str])
 
 
 def _add_results(code: Code, method: KernelMethod, parameters: Mapping[str, str]) -> None:
-    """The same of a kernel with several results, each of which is a Tensor: a tuple, or a class made of one."""
+    """The same of a kernel with several results, each a Tensor: a tuple, or a class made of one."""
     outs = ", ".join(r.out for r in method.results)
     found = re.fullmatch(rf"(?:([\w.]+)\()?\({re.escape(outs)}\)\)?", method.returned)
     record = method.record

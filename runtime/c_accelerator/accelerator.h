@@ -123,6 +123,7 @@ Recipe *recipe_new(PyObject *source);
 void recipe_free(Recipe *recipe);
 int record(Recipe *recipe, PyObject *out, PyObject *const *local);
 int may_write(PyObject *tensor);
+int is_recorded(PyObject *tensor);
 PyObject *begin_write(PyObject *tensor);
 int take_back_write(PyObject *storage);
 
@@ -172,6 +173,7 @@ PyObject *with_dims_exchanged(PyObject *array, PyObject *dim0, PyObject *dim1);
 PyObject *with_dims_ordered(PyObject *array, PyObject *order);
 PyObject *at_index(PyObject *array, PyObject *dim, PyObject *index);
 PyObject *in_range(PyObject *array, PyObject *dim, PyObject *start, PyObject *end, PyObject *step);
+PyObject *at_key(PyObject *array, PyObject *key);
 PyObject *each_along(PyObject *array, PyObject *dim);
 PyObject *parts_along(PyObject *array, PyObject *length, PyObject *dim);
 

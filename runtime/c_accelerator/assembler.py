@@ -28,9 +28,9 @@ def _words(text: str) -> frozenset[str]:
 #: The operations whose only operand is a local.
 _OF_LOCAL: Final = _words(
     "is_plain is_tensor has_array is_array is_small is_contiguous is_type is_settled needs_no_grad has_type "
-    "has_backend have_one_type have_type are_tensors runs_all arrays "
+    "has_backend have_one_type have_type are_tensors runs_all arrays is_recorded is_index bounds "
     "is_weak is_none is_missing are_ints are_many_ints is_apart may_write runs runs_itself local "
-    "array store wrap_view wrap_views begin_write write end_write"
+    "array store wrap_view wrap_part wrap_views begin_write write end_write"
 )
 #: Those with a local and an object.
 _OF_LOCAL_AND_OBJECT: Final = frozenset(("is_same", "is_equal"))
@@ -52,10 +52,20 @@ _GROWTH: Final[Mapping[str, Callable[[int], int]]] = {
     **{name: lambda n: -1 for name in ("binary", "compare", "item", "pop", "store", "write", "jump_if_not")},
     **{
         name: lambda n: -1
-        for name in ("reshape", "join", "stack", "with_dim", "without_dim", "with_dims_ordered", "each_along")
+        for name in (
+            "reshape",
+            "join",
+            "stack",
+            "with_dim",
+            "without_dim",
+            "with_dims_ordered",
+            "each_along",
+            "at_key",
+        )
     },
     **{name: lambda n: -2 for name in ("with_dims_exchanged", "at_index", "parts_along")},
     "in_range": lambda n: -4,
+    "bounds": lambda n: 3,
     **{name: lambda n: -n for name in ("rows", "invoke", "invoke_method")},
     "call": lambda n: -n,
     "call_out": lambda n: -n,

@@ -87,6 +87,7 @@ static int compute(Frame *frame, const Instruction *at) {
         case OP_with_dims_ordered: return put(frame, 2, with_dims_ordered(top[-2], top[-1]));
         case OP_at_index: return put(frame, 3, at_index(top[-3], top[-2], top[-1]));
         case OP_in_range: return put(frame, 5, in_range(top[-5], top[-4], top[-3], top[-2], top[-1]));
+        case OP_at_key: return put(frame, 2, at_key(top[-2], top[-1]));
         case OP_each_along: return put(frame, 2, each_along(top[-2], top[-1]));
         case OP_parts_along: return put(frame, 3, parts_along(top[-3], top[-2], top[-1]));
         default: return put(frame, 1, total(top[-1]));
@@ -202,7 +203,9 @@ static int fetch(Frame *frame, const Program *program, const Instruction *at, co
 }
 
 /* The Type that a result is of: a new reference. */
-static PyObject *type_of_result(const Instruction *at, PyObject *type, PyObject *array) {
+static PyObject *type_of_result(const Frame *frame, const Instruction *at, PyObject *array) {
+    PyObject *type = frame->local[0];
+    if (at->operation == OP_wrap_part) return Py_XNewRef(SLOT(frame->local[at->number], layout.type));
     if (at->operation == OP_wrap_as) return PyObject_GetAttr(type, at->key);
     if (at->operation == OP_wrap || (PyObject *)PyArray_DESCR((PyArrayObject *)array) == SLOT(type, layout.dtype)) {
         return Py_NewRef(type);
@@ -211,9 +214,10 @@ static PyObject *type_of_result(const Instruction *at, PyObject *type, PyObject 
 }
 
 static int wrap(Frame *frame, const Instruction *at) {
-    PyObject *array = *--frame->top, *out = NULL, *type = type_of_result(at, frame->local[0], array);
+    PyObject *array = *--frame->top, *out = NULL, *type = type_of_result(frame, at, array);
+    int is_view = at->operation == OP_wrap_view || at->operation == OP_wrap_part;
     if (type != NULL) {
-        out = at->operation == OP_wrap_view ? wrap_view(frame->local[at->number], array, type, 0) : wrap_array(array, type);
+        out = is_view ? wrap_view(frame->local[at->number], array, type, 0) : wrap_array(array, type);
         Py_DECREF(type);
     }
     Py_DECREF(array);
@@ -262,6 +266,19 @@ static int unpack(Frame *frame, Py_ssize_t count) {
     for (Py_ssize_t i = count; fits && i > 0; i--) *frame->top++ = Py_NewRef(PyTuple_GET_ITEM(items, i - 1));
     Py_DECREF(items);
     return fits ? NEXT : LEFT;
+}
+
+static int push_bounds(Frame *frame, PyObject *value) {
+    if (value == NULL || !PySlice_Check(value)) return LEFT;
+    PySliceObject *slice = (PySliceObject *)value;
+    PyObject *step = slice->step == Py_None ? one : slice->step;
+    int usual = (slice->start == Py_None || PyLong_CheckExact(slice->start)) && PyLong_CheckExact(step) &&
+                (slice->stop == Py_None || PyLong_CheckExact(slice->stop)) && (slice->start != Py_None || slice->stop != Py_None);
+    int overflow;
+    if (!usual || PyLong_AsLongAndOverflow(step, &overflow) < 1 || overflow) return LEFT;
+    *frame->top++ = Py_NewRef(slice->start);
+    *frame->top++ = Py_NewRef(slice->stop);
+    return push(frame, Py_NewRef(step));
 }
 
 /* A tuple of the arguments that *args has from one on. */
@@ -394,7 +411,7 @@ static int step(Frame *frame, const Program *program, const Instruction *at, con
         case OP_as_array: return as_array(frame);
         case OP_jump: *next = program->code + at->target; return NEXT;
         case OP_jump_if_not: case OP_jump_or_pop: case OP_jump_or_pop_not: return jump_by_top(frame, program, at, next);
-        case OP_wrap: case OP_wrap_as: case OP_wrap_by_dtype: case OP_wrap_view:
+        case OP_wrap: case OP_wrap_as: case OP_wrap_by_dtype: case OP_wrap_view: case OP_wrap_part:
             return is_array(frame->top[-1]) ? wrap(frame, at) : LEFT;
         case OP_wrap_views: return wrap_views(frame, at);
         case OP_view: return push_view(frame);
@@ -403,8 +420,9 @@ static int step(Frame *frame, const Program *program, const Instruction *at, con
         case OP_invoke: case OP_invoke_method: return invoke(frame, at);
         case OP_rows: case OP_reshape: case OP_join: case OP_stack: case OP_total:
         case OP_with_dim: case OP_without_dim: case OP_with_dims_exchanged: case OP_with_dims_ordered: case OP_at_index:
-        case OP_in_range: case OP_each_along: case OP_parts_along: return compute(frame, at);
+        case OP_in_range: case OP_at_key: case OP_each_along: case OP_parts_along: return compute(frame, at);
         case OP_end_write: return end_write(frame, at);
+        case OP_bounds: return push_bounds(frame, frame->local[at->number]);
         case OP_leave: return LEFT;
         default: return change(frame, at);
     }

@@ -32,6 +32,8 @@
     X(have_type)       /* test: that is the Type that runs */ \
     X(are_tensors)     /* test: a local is a list or tuple of Tensors that have arrays of NumPy's, not an empty one */ \
     X(goes)            /* test: the edge of this number of the Node in local 0 leads somewhere */ \
+    X(is_recorded)     /* test: what is made of the Tensor in a local is recorded */ \
+    X(is_index)        /* test: the local behind that of a Tensor has an int that is an index of its first dim */ \
     X(is_apart)        /* test: a local is Tensor 1, or shares no Storage with it */ \
     X(may_write)       /* test: a value may be written into the Tensor in a local */ \
     X(runs)            /* the Type that runs is that of the Tensor in a local */ \
@@ -73,6 +75,7 @@
     X(wrap_as)         /* the same, of an attribute of that Type */ \
     X(wrap_by_dtype)   /* the same, of the Type of the array's dtype */ \
     X(wrap_view)       /* a view of the Tensor in a local */ \
+    X(wrap_part)       /* the same, of its own Type */ \
     X(wrap_views)      /* a tuple of views of the Tensor in a local, of the arrays in the tuple on top */ \
     X(view)            /* push a view of the Tensor in local 0: the array in 1, of the Type in 2, one of several if 3 is \
                           true; leave if it is unusual */ \
@@ -89,6 +92,8 @@
     X(with_dims_ordered) /* the same with the dims in the order on top */ \
     X(at_index)        /* the same: what stands along a dim at an index */ \
     X(in_range)        /* the same: along a dim, from, to, by */ \
+    X(at_key)          /* the same: what stands at a key, or a tuple of such */ \
+    X(bounds)          /* push start, stop and step of the slice in a local, one of which says something, or leave */ \
     X(each_along)      /* the same: a tuple of what stands along a dim */ \
     X(parts_along)     /* the same: a tuple of parts of a size along a dim */ \
     X(total)           /* the sum of all elements of the array on top; leave if it is unusual */ \

@@ -172,6 +172,9 @@ PyObject *arrays_of(PyObject *list) {
 
 static int requires_grad(PyObject *tensor) { return SLOT(tensor, layout.requires_grad) == Py_True; }
 
+/* 1 where what is made of a tensor is recorded, 0 where not, -1 with an exception. */
+int is_recorded(PyObject *tensor) { return requires_grad(tensor) ? recording_is_on() : 0; }
+
 /* 1 where a value may be written into a tensor and nothing is to be recorded, 0 where not, -1 with an exception:
    writes_freely in runtime/autograd/variable_type_utils.py. */
 int may_write(PyObject *tensor) {

@@ -70,6 +70,15 @@ static int is_apart(const Frame *frame, PyObject *tensor) {
     return storage != SLOT(frame->local[1], layout.storage);
 }
 
+/* Whether an int is an index of the first dim of a Tensor. */
+static int is_index(PyObject *tensor, PyObject *index) {
+    PyArrayObject *array = (PyArrayObject *)SLOT(tensor, layout.array);
+    int overflow;
+    if (index == NULL || !PyLong_CheckExact(index) || PyArray_NDIM(array) == 0) return 0;
+    long number = PyLong_AsLongAndOverflow(index, &overflow);
+    return !overflow && -PyArray_DIM(array, 0) <= number && number < PyArray_DIM(array, 0);
+}
+
 /* Tests of what is certainly a Tensor, a Type or a Node, as an instruction before has seen. */
 static int test_tensor(const Frame *frame, const Instruction *at, PyObject *value) {
     switch (at->operation) {
@@ -78,6 +87,8 @@ static int test_tensor(const Frame *frame, const Instruction *at, PyObject *valu
         case OP_needs_no_grad: return SLOT(value, layout.requires_grad) == Py_False;
         case OP_has_type: return type_of(value) != NULL && type_of(value) == frame->type;
         case OP_has_backend: return has_backend(frame, value);
+        case OP_is_recorded: return is_recorded(value);
+        case OP_is_index: return is_index(value, frame->local[at->number + 1]);
         case OP_is_apart: return is_apart(frame, value);
         default: return may_write(value);
     }

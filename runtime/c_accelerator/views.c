@@ -5,7 +5,7 @@
 /* What a view is to be: beside its dims and strides how far behind the array it begins. */
 typedef struct {
     int ndim;
-    npy_intp dims[MOST_DIMS], strides[MOST_DIMS], offset;
+    npy_intp itemsize, dims[MOST_DIMS], strides[MOST_DIMS], offset;
 } Geometry;
 
 /* The geometry of an array itself, if it has elements and not too many dims; whether that is so. */
@@ -14,6 +14,7 @@ static int read_geometry(PyObject *given, Geometry *to) {
     PyArrayObject *array = (PyArrayObject *)given;
     to->ndim = PyArray_NDIM(array);
     to->offset = 0;
+    to->itemsize = PyArray_ITEMSIZE(array);
     if (to->ndim >= MOST_DIMS || PyArray_SIZE(array) == 0) return 0;
     for (int i = 0; i < to->ndim; i++) {
         to->dims[i] = PyArray_DIM(array, i);
@@ -66,7 +67,7 @@ PyObject *with_dim(PyObject *array, PyObject *dim) {
     if (!read_geometry(array, &g)) return NULL;
     int axis = axis_of(dim, g.ndim + 1);
     if (axis < 0) return NULL;
-    insert(&g, axis, 1, axis == g.ndim ? PyArray_ITEMSIZE((PyArrayObject *)array) : g.dims[axis] * g.strides[axis]);
+    insert(&g, axis, 1, axis == g.ndim ? g.itemsize : g.dims[axis] * g.strides[axis]);
     return view_of(array, &g);
 }
 
@@ -112,16 +113,21 @@ PyObject *with_dims_ordered(PyObject *array, PyObject *order) {
     return view_of(array, &made);
 }
 
+/* An index along an axis; whether it is in range. */
+static int select_index(Geometry *g, int axis, PyObject *index) {
+    int overflow;
+    if (axis < 0 || axis >= g->ndim || !PyLong_CheckExact(index)) return 0;
+    long number = PyLong_AsLongAndOverflow(index, &overflow);
+    if (overflow || number < -g->dims[axis] || number >= g->dims[axis]) return 0;
+    g->offset += (number < 0 ? number + g->dims[axis] : number) * g->strides[axis];
+    drop(g, axis);
+    return 1;
+}
+
 /* What stands at an index along a dim. */
 PyObject *at_index(PyObject *array, PyObject *dim, PyObject *index) {
     Geometry g;
-    if (!read_geometry(array, &g)) return NULL;
-    int axis = axis_of(dim, g.ndim), overflow;
-    if (axis < 0 || !PyLong_CheckExact(index)) return NULL;
-    long number = PyLong_AsLongAndOverflow(index, &overflow);
-    if (overflow || number < -g.dims[axis] || number >= g.dims[axis]) return NULL;
-    g.offset = (number < 0 ? number + g.dims[axis] : number) * g.strides[axis];
-    drop(&g, axis);
+    if (!read_geometry(array, &g) || !select_index(&g, axis_of(dim, g.ndim), index)) return NULL;
     return view_of(array, &g);
 }
 
@@ -138,19 +144,61 @@ static int read_bound(PyObject *bound, npy_intp size, npy_intp otherwise, npy_in
     return 1;
 }
 
+/* ``start:end:step`` along an axis; whether that is usual, and not empty. A step may be None. */
+static int select_range(Geometry *g, int axis, PyObject *start, PyObject *end, PyObject *step) {
+    int overflow = 0;
+    if (axis < 0 || axis >= g->ndim || (step != Py_None && !PyLong_CheckExact(step))) return 0;
+    long by = step == Py_None ? 1 : PyLong_AsLongAndOverflow(step, &overflow);
+    npy_intp size = g->dims[axis], first, last;
+    if (overflow || by < 1 || by > size || !read_bound(start, size, 0, &first) || !read_bound(end, size, size, &last)) return 0;
+    if (first >= last) return 0;
+    g->offset += first * g->strides[axis];
+    g->dims[axis] = (last - first - 1) / by + 1;
+    g->strides[axis] *= by;
+    return 1;
+}
+
 /* ``start:end:step`` along a dim, if it is not empty. */
 PyObject *in_range(PyObject *array, PyObject *dim, PyObject *start, PyObject *end, PyObject *step) {
     Geometry g;
+    if (step == Py_None || !read_geometry(array, &g) || !select_range(&g, axis_of(dim, g.ndim), start, end, step)) return NULL;
+    return view_of(array, &g);
+}
+
+/* One key of an index, at an axis, which it moves on; ``dims`` of the array are taken by the keys behind it. */
+static int select_key(Geometry *g, int *axis, PyObject *key, int dims) {
+    if (PyLong_CheckExact(key)) return select_index(g, *axis, key);
+    if (key == Py_Ellipsis) {
+        *axis = g->ndim - dims;
+        return 1;
+    }
+    int at = (*axis)++;
+    if (PySlice_Check(key)) {
+        PySliceObject *slice = (PySliceObject *)key;
+        return select_range(g, at, slice->start, slice->stop, slice->step);
+    }
+    if (key != Py_None || at > g->ndim || g->ndim + 1 >= MOST_DIMS) return 0;
+    insert(g, at, 1, at == g->ndim ? g->itemsize : g->dims[at] * g->strides[at]);
+    return 1;
+}
+
+/* What stands at an int, a slice, None, ``...``, or a tuple of such with at most one ``...``. */
+PyObject *at_key(PyObject *array, PyObject *key) {
+    Geometry g;
     if (!read_geometry(array, &g)) return NULL;
-    int axis = axis_of(dim, g.ndim), overflow;
-    if (axis < 0 || !PyLong_CheckExact(step)) return NULL;
-    long by = PyLong_AsLongAndOverflow(step, &overflow);
-    npy_intp size = g.dims[axis], first, last;
-    if (overflow || by < 1 || by > size || !read_bound(start, size, 0, &first) || !read_bound(end, size, size, &last)) return NULL;
-    if (first >= last) return NULL;
-    g.offset = first * g.strides[axis];
-    g.dims[axis] = (last - first - 1) / by + 1;
-    g.strides[axis] *= by;
+    int axis = 0, tuple = PyTuple_CheckExact(key), taken = 0, dots = 0;
+    Py_ssize_t count = tuple ? PyTuple_GET_SIZE(key) : 1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *one = tuple ? PyTuple_GET_ITEM(key, i) : key;
+        taken += PyLong_CheckExact(one) || PySlice_Check(one);
+        dots += one == Py_Ellipsis;
+    }
+    if (taken > g.ndim || dots > 1) return NULL;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *one = tuple ? PyTuple_GET_ITEM(key, i) : key;
+        taken -= PyLong_CheckExact(one) || PySlice_Check(one);
+        if (!select_key(&g, &axis, one, taken)) return NULL;
+    }
     return view_of(array, &g);
 }
 

@@ -16,6 +16,7 @@ import numpy as np
 from ..autograd.grad_mode import grad_mode
 from ..autograd.inference_mode import check_write
 from ..autograd.view import as_view
+from ..c_accelerator import accelerated
 from ..core.function_dispatch import UNHANDLED, Overridden, dispatch, overrides, state, without_overrides
 from ..core.interception import active
 from ..core.memory_format import NotStrided
@@ -37,6 +38,13 @@ if TYPE_CHECKING:
 _TUPLE_LIMIT = 32
 
 
+@accelerated(
+    "not_intercepted; is_tensor self; has_array self; runs self; is_recorded self => L1; "
+    "array self; local index; at_key; wrap_part self; give; "
+    "L1:; is_class index int -> L2; is_index self index; "
+    "local self; constant 0; local index; method select_int 3; give; "
+    "L2:; has_dims self 0 => out; local self; constant 0; bounds index; method slice_Tensor 5; give"
+)
 def getitem(self: Tensor, index: Any) -> Tensor:
     """What ``self[index]`` is: a view for integers, slices, ``None`` and ``...``, else a copy.
 

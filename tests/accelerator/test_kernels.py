@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,47 @@ def layouts(kind: tengen.dtype) -> dict[str, Any]:
         "far apart": (x * 1000),
         "read-only": tengen.from_numpy(x.numpy().copy()),
     }
+
+
+#: Indices of all kinds.
+KEYS: list[Any] = [
+    *(0, -1, 5, True, np.int64(0), None, ..., (), slice(None), slice(1, None), slice(0, -1, 2), slice(2, 1)),
+    *(slice(None, None, 2), slice(None, None, -1), slice(None, None, 0), slice("a", None), slice(3, 99)),
+    *((0, 1), (0, ..., 1), (..., 0), (0, ...), (None, 0), (0, None), (None, slice(1, 3), None), (..., None)),
+    *(
+        (slice(1, 3), 0),
+        (slice(None), slice(None, None, 2)),
+        (..., slice(1, 2)),
+        (0, slice(2)),
+        (None, ..., 0),
+    ),
+    *(
+        (0, 0, 0, 0, 0, 0, 0),
+        (..., ...),
+        (0, True),
+        (0, [0, 1]),
+        [0, 1],
+        (slice(None), None, [0]),
+        2**70,
+        1.5,
+    ),
+    *(slice(-(2**70), 2**70), slice(2**70, None), slice(0, 5, 2**70), (7, 0), (0, -7), "a", (None,) * 40),
+    *(
+        slice(np.int64(1), None),
+        (slice(1), None, 0, None),
+        -(2**70),
+        slice(None, None, True),
+        slice(True, None),
+    ),
+]
+
+
+def at(x: Any, key: Any) -> Any:
+    """What stands there; of an error its text, as a tensor."""
+    try:
+        return x[key]
+    except Exception as error:
+        return tengen.tensor([*f"{type(error).__name__} {error}".encode()])
 
 
 USES: dict[str, Callable[[Any], Any]] = {
@@ -116,6 +158,7 @@ USES: dict[str, Callable[[Any], Any]] = {
         x[None],
         x[0:2, None],
     ),
+    "keys": lambda x: [at(x, key) for key in KEYS],
     "parts": lambda x: [
         p for d in (0, -1) for f in (x.unbind, lambda d: x.split(2, d), lambda d: x.chunk(3, d)) for p in f(d)
     ],
@@ -192,8 +235,9 @@ IN_C: dict[str, Callable[[], Any]] = {
     "lists": lambda: (tengen.cat([x, y]), tengen.cat((x, y, x), dim=1), tengen.stack([x, y], -1)),
     "in place": lambda: y.mul_(x).zero_().add_(1),
     "recording": lambda: (leaf * x, leaf.view(64), leaf.softmax(1), leaf.sum()),
+    "keys": lambda: (x[1], x[-1, 2], x[1:3], x[..., None, 1:], x[None], x[2:, ::2], x[:]),
+    "recording keys": lambda: (leaf[1], leaf[1:3], leaf[-2:]),
     "parts": lambda: (
-        x[1],
         x.unsqueeze(0),
         x.select(1, 2),
         x.unbind(0),
@@ -213,8 +257,9 @@ def test_no_python_runs(use: str) -> None:
         run()
 
     def note(frame: Any, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code is not run.__code__:
-            frames.append(frame.f_code.co_qualname)
+        name = frame.f_code.co_qualname
+        if event == "call" and frame.f_code is not run.__code__ and not name.startswith("ViewList.sweep"):
+            frames.append(name)
 
     sys.setprofile(note)
     try:
@@ -237,3 +282,61 @@ def result_of(join: Any, given: Any) -> Any:
         return seen_of(join(given))
     except Exception as error:
         return type(error).__name__, str(error)
+
+
+MODES = {"recording": tengen.enable_grad, "not recording": tengen.no_grad, "inference": tengen.inference_mode}
+
+
+@pytest.mark.parametrize("second", MODES)
+@pytest.mark.parametrize("first", MODES)
+def test_how_a_view_is_made(first: str, second: str) -> None:
+    """Its base, what restricts writes through it, and who knows of it, in all modes."""
+    found = []
+    for stop in (True, False, False):
+        x = tengen.zeros(4, 6, requires_grad=True)
+        base = x * 1
+        with c_accelerator.stopped() if stop else nullcontext():
+            with MODES[first]():
+                views = [base.view(-1), base[1:], base.unbind(0)[1], base.detach().T]
+            with MODES[second]():
+                views += [part for v in views for part in (v[1:], v.view(v.shape), *v.split(2))]
+            found.append([(made_of(v, base), written(v)) for v in views])
+    assert found[1] == found[0] and found[2] == found[0]
+
+
+def made_of(view: Any, base: Any) -> Any:
+    meta = view._meta
+    slots = None if meta is None else [repr(getattr(meta, name, "unset")) for name in type(meta).__slots__]
+    known = view._storage.views is not None and any([ref() is view for ref in view._storage.views])
+    bases = (view._base is base, view._base is None, view._storage is base._storage)
+    return slots, known, bases, view._type.recording
+
+
+def written(view: Any) -> str:
+    try:
+        view.mul_(2)
+    except Exception as error:
+        return str(error)
+    return f"{view._version} {view.grad_fn.name() if view.grad_fn is not None else None}"
+
+
+def test_a_node_of_several_results() -> None:
+    """The versions of a result without a history that was saved are noted."""
+    found = []
+    for stop in (True, False, False):
+        with c_accelerator.stopped() if stop else nullcontext():
+            a = (leaf * 1).detach().requires_grad_()
+            values, indices = a.max(1)
+            node = values.grad_fn
+            seen = [node.name(), node.shape, [t.name for t in node.type], [*node.result_versions]]
+            indices.zero_()
+            try:
+                values.sum().backward()
+            except RuntimeError as error:
+                seen.append(str(error))
+            parts = a.unbind(0)
+            seen += [parts[3].grad_fn.num_inputs, [p.output_nr for p in parts]]
+            (parts[1] * parts[2]).sum().backward()
+            found.append([*seen, a.grad.tolist()])
+    assert len(found[0][4]) > 20
+    assert found[1] == found[0] and found[2] == found[0]
