@@ -26,7 +26,7 @@ NATIVE_GRAIN: Final = 1 << 17
 COSTLY_GRAIN: Final = 1 << 18
 LIGHT_GRAIN: Final = 1 << 20
 #: So many elements of such kernels are shared out to those of the accelerator's threads that are awake, as
-#: they are for 0.1 ms after some work; so many are worth waking them. A thread takes about so many shares.
+#: they are for 0.2 ms after some work; so many are worth waking them. A thread takes about so many shares.
 COSTLY_SHARED: Final = 1 << 16
 LIGHT_SHARED: Final = 1 << 18
 COSTLY_WAKES: Final = 3 << 17
