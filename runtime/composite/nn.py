@@ -11,7 +11,7 @@ from tengen.generated import functions as F
 from ..autograd.grad_mode import no_grad
 from ..core.memory_format import channels_last, contiguous_format
 from ..core.promotion import result_type
-from ..core.scalar_type import bool_, int64
+from ..core.scalar_type import bool_, float32, float64, int64
 from .nested import nested_attention
 from .shape import memory_format_of
 
@@ -465,9 +465,7 @@ def scaled_dot_product_attention(
         raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa:
         key, value = (t.repeat_interleave(query.shape[-3] // t.shape[-3], -3) for t in (key, value))
-    # Both factors by the root, so that large entries of neither overflow.
-    root = sqrt(1 / sqrt(query.shape[-1]) if scale is None else abs(scale))
-    scores = (query * (root if scale is None or scale >= 0 else -root)) @ (key * root).transpose(-2, -1)
+    scores = _scores(query, key, 1 / sqrt(query.shape[-1]) if scale is None else scale)
     if is_causal:
         attn_mask = F.ones((query.shape[-2], key.shape[-2]), dtype=bool_, device=query.device).tril()
     if attn_mask is None:
@@ -481,6 +479,15 @@ def scaled_dot_product_attention(
     if dropout_p > 0:
         weights = dropout(weights, dropout_p, True)
     return weights @ value
+
+
+def _scores(query: Tensor, key: Tensor, scale: float) -> Tensor:
+    """The products of queries and keys, scaled."""
+    if abs(scale) <= 1 and query.dtype in (float32, float64):
+        return (query * scale) @ key.transpose(-2, -1)
+    # Both factors by the root, so that large entries of neither overflow, nor small ones of few bits vanish.
+    root = sqrt(abs(scale))
+    return (query * (root if scale >= 0 else -root)) @ (key * root).transpose(-2, -1)
 
 
 def _check_attention(query: Tensor, key: Tensor, value: Tensor) -> None:
