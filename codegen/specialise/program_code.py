@@ -263,9 +263,15 @@ class Code:
 
     def invoke(self, expr: Expr) -> None:
         """The call that gives the program's result. Before it nothing is called that could have an effect."""
+        self.pure = True
+        match expr:
+            case Subscript(Call() as inner, Constant(value=int()) as index):
+                self.invoke(inner)
+                self.push(index)
+                self.add("item")
+                return
         if not isinstance(expr, Call) or expr.keywords:
             raise Unwritable
-        self.pure = True
         match expr.function:
             case Attribute(value, name) if self._is_of_local(value):
                 self.push(value)

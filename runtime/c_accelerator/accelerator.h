@@ -19,6 +19,8 @@
 #include <fenv.h>
 #include <numpy/arrayobject.h>
 
+#define MOST_DIMS 32 /* of arrays that are looked at */
+
 /* -- the layout of classes: layout.c ------------------------------------------------------------------------- */
 
 typedef struct {
@@ -145,12 +147,14 @@ int ufunc_import(void);
 int is_ufunc(PyObject *object);
 PyObject *ufunc_result(PyObject *function, PyObject *const *operands, Py_ssize_t count);
 int ufunc_into(PyObject *function, PyObject *const *operands, Py_ssize_t count, PyObject *into);
-PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t count);
+PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t count, int keep);
 PyObject *accelerator_add_loop(PyObject *module, PyObject *arguments);
 
 /* -- what kernels do with arrays: arrays.c -------------------------------------------------------------------- */
 
 int are_rows(PyObject *array, PyObject *dim);
+int have_rows_of(PyObject *array, PyObject *shape);
+PyObject *number_like(PyObject *array, PyObject *number);
 int is_packed(PyArrayObject *array);
 PyObject *reshaped(PyObject *array, PyObject *sizes);
 PyObject *joined(PyObject *list, PyObject *dim, int new_dim);
@@ -163,8 +167,6 @@ PyObject *accelerator_run_shares(PyObject *module, PyObject *arguments);
 int shares_import(void);
 
 /* -- views of arrays: views.c --------------------------------------------------------------------------------- */
-
-#define MOST_DIMS 32
 
 int axis_of(PyObject *dim, int dims);
 PyObject *with_dim(PyObject *array, PyObject *dim);

@@ -24,6 +24,34 @@ int are_rows(PyObject *given, PyObject *dim) {
     return !overflow && last >= 0 && (number == -1 || number == last) && PyArray_SIZE(array) > 0;
 }
 
+/* Whether the last dim of such an array has the only size in a tuple. */
+int have_rows_of(PyObject *array, PyObject *shape) {
+    if (!PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) != 1 || !is_array(array) || !PyArray_NDIM((PyArrayObject *)array)) return 0;
+    PyObject *size = PyTuple_GET_ITEM(shape, 0), *last = PyLong_FromLong(-1);
+    int rows = last != NULL && are_rows(array, last);
+    Py_XDECREF(last);
+    if (!rows || !PyLong_CheckExact(size)) return 0;
+    Py_ssize_t length = PyLong_AsSsize_t(size);
+    if (length == -1) PyErr_Clear();
+    return length == PyArray_DIM((PyArrayObject *)array, PyArray_NDIM((PyArrayObject *)array) - 1);
+}
+
+/* A float of Python's as an array without dims that has the dtype of another, which has floats or doubles. NULL without an
+   exception where it is for Python to say. */
+PyObject *number_like(PyObject *given, PyObject *number) {
+    if (!is_array(given) || !PyFloat_CheckExact(number)) return NULL;
+    PyArray_Descr *descr = PyArray_DESCR((PyArrayObject *)given);
+    if (descr->type_num != NPY_FLOAT && descr->type_num != NPY_DOUBLE) return NULL;
+    double value = PyFloat_AS_DOUBLE(number);
+    if (!(value > -1e30 && value < 1e30)) return NULL;
+    Py_INCREF(descr);
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, descr, 0, NULL, NULL, NULL, 0, NULL);
+    if (made == NULL) return NULL;
+    if (descr->type_num == NPY_FLOAT) *(float *)PyArray_DATA((PyArrayObject *)made) = (float)value;
+    else *(double *)PyArray_DATA((PyArrayObject *)made) = value;
+    return made;
+}
+
 /* -- views ---------------------------------------------------------------------------------------------------- */
 
 /* The sizes of a view of ``count`` elements; whether they fit. One may be -1, and none 0. */
@@ -49,14 +77,21 @@ static int read_sizes(PyObject *sizes, npy_intp count, npy_intp *to) {
     return (unknown < 0 ? known : known * to[unknown]) == count;
 }
 
-/* The memory of an array, which is packed and has elements, in another shape. NULL without an exception where it is for
+/* Whether a view of a contiguous array in another shape is packed: if its strides are, or the size of its last dim is not
+   1. */
+static int gives_packed_views(PyArrayObject *array) {
+    int ndim = PyArray_NDIM(array);
+    return (ndim && PyArray_DIM(array, ndim - 1) != 1) || is_packed(array);
+}
+
+/* The memory of an array, which is contiguous and has elements, in another shape. NULL without an exception where it is for
    Python to say. */
 PyObject *reshaped(PyObject *given, PyObject *sizes) {
     npy_intp dims[MOST_DIMS];
     if (!is_array(given) || !PyTuple_CheckExact(sizes) || PyTuple_GET_SIZE(sizes) > MOST_DIMS) return NULL;
     PyArrayObject *array = (PyArrayObject *)given;
     npy_intp count = PyArray_SIZE(array);
-    if (count == 0 || !PyArray_IS_C_CONTIGUOUS(array) || !is_packed(array) || !read_sizes(sizes, count, dims)) return NULL;
+    if (count == 0 || !PyArray_IS_C_CONTIGUOUS(array) || !gives_packed_views(array) || !read_sizes(sizes, count, dims)) return NULL;
     int flags = PyArray_FLAGS(array) & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED);
     Py_INCREF(PyArray_DESCR(array));
     PyObject *view = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), (int)PyTuple_GET_SIZE(sizes), dims, NULL,

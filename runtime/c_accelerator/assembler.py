@@ -28,7 +28,7 @@ def _words(text: str) -> frozenset[str]:
 #: The operations whose only operand is a local.
 _OF_LOCAL: Final = _words(
     "is_plain is_tensor has_array is_array is_small is_contiguous is_type is_settled needs_no_grad has_type "
-    "has_backend have_one_type have_type are_tensors runs_all arrays is_recorded is_index bounds "
+    "has_backend have_one_type have_type are_tensors runs_all arrays number_like is_recorded is_index bounds "
     "is_weak is_none is_missing are_ints are_many_ints is_apart may_write runs runs_itself local "
     "array store wrap_view wrap_part wrap_views begin_write write end_write"
 )
@@ -36,7 +36,8 @@ _OF_LOCAL: Final = _words(
 _OF_LOCAL_AND_OBJECT: Final = frozenset(("is_same", "is_equal"))
 #: Those with a number.
 _OF_NUMBER: Final = _words(
-    "is_given is_more_given goes rest number call call_out binary unary compare tuple unpack rows invoke"
+    "is_given is_more_given goes rest number call call_out binary unary compare tuple unpack rows "
+    "rows_keeping invoke"
 )
 _KEPT: Final = {"value": 0, "tensor": 1, "result": 2, "shape": 3, "type": 4, "shapes": 5}
 #: By how much an operation changes the height of the stack; those of operands' number are functions of it.
@@ -66,7 +67,7 @@ _GROWTH: Final[Mapping[str, Callable[[int], int]]] = {
     **{name: lambda n: -2 for name in ("with_dims_exchanged", "at_index", "parts_along")},
     "in_range": lambda n: -4,
     "bounds": lambda n: 3,
-    **{name: lambda n: -n for name in ("rows", "invoke", "invoke_method")},
+    **{name: lambda n: -n for name in ("rows", "rows_keeping", "invoke", "invoke_method")},
     "call": lambda n: -n,
     "call_out": lambda n: -n,
     "tuple": lambda n: 1 - n,
@@ -177,7 +178,7 @@ class Assembler:
                 return 0, 0, 0, None, name
             case "has_dims", [name, count]:
                 return self._local(name), int(count), 0, None, None
-            case "are_rows", [name, dim]:
+            case (("are_rows" | "have_rows_of"), [name, dim]):
                 return self._local(name), self._local(dim), 0, None, None
             case (("method" | "invoke_method"), [name, count]):
                 return int(count), 0, 0, None, name

@@ -12,6 +12,7 @@
     X(is_contiguous)   /* test: an array, or that of a Tensor, is in C's order */ \
     X(has_dims)        /* test: an array, or that of a Tensor, has so many dimensions */ \
     X(are_rows)        /* test: an int in one local is the last dim of an array of floats in another, which is in C's order */ \
+    X(have_rows_of)    /* test: the same, of an array of such, and a tuple of the size of its last dim */ \
     X(is_type)         /* test: a local is a Type */ \
     X(is_settled)      /* test: the Type in a local gives results of itself whatever the thread's mode */ \
     X(needs_no_grad)   /* test: the Tensor in a local does not require gradients */ \
@@ -83,6 +84,8 @@
     X(invoke)          /* the result of calling what lies below so many arguments is the program's */ \
     X(invoke_method)   /* the same of a method by its name */ \
     X(rows)            /* what the native kernel below so many arrays makes of their rows; leave if they are unusual */ \
+    X(rows_keeping)    /* the same; numbers of rows have a last dim of size 1 */ \
+    X(number_like)     /* a float on top as an array of the dtype of the array in a local, without dims */ \
     X(reshape)         /* the array below the sizes on top in that shape; leave if it is unusual */ \
     X(join)            /* the arrays of a list below the dim on top, one behind the other; leave if they are unusual */ \
     X(stack)           /* the same, along a new dim */ \

@@ -13,6 +13,8 @@
 #define MOST_OPERANDS 3
 /* So many elements at most: NumPy's choice costs little beside more. */
 #define MOST_ELEMENTS 4096
+/* And of native kernels of rows, which take longer for each, meanwhile holding the interpreter's lock. */
+#define MOST_OF_ROWS (1 << 15)
 
 /* A loop of a ufunc, and the type of its result. */
 typedef struct {
@@ -200,23 +202,30 @@ static npy_intp row_step(PyArrayObject *array, int is_row, PyArrayObject *first)
    kernel takes; the first is one of rows. */
 static int lay_rows(const Native *native, PyObject *const *operands, PyArrayObject **results, char **data, npy_intp *steps) {
     PyArrayObject *first = (PyArrayObject *)operands[0];
-    int inside = native->operands + native->results;
-    for (int i = 0; i < native->operands + native->results; i++) {
-        PyArrayObject *array = i < native->operands ? (PyArrayObject *)operands[i] : results[i - native->operands];
+    npy_intp step = PyArray_ITEMSIZE(first), length = PyArray_DIM(first, PyArray_NDIM(first) - 1);
+    int all = native->operands + native->results, inside = all;
+    for (int i = 0; i < all; i++) {
+        int is_operand = i < native->operands;
+        PyArrayObject *array = is_operand ? (PyArrayObject *)operands[i] : results[i - native->operands];
         data[i] = PyArray_BYTES(array);
-        steps[i] = row_step(array, native->is_row[i], first);
+        steps[i] = is_operand ? row_step(array, native->is_row[i], first) : native->is_row[i] ? step * length : step;
         if (steps[i] < 0) return 0;
-        if (native->is_row[i]) steps[inside++] = PyArray_ITEMSIZE(first);
+        if (native->is_row[i]) steps[inside++] = step;
     }
     return 1;
 }
 
-/* New arrays for the results; whether there are such. */
-static int new_results(const Native *native, PyArrayObject *first, PyArrayObject **results) {
+/* New arrays for the results; whether there are such. Those with a number for each row keep the last dim if that is asked
+   for, with size 1. */
+static int new_results(const Native *native, PyArrayObject *first, int keep, PyArrayObject **results) {
+    npy_intp sizes[MOST_DIMS];
+    int ndim = PyArray_NDIM(first);
+    memcpy(sizes, PyArray_DIMS(first), (size_t)ndim * sizeof(*sizes));
     for (int i = 0; i < native->results; i++) {
-        int dims = PyArray_NDIM(first) - !native->is_row[native->operands + i];
+        int is_row = native->is_row[native->operands + i];
+        sizes[ndim - 1] = is_row ? PyArray_DIM(first, ndim - 1) : 1;
         Py_INCREF(PyArray_DESCR(first));
-        results[i] = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(first), dims, PyArray_DIMS(first),
+        results[i] = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(first), ndim - !(is_row || keep), sizes,
                                                            NULL, NULL, 0, NULL);
         if (results[i] == NULL) return 0;
     }
@@ -234,7 +243,7 @@ static PyObject *given_results(PyArrayObject **results, int count) {
 /* What a native kernel makes of the rows of small contiguous arrays, the first of which has its rows along the last
    dimension. NULL without an exception where it is for Python to say: for NumPy too, which looks at the flags that such
    a kernel raises. */
-PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t count) {
+PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t count, int keep) {
     Native native;
     if (!is_ufunc(kernel) || !find_known(kernel, &native) || native.operands != count || !native.is_row[0]) return NULL;
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -244,11 +253,11 @@ PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t co
     int type = operand_type(kernel, operands, count);
     PyArrayMethod_StridedLoop *loop = type < 0 ? NULL : (PyArrayMethod_StridedLoop *)native.loops[type == NPY_DOUBLE];
     npy_intp size = PyArray_SIZE(first);
-    if (loop == NULL || PyArray_NDIM(first) == 0 || size == 0 || size > MOST_ELEMENTS) return NULL;
+    if (loop == NULL || PyArray_NDIM(first) == 0 || PyArray_NDIM(first) > MOST_DIMS || size == 0 || size > MOST_OF_ROWS) return NULL;
     char *data[MOST_ROWS];
     npy_intp steps[2 * MOST_ROWS], length = PyArray_DIM(first, PyArray_NDIM(first) - 1), dims[] = {size / length, length};
     PyObject *given = NULL;
-    if (new_results(&native, first, results) && lay_rows(&native, operands, results, data, steps)) {
+    if (new_results(&native, first, keep, results) && lay_rows(&native, operands, results, data, steps)) {
         clear_flags();
         loop(NULL, data, dims, steps, NULL);
         if (!fetestexcept(FLAGS)) given = given_results(results, native.results);

@@ -202,38 +202,51 @@ PyObject *at_key(PyObject *array, PyObject *key) {
     return view_of(array, &g);
 }
 
-/* A tuple of ``count`` views, each ``step`` behind the one before. */
-static PyObject *in_turn(PyObject *array, Geometry *g, npy_intp count, npy_intp step) {
-    PyObject *made = PyTuple_New(count);
-    for (npy_intp i = 0; made != NULL && i < count; i++) {
-        PyObject *view = view_of(array, g);
-        if (view == NULL) Py_CLEAR(made);
-        else PyTuple_SET_ITEM(made, i, view);
-        g->offset += step;
-    }
-    return made;
-}
-
 /* All that stands along a dim: a tuple. */
 PyObject *each_along(PyObject *array, PyObject *dim) {
     Geometry g;
     if (!read_geometry(array, &g)) return NULL;
     int axis = axis_of(dim, g.ndim);
     if (axis < 0) return NULL;
-    npy_intp count = g.dims[axis], step = g.strides[axis];
+    npy_intp step = g.strides[axis];
+    PyObject *made = PyTuple_New(g.dims[axis]);
     drop(&g, axis);
-    return in_turn(array, &g, count, step);
+    for (Py_ssize_t i = 0; made != NULL && i < PyTuple_GET_SIZE(made); i++, g.offset += step) {
+        PyObject *view = view_of(array, &g);
+        if (view == NULL) Py_CLEAR(made);
+        else PyTuple_SET_ITEM(made, i, view);
+    }
+    return made;
 }
 
-/* Parts of a size along a dim: a tuple. The last may be smaller: that is for Python. */
-PyObject *parts_along(PyObject *array, PyObject *length, PyObject *dim) {
+/* How long the part of this number is: all have a size, save the last, or each has its own in a tuple. 0 where it has none. */
+static npy_intp length_of_part(PyObject *lengths, Py_ssize_t number, npy_intp left) {
+    PyObject *length = PyTuple_CheckExact(lengths) ? PyTuple_GET_ITEM(lengths, number) : lengths;
+    int overflow;
+    if (!PyLong_CheckExact(length)) return 0;
+    long size = PyLong_AsLongAndOverflow(length, &overflow);
+    if (overflow || size < 1) return 0;
+    if (size <= left) return size;
+    return PyTuple_CheckExact(lengths) ? 0 : left;
+}
+
+/* Parts along a dim, of one size save the last, or of the sizes in a tuple: a tuple. None of them is empty. */
+PyObject *parts_along(PyObject *array, PyObject *lengths, PyObject *dim) {
     Geometry g;
     if (!read_geometry(array, &g)) return NULL;
-    int axis = axis_of(dim, g.ndim), overflow;
-    if (axis < 0 || !PyLong_CheckExact(length)) return NULL;
-    long size = PyLong_AsLongAndOverflow(length, &overflow);
-    if (overflow || size < 1 || g.dims[axis] % size) return NULL;
-    npy_intp count = g.dims[axis] / size;
-    g.dims[axis] = size;
-    return in_turn(array, &g, count, size * g.strides[axis]);
+    int axis = axis_of(dim, g.ndim);
+    npy_intp left = axis < 0 ? 0 : g.dims[axis], length;
+    if (axis < 0 || (!PyTuple_CheckExact(lengths) && !length_of_part(lengths, 0, left))) return NULL;
+    npy_intp size = PyTuple_CheckExact(lengths) ? 0 : length_of_part(lengths, 0, left);
+    Py_ssize_t count = size ? (left - 1) / size + 1 : PyTuple_GET_SIZE(lengths);
+    PyObject *made = PyTuple_New(count);
+    for (Py_ssize_t i = 0; made != NULL && i < count; i++, left -= length) {
+        length = g.dims[axis] = length_of_part(lengths, i, left);
+        PyObject *view = length ? view_of(array, &g) : NULL;
+        if (view == NULL) Py_CLEAR(made);
+        else PyTuple_SET_ITEM(made, i, view);
+        g.offset += length * g.strides[axis];
+    }
+    if (left) Py_CLEAR(made);
+    return made;
 }

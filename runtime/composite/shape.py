@@ -21,6 +21,7 @@ from ..autograd.variable_type_utils import (
     requires_grad_in,
     warn_resized,
 )
+from ..c_accelerator import accelerated
 from ..core.interception import active
 from ..core.memory_format import contiguous_format, preserve_format
 from ..core.scalar_type import bool_, int64
@@ -90,6 +91,10 @@ def copied(views: Any) -> Any:
 # ----------------------------------------------------------------------------------- shape
 
 
+@accelerated(
+    "is_tensor self; has_array self; is_contiguous self; local self; local shape; as_tuple; "
+    "invoke_method view 1; give"
+)
 def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
     """A view in another shape where the strides allow it, else a copy."""
     if self.is_contiguous():

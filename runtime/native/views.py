@@ -347,6 +347,7 @@ def split_tensor(self: Array, split_size: int, dim: int = 0) -> tuple[Array, ...
     return _pieces(self, *checked_split(self, split_size, dim))
 
 
+@accelerated("local self; local sizes; local dim; parts_along; give")
 def split_with_sizes(self: Array, sizes: Shape, dim: int = 0) -> tuple[Array, ...]:
     """``self`` in pieces of the given sizes along ``dim``."""
     return _pieces(self, sizes, check_split_sizes(self, sizes, dim))

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...c_accelerator import accelerated
 from ...core.costs import ROWS_LARGE, WEIGHTS_REPEATED
 from .. import rows, sums
 from ..dtypes import REDUCED
@@ -67,6 +68,14 @@ def _layer_shapes(
     return math.prod(input[:axis]), math.prod(normalized_shape), statistics
 
 
+@accelerated(
+    "have_rows_of input normalized_shape; is_none weight -> L1; is_none bias; "
+    "fetch_kernel kernels.normalize; local input; local eps; number_like input; rows_keeping 2; give; "
+    "L1:; is_none bias -> L2; fetch_kernel kernels.normalize_scaled; local input; local weight; "
+    "local eps; number_like input; rows_keeping 3; give; "
+    "L2:; fetch_kernel kernels.normalize_affine; local input; local weight; local bias; "
+    "local eps; number_like input; rows_keeping 4; give"
+)
 def native_layer_norm(
     input: Array, normalized_shape: Shape, weight: Array | None, bias: Array | None, eps: float
 ) -> tuple[Array, Array, Array]:
