@@ -13,6 +13,7 @@ from ..lower.passes import LENGTH, PLACES
 from ..lower.reductions import NAMES as REDUCTIONS
 from ..lower.scalars import NAMED_NUMBERS, Programs
 from ..lower.scans import AFTER, BEFORE, PLACE, SCAN
+from ..lower.windows import OVER_TAPS, RANGE
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.kernels import REDUCED, SCALARS, NativeKernel, Operand
 from ..model.program_language import FUNCTIONS
@@ -61,9 +62,12 @@ def _kernel(head: Located, body: Located, programs: Programs, report: Report) ->
         expected = "name(x[n], y, k:int64) -> z[n], or -> (z[n], total)"
         report.error(head.place, str(error), length=length_of_scalar(head), expected=expected)
         return None
-    functions = {*REDUCTIONS, *FUNCTIONS, *NAMED_NUMBERS, *SCANS, *programs}
+    functions = {*REDUCTIONS, *FUNCTIONS, *NAMED_NUMBERS, *SCANS, *OVER_TAPS, RANGE, *programs}
     tables = {o.name for o in outputs if o.dims}
-    read_body = _body(body, {LENGTH, PLACES, *[o.name for o in inputs]}, tables, functions, report)
+    dims = {LENGTH, PLACES}
+    if any(["q" in o.dims for o in outputs]):
+        dims = {d for o in (*inputs, *outputs) for d in o.dims}
+    read_body = _body(body, {*dims, *[o.name for o in inputs]}, tables, functions, report)
     if read_body is None:
         return None
     kernel = NativeKernel(read[1], inputs, outputs, *read_body)

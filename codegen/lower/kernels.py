@@ -19,6 +19,7 @@ from .rows import rows
 from .scalars import Programs
 from .scans import has_scans, scans
 from .updates import updates
+from .windows import windows
 
 #: A kernel as a table has it: operands, results, the signature of its ufunc, statements.
 Row = tuple[Sequence[str], Sequence[str], str, str]
@@ -32,6 +33,8 @@ def lower(kernel: NativeKernel, programs: Programs, scalar: str) -> str:
 def _lowering(kernel: NativeKernel) -> Callable[[NativeKernel, Programs, str], str]:
     if kernel.is_elementwise:
         return elementwise
+    if kernel.is_over_windows:
+        return windows
     if has_scans(kernel):
         return scans
     if kernel.updates and not kernel.updates_rows:

@@ -81,6 +81,8 @@ LINEAR_LEAST: Final = 1 << 18
 #: Columns of a convolution; however many rows they have, so many are multiplied at once.
 COLUMNS_CHUNK: Final = 1 << 18
 COLUMNS_LEAST: Final = 64
+#: Of pooled windows that see so few elements altogether the maxima are found one by one.
+WINDOWS_FEW: Final = 1 << 12
 #: From so many channels on it pays that these stand last.
 COLUMNS_CHANNELS: Final = 8
 

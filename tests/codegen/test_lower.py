@@ -149,6 +149,26 @@ def test_operands_that_are_none(text: str) -> None:
         ("x[n] i[n]", "t[m]", "t[i] = x", "an element is picked by an int64"),
         ("x[n] k", "y[n]", "y = x; y[k] = 1", "an element is picked by an int64"),
         ("x[n] k[n]:int64", "y[n]", "y = x; y[k] = 1", "an update changes an element of a row"),
+        (
+            "x[h, w]",
+            "y[p, q] s",
+            "y = x[p, q]; s = 1",
+            "the results of a kernel over windows have the same dims",
+        ),
+        ("x[h, w]", "y[p, q]", "y = x[q, p]", "the row that is picked follows from that of the place"),
+        (
+            "x[h, w]",
+            "y[p, q]",
+            "y = sum(x[p, q + a] * 2 for a in range(3))",
+            "a generator gives what an image has",
+        ),
+        (
+            "x[h, w]",
+            "y[p, q]",
+            "y = sum(x[p, q + a] for a in p)",
+            "a clause of a generator is: for name in range",
+        ),
+        ("x[h, w] k", "y[p, q]", "y = x[p, k]", "an element is picked by an int64"),
         ("x[n] k:int64", "s", "s = sum(x); s[k] = 1", "an update changes an element of a row"),
     ],
 )

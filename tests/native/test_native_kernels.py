@@ -14,6 +14,9 @@ from tengen.native import machine_code
 from tengen.native.machine_code import Kernels
 
 PROGRAMS = {"twice": {"float32": "x: result = x + x", "float64": "x: h = x * 2; result = h"}}
+WINDOW = ("sy:int64", "sx:int64", "dy:int64", "dx:int64", "top:int64", "left:int64")
+PICKED = "x[p * sy + i * dy - top, q * sx + j * dx - left]"
+POOLED = (("s", "sum"), ("high", "max"), ("tap", "argmax"))
 KERNELS = {
     "fused": (("a", "b", "v:number"), ("y",), "", "y = where(a > b, a * v, twice(b) - a / v)"),
     "masked": (("m:bool", "a"), ("y",), "", "y = where(m, a, -a)"),
@@ -48,6 +51,26 @@ KERNELS = {
         ("y[n]", "wrong:bool"),
         "(m),(n)->(n),()",
         "y = x[i] * 2; wrong = any((i < 0) | (i >= m))",
+    ),
+    "windows": (
+        ("x[h, w]", *WINDOW),
+        ("y[i, j, p, q]",),
+        "(h,w),(),(),(),(),(),()->(i,j,p,q)",
+        f"y = {PICKED} * 2 + 1",
+    ),
+    "numbered_windows": (
+        ("x[h, w]", "v[p, q]", "top:int64"),
+        ("y[p, q]", "row[p, q]:int64"),
+        "(h,w),(p,q),()->(p,q),(p,q)",
+        "y = x[p - top, q] * v; row = p",
+    ),
+    "pooled": (
+        ("x[h, w]", "rows:int64", "columns:int64", *WINDOW),
+        ("s[p, q]", "high[p, q]", "tap[p, q]:int64"),
+        "(h,w),(),(),(),(),(),(),(),()->(p,q),(p,q),(p,q)",
+        "; ".join(
+            [f"{name} = {of}({PICKED} for i in range(rows) for j in range(columns))" for name, of in POOLED]
+        ),
     ),
     "pick_in_columns": (("x[m, n]", "i[n]:int64"), ("y[n]",), "(m,n),(n)->(n)", "y = x[i]"),
     "pick_row": (("x[m, n]", "i:int64"), ("y[n]",), "(m,n),()->(n)", "y = x[i]"),
@@ -390,6 +413,83 @@ def test_tables_are_changed_at_indices(kernels: Any, char: str, shape: tuple[int
         expected, out = table.copy(), table.copy("K")
         np.add.at(expected, some, x * factors[:, None])
         np.testing.assert_array_equal(kernels.add_rows(some, factors, x, out=out), expected)
+
+
+#: Sizes of images, taps, places, steps, gaps and padding.
+GEOMETRIES = [
+    ((7, 9), (3, 3), (7, 9), (1, 1), (1, 1), (1, 1)),
+    ((5, 40), (3, 2), (5, 40), (1, 1), (2, 1), (2, 0)),
+    ((8, 20), (2, 3), (4, 5), (2, 3), (1, 2), (1, 2)),
+    ((8, 20), (2, 2), (7, 20), (1, 1), (1, 1), (0, 3)),
+    ((6, 6), (2, 1), (6, 3), (-1, 2), (1, 1), (-5, 0)),
+    ((3, 3), (2, 2), (9, 8), (1, 1), (1, 1), (5, 4)),
+    ((1, 1), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0)),
+]
+
+
+def seen(x: Any, taps: Any, places: Any, steps: Any, gaps: Any, padding: Any, outside: float) -> Any:
+    """What each tap sees at each place, element by element."""
+    found = np.full((*x.shape[:-2], *taps, *places), outside, x.dtype)
+    for index in np.ndindex(*taps, *places):
+        at = [
+            o * s + t * g - p
+            for t, o, s, g, p in zip(index[:2], index[2:], steps, gaps, padding, strict=True)
+        ]
+        if 0 <= at[0] < x.shape[-2] and 0 <= at[1] < x.shape[-1]:
+            found[(..., *index)] = x[(..., *at)]
+    return found
+
+
+@pytest.mark.parametrize("char", FLOATS)
+@pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
+def test_windows_of_images(kernels: Any, char: str, geometry: Any) -> None:
+    size, taps, places, *rest = geometry
+    numbers = [np.int64(n) for pair in rest for n in pair]
+    x = np.random.default_rng(4).standard_normal((2, 3, *size)).astype(char)
+    expected = seen(x, taps, places, *rest, 0) * 2 + 1
+    for given in layouts(np.random.default_rng(4), (2, 3, *size), char):
+        memory = np.full((2, 3, *taps, *places[:1], places[1] + 1), 7, char)
+        for out in (np.empty_like(expected), np.asfortranarray(expected) * 0, memory[..., :-1]):
+            kernels.windows(given, *numbers, out=out)
+            np.testing.assert_array_equal(out, expected)
+        assert (memory[..., -1] == 7).all()
+
+
+@pytest.mark.parametrize("char", FLOATS)
+@pytest.mark.parametrize("geometry", GEOMETRIES[:5], ids=str)
+def test_what_windows_see_is_pooled(kernels: Any, char: str, geometry: Any) -> None:
+    """What is outside does not count; of equal ones the first is the greatest, of NaN the last."""
+    size, taps, places, *rest = geometry
+    numbers = [np.int64(n) for pair in (taps, *rest) for n in pair]
+    x = np.random.default_rng(5).integers(-2, 3, (2, *size)).astype(char)
+    x[1] = -np.inf
+    x[0, 1:3, 2:4] = np.nan
+    results = [np.empty((2, *places), t) for t in (char, char, np.int64)]
+    kernels.pooled(x, *numbers, out=tuple(results))
+    by_tap = seen(x, taps, places, *rest, 0).reshape(2, -1, *places)
+    inside = seen(np.ones_like(x), taps, places, *rest, 0).reshape(by_tap.shape) != 0
+    np.testing.assert_array_equal(results[0], by_tap.sum(1))
+    for place in np.ndindex(2, *places):
+        at = (place[0], slice(None), *place[1:])
+        some = np.flatnonzero(inside[at])
+        values = by_tap[at][some]
+        if len(some):
+            nan = np.flatnonzero(np.isnan(values))
+            best = nan[-1] if len(nan) else values.argmax()
+            np.testing.assert_array_equal(results[1][place], values[best])
+            assert results[2][place] == some[best]
+        else:
+            assert results[1][place] == -np.inf and results[2][place] == -1
+
+
+@pytest.mark.parametrize("char", FLOATS)
+def test_places_of_windows_are_numbers(kernels: Any, char: str) -> None:
+    rng = np.random.default_rng(6)
+    x, v = (rng.standard_normal((4, 5)).astype(char) for _ in range(2))
+    y, row = kernels.numbered_windows(x, v, np.int64(1))
+    np.testing.assert_array_equal(y[1:], x[:-1] * v[1:])
+    assert not y[0].any()
+    np.testing.assert_array_equal(row, np.repeat(np.arange(4), 5).reshape(4, 5))
 
 
 @pytest.mark.parametrize("char", FLOATS)

@@ -39,6 +39,26 @@ def test_max_pool_of_many_taps() -> None:
         check(our_indices, indices)
 
 
+def test_both_forms_of_max_pool_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A native kernel for few elements, and passes over the image for many."""
+    rng = np.random.default_rng(8)
+    for shape, *geometry in (
+        ((2, 3, 8, 9), (3, 2), (2, 1), (1, 1), (2, 1), True),
+        ((2, 9), 3, 2, 1, 1, False),
+        ((3, 1, 1), 2, 1, 1, 2, False),  # windows that see nothing
+    ):
+        dims = 2 if len(shape) > 2 else 1
+        x = rng.integers(-2, 3, shape).astype("float32")
+        x[..., 0] = np.nan
+        few = getattr(pooling, f"max_pool{dims}d_forward")(x, *geometry)
+        with monkeypatch.context() as patch:
+            patch.setattr(pooling, "WINDOWS_FEW", 0)
+            many = getattr(pooling, f"max_pool{dims}d_forward")(x, *geometry)
+        for a, b in zip(few, many, strict=True):
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b)
+
+
 def named(name: str) -> tuple[Any, Any, Any]:
     """Our forward and backward kernels, and PyTorch's function."""
     return getattr(pooling, f"{name}_forward"), getattr(pooling, f"{name}_backward"), getattr(F, name)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .common import Array, Shape
-from .conv import Geometry, tap_slices
+from .conv_windows import Geometry, tap_slices
 
 
 class Columns(NamedTuple):

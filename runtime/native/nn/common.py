@@ -46,6 +46,14 @@ def expand(value: int | Sequence[int], dims: int, name: str) -> Shape:
     )
 
 
+def as_numbers(*sizes: tuple[Shape, int]) -> tuple[Array, ...]:
+    """Sizes of one or two dims as native kernels over windows take them: two arrays for each.
+
+    With each comes what an absent first dim has.
+    """
+    return tuple([np.asarray(n, np.int64) for given, absent in sizes for n in (absent, *given)[-2:]])
+
+
 def with_dims(function: Callable[..., Any], dims: int, place: int) -> Callable[..., Any]:
     """A kernel for so many spatial dimensions: ``dims`` goes in as argument number ``place``."""
 

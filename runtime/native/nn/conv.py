@@ -20,29 +20,19 @@ import numpy as np
 
 from ...core.costs import COLUMNS_CHANNELS, COLUMNS_CHUNK, COLUMNS_LEAST
 from ..matmul import batched_product
+from ..native_kernels import kernel_of_floats
 from ..parallel import items_of_block
 from .common import Array, Shape, expand
+from .conv_windows import (
+    Geometry,
+    column_filler,
+    tap_slices,
+    windows_of,
+    windows_with_channels_last,
+    with_padding,
+)
 
 Gradients = tuple[Array | None, Array | None, Array | None]
-
-
-class Geometry(NamedTuple):
-    """Strides, zeros around the input and spacing of the kernel taps, for each spatial dimension."""
-
-    stride: Shape
-    padding: Shape
-    dilation: Shape
-    groups: int
-
-    def out(self, spatial: Shape, kernel: Shape) -> Shape:
-        """The spatial size of the result."""
-        sizes = zip(spatial, kernel, self.stride, self.padding, self.dilation, strict=True)
-        return tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in sizes])
-
-    def transposed_out(self, spatial: Shape, kernel: Shape, output_padding: Shape) -> Shape:
-        """The spatial size of the transposed convolution's result."""
-        sizes = zip(spatial, kernel, self.stride, self.padding, self.dilation, output_padding, strict=True)
-        return tuple([(n - 1) * s - 2 * p + d * (k - 1) + o + 1 for n, k, s, p, d, o in sizes])
 
 
 # ------------------------------------------------------------------------------ the checks
@@ -160,37 +150,7 @@ def _check_kernel_fits(spatial: Shape, kernel: Shape, geometry: Geometry) -> Non
         )
 
 
-# ------------------------------------------------------------------------------ the columns
-
-
-def _padded(x: Array, padding: Shape) -> Array:
-    """``x`` with zeros around its spatial dimensions; ``x`` itself when there are none."""
-    if not any(padding):
-        return x
-    spatial = x.shape[2:]
-    out: Array = np.zeros(
-        (*x.shape[:2], *[n + 2 * p for n, p in zip(spatial, padding, strict=True)]), x.dtype
-    )
-    out[(..., *[slice(p, p + n) for n, p in zip(spatial, padding, strict=True)])] = x
-    return out
-
-
-def _windows(x: Array, kernel: Shape, out: Shape, geometry: Geometry) -> Array:
-    """A view (batch, channels, *kernel, *out) of a padded array: what each tap sees at each place."""
-    x = np.ascontiguousarray(x)
-    shape, strides = _windows_layout(x.shape, x.strides, kernel, out, geometry)
-    # ndarray() is as_strided without its overhead, which is that of a whole small convolution.
-    return np.ndarray(shape, x.dtype, x, 0, strides)
-
-
-@lru_cache(256)
-def _windows_layout(
-    shape: Shape, strides: Shape, kernel: Shape, out: Shape, geometry: Geometry
-) -> tuple[Shape, Shape]:
-    """Shape and strides of the windows of an array of this layout."""
-    taps = [s * d for s, d in zip(strides[2:], geometry.dilation, strict=True)]
-    places = [s * d for s, d in zip(strides[2:], geometry.stride, strict=True)]
-    return (*shape[:2], *kernel, *out), (*strides[:2], *taps, *places)
+# ------------------------------------------------------------------------------ the blocks
 
 
 def _is_matrix(kernel: Shape, geometry: Geometry) -> bool:
@@ -204,20 +164,6 @@ def _blocks(batch: int, each: int) -> Iterator[slice]:
     size = items_of_block(COLUMNS_CHUNK, each)
     for start in range(0, batch, size):
         yield slice(start, min(start + size, batch))
-
-
-def tap_slices(kernel: Shape, out: Shape, geometry: Geometry) -> Iterator[tuple[Shape, tuple[slice, ...]]]:
-    """Each kernel tap, and which elements of the padded input it sees."""
-    for tap in product(*[range(k) for k in kernel]):
-        yield (
-            tap,
-            tuple(
-                [
-                    slice(t * d, t * d + s * (n - 1) + 1, s)
-                    for t, d, s, n in zip(tap, geometry.dilation, geometry.stride, out, strict=True)
-                ]
-            ),
-        )
 
 
 # --------------------------------------------------------------------- the three products
@@ -243,8 +189,11 @@ def _products(x: Shape, weight: Shape, geometry: Geometry) -> _Products:
     return _Products(out, matrix, (batch, groups, rows, places), (batch, *matrix[:2], places), block)
 
 
-def _correlate(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """The convolution of a batch: (N, C, *S) with (O, C / groups, *K) to (N, O, *out)."""
+def _correlate(x: Array, weight: Array, geometry: Geometry, bias: Array | None = None) -> Array:
+    """The convolution of a batch: (N, C, *S) with (O, C / groups, *K) to (N, O, *out), plus ``bias``.
+
+    In one group the bias is one more column of the matrix, and 1 one more row of the columns.
+    """
     plan = _products(x.shape, weight.shape, geometry)
     batch, kernel = len(x), weight.shape[2:]
     matrix = weight.reshape(plan.matrix)
@@ -253,18 +202,22 @@ def _correlate(x: Array, weight: Array, geometry: Geometry) -> Array:
     elif _is_matrix(kernel, geometry):
         result = np.matmul(matrix, x.reshape(plan.columns))
     else:
-        windows = _windows(_padded(x, geometry.padding), kernel, plan.out, geometry)
-        if batch <= plan.block:
-            result = np.matmul(matrix, windows.reshape(plan.columns))
-        else:
-            result = np.empty(plan.result, x.dtype)
-            columns = np.empty((plan.block, *windows.shape[1:]), x.dtype)
-            for start in range(0, batch, plan.block):
-                block = slice(start, min(start + plan.block, batch))
-                count = block.stop - start
-                np.copyto(columns[:count], windows[block])
-                np.matmul(matrix, columns[:count].reshape(count, *plan.columns[1:]), out=result[block])
-    return result.reshape(batch, len(weight), *plan.out)
+        fill = column_filler(x, kernel, plan.out, geometry)
+        _, groups, rows, places = plan.columns
+        of_bias = bias if groups == 1 else None
+        height = rows if of_bias is None else rows + 1
+        columns = np.empty((min(batch, plan.block), groups, height, places), x.dtype)
+        if of_bias is not None:
+            columns[:, :, rows] = 1
+            matrix, bias = np.concatenate((matrix, of_bias.reshape(1, -1, 1)), 2), None
+        windows = columns[:, :, :rows].reshape(len(columns), x.shape[1], *kernel, *plan.out)
+        result = np.empty(plan.result, x.dtype)
+        for start in range(0, batch, plan.block):
+            block = slice(start, min(start + plan.block, batch))
+            count = block.stop - start
+            fill(block, windows[:count])
+            np.matmul(matrix, columns[:count], out=result[block])
+    return _add_bias(result.reshape(batch, len(weight), *plan.out), bias)
 
 
 def _correlate_input(grad: Array, weight: Array, spatial: Shape, geometry: Geometry) -> Array:
@@ -282,7 +235,7 @@ def _correlate_input(grad: Array, weight: Array, spatial: Shape, geometry: Geome
     if _is_matrix(kernel, geometry) and spatial == out:
         return np.matmul(matrix, grad.reshape(batch, groups, -1, places)).reshape(shape)
     reach = _reach(kernel, geometry)
-    if weight.shape[0] <= shape[1] and min(reach) >= 0 and geometry.out(spatial, kernel) == out:
+    if weight.shape[0] <= 2 * shape[1] and min(reach) >= 0 and geometry.out(spatial, kernel) == out:
         result: Array = _correlate(grad, _turned(weight, groups), geometry._replace(padding=reach))
     else:
         padded = tuple([n + 2 * p for n, p in zip(spatial, geometry.padding, strict=True)])
@@ -383,7 +336,7 @@ def _correlate_weight(grad: Array, x: Array, kernel: Shape, geometry: Geometry) 
     if grad.size and groups == 1 and 0 < rows <= places:
         return _correlate_weight_by_samples(grad, x, kernel, geometry)
     if grad.size and rows:
-        windows = _windows(_padded(x, geometry.padding), kernel, out, geometry)
+        windows = windows_of(with_padding(x, geometry.padding), kernel, out, geometry)
         # Rows of one group, then samples: one product for the whole block.
         dims = len(kernel)
         order = (*range(1, dims + 2), 0, *range(dims + 2, 2 * dims + 2))
@@ -404,10 +357,10 @@ def _correlate_weight_by_samples(grad: Array, x: Array, kernel: Shape, geometry:
     channels, flat = x.shape[1], grad.reshape(batch, filters, -1)
     last = channels >= COLUMNS_CHANNELS
     if last:
-        windows = _windows_with_channels_last(x, kernel, tuple(out), geometry)
+        windows = windows_with_channels_last(x, kernel, tuple(out), geometry)
         shape = flat.shape[2], channels * math.prod(kernel)
     else:
-        windows = _windows(_padded(x, geometry.padding), kernel, tuple(out), geometry)
+        windows = windows_of(with_padding(x, geometry.padding), kernel, tuple(out), geometry)
         shape = channels * math.prod(kernel), flat.shape[2]
     result: Array = np.zeros((filters, channels * math.prod(kernel)), grad.dtype)
     for block in _blocks(batch, windows[0].size):
@@ -416,19 +369,6 @@ def _correlate_weight_by_samples(grad: Array, x: Array, kernel: Shape, geometry:
     if not last:
         return result.reshape(filters, channels, *kernel)
     return np.ascontiguousarray(np.moveaxis(result.reshape(filters, *kernel, channels), -1, 1))
-
-
-def _windows_with_channels_last(x: Array, kernel: Shape, out: Shape, geometry: Geometry) -> Array:
-    """As ``_windows`` of the padded input, a view (batch, *out, *kernel, channels) of a copy."""
-    batch, channels = x.shape[:2]
-    sizes = list(zip(x.shape[2:], geometry.padding, strict=True))
-    padded: Array = np.zeros((batch, *[n + 2 * p for n, p in sizes], channels), x.dtype)
-    padded[(slice(None), *[slice(p, p + n) for n, p in sizes])] = np.moveaxis(x, 1, -1)
-    sample, *steps, last = padded.strides
-    taps = [s * d for s, d in zip(steps, geometry.dilation, strict=True)]
-    places = [s * d for s, d in zip(steps, geometry.stride, strict=True)]
-    shape = batch, *out, *kernel, channels
-    return np.ndarray(shape, x.dtype, padded, 0, (sample, *places, *taps, last))
 
 
 # --------------------------------------------------------------------------- the kernels
@@ -462,8 +402,8 @@ def conv_forward(
     """
     geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups)
     if input.ndim == weight.ndim:
-        return _add_bias(_correlate(input, weight, geometry), bias)
-    return _add_bias(_correlate(input[None], weight, geometry), bias)[0]
+        return _correlate(input, weight, geometry, bias)
+    return _correlate(input[None], weight, geometry, bias)[0]
 
 
 def conv_backward(
@@ -501,8 +441,17 @@ def _gradients(
     if grad_input is not None and not batched:
         grad_input = grad_input[0]
     grad_weight = of_weight(grad, x) if output_mask[1] else None
-    grad_bias = grad.sum((0, *range(2, grad.ndim)), dtype=grad.dtype) if output_mask[2] else None
+    grad_bias = _sum_of_channels(grad) if output_mask[2] else None
     return grad_input, grad_weight, grad_bias
+
+
+def _sum_of_channels(grad: Array) -> Array:
+    """The sum over samples and places."""
+    kernel = kernel_of_floats("row_sum", grad.dtype)
+    if kernel is None or not grad.size:
+        return grad.sum((0, *range(2, grad.ndim)), dtype=grad.dtype)
+    total: Array = np.add.reduce(kernel(grad.reshape(*grad.shape[:2], -1)), 0)
+    return total
 
 
 def transposed_size(

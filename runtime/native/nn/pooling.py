@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from ...core.costs import WINDOWS_FEW
+from ..native_kernels import kernel_of_floats
 from ..pointwise import div_rounded
 from ..tables import add_elements
-from .common import Array, Shape, expand, with_dims
+from .common import Array, Shape, as_numbers, expand, with_dims
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +68,26 @@ class Window:
                 for d, k in enumerate(self.kernel)
             ]
         )
+
+    @cached_property
+    def work(self) -> int:
+        """How many elements all windows of a plane see."""
+        return math.prod(self.out) * math.prod(self.kernel)
+
+    @cached_property
+    def numbers(self) -> tuple[Array, ...] | None:
+        """Taps, steps, gaps and padding for native kernels, as arrays, of one or two dims.
+
+        None for more, and where a window sees nothing but padding.
+        """
+        if len(self.kernel) > 2:
+            return None
+        for dim, (n, k, d) in enumerate(zip(self.spatial, self.kernel, self.dilation, strict=True)):
+            starts = self.starts(dim)
+            first = np.maximum(-(starts // d), 0)  # ceil(-start / d)
+            if (first >= k).any() or (starts + first * d >= n).any():
+                return None
+        return as_numbers((self.kernel, 1), (self.stride, 1), (self.dilation, 1), (self.padding, 0))
 
     def taps(self) -> Iterator[tuple[slice, ...]]:
         """What each tap sees, taps in row-major order."""
@@ -196,6 +218,10 @@ def _max_pool_forward(
     The first of equal elements counts; NaN is greater than everything (the last NaN counts).
     """
     window = pool_window(self, dims, kernel_size, stride, padding, dilation, ceil_mode)
+    planes = self.size // math.prod(window.spatial)
+    kernel = kernel_of_floats("max_of_windows", self.dtype) if planes * window.work <= WINDOWS_FEW else None
+    if kernel is not None and window.numbers is not None:
+        return _native_maximum(kernel, self, window, window.numbers)
     least = _least(self.dtype)
     padded = _padded(self, window, least)
     best, chosen = _maximum(padded, window)
@@ -205,6 +231,21 @@ def _max_pool_forward(
         for number, seen in enumerate(window.taps()):
             np.copyto(chosen, number, where=np.isnan(padded[(..., *seen)]))
     return best, _flat_indices(chosen, window)
+
+
+def _native_maximum(
+    kernel: np.ufunc, self: Array, window: Window, numbers: tuple[Array, ...]
+) -> tuple[Array, Array]:
+    """The maxima and the indices by a native kernel: one call for a few elements."""
+    shape = *self.shape[: -len(window.out)], *window.out
+    best, indices = np.empty(shape, self.dtype), np.empty(shape, np.int64)
+    offsets = window_places(window)[0]
+    if len(window.out) == 2:
+        kernel(self, *numbers, offsets, out=(best, indices))
+    else:
+        results = best[..., None, :], indices[..., None, :]
+        kernel(self[..., None, :], *numbers, offsets, out=results)
+    return best, indices
 
 
 def _maximum(padded: Array, window: Window) -> tuple[Array, Array]:
