@@ -98,8 +98,9 @@ class _Updates:
 
     def _picked(self, table: Subscript) -> dict[str, str]:
         assert isinstance(table.value, Name)
+        name = table.value.id
         index = self.scalars.value(self._value(table.index), Kind.LONG)
-        return {**self.places, _PLACES: self.arrays.place(table.value.id, index)}
+        return {**self.places, self.arrays.operand(name).dims[0]: self.arrays.place(name, index)}
 
     def _value(self, expr: Expr) -> ScalarOperand:
         if expr not in self.known:

@@ -13,7 +13,7 @@ SCALARS = ("float32", "float64")
 #: Those that are computed in float32.
 REDUCED = ("float16", "bfloat16")
 _DTYPES = ("number", "bool", "int64", "float32", *REDUCED)
-_OPERAND = re.compile(r"(\w+)(?:\[([kmn]|[mk], n|h, w|(?:i, j, )?p, q)\])?(?::(\w+))?")
+_OPERAND = re.compile(r"(\w+)(?:\[([klmn]|[klm], n|h, w|(?:i, j, )?p, q)\])?(?::(\w+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Operand:
     """An operand or a result of a kernel, as it is written: ``x``, ``x[n]``, ``x[m, n]``, ``index:int64``."""
 
     name: str
-    dims: tuple[str, ...] = ()  # those that the kernel works along: n, m, k; of images h, w, i, j, p, q
+    dims: tuple[str, ...] = ()  # those that the kernel works along: n, m, k, l; of images h, w, i, j, p, q
     dtype: str = ""  # of _DTYPES, "number" being one for all elements; else the kernel's own
 
     @classmethod
@@ -53,7 +53,8 @@ class NativeKernel:
     Without dims it is elementwise. With rows, along n, statements may use reductions of them: ``sum(x)``.
     Where elements along m are used as such, these are reduced, and there is a result for each place along n.
     What is only read or written at an index, ``x[index]``, is a table, along m or along m and n. Updates
-    change tables among the results, for each k and n in turn; or elements of rows, when these are computed.
+    change tables among the results, for each k and n in turn, and may read tables of another size, along l;
+    or they change elements of rows, when these are computed.
     Over the windows of images, along h and w, results are along p and q, or also along the taps i and j.
     """
 

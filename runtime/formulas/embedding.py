@@ -13,11 +13,9 @@ if TYPE_CHECKING:
 
 
 def _of_bags(self: Tensor, bag: Tensor) -> Tensor:
-    """For each index the row of its bag; zeros where it is in none."""
-    if not len(self):
-        return self.new_zeros((len(bag), self.shape[1]))
-    found = self.index_select(0, bag.clamp(min=0))
-    return found.masked_fill((bag < 0).unsqueeze(1), 0)
+    """For each index the row of its bag, or zeros if it is in none: a row behind those of the bags."""
+    rows = F.cat([self, self.new_zeros((1, self.shape[1]))])
+    return rows.index_select(0, F.where(bag < 0, len(self), bag))
 
 
 def embedding_bag_weight_gradient(

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .dtypes import FLOAT32, REDUCED
-from .native_kernels import kernels
+from .native_kernels import as_bits, kernels
+from .shares import share_elements
 
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
@@ -26,15 +27,23 @@ def converted(array: Any, dtype: DType) -> Array:
         if dtype == FLOAT32 and given.char in REDUCED:
             kernel = kernels.from_float16 if given.char == "e" else kernels.from_bfloat16
             if kernel is not None:
-                wide: Array = kernel(array if given.char == "e" else array.view(np.uint16))
-                return wide
+                return _by_kernel(kernel, array if given.char == "e" else array.view(np.uint16), FLOAT32)
         elif given == FLOAT32 and dtype.char in REDUCED:
             kernel = kernels.to_float16 if dtype.char == "e" else kernels.to_bfloat16
             if kernel is not None:
-                narrow: Array = kernel(array).view(dtype)
-                return narrow
+                return _by_kernel(kernel, array, dtype)
     found: Array = array.astype(dtype)
     return found
+
+
+def _by_kernel(kernel: np.ufunc, array: Array, dtype: DType) -> Array:
+    """What a kernel makes of each element, of this dtype; bfloat16 are 16 bits to it."""
+    if not array.flags.c_contiguous:
+        strided: Array = kernel(array).view(dtype)
+        return strided
+    out = np.empty(array.shape, dtype)
+    share_elements(kernel, (array.reshape(-1),), (as_bits(out).reshape(-1),))
+    return out
 
 
 def in_float32(kernel: Callable[..., Any], *arguments: Any) -> Any:

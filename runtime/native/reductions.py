@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..c_accelerator import accelerated
-from ..core.costs import EXTREMUM_BY_INDEX, PROD_CHAIN, PROD_HALVING, ROW_STARTS_CACHED
+from ..core.costs import EXTREMUM_BY_INDEX, NATIVE_GRAIN, PROD_CHAIN, PROD_HALVING, ROW_STARTS_CACHED
 from . import sums
 from .dims import Dims, reduce_dims, wrap_dim, wrap_dims
 from .dtypes import INT64, INTEGRAL, NATIVE_FLOATS, REDUCED, UINT8, DType, is_stored, with_truth
@@ -190,6 +190,8 @@ def var_mean(self: Array, dim: Dims, correction: float | None, keepdim: bool) ->
         and (kernel := kernels.variance) is not None
     ):
         return _var_mean_of_rows(kernel, self, correction, keepdim)
+    if not dim and has_contiguous_rows(self, -1) and kernels.variance is not None:
+        return _var_mean_of_all(self, correction, keepdim)
     mean = sum_dim(self, dim, True, None) / count(self, dim)
     deviation = self - mean
     if self.dtype.kind == "c":
@@ -212,6 +214,27 @@ def _var_mean_of_rows(
     free = self.dtype.type(degrees_of_freedom(self.shape[-1], correction))
     share_rows(kernel, (as_rows(self),), (free,), (mean.reshape(-1), variance.reshape(-1)))
     return variance, mean
+
+
+def _var_mean_of_all(self: Array, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
+    """The same of all elements of a contiguous array: of blocks, which are put together in float64."""
+    flat, one, shape = self.reshape(-1), self.dtype.type(1), (1,) * self.ndim if keepdim else ()
+    blocks, rest = divmod(flat.size, NATIVE_GRAIN)
+    if blocks < 2:
+        free = self.dtype.type(degrees_of_freedom(flat.size, correction))
+        mean, variance = kernels.variance(flat, free)
+        return variance.reshape(shape), mean.reshape(shape)
+    sizes = np.full(blocks + (rest > 0), NATIVE_GRAIN)
+    means, squares = np.empty(len(sizes), self.dtype), np.empty(len(sizes), self.dtype)
+    whole = flat[: flat.size - rest].reshape(blocks, NATIVE_GRAIN)
+    share_rows(kernels.variance, (whole,), (one,), (means[:blocks], squares[:blocks]))
+    if rest:
+        sizes[-1] = rest
+        kernels.variance(flat[-rest:], one, out=(means[-1:].reshape(()), squares[-1:].reshape(())))
+    mean = np.average(means.astype(np.float64), weights=sizes)
+    spread = squares.sum(dtype=np.float64) + np.dot(sizes, (means - mean) ** 2)
+    variance = np.divide(spread, degrees_of_freedom(flat.size, correction))
+    return np.full(shape, variance, self.dtype), np.full(shape, mean, self.dtype)
 
 
 def var_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:

@@ -63,6 +63,15 @@ def add_rows(out: Array, index: Array, values: Array, factors: Array | None) -> 
     return True
 
 
+def add_rows_at(out: Array, index: Array, table: Array, places: Array) -> bool:
+    """Add the rows of ``table`` at ``places`` (k) to those of ``out`` at ``index`` (k)."""
+    kernel = kernels.add_picked_rows
+    if kernel is None or not _same(out, table):
+        return False
+    kernel(_long(index), _long(places), table, out=out)
+    return True
+
+
 def add_along(out: Array, index: Array, values: Array, dim: int) -> bool:
     """Add ``values``, which have the shape of ``index``, to ``out`` (contiguous) along ``dim``."""
     return _change(kernels.add_elements, kernels.add_in_columns, out, index, values, dim)

@@ -17,7 +17,7 @@ from tengen.native.machine_code.tables import Kernel
 from tengen.native.native_kernels import kernels
 
 ROWS = 13
-SIZES = {"m": 9, "n": 70, "k": 6}
+SIZES = {"m": 9, "n": 70, "k": 6, "l": 8}
 NAMES = sorted(name for name in tables.KERNELS if not name.endswith(("_float16", "_bfloat16")))
 rng = np.random.default_rng(7)
 

@@ -82,6 +82,12 @@ KERNELS = {
         "(k),(k),(k,n)->(m,n)",
         "y = x * f; t[i] = t[i] + y",
     ),
+    "add_picked": (
+        ("i[k]:int64", "j[k]:int64", "x[l, n]"),
+        ("t[m, n]",),
+        "(k),(k),(l,n)->(m,n)",
+        "t[i] = t[i] + x[j]",
+    ),
     "running_sum": (("x[n]",), ("y[n]",), "(n)->(n)", "y = scan(before + after, x, -0.0) / 2"),
     "running_top": (
         ("x[n]",),
@@ -413,6 +419,11 @@ def test_tables_are_changed_at_indices(kernels: Any, char: str, shape: tuple[int
         expected, out = table.copy(), table.copy("K")
         np.add.at(expected, some, x * factors[:, None])
         np.testing.assert_array_equal(kernels.add_rows(some, factors, x, out=out), expected)
+        for x in layouts(rng, (11, columns), char):
+            places = rng.integers(0, 11, 40)
+            expected, out = table.copy(), table.copy("K")
+            np.add.at(expected, some, x[places])
+            np.testing.assert_array_equal(kernels.add_picked(some, places, x, out=out), expected)
 
 
 #: Sizes of images, taps, places, steps, gaps and padding.

@@ -245,6 +245,23 @@ def test_blocked_sums(shape: tuple[int, ...], dim: tuple[int, ...]) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    "size", [2, 1000, sums.NATIVE_GRAIN, 2 * sums.NATIVE_GRAIN, 3 * sums.NATIVE_GRAIN + 5]
+)
+@pytest.mark.parametrize("correction", [0, 1, 2])
+def test_the_variance_of_all_elements(size: int, correction: int) -> None:
+    a = (np.random.default_rng(0).standard_normal(size) + 100).astype(np.float32)
+    wide = a.astype(np.float64)
+    with np.errstate(all="ignore"):
+        expected = wide.var(ddof=correction)
+        variance, mean = kernels.var_mean(a, None, correction, False)
+    # The mean has a few roundings of numbers near 100, and its square is added to the variance.
+    eps = np.finfo(np.float32).eps
+    np.testing.assert_allclose(mean, wide.mean(), rtol=4 * eps)
+    np.testing.assert_allclose(variance, expected, rtol=64 * eps, atol=(400 * eps) ** 2)
+    assert kernels.var_mean(a.reshape(1, -1), (), correction, True)[0].shape == (1, 1)
+
+
 def test_logsumexp_of_infinities() -> None:
     for row, expected in (
         ([-inf, -inf], -inf),

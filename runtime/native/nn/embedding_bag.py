@@ -8,6 +8,7 @@ import numpy as np
 
 from ..index_checks import all_in_range
 from ..scatter_add import add_slices
+from ..tables import add_rows_at
 from .common import Array
 
 TOTAL, AVERAGE, GREATEST = 0, 1, 2  # torch's EmbeddingBagMode
@@ -83,14 +84,14 @@ def embedding_bag_of(
     kept = (indices != padding_idx) & (bag != _NOWHERE)
     members, where = indices[kept], bag[kept]
     counts = np.bincount(where, minlength=bags)
-    rows = weight.take(members, 0)
     out: Array = np.zeros((bags, weight.shape[1]), weight.dtype)
     chosen = np.full(out.shape if mode == GREATEST else (0,), _NOWHERE, np.int64)
     if mode == GREATEST:
-        _greatest(rows, members, counts, out, chosen)
+        _greatest(weight.take(members, 0), members, counts, out, chosen)
     else:
         factors = None if per_sample_weights is None else per_sample_weights[kept]
-        add_slices(out[np.newaxis], where, rows[np.newaxis], factors)
+        if factors is not None or not add_rows_at(out, where, weight, members):
+            add_slices(out[np.newaxis], where, weight.take(members, 0)[np.newaxis], factors)
         if mode == AVERAGE:
             out /= np.maximum(counts, 1).astype(out.dtype)[:, np.newaxis]
     return out, bag.astype(indices.dtype), counts.astype(indices.dtype), chosen.astype(indices.dtype)
