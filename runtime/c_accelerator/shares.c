@@ -9,7 +9,7 @@
 
 #ifdef HAS_THREADS
 #define MOST_OPERANDS 32
-#define MOST_CORE 4 /* dimensions that a kernel has names for */
+#define MOST_CORE 8 /* dimensions that a kernel has names for */
 
 /* A call of a kernel. The outer dimensions are those of the loop, the core ones those that its signature names. */
 typedef struct {

@@ -17,8 +17,9 @@ from tengen.native.machine_code.tables import Kernel
 from tengen.native.native_kernels import kernels
 
 ROWS = 13
-SIZES = {"m": 9, "n": 70, "k": 6, "l": 8}
+SIZES = {"m": 9, "n": 70, "k": 6, "l": 8, "h": 7, "w": 12, "i": 2, "j": 3, "p": 4, "q": 5}
 NAMES = sorted(name for name in tables.KERNELS if not name.endswith(("_float16", "_bfloat16")))
+INDICES = min(SIZES[d] for d in "mkl")
 rng = np.random.default_rng(7)
 
 
@@ -41,7 +42,7 @@ def numbers(shape: Sequence[int], dtype: str) -> Any:
     if dtype == "bool":
         return rng.random(shape) < 0.5
     if dtype == "int64":
-        return rng.integers(0, min(SIZES.values()), shape)
+        return rng.integers(0, INDICES, shape)
     return (rng.standard_normal(shape) * 3).astype(dtype)
 
 
