@@ -53,15 +53,8 @@ _GROWTH: Final[Mapping[str, Callable[[int], int]]] = {
     **{name: lambda n: -1 for name in ("binary", "compare", "item", "pop", "store", "write", "jump_if_not")},
     **{
         name: lambda n: -1
-        for name in (
-            "reshape",
-            "join",
-            "stack",
-            "with_dim",
-            "without_dim",
-            "with_dims_ordered",
-            "each_along",
-            "at_key",
+        for name in _words(
+            "reshape join stack with_dim without_dim with_dims_ordered each_along at_key expand"
         )
     },
     **{name: lambda n: -2 for name in ("with_dims_exchanged", "at_index", "parts_along")},

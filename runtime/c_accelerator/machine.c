@@ -87,6 +87,7 @@ static int compute(Frame *frame, const Instruction *at) {
         case OP_without_dim: return put(frame, 2, without_dim(top[-2], top[-1]));
         case OP_with_dims_exchanged: return put(frame, 3, with_dims_exchanged(top[-3], top[-2], top[-1]));
         case OP_with_dims_ordered: return put(frame, 2, with_dims_ordered(top[-2], top[-1]));
+        case OP_expand: return put(frame, 2, expanded(top[-2], top[-1]));
         case OP_at_index: return put(frame, 3, at_index(top[-3], top[-2], top[-1]));
         case OP_in_range: return put(frame, 5, in_range(top[-5], top[-4], top[-3], top[-2], top[-1]));
         case OP_at_key: return put(frame, 2, at_key(top[-2], top[-1]));
@@ -422,7 +423,7 @@ static int step(Frame *frame, const Program *program, const Instruction *at, con
         case OP_invoke: case OP_invoke_method: return invoke(frame, at);
         case OP_rows: case OP_rows_keeping: case OP_number_like: case OP_reshape: case OP_join: case OP_stack: case OP_total:
         case OP_with_dim: case OP_without_dim: case OP_with_dims_exchanged: case OP_with_dims_ordered: case OP_at_index:
-        case OP_in_range: case OP_at_key: case OP_each_along: case OP_parts_along: return compute(frame, at);
+        case OP_in_range: case OP_expand: case OP_at_key: case OP_each_along: case OP_parts_along: return compute(frame, at);
         case OP_end_write: return end_write(frame, at);
         case OP_bounds: return push_bounds(frame, frame->local[at->number]);
         case OP_leave: return LEFT;

@@ -93,6 +93,7 @@
     X(without_dim)     /* the same without a dim of size 1 */ \
     X(with_dims_exchanged) /* the same with two dims exchanged */ \
     X(with_dims_ordered) /* the same with the dims in the order on top */ \
+    X(expand)          /* the same broadcast to sizes */ \
     X(at_index)        /* the same: what stands along a dim at an index */ \
     X(in_range)        /* the same: along a dim, from, to, by */ \
     X(at_key)          /* the same: what stands at a key, or a tuple of such */ \

@@ -126,8 +126,9 @@ static PyArrayObject *new_result(PyArrayObject *giver, int type) {
                                                  NULL, 0, NULL);
 }
 
-/* Call a loop; whether no floating-point flag was raised that NumPy would look at. */
-static int run_loop(const Loop *loop, PyObject *const *operands, Py_ssize_t count, PyArrayObject *result) {
+/* Call a loop whose results go to ``to``, of the shape of ``result``; whether no floating-point flag was raised that NumPy
+   would look at. */
+static int run_loop(const Loop *loop, PyObject *const *operands, Py_ssize_t count, PyArrayObject *result, char *to) {
     char *data[MOST_OPERANDS + 1];
     npy_intp size = PyArray_SIZE(result), steps[MOST_OPERANDS + 1];
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -135,7 +136,7 @@ static int run_loop(const Loop *loop, PyObject *const *operands, Py_ssize_t coun
         data[i] = PyArray_BYTES(array);
         steps[i] = PyArray_NDIM(array) ? PyArray_ITEMSIZE(array) : 0;
     }
-    data[count] = PyArray_BYTES(result);
+    data[count] = to;
     steps[count] = PyArray_ITEMSIZE(result);
     if (loop->native != NULL) {
         loop->native(NULL, data, &size, steps, NULL);
@@ -153,14 +154,124 @@ static int operand_type(PyObject *function, PyObject *const *operands, Py_ssize_
     return type == NPY_FLOAT || type == NPY_DOUBLE ? type : -1;
 }
 
+/* -- operands that broadcast ---------------------------------------------------------------------------------- */
+
+/* The shape that operands have together, and the strides of each, 0 where it broadcasts; of the result last. */
+typedef struct {
+    int ndim;
+    npy_intp dims[MOST_DIMS], strides[MOST_OPERANDS + 1][MOST_DIMS];
+} Spread;
+
+/* Whether it matters for no result's bits which elements a loop is called with at a time: as of what rounds once, of
+   comparisons, and of native kernels. */
+static int is_exact(PyObject *function, const Loop *loop) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(layout.ufuncs); i++) {
+        if (PyTuple_GET_ITEM(layout.ufuncs, i) == function) return 1;
+    }
+    return loop->native != NULL || loop->result == NPY_BOOL;
+}
+
+/* Spread contiguous operands of one type out to their common shape; whether that is possible. */
+static int spread(PyObject *const *operands, Py_ssize_t count, int type, Spread *to) {
+    to->ndim = 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!is_array(operands[i])) return 0;
+        PyArrayObject *array = (PyArrayObject *)operands[i];
+        if (PyArray_TYPE(array) != type || !PyArray_ISCARRAY_RO(array) || PyArray_NDIM(array) > MOST_DIMS) return 0;
+        if (PyArray_NDIM(array) > to->ndim) to->ndim = PyArray_NDIM(array);
+    }
+    npy_intp size = 1;
+    for (int d = 0; d < to->ndim; d++) {
+        to->dims[d] = 1;
+        for (Py_ssize_t i = 0; i < count; i++) {
+            int own = d - to->ndim + PyArray_NDIM((PyArrayObject *)operands[i]);
+            npy_intp dim = own < 0 ? 1 : PyArray_DIM((PyArrayObject *)operands[i], own);
+            if (dim == 0 || (dim != 1 && to->dims[d] != 1 && dim != to->dims[d])) return 0;
+            if (dim != 1) to->dims[d] = dim;
+        }
+        if (to->dims[d] > MOST_ELEMENTS) return 0;
+        size *= to->dims[d];
+        if (size > MOST_ELEMENTS) return 0;
+    }
+    return 1;
+}
+
+/* Find the strides of an array that is spread out; it is contiguous. */
+static void find_strides(Spread *of, PyArrayObject *array, npy_intp *strides) {
+    npy_intp step = PyArray_ITEMSIZE(array);
+    for (int d = of->ndim - 1; d >= 0; d--) {
+        int own = d - of->ndim + PyArray_NDIM(array);
+        npy_intp dim = own < 0 ? 1 : PyArray_DIM(array, own);
+        strides[d] = dim == 1 ? 0 : step;
+        step *= dim;
+    }
+}
+
+/* Make one dim of the last two as long as all arrays lie so that they can be, and none of those of size 1. */
+static void merge_dims(Spread *of, int arrays) {
+    int to = 0;
+    for (int d = 0; d < of->ndim; d++) {
+        if (of->dims[d] == 1) continue;
+        int merges = to > 0;
+        for (int i = 0; merges && i < arrays; i++) merges = of->strides[i][to - 1] == of->strides[i][d] * of->dims[d];
+        if (!merges) to++;
+        of->dims[to - 1] = merges ? of->dims[to - 1] * of->dims[d] : of->dims[d];
+        for (int i = 0; i < arrays; i++) of->strides[i][to - 1] = of->strides[i][d];
+    }
+    of->ndim = to;
+}
+
+/* The same for each row of what is spread out. */
+static int run_spread(const Loop *loop, PyObject *const *operands, Py_ssize_t count, PyArrayObject *result, char *to, Spread *of) {
+    char *data[MOST_OPERANDS + 1];
+    npy_intp steps[MOST_OPERANDS + 1], place[MOST_DIMS] = {0}, one = 1;
+    int arrays = (int)count + 1;
+    for (int i = 0; i < arrays; i++) {
+        PyArrayObject *array = i < count ? (PyArrayObject *)operands[i] : result;
+        data[i] = i < count ? PyArray_BYTES(array) : to;
+        find_strides(of, array, of->strides[i]);
+    }
+    merge_dims(of, arrays);
+    int inner = of->ndim - 1;
+    for (int i = 0; i < arrays; i++) steps[i] = inner < 0 ? 0 : of->strides[i][inner];
+    clear_flags();
+    for (;;) {
+        char *at[MOST_OPERANDS + 1];
+        memcpy(at, data, sizeof(at));
+        if (loop->native != NULL) loop->native(NULL, at, inner < 0 ? &one : of->dims + inner, steps, NULL);
+        else loop->function(at, inner < 0 ? &one : of->dims + inner, steps, loop->data);
+        int d = inner - 1;
+        for (; d >= 0; d--) {
+            for (int i = 0; i < arrays; i++) data[i] += of->strides[i][d];
+            if (++place[d] < of->dims[d]) break;
+            for (int i = 0; i < arrays; i++) data[i] -= of->strides[i][d] * of->dims[d];
+            place[d] = 0;
+        }
+        if (d < 0) break;
+    }
+    return loop->native != NULL || !fetestexcept(FLAGS);
+}
+
+/* The ufunc of operands that broadcast. */
+static PyArrayObject *spread_result(const Loop *loop, PyObject *const *operands, Py_ssize_t count, int type) {
+    Spread of;
+    if (!spread(operands, count, type, &of)) return NULL;
+    PyArray_Descr *descr = PyArray_DescrFromType(loop->result);
+    PyArrayObject *result = descr == NULL ? NULL : (PyArrayObject *)PyArray_NewFromDescr(
+        &PyArray_Type, descr, of.ndim, of.dims, NULL, NULL, 0, NULL);
+    if (result != NULL && !run_spread(loop, operands, count, result, PyArray_BYTES(result), &of)) Py_CLEAR(result);
+    return result;
+}
+
 /* The ufunc of the operands as a new array; NULL without an exception where NumPy has to be asked. */
 PyObject *ufunc_result(PyObject *function, PyObject *const *operands, Py_ssize_t count) {
     Loop loop;
     int type = operand_type(function, operands, count);
     if (type < 0 || !find_loop(function, count, type, &loop)) return NULL;
     PyArrayObject *giver = shape_giver(operands, count, type);
-    PyArrayObject *result = giver == NULL ? NULL : new_result(giver, loop.result);
-    if (result != NULL && !run_loop(&loop, operands, count, result)) Py_CLEAR(result);
+    if (giver == NULL) return is_exact(function, &loop) ? (PyObject *)spread_result(&loop, operands, count, type) : NULL;
+    PyArrayObject *result = new_result(giver, loop.result);
+    if (result != NULL && !run_loop(&loop, operands, count, result, PyArray_BYTES(result))) Py_CLEAR(result);
     return (PyObject *)result;
 }
 
@@ -177,11 +288,18 @@ int ufunc_into(PyObject *function, PyObject *const *operands, Py_ssize_t count, 
     int type = operand_type(function, operands, count);
     if (type < 0 || !find_loop(function, count, type, &loop) || loop.result != type || !is_array(into)) return 0;
     PyArrayObject *giver = shape_giver(operands, count, type), *result = (PyArrayObject *)into;
-    if (giver == NULL || PyArray_TYPE(result) != type || !PyArray_ISCARRAY(result) || !alike(giver, result)) return 0;
+    if (PyArray_TYPE(result) != type || !PyArray_ISCARRAY(result) || (giver != NULL && !alike(giver, result))) return 0;
+    Spread of;
+    if (giver == NULL && (!is_exact(function, &loop) || !spread(operands, count, type, &of))) return 0;
+    if (giver == NULL && (of.ndim != PyArray_NDIM(result) || !PyArray_CompareLists(of.dims, PyArray_DIMS(result), of.ndim))) return 0;
     for (Py_ssize_t i = 0; i < count; i++) {
         if (overlaps((PyArrayObject *)operands[i], result)) return 0;
     }
-    run_loop(&loop, operands, count, result);
+    /* what NumPy would warn of must not have been written when it does it again */
+    double aside[MOST_ELEMENTS];
+    char *to = loop.native != NULL ? PyArray_BYTES(result) : (char *)aside;
+    if (giver != NULL ? !run_loop(&loop, operands, count, result, to) : !run_spread(&loop, operands, count, result, to, &of)) return 0;
+    if (to == (char *)aside) memcpy(PyArray_BYTES(result), aside, (size_t)PyArray_NBYTES(result));
     return 1;
 }
 

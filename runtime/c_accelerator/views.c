@@ -113,6 +113,29 @@ PyObject *with_dims_ordered(PyObject *array, PyObject *order) {
     return view_of(array, &made);
 }
 
+/* Broadcast to sizes, a tuple in which -1 keeps one: with strides of 0. A new dim of size 1 has the next one's extent as its
+   stride. */
+PyObject *expanded(PyObject *array, PyObject *sizes) {
+    Geometry g, made;
+    if (!read_geometry(array, &g) || !PyTuple_CheckExact(sizes) || PyTuple_GET_SIZE(sizes) > MOST_DIMS) return NULL;
+    made.ndim = (int)PyTuple_GET_SIZE(sizes);
+    made.offset = 0;
+    int missing = made.ndim - g.ndim;
+    for (int d = made.ndim - 1; d >= 0; d--) {
+        PyObject *size = PyTuple_GET_ITEM(sizes, d);
+        int overflow;
+        if (missing < 0 || !PyLong_CheckExact(size)) return NULL;
+        long n = PyLong_AsLongAndOverflow(size, &overflow);
+        if (overflow || n == 0 || n < (d < missing ? 1 : -1) || n > INT_MAX) return NULL;
+        int same = d >= missing && (n == -1 || n == g.dims[d - missing]);
+        if (d >= missing && !same && g.dims[d - missing] != 1) return NULL;
+        made.dims[d] = same ? g.dims[d - missing] : n;
+        made.strides[d] = same ? g.strides[d - missing] : 0;
+        if (d < missing && n == 1 && g.ndim) made.strides[d] = d + 1 < made.ndim ? made.dims[d + 1] * made.strides[d + 1] : g.itemsize;
+    }
+    return missing < 0 ? NULL : view_of(array, &made);
+}
+
 /* An index along an axis; whether it is in range. */
 static int select_index(Geometry *g, int axis, PyObject *index) {
     int overflow;

@@ -108,6 +108,10 @@ def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
     return F._unsafe_view(self, size)
 
 
+@accelerated(
+    "is_tensor self; has_array self; is_contiguous self; is_equal start_dim 0; is_equal end_dim -1; "
+    "has_dims self 0 => out; has_dims self 1 => out; local self; constant -1; invoke_method view 1; give"
+)
 def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dims from ``start_dim`` to ``end_dim`` as one; RuntimeError if they stand the wrong way round."""
     shape = self._array.shape

@@ -89,6 +89,7 @@ def _check_viewable(self: Array, old: int, new: int) -> None:
             )
 
 
+@accelerated("local self; local size; expand; give")
 def expand_to(self: Array, size: Shape, implicit: bool = False) -> Array:
     """``self`` broadcast to ``size`` with strides of 0; -1 keeps a size.
 

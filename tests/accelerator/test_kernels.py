@@ -80,6 +80,16 @@ KEYS: list[Any] = [
 ]
 
 
+def fit(a: Any, b: Any) -> bool:
+    """Whether two tensors have a common shape."""
+    return all([n == m or 1 in (n, m) for n, m in zip(reversed(a.shape), reversed(b.shape), strict=False)])
+
+
+def both(a: Any, b: Any) -> Any:
+    """An expression that is a native kernel."""
+    return tengen.addcmul(a, a, b)
+
+
 def at(x: Any, key: Any) -> Any:
     """What stands there; of an error its text, as a tensor."""
     try:
@@ -144,6 +154,20 @@ USES: dict[str, Callable[[Any], Any]] = {
             lambda x, d=d: x.movedim(0, d),
         )
     ],
+    "expanded": lambda x: [
+        x.expand(*size)
+        for size in (
+            x.shape,
+            (3, *x.shape),
+            (1, *x.shape),
+            (1, 2, 1, *x.shape),
+            [-1] * x.ndim,
+            (2, *[-1] * x.ndim),
+        )
+    ],
+    "expanded rows": lambda x: (x[:1].expand(5, *x.shape[1:]), x[..., :1].expand(*x.shape[:-1], 3)),
+    "not expanded": lambda x: x.expand(*[7] * x.ndim),
+    "flat": lambda x: (x.flatten(), x.flatten(-1), x.flatten(0, 0), x.ravel(), x.flatten(end_dim=0)),
     "order": lambda x: (x.permute(*reversed(range(x.ndim))), x.permute(tuple(range(-x.ndim, 0))), x.mT, x.T),
     "wrong order": lambda x: x.permute(*[0] * x.ndim),
     "slices": lambda x: (
@@ -166,6 +190,30 @@ USES: dict[str, Callable[[Any], Any]] = {
     "moments": lambda x: (*tengen.var_mean(x.double(), -1), *tengen.std_mean(x.double())),
     "several": lambda x: (*tengen.aminmax(x), *x.mode(), *x.kthvalue(1), *tengen.frexp(x.float())),
     "norm": lambda x: (F.layer_norm(x, x.shape[-1:]), F.layer_norm(x, x.shape), F.rms_norm(x, x.shape[-1:])),
+    "broadcast": lambda x: [
+        f(a, b)
+        for a, b in (
+            *((x, x[:1]), (x[:1], x), (x, x[:, :1]), (x[:, :1], x[:1])) * (x.ndim > 1),
+            *((x, x[0]), (x[0], x[None]), (x, x[0, 0]), (x[0] * 1, x * 1)) * (x.ndim > 1),
+            *((x, x[None, None]), (x[..., None], x), (x, x.reshape(-1)), (x.mT, x), (x.mT, x[0]))
+            * (x.ndim > 1),
+        )
+        for f in (lambda a, b: a + b, lambda a, b: a * b, lambda a, b: a < b, tengen.maximum, both)
+        if fit(a, b)
+    ],
+    "broadcast in place": lambda x: (
+        x.clone().add_(x[:1]),
+        x.clone().mul_(x[..., :1]),
+        x.clone().div_(x[0]),
+        (y := x.clone()).sub_(y[:1]),
+        tengen.add(x, x[:1], out=x.detach().clone()) if not x.requires_grad else x,
+    ),
+    "in place": lambda x: (
+        x.clone().sub_(x),
+        x.clone().mul_(x * 0),
+        x.clone().add_(x).div_(x - x),
+        x.clone().exp_(),
+    ),
     "zero_": lambda x: (x.clone().zero_(), x.clone()[:1].zero_(), tengen.zero_(x.clone())),
 }
 
