@@ -107,6 +107,8 @@ def cross_entropy_loss(
     """The cross entropy of logits with classes, or with probabilities of their shape."""
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if not label_smoothing and weight is None and _is_fused(self, target, weight):
+        return F._fused_cross_entropy(self, target, weight, reduction, ignore_index)[0]
     if self.shape == target.shape and not target.is_floating_point():
         raise RuntimeError(
             "cross_entropy: a target of the input's shape has the probabilities of classes, which are "
@@ -138,14 +140,14 @@ def _is_fused(self: Tensor, target: Tensor, weight: Tensor | None) -> bool:
 
     What is not is left to ``nll_loss_nd``, and its errors.
     """
-    shape = self.shape
+    kind, shape = self._type, self.shape
     return (
-        target.shape == shape[:-1]
-        and 0 < len(shape) < 3
+        0 < len(shape) < 3
+        and (*target.shape, shape[-1]) == shape
         and 0 not in shape
         and target.dtype is int64
-        and has_operator(self._type, "_fused_cross_entropy")
-        and target.device == self.device
+        and has_operator(kind, "_fused_cross_entropy")
+        and target._type.backend is kind.backend
         and (weight is None or (weight._type is self._type and not weight.requires_grad))
     )
 

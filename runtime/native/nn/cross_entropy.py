@@ -6,9 +6,12 @@ lost: the probabilities are ``exp(row - maximum - logarithm)``.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .. import sums
+from ..machine_code import shared_from
 from ..native_kernels import as_rows, kernel_of_floats
 from ..reductions import max_along
 from ..shares import share_rows
@@ -27,38 +30,46 @@ def fused_cross_entropy(
     """
     check_nll(self, target, weight)
     if self.ndim == 1:  # its loss is 0-d, reduced or not
-        reduction = reduction or SUM
-    table, target = as_rows(self), target.reshape(-1)
-    losses, row_max, log_sum = _losses(table, target, ignore_index)
+        reduction, target = reduction or SUM, target.reshape(1)
+    table = _table(self)
+    losses, row_max, log_sum, kept = _losses(table, target, ignore_index)
     if weight is None:
-        count: Array = np.asarray(np.count_nonzero(target != ignore_index), self.dtype)
+        count: Any = self.dtype.type(np.count_nonzero(kept))
     else:
-        kept, _, each = class_weights(target, weight, table.shape[1], ignore_index, self.dtype)
-        losses = np.where(kept, losses * each, 0)
-        count = np.asarray(np.sum(each))
+        each = class_weights(target, weight, table.shape[1], ignore_index, self.dtype)[2]
+        losses, count = np.where(kept, losses * each, 0), np.sum(each)
     if reduction == NONE:
         return losses, np.zeros((), self.dtype), row_max, log_sum
-    total = np.asarray(sums.sum_all(losses))
-    return (total / count if reduction == MEAN else total), count, row_max, log_sum
+    total = sums.sum_all(losses)
+    return np.asarray(total / count if reduction == MEAN else total), np.asarray(count), row_max, log_sum
 
 
-def _losses(table: Array, target: Array, ignore_index: int) -> tuple[Array, Array, Array]:
-    """``logarithm - (row[target] - maximum)``, 0 of ignored targets; the maxima; the logarithms."""
+def _table(self: Array) -> Array:
+    """The rows, contiguous."""
+    return self if self.ndim == 2 and self.flags.c_contiguous else as_rows(self)
+
+
+def _losses(table: Array, target: Array, ignore_index: int) -> tuple[Array, Array, Array, Array]:
+    """``logarithm - (row[target] - maximum)``, 0 of ignored targets; maxima; logarithms; which count."""
     rows, classes = table.shape
     if (kernel := kernel_of_floats("cross_entropy", table.dtype)) is not None:
-        losses, row_max, log_sum = (np.empty(rows, table.dtype) for _ in range(3))
-        wrong = np.empty(rows, bool)
         numbers = np.int64(ignore_index), np.int64(classes)
-        share_rows(kernel, (table, target), numbers, (losses, row_max, log_sum, wrong))
-        if wrong.any():
+        if table.size < shared_from(kernel):
+            *found, wrong = kernel(table, target, *numbers)
+        else:
+            found = [np.empty(rows, table.dtype) for _ in range(3)]
+            found.append(np.empty(rows, bool))
+            wrong = np.empty(rows, bool)
+            share_rows(kernel, (table, target), numbers, (*found, wrong))
+        if np.count_nonzero(wrong):
             class_weights(target, None, classes, ignore_index, table.dtype)  # says which
-        return losses, row_max, log_sum
+        return tuple(found)  # type: ignore[return-value]
     kept, safe, _ = class_weights(target, None, classes, ignore_index, table.dtype)
     top = max_along(table, 1)
     less = table - top
     picked = np.take_along_axis(less, safe[:, None], 1)[:, 0]
     log_sum = np.log(np.add.reduce(np.exp(less, out=less), 1))
-    return np.where(kept, log_sum - picked, 0), top[:, 0], log_sum
+    return np.where(kept, log_sum - picked, 0), top[:, 0], log_sum, kept
 
 
 def fused_cross_entropy_backward(
@@ -77,7 +88,7 @@ def fused_cross_entropy_backward(
     The mean over no target at all is NaN, but its gradient is 0.
     """
     slope = grad_output / total_weight if reduction == MEAN else grad_output
-    table, target = as_rows(self), target.reshape(-1)
+    table, target = _table(self), target.reshape(-1)
     rows, classes = table.shape
     if weight is not None:
         slope = slope * class_weights(target, weight, classes, ignore_index, self.dtype)[2]
