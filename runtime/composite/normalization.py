@@ -30,6 +30,8 @@ def native_batch_norm(
     if training:
         # The running statistics take no part, so that changing them does not spoil the backward.
         out, mean, rstd, variance = F._batch_norm_with_stats(input, weight, bias, None, None, True, eps)
+        if running_mean is None and running_var is None:
+            return out, mean, rstd
         with no_grad():
             if running_mean is not None:
                 running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
@@ -77,10 +79,9 @@ def batch_norm(
         )
     if (running_mean is None) is not (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
-    channels = input.shape[1]
     for name, statistic in (("running_mean", running_mean), ("running_var", running_var)):
-        if statistic is not None and statistic.numel() != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {statistic.numel()}")
+        if statistic is not None and statistic.numel() != input.shape[1]:
+            raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {statistic.numel()}")
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 

@@ -33,8 +33,8 @@ def batch_norm(
 
     ``input`` has the shape (N, C, ...); the result has its shape and dtype.
     """
-    if training:
-        _check_values_per_channel(input.shape)
+    if training and (shape := input.shape)[0] < 2:
+        _check_values_per_channel(shape)
     return F.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
 
 

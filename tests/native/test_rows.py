@@ -322,10 +322,27 @@ def test_group_norm(dtype: str, shift: float, affine: bool, places: tuple[int, .
         close(gradients[2], wide.sum(axes), dtype, factor)
 
 
+@pytest.mark.parametrize("places", [(), (3,), (20,)])
+def test_batch_norm_gives_the_gradients_that_are_asked_for(places: tuple[int, ...]) -> None:
+    x, g = random("f", 5, 4, *places), random("f", 5, 4, *places, seed=1)
+    weight = random("f", 4, seed=2)
+    _, *saved, _ = normalization.batch_norm_with_stats(x, weight, None, None, None, True, EPS)
+    given = (g, x, weight, None, None, *saved, True, EPS)
+    whole = normalization.native_batch_norm_backward(*given, (True, True, True))
+    for mask in ((True, False, False), (False, True, False), (False, False, True), (False, False, False)):
+        found = normalization.native_batch_norm_backward(*given, mask)
+        for one, all_of_them, wanted in zip(found, whole, mask, strict=True):
+            assert (one is not None) == wanted
+            if wanted:
+                np.testing.assert_array_equal(one, all_of_them)
+    without = (g, x, None, None, None, *saved, True, EPS, (True, True, True))
+    assert normalization.native_batch_norm_backward(*without)[1] is None
+
+
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("shift", [0.0, 100.0])
 @pytest.mark.parametrize("affine", [False, True])
-@pytest.mark.parametrize("shape", [(30, 6), (3, 6, 5), (3, 6, 4, 8), (2, 3)])
+@pytest.mark.parametrize("shape", [(30, 6), (3, 6, 5), (3, 6, 4, 8), (2, 3), (200, 700)])
 @pytest.mark.parametrize("training", [False, True])
 def test_batch_norm(dtype: str, shift: float, affine: bool, shape: tuple[int, ...], training: bool) -> None:
     x, g = random(dtype, *shape) + np.asarray(shift, dtype), random(dtype, *shape, seed=1)

@@ -6,12 +6,14 @@ where there is one place, it is a sample; else the arrays are taken as they are.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ...core.costs import CHANNEL_PLACES, NATIVE_GRAIN
 from .. import rows, sums
+from ..machine_code import shared_from
 from ..native_kernels import kernels
 from ..shares import share_columns, share_rows
 from .common import Array
@@ -207,9 +209,9 @@ def sums_by_channel(grad: Array, x: Array, mean: Array, rstd: Array) -> tuple[Ar
         return sums.sum_columns(plain.reshape(batch, depth)), sums.sum_columns(product.reshape(batch, depth))
     if are_native(x, grad, mean):
         columns = _as_columns(grad), _as_columns(x)
-        every = np.broadcast_to(_of_columns(mean, places), columns[0].shape)
         plain, product = np.empty((2, depth * places), x.dtype)
-        share_columns(kernels.column_gradient_sums, (*columns, every), (), (plain, product))
+        tables = *columns, _of_columns(mean, places)
+        share_columns(kernels.column_gradient_sums, tables, (), (plain, product))
         if places == 1:
             return plain, product
         return sums.sum_rows(plain.reshape(depth, places)), sums.sum_rows(product.reshape(depth, places))
@@ -319,3 +321,52 @@ def _combine(
         through *= b
         out += through
     out += c
+
+
+# -- columns, by native kernels alone ----------------------------------------------------------
+
+
+def normalised_columns(
+    table: Array, weight: Array | None, bias: Array | None, eps: float
+) -> tuple[Array, Array, Array, Array]:
+    """The columns of a matrix normalised, scaled and shifted; mean, rstd and unbiased variance of each."""
+    table, (count, depth), dtype = np.ascontiguousarray(table), table.shape, table.dtype
+    scale = sums.cached_ones(dtype.char, depth) if weight is None else weight
+    shift = np.zeros(depth, dtype) if bias is None else bias
+    numbers = dtype.type(eps), dtype.type(count / (count - 1) if count > 1 else math.nan)
+    mean, rstd, variance, scale = _of_columns_alone(kernels.column_statistics, 4, (table, scale), numbers)
+    out = _of_elements(kernels.scale_and_shift_columns, (table,), (mean, scale, shift))
+    return out, mean, rstd, variance
+
+
+def column_gradients(
+    grad: Array, table: Array, mean: Array, rstd: Array, weight: Array | None, wants_input: bool
+) -> tuple[Array | None, Array, Array]:
+    """The gradients of ``normalised_columns`` for the matrix, if it is wanted, weight and bias."""
+    scale = sums.cached_ones(table.dtype.char, len(mean)) if weight is None else weight
+    tables = np.ascontiguousarray(grad), np.ascontiguousarray(table)
+    operands = *tables, mean, rstd, scale
+    bias, scaled, *numbers = _of_columns_alone(kernels.column_gradients, 5, operands, ())
+    out = _of_elements(kernels.combine_columns, tables, (mean, *numbers)) if wants_input else None
+    return out, scaled, bias
+
+
+def _of_columns_alone(
+    kernel: np.ufunc, count: int, tables: tuple[Array, ...], numbers: tuple[Any, ...]
+) -> tuple[Array, ...]:
+    """What a kernel gives of each column of tables: ``count`` results."""
+    first = tables[0]
+    if first.size < shared_from(kernel):
+        return kernel(*tables, *numbers)
+    found = tuple([np.empty(first.shape[1], first.dtype) for _ in range(count)])
+    share_columns(kernel, tables, numbers, found)
+    return found
+
+
+def _of_elements(kernel: np.ufunc, tables: tuple[Array, ...], numbers: tuple[Array, ...]) -> Array:
+    """What a kernel gives of each element of tables, and of a number for each column."""
+    if tables[0].size < shared_from(kernel):
+        return kernel(*tables, *numbers)
+    out = np.empty(tables[0].shape, tables[0].dtype)
+    share_rows(kernel, tables, numbers, (out,))
+    return out

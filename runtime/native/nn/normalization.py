@@ -515,6 +515,9 @@ def batch_norm_with_stats(
     parameters = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     batch, depth, places = batch_shapes(input, parameters)
     count = batch * places
+    if training and places == 1 and channels.are_native(input, weight, bias):
+        found = channels.normalised_columns(input.reshape(batch, depth), weight, bias, eps)
+        return found[0].reshape(input.shape), *found[1:]
     if training:
         mean, variance = channels.moments(input.reshape(batch, depth, places))
         rstd = 1 / np.sqrt(variance + eps)
@@ -545,6 +548,14 @@ def native_batch_norm_backward(
     batch, depth, places = batch_shapes(input, {})
     mean: Any = save_mean if train else running_mean
     rstd: Any = save_invstd if train else 1 / np.sqrt(running_var + eps)  # type: ignore[operator]
+    if train and places == 1 and channels.are_native(input, grad_out, mean, rstd, weight):
+        tables = grad_out.reshape(batch, depth), input.reshape(batch, depth)
+        for_x, for_weight, for_bias = channels.column_gradients(*tables, mean, rstd, weight, output_mask[0])
+        return (
+            None if for_x is None else for_x.reshape(input.shape),
+            for_weight if output_mask[1] and weight is not None else None,
+            for_bias if output_mask[2] else None,
+        )
     x, g = input.reshape(batch, depth, places), grad_out.reshape(batch, depth, places)
     plain = product = grad_input = grad_weight = grad_bias = None
     if train or output_mask[1] or output_mask[2]:
