@@ -210,8 +210,8 @@ def sums_by_channel(grad: Array, x: Array, mean: Array, rstd: Array) -> tuple[Ar
     if are_native(x, grad, mean):
         columns = _as_columns(grad), _as_columns(x)
         plain, product = np.empty((2, depth * places), x.dtype)
-        tables = *columns, _of_columns(mean, places)
-        share_columns(kernels.column_gradient_sums, tables, (), (plain, product))
+        operands = *columns, _of_columns(mean, places)
+        share_columns(kernels.column_gradient_sums, operands, (), (plain, product))
         if places == 1:
             return plain, product
         return sums.sum_rows(plain.reshape(depth, places)), sums.sum_rows(product.reshape(depth, places))
@@ -357,7 +357,7 @@ def _of_columns_alone(
     """What a kernel gives of each column of tables: ``count`` results."""
     first = tables[0]
     if first.size < shared_from(kernel):
-        return kernel(*tables, *numbers)
+        return tuple(kernel(*tables, *numbers))
     found = tuple([np.empty(first.shape[1], first.dtype) for _ in range(count)])
     share_columns(kernel, tables, numbers, found)
     return found
@@ -366,7 +366,8 @@ def _of_columns_alone(
 def _of_elements(kernel: np.ufunc, tables: tuple[Array, ...], numbers: tuple[Array, ...]) -> Array:
     """What a kernel gives of each element of tables, and of a number for each column."""
     if tables[0].size < shared_from(kernel):
-        return kernel(*tables, *numbers)
+        out: Array = kernel(*tables, *numbers)
+        return out
     out = np.empty(tables[0].shape, tables[0].dtype)
     share_rows(kernel, tables, numbers, (out,))
     return out

@@ -63,7 +63,7 @@ def _losses(table: Array, target: Array, ignore_index: int) -> tuple[Array, Arra
             share_rows(kernel, (table, target), numbers, (*found, wrong))
         if np.count_nonzero(wrong):
             class_weights(target, None, classes, ignore_index, table.dtype)  # says which
-        return tuple(found)  # type: ignore[return-value]
+        return tuple(found)
     kept, safe, _ = class_weights(target, None, classes, ignore_index, table.dtype)
     top = max_along(table, 1)
     less = table - top
