@@ -10,6 +10,7 @@ from nn_oracle import check, check_gradients, leaf, rand
 
 from tengen.native.nn import (
     activation,
+    batch_norm,
     dropout,
     embedding,
     loss,
@@ -260,18 +261,18 @@ def test_batch_norm(training: bool) -> None:
         s, t, u = leaf(x), leaf(w), leaf(b)
         theirs_mean, theirs_var = torch.tensor(running_mean), torch.tensor(running_var)
         out = F.batch_norm(s, theirs_mean, theirs_var, t, u, training, 0.2, 1e-3)
-        got = normalization.batch_norm_with_stats(x, w, b, running_mean, running_var, training, 1e-3)
+        got = batch_norm.batch_norm_with_stats(x, w, b, running_mean, running_var, training, 1e-3)
         check(got[0], out)
         if training:
             check(running_mean * 0.8 + got[1] * 0.2, theirs_mean)
             check(running_var * 0.8 + got[3] * 0.2, theirs_var)
         grad = rand(*x.shape)
-        gradients = normalization.native_batch_norm_backward(
+        gradients = batch_norm.native_batch_norm_backward(
             grad, x, w, running_mean, running_var, got[1], got[2], training, 1e-3, [True] * 3
         )
         check_gradients(gradients, out, [s, t, u], grad)
     with pytest.raises(RuntimeError, match="running_mean should contain 3 elements not 2"):
-        normalization.batch_norm_with_stats(rand(4, 3), None, None, rand(2), None, True, 1e-5)
+        batch_norm.batch_norm_with_stats(rand(4, 3), None, None, rand(2), None, True, 1e-5)
 
 
 PADS = [

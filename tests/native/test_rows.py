@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tengen.native import exponentials, linalg, parallel, reductions, rows, sums
-from tengen.native.nn import channels, normalization, softmax
+from tengen.native.nn import batch_norm, channels, normalization, softmax
 
 nan, inf = np.nan, np.inf
 Array = Any
@@ -326,17 +326,17 @@ def test_group_norm(dtype: str, shift: float, affine: bool, places: tuple[int, .
 def test_batch_norm_gives_the_gradients_that_are_asked_for(places: tuple[int, ...]) -> None:
     x, g = random("f", 5, 4, *places), random("f", 5, 4, *places, seed=1)
     weight = random("f", 4, seed=2)
-    _, *saved, _ = normalization.batch_norm_with_stats(x, weight, None, None, None, True, EPS)
+    _, *saved, _ = batch_norm.batch_norm_with_stats(x, weight, None, None, None, True, EPS)
     given = (g, x, weight, None, None, *saved, True, EPS)
-    whole = normalization.native_batch_norm_backward(*given, (True, True, True))
+    whole = batch_norm.native_batch_norm_backward(*given, (True, True, True))
     for mask in ((True, False, False), (False, True, False), (False, False, True), (False, False, False)):
-        found = normalization.native_batch_norm_backward(*given, mask)
+        found = batch_norm.native_batch_norm_backward(*given, mask)
         for one, all_of_them, wanted in zip(found, whole, mask, strict=True):
             assert (one is not None) == wanted
             if wanted:
                 np.testing.assert_array_equal(one, all_of_them)
     without = (g, x, None, None, None, *saved, True, EPS, (True, True, True))
-    assert normalization.native_batch_norm_backward(*without)[1] is None
+    assert batch_norm.native_batch_norm_backward(*without)[1] is None
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
@@ -357,7 +357,7 @@ def test_batch_norm(dtype: str, shift: float, affine: bool, shape: tuple[int, ..
         rstd = 1 / np.sqrt(running_var.astype("d") + EPS).reshape(column)
         n = (x.astype("d") - mean) * rstd
     running = running_mean, running_var
-    found = normalization.batch_norm_with_stats(x, weight, bias, *running, training, EPS)
+    found = batch_norm.batch_norm_with_stats(x, weight, bias, *running, training, EPS)
     factor = 200 if shift else 4
     expected = (
         n if weight is None else n * weight.astype("d").reshape(column) + bias.astype("d").reshape(column)
@@ -367,7 +367,7 @@ def test_batch_norm(dtype: str, shift: float, affine: bool, shape: tuple[int, ..
         close(found[1], mean.reshape(-1), dtype)
         close(found[2], rstd.reshape(-1), dtype, factor)
         close(found[3], x.astype("d").var(axes, ddof=1), dtype, factor)
-    gradients = normalization.native_batch_norm_backward(
+    gradients = batch_norm.native_batch_norm_backward(
         g, x, weight, *running, found[1], found[2], training, EPS, (True, affine, affine)
     )
     wide = g.astype("d")

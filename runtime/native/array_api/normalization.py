@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..nn import normalization as host
+from ..nn.batch_norm import batch_shapes
 from .common import Array, as_array
 
 Shape = Sequence[int]
@@ -141,7 +142,7 @@ def batch_norm_with_stats(
     Results: the output and, when training, mean, rstd and unbiased variance of each channel (else empty).
     """
     parameters = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
-    batch, channels, places = host.batch_shapes(input, parameters)
+    batch, channels, places = batch_shapes(input, parameters)
     axes = (0, *range(2, input.ndim))
     if training:
         count = batch * places
@@ -175,7 +176,7 @@ def native_batch_norm_backward(
     output_mask: Sequence[bool],
 ) -> Gradients:
     """Gradients of input, weight and bias; None where there is none or the mask does not ask for it."""
-    host.batch_shapes(input, {})
+    batch_shapes(input, {})
     axes = (0, *range(2, input.ndim))
     mean: Any = save_mean if train else running_mean
     variance: Any = running_var

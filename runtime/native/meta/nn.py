@@ -10,13 +10,14 @@ import numpy as np
 from ..dims import wrap_dim
 from ..distance import cdist_shape
 from ..nn.activation import glu_halves
+from ..nn.batch_norm import batch_shapes
 from ..nn.columns import col2im_shape, im2col_shape
 from ..nn.conv import check_conv_dims, conv_geometry, transposed_size
 from ..nn.ctc import ctc_shape
 from ..nn.embedding_bag import GREATEST, bag_count
 from ..nn.loss import check_nll, check_nll2d
 from ..nn.max_windows import fractional_shape
-from ..nn.normalization import batch_shapes, group_shapes, layer_shapes
+from ..nn.normalization import group_shapes, layer_shapes
 from ..nn.padding import mirror_shape, pad_pairs, padded_shape
 from ..nn.pooling import adaptive_out, avg_pool_window, pool_window
 from ..nn.recurrent import Weights, gate_count, rnn_layer_shapes

@@ -96,7 +96,9 @@ def fused_cross_entropy_backward(
     of_rows, result = [table, target, row_max, log_sum], out.reshape(table.shape)
     if (kernel := kernel_of_floats("cross_entropy_backward", table.dtype)) is not None:
         ignored: Array = np.asarray(ignore_index, np.int64)
-        if slope.ndim:
+        if table.size < shared_from(kernel):
+            kernel(*of_rows, ignored, slope, out=result)
+        elif slope.ndim:
             share_rows(kernel, [*of_rows, np.broadcast_to(ignored, rows), slope], (), (result,))
         else:
             share_rows(kernel, of_rows, (ignored, slope), (result,))

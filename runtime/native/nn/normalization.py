@@ -1,6 +1,6 @@
-"""Batch, layer and group normalisation.
+"""Layer and group normalisation; batch normalisation is in batch_norm.py.
 
-All three subtract a mean, divide by a standard deviation and apply a scale and a shift; they differ
+They subtract a mean, divide by a standard deviation and apply a scale and a shift; they differ
 in which elements share statistics. Here every input is seen as (outer, inner) or (batch, channels,
 places) arrays; ``rstd`` is ``1 / sqrt(variance + eps)``, the variance being the biased one.
 """
@@ -238,6 +238,10 @@ def native_layer_norm_backward(
     large = input.size > ROWS_LARGE and count > 0
     flat = None if weight is None else weight.reshape(-1)
     native = _are_native(grad, table, mean, rstd, flat)
+    if native and not large:
+        found = _gradients_of_few(grad, table, mean.reshape(-1), rstd.reshape(-1), flat, output_mask)
+        sizes = tuple(normalized_shape)
+        return _shaped(found[0], input.shape), _shaped(found[1], sizes), _shaped(found[2], sizes)
     # Native kernels read a block twice, and stay in the cache meanwhile.
     step = rows.rows_of_block((1 + native) * count * input.itemsize) if large else max(groups, 1)
     blocks = rows.blocks_of(groups, step)
@@ -276,6 +280,11 @@ def native_layer_norm_backward(
     )
 
 
+def _shaped(array: Array | None, shape: Shape) -> Array | None:
+    """The array in a shape; None where there is none."""
+    return None if array is None else array.reshape(shape)
+
+
 def _are_native(grad: Array, table: Array, mean: Array, rstd: Array, weight: Array | None) -> bool:
     """Whether native kernels compute the gradients of rows."""
     others = [p for p in (grad, mean, rstd, weight) if p is not None]
@@ -285,6 +294,22 @@ def _are_native(grad: Array, table: Array, mean: Array, rstd: Array, weight: Arr
         and all([p.dtype == table.dtype for p in others])
         and kernels.affine_gradients is not None
     )
+
+
+def _gradients_of_few(
+    grad: Array, table: Array, mean: Array, rstd: Array, weight: Array | None, output_mask: Sequence[bool]
+) -> Gradients:
+    """The gradients of all rows at once, by native kernels."""
+    out = for_weight = for_bias = None
+    if output_mask[0] and weight is None:
+        out = kernels.normalize_backward(grad, table, mean, rstd)
+    elif output_mask[0]:
+        out = kernels.normalize_scaled_backward(grad, table, mean, rstd, weight)
+    if output_mask[1] and weight is not None:
+        for_weight, for_bias = kernels.affine_gradients(grad, table, mean, rstd)
+    elif output_mask[2]:
+        for_bias = kernels.column_sum(grad)
+    return out, for_weight, for_bias if output_mask[2] else None
 
 
 def _gradients_natively(
@@ -478,100 +503,4 @@ def native_group_norm_backward(
             np.broadcast_to(through_rstd, each),
             np.broadcast_to(through_mean, each),
         ).reshape(input.shape)
-    return grad_input, grad_weight, grad_bias
-
-
-# ------------------------------------------------------------------------------- batches
-
-
-def batch_shapes(input: Array, parameters: dict[str, Array | None]) -> tuple[int, int, int]:
-    """(batch, channels, places) of the input. Meta shares it.
-
-    Raises RuntimeError when a weight, bias or running statistic has not one element a channel.
-    """
-    if input.ndim < 2:
-        raise IndexError(f"Expected input to be at least 2-dimensional, but got {input.ndim}D")
-    channels = input.shape[1]
-    for name, parameter in parameters.items():
-        if parameter is not None and parameter.size != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {parameter.size}")
-    return input.shape[0], channels, math.prod(input.shape[2:])
-
-
-def batch_norm_with_stats(
-    input: Array,
-    weight: Array | None,
-    bias: Array | None,
-    running_mean: Array | None,
-    running_var: Array | None,
-    training: bool,
-    eps: float,
-) -> tuple[Array, Array, Array, Array]:
-    """The input normalised for each channel, by its own statistics when training, else by the running ones.
-
-    Results: the output and, when training, mean, rstd and unbiased variance of each channel (else
-    empty). Raises RuntimeError without running statistics when not training.
-    """
-    parameters = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
-    batch, depth, places = batch_shapes(input, parameters)
-    count = batch * places
-    if training and places == 1 and channels.are_native(input, weight, bias):
-        found = channels.normalised_columns(input.reshape(batch, depth), weight, bias, eps)
-        return found[0].reshape(input.shape), *found[1:]
-    if training:
-        mean, variance = channels.moments(input.reshape(batch, depth, places))
-        rstd = 1 / np.sqrt(variance + eps)
-        statistics = mean, rstd, variance * (count / (count - 1) if count > 1 else math.nan)
-    else:
-        if running_mean is None or running_var is None:
-            raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
-        mean, rstd = running_mean, 1 / np.sqrt(running_var + eps)
-        nothing = np.empty(0, input.dtype)
-        statistics = nothing, nothing, nothing
-    out = channels.affine(input.reshape(batch, depth, places), mean, rstd, weight, bias)
-    return out.reshape(input.shape), *statistics
-
-
-def native_batch_norm_backward(
-    grad_out: Array,
-    input: Array,
-    weight: Array | None,
-    running_mean: Array | None,
-    running_var: Array | None,
-    save_mean: Array | None,
-    save_invstd: Array | None,
-    train: bool,
-    eps: float,
-    output_mask: Sequence[bool],
-) -> Gradients:
-    """Gradients of input, weight and bias; None where there is none or the mask does not ask for it."""
-    batch, depth, places = batch_shapes(input, {})
-    mean: Any = save_mean if train else running_mean
-    rstd: Any = save_invstd if train else 1 / np.sqrt(running_var + eps)  # type: ignore[operator]
-    if train and places == 1 and channels.are_native(input, grad_out, mean, rstd, weight):
-        tables = grad_out.reshape(batch, depth), input.reshape(batch, depth)
-        for_x, for_weight, for_bias = channels.column_gradients(*tables, mean, rstd, weight, output_mask[0])
-        return (
-            None if for_x is None else for_x.reshape(input.shape),
-            for_weight if output_mask[1] and weight is not None else None,
-            for_bias if output_mask[2] else None,
-        )
-    x, g = input.reshape(batch, depth, places), grad_out.reshape(batch, depth, places)
-    plain = product = grad_input = grad_weight = grad_bias = None
-    if train or output_mask[1] or output_mask[2]:
-        plain, product = channels.sums_by_channel(g, x, mean, rstd)
-    if output_mask[1] and weight is not None:
-        grad_weight = product * rstd
-    if output_mask[2]:
-        grad_bias = plain
-    if output_mask[0]:
-        scale = rstd if weight is None else rstd * weight
-        count = max(batch * places, 1)
-        if train:
-            grad_input = channels.combined_by_channel(
-                g, x, mean, rstd, scale, product * (scale * rstd * rstd / -count), plain * (scale / -count)
-            )
-        else:
-            grad_input = g * scale[:, None]
-        grad_input = grad_input.reshape(input.shape)
     return grad_input, grad_weight, grad_bias
