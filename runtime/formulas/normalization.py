@@ -56,7 +56,8 @@ def _statistics_gradient(
         spread = spread - mean_over(v, dims) * mean_over(u, dims)
     through_rstd = normalised * spread * (-rstd * rstd)
     projected_v, projected_u = (projection(t, normalised, rstd, dims, around_mean) for t in (v, u))
-    return through_rstd - (projected_v * u_n + projected_u * v_n) * rstd
+    crossed = projected_v * u_n + projected_u * v_n
+    return through_rstd - crossed * rstd
 
 
 def _double_backward(
