@@ -14,7 +14,7 @@ from ..model.operators import Operator
 from ..model.schema import Argument, BaseType, ListType
 
 #: The classes of values that are passed on as they are, by type.
-_CLASSES = {"int": "int", "SymInt": "int", "bool": "bool", "str": "str", "ScalarType": "ScalarType"}
+_CLASSES = {"SymInt": "int"} | {name: name for name in ("int", "bool", "str", "ScalarType", "MemoryFormat")}
 
 
 def but_refused(operator: Operator, text: str) -> str:

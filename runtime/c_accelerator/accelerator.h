@@ -27,12 +27,13 @@ typedef struct {
     Py_ssize_t array, type, requires_grad, edge, storage, base, meta;                     /* of Tensor */
     Py_ssize_t extra, next_edges, sequence_nr, shape, node_type;                          /* of Node */
     Py_ssize_t dtype, unsettled, recording, numbers, weak, backend;                       /* of Type */
+    Py_ssize_t zero, classes;                                                             /* of Numbers */
     Py_ssize_t version, views;                                                            /* of Storage */
     Py_ssize_t accumulator, creation, grad, meta_slots[16];                               /* of AutogradMeta */
     Py_ssize_t leaf, lock, pinned;                                                        /* of AccumulateGrad */
     PyTypeObject *TensorBase, *Tensor, *Node, *Type, *Storage, *AutogradMeta, *AccumulateGrad;
     PyObject *active, *plain, *missing, *grad_mode, *gradient_edge, *sequence, *storage_of, *written, *as_view;
-    PyTypeObject *ViewList;
+    PyTypeObject *ViewList, *Numbers;
     PyObject *fresh_meta; /* an AutogradMeta as it is at first */
     int meta_count;       /* how many slots it has */
     PyObject *ufuncs; /* of +, -, *, /, and of the sign: a tuple */

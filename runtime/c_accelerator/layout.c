@@ -47,7 +47,7 @@ static int take_objects(PyObject *namespace) {
            (layout.Storage = taken_class(namespace, "Storage")) &&
            (layout.AutogradMeta = taken_class(namespace, "AutogradMeta")) &&
            (layout.AccumulateGrad = taken_class(namespace, "AccumulateGrad")) &&
-           (layout.ViewList = taken_class(namespace, "ViewList")) &&
+           (layout.Numbers = taken_class(namespace, "Numbers")) && (layout.ViewList = taken_class(namespace, "ViewList")) &&
            (layout.ufuncs = taken(namespace, "ufuncs")) && (layout.ones = taken(namespace, "ones")) &&
            (layout.active = taken(namespace, "active")) && (layout.plain = taken(namespace, "plain")) &&
            (layout.missing = taken(namespace, "MISSING")) && (layout.grad_mode = taken(namespace, "grad_mode")) &&
@@ -76,6 +76,8 @@ static int find_slots(void) {
         {&layout.numbers, layout.Type, "numbers"},
         {&layout.weak, layout.Type, "weak"},
         {&layout.backend, layout.Type, "backend"},
+        {&layout.zero, layout.Numbers, "zero"},
+        {&layout.classes, layout.Numbers, "classes"},
         {&layout.version, layout.Storage, "version"},
         {&layout.views, layout.Storage, "views"},
         {&layout.accumulator, layout.AutogradMeta, "accumulator"},

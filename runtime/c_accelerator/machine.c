@@ -180,6 +180,22 @@ static int push_saved_result(Frame *frame, const Instruction *at) {
     return push(frame, Py_NewRef(array));
 }
 
+/* What a Type keeps for a number: a 0 that is not negative has a place of its own. NULL where that is for Python to say, or
+   with an exception. */
+static PyObject *kept_number(PyObject *numbers, PyObject *number) {
+    PyObject *found = PyDict_GetItemWithError(numbers, number);
+    if (found != NULL || PyErr_Occurred()) return Py_XNewRef(found);
+    int is_zero = (PyFloat_CheckExact(number) && PyFloat_AS_DOUBLE(number) == 0 && !signbit(PyFloat_AS_DOUBLE(number))) ||
+                  number == zero;
+    if (is_zero && Py_IS_TYPE(numbers, layout.Numbers)) {
+        PyObject *classes = SLOT(numbers, layout.classes);
+        if (classes != NULL && PyAnySet_Check(classes) && PySet_Contains(classes, (PyObject *)Py_TYPE(number)) == 1) {
+            return Py_XNewRef(SLOT(numbers, layout.zero));
+        }
+    }
+    return PyObject_GetItem(numbers, number);
+}
+
 /* The array that a Type keeps for a number. */
 static int keep_number(Frame *frame, const Instruction *at) {
     PyObject *type = at->number ? SLOT(frame->local[0], layout.node_type) : frame->local[0];
@@ -187,8 +203,7 @@ static int keep_number(Frame *frame, const Instruction *at) {
     PyObject *numbers = SLOT(type, layout.numbers), *number = *--frame->top;
     PyObject *found = NULL;
     if (numbers != NULL && PyDict_Check(numbers)) {
-        found = Py_XNewRef(PyDict_GetItemWithError(numbers, number));
-        if (found == NULL && !PyErr_Occurred()) found = PyObject_GetItem(numbers, number);
+        found = kept_number(numbers, number);
     }
     Py_DECREF(number);
     if (found == NULL) return PyErr_Occurred() ? failed_call() : LEFT;

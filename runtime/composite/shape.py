@@ -213,6 +213,7 @@ def _moved(self: Tensor, dtype: Any, device: Any) -> Tensor:
     return moved
 
 
+@accelerated("is_tensor self; has_array self; is_contiguous self; is_none memory_format; local self; give")
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """``self`` if it stands without gaps in the memory format, row-major by default; else such a copy."""
     wanted = contiguous_format if memory_format is None else memory_format

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from ..core.memory_format import strided
 from ..core.numbers import FITTING, Numbers
 from ..core.scalar_type import bool_, dtype, from_array_dtype, int64
@@ -103,11 +105,22 @@ class Type:
 
     def of_array(self, array: Any) -> Type:
         """The Type for an array of this backend, by its dtype."""
-        if array.dtype is self.dtype:
-            return self
-        kind = self.accepted(array)
         dtype = array.dtype
-        return kind.of(from_array_dtype(dtype.base if hasattr(dtype, "layout") else dtype))
+        if dtype is self.dtype:
+            return self
+        if not isinstance(dtype, np.dtype):
+            return self.accepted(array).of(
+                from_array_dtype(dtype.base if hasattr(dtype, "layout") else dtype)
+            )
+        found = self._by_dtype.get(dtype)
+        if found is None:
+            found = self._by_dtype[dtype] = self.accepted(array).of(from_array_dtype(dtype))
+        return found
+
+    @cached_property
+    def _by_dtype(self) -> dict[Any, Type]:
+        """The Types of arrays of other dtypes that there were."""
+        return {}
 
     def accepted(self, array: Any) -> Type:
         """The Type of which a gradient must be where one of this Type is awaited: its layout is free."""

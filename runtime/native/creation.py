@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.user_stack import program_stacklevel
 from . import cpu
-from .dtypes import is_complex, is_float8, is_stored
+from .dtypes import NATIVE_FLOATS, is_complex, is_float8, is_stored
 from .layout import check_bytes, contiguous_strides, extent, strides_in
 
 Array = Any
@@ -38,6 +38,8 @@ def as_number(value: Number, dtype: DType) -> Number:
 
     Raises RuntimeError for what is beyond its greatest number, and for a complex number where it is real.
     """
+    if value.__class__ is float and dtype.char in NATIVE_FLOATS and -65504 <= value <= 65504:
+        return value
     kind = dtype.kind
     if kind == "b":
         return bool(value)
@@ -148,6 +150,8 @@ def _full(shape: Shape, value: Number, dtype: DType) -> Array:
 def held(value: Number, dtype: DType) -> Number | Array:
     """``as_number``; of float8 and complex32 a 0-d array, since NumPy would round otherwise."""
     number = as_number(value, dtype)
+    if dtype.char in NATIVE_FLOATS:
+        return number
     return cpu.cast(np.asarray(number), dtype) if is_stored(dtype) else number
 
 

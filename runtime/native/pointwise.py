@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..c_accelerator import accelerated
 from .creation import as_number
 from .dtypes import is_complex
 
@@ -131,6 +132,10 @@ def sign(self: Array) -> Array:
 # -- two and three operands ---------------------------------------------------------------
 
 
+@accelerated(
+    "is_none min => L1; is_none max; fetch np.maximum; local self; local min; number_like self; call_out 2; "
+    "give; L1:; fetch np.minimum; local self; local max; number_like self; call_out 2; give"
+)
 def clamp(self: Array, min: Array | None, max: Array | None) -> Array:
     """Each element brought into [min, max]; where min > max it is max.
 

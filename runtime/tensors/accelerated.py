@@ -17,6 +17,7 @@ from ..autograd.view import ViewList, as_view
 from ..core.costs import LARGE, SUM_WHOLE
 from ..core.function_dispatch import plain
 from ..core.interception import active
+from ..core.numbers import Numbers
 from ..core.storage import Storage, storage_of
 from ..core.tensor_base import TensorBase
 from ..dispatch.binding_support import MISSING
@@ -33,6 +34,7 @@ def _classes() -> dict[str, Any]:
         "LARGE": LARGE,
         "MISSING": MISSING,
         "Node": Node,
+        "Numbers": Numbers,
         "Storage": Storage,
         "Tensor": Tensor,
         "TensorBase": TensorBase,

@@ -214,6 +214,36 @@ USES: dict[str, Callable[[Any], Any]] = {
         x.clone().add_(x).div_(x - x),
         x.clone().exp_(),
     ),
+    "bounds": lambda x: [
+        f
+        for low in (0, 0.0, -0.0, 0.5, 1, True, None, float("nan"), float("inf"), 1e300)
+        for f in (x.clamp(min=low), x.clamp(max=low), x.clamp(low, 1.0), x.clone().clamp_(min=low))
+        if not (low is None or (low.__class__ is float and not x.is_floating_point()))
+    ],
+    "zeros": lambda x: (
+        x > 0,
+        x > 0.0,
+        x * 0,
+        x * -0.0,
+        x + False,
+        x >= -0.0,
+        x.double() * 0.0,
+        0 / (x + 0.5),
+    ),
+    "filled": lambda x: (
+        x.clone().fill_(2.0) if x.is_floating_point() else x,
+        x.masked_fill(x > 0, 1.0) if x.is_floating_point() else x,
+        x.float(),
+        x.to(tengen.float64),
+        x.long(),
+    ),
+    "copied": lambda x: (
+        x.contiguous(),
+        x.mT.contiguous(),
+        x.clone(),
+        x.mT.clone(memory_format=tengen.contiguous_format),
+        x.clone(memory_format=tengen.preserve_format),
+    ),
     "zero_": lambda x: (x.clone().zero_(), x.clone()[:1].zero_(), tengen.zero_(x.clone())),
 }
 
