@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..native_kernels import kernel_of_floats
 from .common import Array, Shape
-from .conv_windows import Geometry, tap_slices
+from .conv_windows import Geometry, column_filler, tap_slices
 
 
 class Columns(NamedTuple):
@@ -20,15 +22,20 @@ class Columns(NamedTuple):
     padded: Shape  # the image's size with its padding
     out: Shape  # how many windows there are
 
-    def taps(self) -> Iterator[tuple[int, tuple[slice, ...]]]:
-        """For each place of the kernel its number, and what it sees of the padded image."""
-        for number, (_, seen) in enumerate(tap_slices(self.kernel, self.out, self.geometry)):
-            yield number, seen
+    def taps(self) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """For each place of the kernel its number, and what it sees of padded images."""
+        return enumerate(_seen(self.kernel, self.out, self.geometry))
 
     @property
     def inner(self) -> tuple[slice, ...]:
         """The image in the padded one."""
         return tuple([slice(p, n - p) for p, n in zip(self.geometry.padding, self.padded, strict=True)])
+
+
+@lru_cache(256)
+def _seen(kernel: Shape, out: Shape, geometry: Geometry) -> tuple[tuple[Any, ...], ...]:
+    """What each place of the kernel sees, as indices of padded images."""
+    return tuple([(..., *seen) for _, seen in tap_slices(kernel, out, geometry)])
 
 
 def columns_of(
@@ -39,6 +46,12 @@ def columns_of(
     stride: Sequence[int],
 ) -> Columns:
     """The windows of an image of the size. RuntimeError where there are none."""
+    return _columns_of(tuple(size), tuple(kernel_size), tuple(dilation), tuple(padding), tuple(stride))
+
+
+@lru_cache(256)
+def _columns_of(size: Shape, kernel_size: Shape, dilation: Shape, padding: Shape, stride: Shape) -> Columns:
+    """As ``columns_of``, of tuples."""
     for name, given, least in (
         ("kernel_size", kernel_size, 1),
         ("dilation", dilation, 1),
@@ -47,16 +60,16 @@ def columns_of(
     ):
         if len(given) != 2 or min(given) < least:
             raise RuntimeError(f"{name} should be two numbers of at least {least}, but got {list(given)}")
-    kernel, geometry = tuple(kernel_size), Geometry(tuple(stride), tuple(padding), tuple(dilation), 1)
+    geometry = Geometry(stride, padding, dilation, 1)
     padded = tuple([n + 2 * p for n, p in zip(size, padding, strict=True)])
-    out = geometry.out(tuple(size), kernel)
+    out = geometry.out(size, kernel_size)
     if min(out) < 1:
         raise RuntimeError(
             f"Given an image of size {list(size)}, kernel_size={list(kernel_size)}, "
             f"dilation={list(dilation)}, padding={list(padding)}, stride={list(stride)}, calculated shape of "
             f"the array of sliding blocks as {list(out)}, but its components must be at least one."
         )
-    return Columns(kernel, geometry, padded, out)
+    return Columns(kernel_size, geometry, padded, out)
 
 
 def im2col_shape(self: Any, *geometry: Sequence[int]) -> Shape:
@@ -79,12 +92,17 @@ def im2col(self: Array, kernel_size: Shape, dilation: Shape, padding: Shape, str
     geometry = (kernel_size, dilation, padding, stride)
     shape = im2col_shape(self, *geometry)
     windows = columns_of(self.shape[-2:], *geometry)
+    if kernel_of_floats("columns_of_windows", self.dtype) is not None:
+        images = self if self.ndim == 4 else self[None]
+        columns = np.empty((*images.shape[:2], *windows.kernel, *windows.out), self.dtype)
+        column_filler(images, windows.kernel, windows.out, windows.geometry)(slice(None), columns)
+        return columns.reshape(shape)
     padded: Array = np.zeros((*self.shape[:-2], *windows.padded), self.dtype)
     padded[(..., *windows.inner)] = self
     count = prod(windows.kernel)
     out: Array = np.empty((*self.shape[:-2], count, *windows.out), self.dtype)
     for number, seen in windows.taps():
-        out[..., number, :, :] = padded[(..., *seen)]
+        out[..., number, :, :] = padded[seen]
     return out.reshape(shape)
 
 
@@ -123,5 +141,5 @@ def col2im(
     columns = self.reshape((*shape[:-2], prod(windows.kernel), *windows.out))
     padded: Array = np.zeros((*shape[:-2], *windows.padded), self.dtype)
     for number, seen in windows.taps():
-        padded[(..., *seen)] += columns[..., number, :, :]
+        padded[seen] += columns[..., number, :, :]
     return np.ascontiguousarray(padded[(..., *windows.inner)])
