@@ -137,6 +137,8 @@ SCATTER_LOAD: Final = 1 << 15
 SELECT_LARGE: Final = 4096
 #: So many places make a channel of a sample worth a row.
 CHANNEL_PLACES: Final = 16
+#: Channels of so few elements altogether are done as columns, whatever places they have.
+CHANNELS_FEW: Final = 1 << 13
 #: The weights of so many blocks of rows are spread out.
 WEIGHTS_REPEATED: Final = 4
 #: BLAS's one pass of an optimiser is worth SciPy's import, which takes as long as some hundred steps.

@@ -342,7 +342,9 @@ def test_batch_norm_gives_the_gradients_that_are_asked_for(places: tuple[int, ..
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("shift", [0.0, 100.0])
 @pytest.mark.parametrize("affine", [False, True])
-@pytest.mark.parametrize("shape", [(30, 6), (3, 6, 5), (3, 6, 4, 8), (2, 3), (200, 700)])
+@pytest.mark.parametrize(
+    "shape", [(30, 6), (3, 6, 5), (3, 6, 4, 8), (2, 3), (200, 700), (7, 6, 20, 30), (600, 6, 5)]
+)
 @pytest.mark.parametrize("training", [False, True])
 def test_batch_norm(dtype: str, shift: float, affine: bool, shape: tuple[int, ...], training: bool) -> None:
     x, g = random(dtype, *shape) + np.asarray(shift, dtype), random(dtype, *shape, seed=1)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.costs import CHANNELS_FEW
 from . import channels
 from .common import Array
 from .normalization import Gradients
@@ -30,6 +31,22 @@ def batch_shapes(input: Array, parameters: dict[str, Array | None]) -> tuple[int
     return input.shape[0], channels, math.prod(input.shape[2:])
 
 
+def _by_place(x: Array) -> Array:
+    """A matrix with a row for each place of each sample, and a column for each channel."""
+    if x.ndim == 2:
+        return x
+    batch, depth = x.shape[:2]
+    return x.reshape(batch, depth, -1).swapaxes(1, 2).reshape(-1, depth)
+
+
+def _by_channel(table: Array, like: Array) -> Array:
+    """What ``_by_place`` made a matrix of, in the shape that ``like`` has."""
+    if like.ndim == 2:
+        return table
+    batch, depth = like.shape[:2]
+    return np.ascontiguousarray(table.reshape(batch, -1, depth).swapaxes(1, 2)).reshape(like.shape)
+
+
 def batch_norm_with_stats(
     input: Array,
     weight: Array | None,
@@ -47,9 +64,10 @@ def batch_norm_with_stats(
     parameters = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     batch, depth, places = batch_shapes(input, parameters)
     count = batch * places
-    if training and places == 1 and channels.are_native(input, weight, bias):
-        found = channels.normalised_columns(input.reshape(batch, depth), weight, bias, eps)
-        return found[0].reshape(input.shape), *found[1:]
+    few = places == 1 or input.size <= CHANNELS_FEW
+    if training and few and channels.are_native(input, weight, bias):
+        found = channels.normalised_columns(_by_place(input), weight, bias, eps)
+        return _by_channel(found[0], input), *found[1:]
     if training:
         mean, variance = channels.moments(input.reshape(batch, depth, places))
         rstd = 1 / np.sqrt(variance + eps)
@@ -80,11 +98,12 @@ def native_batch_norm_backward(
     batch, depth, places = batch_shapes(input, {})
     mean: Any = save_mean if train else running_mean
     rstd: Any = save_invstd if train else 1 / np.sqrt(running_var + eps)  # type: ignore[operator]
-    if train and places == 1 and channels.are_native(input, grad_out, mean, rstd, weight):
-        tables = grad_out.reshape(batch, depth), input.reshape(batch, depth)
+    few = places == 1 or input.size <= CHANNELS_FEW
+    if train and few and channels.are_native(input, grad_out, mean, rstd, weight):
+        tables = _by_place(grad_out), _by_place(input)
         for_x, for_weight, for_bias = channels.column_gradients(*tables, mean, rstd, weight, output_mask[0])
         return (
-            None if for_x is None else for_x.reshape(input.shape),
+            None if for_x is None else _by_channel(for_x, input),
             for_weight if output_mask[1] and weight is not None else None,
             for_bias if output_mask[2] else None,
         )
