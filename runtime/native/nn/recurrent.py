@@ -12,7 +12,7 @@ save for the gradients is the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -118,6 +118,16 @@ def _blocks(batch_sizes: Sequence[int], reverse: bool) -> Blocks:
     return found[::-1] if reverse else found
 
 
+def _steps(arrays: Sequence[Array], blocks: Blocks) -> Iterator[tuple[Array, ...]]:
+    """The rows of each step, of all arrays."""
+    (begin, end), count = blocks[0], len(blocks)
+    size = end - begin
+    if size * count != len(arrays[0]) or size != blocks[-1][1] - blocks[-1][0]:
+        return (tuple([a[begin:end] for a in arrays]) for begin, end in blocks)
+    order = slice(None) if begin == 0 else slice(None, None, -1)
+    return zip(*[a.reshape(count, size, *a.shape[1:])[order] for a in arrays], strict=True)
+
+
 def _followed(state: Array, rows: Array) -> Array:
     """The state after a step that computed the first rows; the others have ended, or not begun."""
     return rows if len(rows) == len(state) else np.concatenate([rows, state[len(rows) :]])
@@ -178,10 +188,13 @@ def _by_state(weight: Array, blocks: Blocks) -> Array:
 def _in_torch_order(input: Array, weights: Weights, gates: int, with_state: int) -> Array:
     """What the input adds to the gates, ``(rows, gates, hidden)``, and to the first ones the state's bias."""
     hidden = len(weights.w_ih) // gates
-    found = linear(input, weights.w_ih, weights.b_ih).reshape(len(input), gates, hidden)
-    if weights.b_hh is not None:
+    b_ih, b_hh = weights.b_ih, weights.b_hh
+    if with_state == gates and b_ih is not None and b_hh is not None:  # one pass less
+        b_ih, b_hh = b_ih + b_hh, None
+    found = linear(input, weights.w_ih, b_ih).reshape(len(input), gates, hidden)
+    if b_hh is not None:
         part = found[:, :with_state]
-        np.add(part, weights.b_hh.reshape(gates, hidden)[:with_state], out=part)
+        np.add(part, b_hh.reshape(gates, hidden)[:with_state], out=part)
     return found
 
 
@@ -271,16 +284,14 @@ def _gru_forward_native(cell: Any, input: Array, hx: Array, weights: Weights, bl
     dtype = input.dtype
     of_input = _in_torch_order(input, weights, 3, 2)
     gates, output, inner = (np.empty((*n, len(input), hidden), dtype) for n in ((3,), (), ()))
-    r, z, n = gates
     bias = np.zeros(hidden, dtype) if weights.b_hh is None else weights.b_hh[2 * hidden :]
     h, by_state, space = hx, _by_state(weights.w_hh, blocks), np.empty((batch, 3 * hidden), dtype)
     table = space.reshape(batch, 3, hidden)
-    for begin, end in blocks:
-        size, now = end - begin, slice(begin, end)
+    for rows, *results in _steps((of_input, *gates, inner, output), blocks):
+        size = len(rows)
         before = h[:size]
-        np.dot(before, by_state, out=space[:size])
-        results = r[now], z[now], n[now], inner[now], output[now]
-        cell(of_input[now], table[:size], before, bias, out=results)
+        before.dot(by_state, space[:size])
+        cell(rows, table[:size], before, bias, out=tuple(results))
         h = _followed(h, results[4])
     return Forward(output, h, np.empty(0, dtype), gates, inner)
 
@@ -320,12 +331,12 @@ def _gru_backward_native(
     products, befores = of_state.reshape(rows, 3 * hidden), _before(hx, saved.output, blocks)
     of_before = np.empty_like(grad_h)
     # The arrays from which a step takes its rows, and those into which it gives them.
-    given = (*saved.gates, saved.inner, befores)
+    given = (grad_output, *saved.gates, saved.inner, befores)
     taken = (of_state[:, 0], of_state[:, 1], of_state[:, 2], of_input[:, 2])
-    for begin, end in reversed(blocks):
-        now, grad, through = slice(begin, end), grad_h[: end - begin], of_before[: end - begin]
-        cell(grad_output[now], grad, *[a[now] for a in given], out=(*[a[now] for a in taken], through))
-        np.dot(products[now], weights.w_hh, out=grad)
+    for product, outside, *parts in _steps((products, *given, *taken), blocks[::-1]):
+        grad, through = grad_h[: len(product)], of_before[: len(product)]
+        cell(outside, grad, *parts[:5], out=(*parts[5:], through))
+        product.dot(weights.w_hh, grad)
         np.add(grad, through, out=grad)
     of_input[:, :2] = of_state[:, :2]
     return Backward(of_input.reshape(products.shape), products, grad_h, None, None)
@@ -375,15 +386,14 @@ def _lstm_forward_native(
     w_hr = weights.w_hr
     shown = output if w_hr is None else np.empty((len(input), hidden), dtype)
     h, c, by_state, space = hx, cx, _by_state(weights.w_hh, blocks), np.empty((batch, 4 * hidden), dtype)
-    table, taken = space.reshape(batch, 4, hidden), (*gates, *inner, shown)
-    for begin, end in blocks:
-        size, now = end - begin, slice(begin, end)
-        np.dot(h[:size], by_state, out=space[:size])
-        results = tuple([a[now] for a in taken])
-        kernel(of_input[now], table[:size], c[:size], out=results)
+    table = space.reshape(batch, 4, hidden)
+    for rows, out, *results in _steps((of_input, output, *gates, *inner, shown), blocks):
+        size = len(rows)
+        h[:size].dot(by_state, space[:size])
+        kernel(rows, table[:size], c[:size], out=tuple(results))
         if w_hr is not None:
-            np.dot(results[6], w_hr.T, out=output[now])
-        h, c = _followed(h, output[now]), _followed(c, results[4])
+            results[6].dot(w_hr.T, out)
+        h, c = _followed(h, out), _followed(c, results[4])
     return Forward(output, h, c, gates, inner)
 
 
@@ -435,15 +445,16 @@ def _lstm_backward_native(
     taken = [of_gates[:, gate] for gate in range(4)]
     by_row, spare = gates.swapaxes(0, 1), [np.empty_like(grad_c) for _ in range(2)]
     of_output = None if w_hr is None else np.empty_like(saved.output)
-    for begin, end in reversed(blocks):
-        size, now = end - begin, slice(begin, end)
-        outside, inside, through = grad_output[now], grad_h[:size], spare[0][:size]
+    projects = grad_output if of_output is None else of_output
+    given = (products, projects, grad_output, by_row, befores, shown)
+    for product, projected, outside, gate, before, tanh, *results in _steps((*given, *taken), blocks[::-1]):
+        size = len(product)
+        inside, through = grad_h[:size], spare[0][:size]
         if of_output is not None:
-            projected = np.add(outside, inside, out=of_output[now])
+            np.add(outside, inside, out=projected)
             outside, inside = np.zeros((1, hidden), cells.dtype), projected.dot(w_hr)
-        results = (*[a[now] for a in taken], through)
-        kernel(outside, inside, grad_c[:size], by_row[now], befores[now], shown[now], out=results)
-        np.dot(products[now], weights.w_hh, out=grad_h[:size])
+        kernel(outside, inside, grad_c[:size], gate, before, tanh, out=(*results, through))
+        product.dot(weights.w_hh, grad_h[:size])
         grad_c = _followed(grad_c, through)
         spare.reverse()
     of_projection = None if of_output is None else of_output.T.dot(gates[2] * shown)
