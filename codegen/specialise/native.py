@@ -62,6 +62,10 @@ class NativeForm:
         keywords = (Keyword("into", Name(into)),) if into else ()
         return Call(runner, (Name(KERNEL), *self.given), keywords)
 
+    def of_reduced(self, runner: Expr) -> Expr:
+        """What the kernel's form for a reduced type gives for arrays of that."""
+        return Call(runner, (Name(KERNELS), Name(KERNEL), *self.given))
+
     def otherwise(self, call: Expr, numpy: Expr) -> Expr:
         """A call of the kernel where there is one, else NumPy's form."""
         return Conditional(self._there, call, numpy)

@@ -225,8 +225,11 @@ class Specialiser:
         form = self.native_form(operator, kernel, hooked) if native and blocked is not None else None
         may_be_scalars = arrays is None
         if form is not None and blocked is not None:
-            arrays = form.otherwise(form.plain(), arrays or call)
-            blocked = form.otherwise(form.in_shares(self.shared_by_threads()), blocked)
+            plain, large = form.plain(), form.in_shares(self._native("native_kernels"))
+            if hooked:
+                plain = large = form.of_reduced(self._native("reduced_kernels"))
+            arrays = form.otherwise(plain, arrays or call)
+            blocked = form.otherwise(large, blocked)
         results = self._results(variant, hooked)
         if not self.is_view(variant) and variant.exposed and self._has_layouts(kernel, operator):
             results = self._relaid(operator, kernel, results)
@@ -340,7 +343,7 @@ class Specialiser:
     def native_form(self, operator: Operator, kernel: Kernel, hooked: bool = False) -> NativeForm | None:
         """How an elementwise operator of the Types that native kernels are made for calls its own.
 
-        ``hooked``: of reduced types, which are computed as float32.
+        ``hooked``: of reduced types, whose numbers are float32.
         """
         declared = operator.native
         formula = declared or (None if kernel.function is not None else kernel.formula)
@@ -349,7 +352,7 @@ class Specialiser:
         arguments = plain_arguments(operator)
         tree = self._over_parameters(formula.tree, operator, kernel)
         types = self.types({Name(parameter_name(a.name)): _promoted(a, operator) for a in arguments})
-        given = {parameter_name(a.name): _array(a, hooked) for a in arguments}
+        given = {parameter_name(a.name): _array(a, hooked=False) for a in arguments}
         name = operator.name.method.lstrip("_")
         number = dotted("xp.float32" if hooked else "T.dtype.type")
         return self.native_forms.form(name, tree, types, given, number, declared is not None)
@@ -392,7 +395,11 @@ class Specialiser:
 
     def shared_by_threads(self) -> Expr:
         """What calls native kernels on parts of their operands, in threads."""
-        name = str(self.backend.capabilities["native_kernels"])
+        return self._native("native_kernels")
+
+    def _native(self, capability: str) -> Expr:
+        """The function of the backend that calls native kernels."""
+        name = str(self.backend.capabilities[capability])
         return self._function(self.native.find(name, self._modules)[0].qualified)
 
     def kernel_named(self, name: str) -> Expr | None:

@@ -196,7 +196,7 @@ def _unchanged(array: Any) -> Any:
 
 def _round_to(array: Any, dtype: Any) -> Any:
     """A result rounded to ``dtype``."""
-    return converted(array, dtype)
+    return array if array.dtype == dtype else converted(array, dtype)
 
 
 def _downcast(array: Any, dtype: Any) -> Any:

@@ -15,7 +15,11 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import ELEMENTWISE_BYTES, ELEMENTWISE_GRAIN, VECTOR
+from .dtypes import REDUCED
+from .machine_code import Kernels
+from .native_kernels import as_bits, form_of
 from .parallel import get_num_threads, in_threads
+from .reduced import upcast
 from .shares import share_elements
 
 Array = Any
@@ -70,7 +74,7 @@ def in_shares(kernel: np.ufunc, *operands: Any, into: Array | None = None) -> Ar
         return kernel(*operands, out=...)
     shape = arrays[0].shape
     if all([a.flags.c_contiguous and a.shape == shape for a in arrays]):
-        dtype = next(a.dtype for a in arrays if a.dtype.kind == "f")
+        dtype = next(a.dtype for a in arrays if a.dtype.char in "fdeH")  # H: the bits of bfloat16
         out = into
         if out is None or out.shape != shape or out.dtype != dtype or not out.flags.c_contiguous:
             out = np.empty(shape, dtype)
@@ -80,6 +84,24 @@ def in_shares(kernel: np.ufunc, *operands: Any, into: Array | None = None) -> Ar
     if get_num_threads() == 1 or not all([a.size for a in arrays]):
         return kernel(*operands, out=...)
     return _in_strided_shares(kernel, operands, np.broadcast_shapes(*[a.shape for a in arrays]))
+
+
+def in_reduced(kernels: Kernels, kernel: np.ufunc, *operands: Any) -> Array:
+    """``kernel(*operands)`` of an elementwise native kernel, whose arrays are of float16 or bfloat16.
+
+    It computes in float32 and gives the reduced type. Arrays of several dtypes become float32 before that,
+    and so does the result.
+    """
+    dtypes = {a.dtype for a in operands if a.__class__ is np.ndarray and a.dtype.char in _COMPUTED}
+    form = form_of(kernels, kernel, next(iter(dtypes))) if len(dtypes) == 1 else None
+    if form is None:
+        return in_shares(kernel, *[upcast(a) if a.__class__ is np.ndarray else a for a in operands])
+    found = in_shares(form, *[as_bits(a) if a.__class__ is np.ndarray else a for a in operands])
+    return found.view(dtypes.pop())
+
+
+#: Dtypes of arrays that are computed with; others are conditions and indices.
+_COMPUTED = frozenset({*REDUCED, "f", "d"})
 
 
 def _in_strided_shares(kernel: np.ufunc, operands: Sequence[Any], shape: Shape) -> Array:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..c_accelerator import accelerated
-from .machine_code import kernels_of
+from .machine_code import Kernels, kernels_of
 from .shares import share_rows
 
 Array = Any
@@ -65,6 +65,12 @@ def kernel_of(name: str, dtype: np.dtype[Any]) -> Any:
 def kernel_of_floats(name: str, dtype: np.dtype[Any]) -> Any:
     """The kernel for float32 and float64; None for other dtypes, and where there is none."""
     return getattr(kernels, name) if dtype.char in "fd" else None
+
+
+def form_of(namespace: Kernels, kernel: np.ufunc, dtype: np.dtype[Any]) -> Any:
+    """The form of an elementwise kernel of this namespace for a reduced type; None where there is none."""
+    ending = _FORMS.get(dtype.char)
+    return getattr(namespace, kernel.__name__ + ending, None) if ending else None
 
 
 def as_bits(array: Array) -> Array:

@@ -28,6 +28,10 @@ _DTYPES = {
 }
 
 
+#: Those that are computed in float32.
+_REDUCED = ("float16", "bfloat16")
+
+
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """A row of a table: operands, the signature of a generalised ufunc or an empty text, statements."""
@@ -52,7 +56,8 @@ class Kernel:
     def scalars(self) -> tuple[str, ...]:
         """The scalar types that it has loops for: one, if nothing that it takes tells which is meant."""
         given = [operand.partition(":")[2] for operand in self.inputs]
-        return SCALARS if any([mark not in _DTYPES for mark in given]) else SCALARS[:1]
+        of_one = {*_REDUCED} & {*given} or all([mark in _DTYPES for mark in given])
+        return SCALARS[:1] if of_one else SCALARS
 
     @property
     def reads_at_indices(self) -> bool:
@@ -100,7 +105,25 @@ def table_of(module: str) -> Table:
     """The table of a module, which is imported."""
     found = import_module(module)
     kernels = {name: Kernel(name, *row) for name, row in found.KERNELS.items()}
-    return Table(found, kernels, found.PROGRAMS)
+    forms = [form for kernel in kernels.values() for form in _reduced_forms(kernel)]
+    return Table(found, {**kernels, **{form.name: form for form in forms}}, found.PROGRAMS)
+
+
+def _reduced_forms(kernel: Kernel) -> list[Kernel]:
+    """Those of an elementwise kernel with one result for reduced types: they compute in float32."""
+    marks = [operand.partition(":")[2] for operand in (*kernel.inputs, *kernel.outputs)]
+    if kernel.signature or len(kernel.outputs) != 1 or {"float32", *_REDUCED} & {*marks}:
+        return []
+    return [
+        Kernel(
+            f"{kernel.name}_{dtype}",
+            tuple([operand if ":" in operand else f"{operand}:{dtype}" for operand in kernel.inputs]),
+            tuple([operand if ":" in operand else f"{operand}:{dtype}" for operand in kernel.outputs]),
+            "",
+            kernel.statements,
+        )
+        for dtype in _REDUCED
+    ]
 
 
 def digest(*parts: str) -> str:

@@ -80,7 +80,7 @@ out:
 
 
 def ir(table: Table, kernel: Kernel, scalar: str) -> str:
-    """A loop over strided operands, element by element."""
+    """A loop over strided operands, element by element. Forms for reduced types do nothing."""
     operands, addresses = [], []
     for i in range(len(kernel.inputs) + len(kernel.outputs)):
         for what, of, kind in (("base", "args", "ptr"), ("step", "steps", "i64")):
@@ -88,7 +88,9 @@ def ir(table: Table, kernel: Kernel, scalar: str) -> str:
             operands.append(f"  %{what}{i} = load {kind}, ptr %{what}_at{i}")
         addresses.append(f"  %far{i} = mul i64 %i, %step{i}")
         addresses.append(f"  %at{i} = getelementptr i8, ptr %base{i}, i64 %far{i}")
-    body = BODIES[kernel.name].format(t={"float32": "float", "float64": "double"}[scalar])
+    body = BODIES.get(kernel.name, "  br label %end").format(
+        t={"float32": "float", "float64": "double"}[scalar]
+    )
     return LOOP.format(operands="\n".join(operands), addresses="\n".join(addresses), body=body)
 
 

@@ -94,7 +94,8 @@ def test_status_says_what_is_used(fresh: Fresh) -> None:
     fresh()
     found = status(TABLES)
     assert found.used == "llvmlite" and llvmlite.__version__ in found.description
-    assert "none was built" in found.reason and found.kernels == tuple(KERNELS)
+    assert "none was built" in found.reason and found.kernels[: len(KERNELS)] == tuple(KERNELS)
+    assert "double_and_add_bfloat16" in found.kernels  # the form for a reduced type
     assert is_available(TABLES)
 
 
