@@ -139,6 +139,8 @@ SELECT_LARGE: Final = 4096
 CHANNEL_PLACES: Final = 16
 #: Channels of so few elements altogether are done as columns, whatever places they have.
 CHANNELS_FEW: Final = 1 << 13
+#: Samples of so few elements have a number for each of these, not for each channel, in gradients of groups.
+GROUPS_SMALL: Final = 1 << 11
 #: The weights of so many blocks of rows are spread out.
 WEIGHTS_REPEATED: Final = 4
 #: BLAS's one pass of an optimiser is worth SciPy's import, which takes as long as some hundred steps.

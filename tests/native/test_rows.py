@@ -293,7 +293,7 @@ def test_only_the_gradients_asked_for(mask: tuple[bool, bool, bool]) -> None:
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("shift", [0.0, 100.0])
 @pytest.mark.parametrize("affine", [False, True])
-@pytest.mark.parametrize("places", [(1,), (5,), (4, 8)])
+@pytest.mark.parametrize("places", [(1,), (5,), (4, 8), (30, 40)])
 def test_group_norm(dtype: str, shift: float, affine: bool, places: tuple[int, ...]) -> None:
     shape, groups = (3, 6, *places), 2
     inner = int(np.prod(places))
@@ -320,6 +320,23 @@ def test_group_norm(dtype: str, shift: float, affine: bool, places: tuple[int, .
     if affine:
         close(gradients[1], (wide * n.reshape(shape)).sum(axes), dtype, factor)
         close(gradients[2], wide.sum(axes), dtype, factor)
+
+
+@pytest.mark.parametrize("places", [1, 20, 300])
+def test_a_samples_groups_do_not_depend_on_others(places: int) -> None:
+    """As few samples and as many."""
+    x, g = random("f", 90, 6, places), random("f", 90, 6, places, seed=1)
+    weight, bias = random("f", 6, seed=2), random("f", 6, seed=3)
+    whole = normalization.native_group_norm(x, weight, bias, 90, 6, places, 2, EPS)
+    mask = (True, False, False)
+    of_x = normalization.native_group_norm_backward(g, x, *whole[1:], weight, 90, 6, places, 2, mask)[0]
+    for k in (0, 89):
+        part = slice(k, k + 1)
+        found = normalization.native_group_norm(x[part], weight, bias, 1, 6, places, 2, EPS)
+        for a, b in zip(found, whole, strict=True):
+            np.testing.assert_array_equal(a, b[part])
+        given = (g[part], x[part], *found[1:], weight, 1, 6, places, 2, mask)
+        np.testing.assert_array_equal(normalization.native_group_norm_backward(*given)[0], of_x[part])
 
 
 @pytest.mark.parametrize("places", [(), (3,), (20,)])

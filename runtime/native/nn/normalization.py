@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from ...c_accelerator import accelerated
-from ...core.costs import ROWS_LARGE, WEIGHTS_REPEATED
+from ...core.costs import CHANNELS_FEW, GROUPS_SMALL, ROWS_LARGE, WEIGHTS_REPEATED
 from .. import rows, sums
 from ..dtypes import REDUCED
 from ..native_kernels import as_bits, kernel_of, kernels
 from ..reduced import in_float32
-from ..shares import share_rows
+from ..shares import share_columns, share_rows
 from . import channels
 from .common import Array, Shape
 
@@ -425,6 +425,11 @@ def native_group_norm(
     group_shapes(input, weight, bias, C, group)
     check_group_size(input, N, C, HxW)
     dtype = input.dtype
+    if input.size <= CHANNELS_FEW and channels.are_native(input, weight, bias):
+        table = np.ascontiguousarray(input).reshape(N, group, -1)
+        rows_of = _of_groups(weight, 1, table, HxW), _of_groups(bias, 0, table, HxW)
+        found = kernels.normalize_groups(table, *rows_of, dtype.type(eps))
+        return found[0].reshape(input.shape), found[1], found[2]
     out, mean, rstd = np.empty(input.shape, dtype), np.empty((N, group), dtype), np.empty((N, group), dtype)
     operands = input.reshape(N, C * HxW), out.reshape(N, C * HxW), mean, rstd
 
@@ -459,6 +464,38 @@ def native_group_norm(
     return out, mean, rstd
 
 
+def _of_groups(parameter: Array | None, absent: int, table: Array, places: int) -> Array:
+    """What each element of a group has of a number for each channel; ``absent`` where there is none."""
+    shape = table.shape[1:]
+    if parameter is None:
+        return np.full(shape, absent, table.dtype)
+    return parameter.repeat(places).reshape(shape)
+
+
+def _gradients_of_small_groups(
+    grad: Array,
+    table: Array,
+    mean: Array,
+    rstd: Array,
+    weight: Array | None,
+    places: int,
+    mask: Sequence[bool],
+) -> Gradients:
+    """The gradients of (samples, groups, elements) by native kernels alone; parameters' by channel."""
+    out = for_weight = for_bias = None
+    if mask[0]:
+        out = np.empty(table.shape, table.dtype)
+        scale = _of_groups(weight, 1, table, places)
+        kernel = kernels.normalize_scaled_backward
+        share_rows(kernel, (grad, table, mean, rstd), (scale,), (out,))
+    if mask[1] or mask[2]:
+        g, x, means, rstds = (a.swapaxes(0, 1) for a in (grad, table, mean, rstd))
+        found = [np.empty(table.shape[1:], table.dtype) for _ in range(2)]
+        share_columns(kernels.affine_gradients, (g, x), (means, rstds), found)
+        for_weight, for_bias = [np.add.reduce(a.reshape(-1, places), 1) for a in found]
+    return out, for_weight if mask[1] and weight is not None else None, for_bias if mask[2] else None
+
+
 def native_group_norm_backward(
     grad_out: Array,
     input: Array,
@@ -472,6 +509,10 @@ def native_group_norm_backward(
     output_mask: Sequence[bool],
 ) -> Gradients:
     """Gradients of input, weight and bias; None where there is none or the mask does not ask for it."""
+    if C * HxW <= GROUPS_SMALL and channels.are_native(input, grad_out, mean, rstd, weight):
+        grad, table = (np.ascontiguousarray(a).reshape(N, group, -1) for a in (grad_out, input))
+        found = _gradients_of_small_groups(grad, table, mean, rstd, weight, HxW, output_mask)
+        return _shaped(found[0], input.shape), found[1], found[2]
     count = max(C // group * HxW, 1)
     centre = np.repeat(mean.reshape(-1), C // group)
     x, g = input.reshape(N * C, HxW), grad_out.reshape(N * C, HxW)
