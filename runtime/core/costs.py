@@ -137,9 +137,9 @@ SCATTER_LOAD: Final = 1 << 15
 SELECT_LARGE: Final = 4096
 #: So many places make a channel of a sample worth a row.
 CHANNEL_PLACES: Final = 16
-#: Channels of so few elements altogether are done as columns, whatever places they have.
-CHANNELS_FEW: Final = 1 << 13
-#: Samples of so few elements have a number for each of these, not for each channel, in gradients of groups.
+#: Channels of so few elements each are done as columns, whatever places they have.
+CHANNEL_FEW: Final = 1 << 6
+#: Samples of so few elements have a number for each of these, and not for each channel, in group norm.
 GROUPS_SMALL: Final = 1 << 11
 #: The weights of so many blocks of rows are spread out.
 WEIGHTS_REPEATED: Final = 4

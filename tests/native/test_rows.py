@@ -339,6 +339,22 @@ def test_a_samples_groups_do_not_depend_on_others(places: int) -> None:
         np.testing.assert_array_equal(normalization.native_group_norm_backward(*given)[0], of_x[part])
 
 
+@pytest.mark.parametrize("shape", [(4, 2000, 3), (3, 900, 20), (9, 700)])
+def test_a_channels_batch_norm_does_not_depend_on_others(shape: tuple[int, ...]) -> None:
+    x, g = random("f", *shape), random("f", *shape, seed=1)
+
+    def both(x: Any, g: Any) -> list[Any]:
+        _, *saved, _ = normalised = batch_norm.batch_norm_with_stats(x, None, None, None, None, True, EPS)
+        given = (g, x, None, None, None, *saved, True, EPS, (True, False, False))
+        return [*normalised, batch_norm.native_batch_norm_backward(*given)[0]]
+
+    whole = both(x, g)
+    for k in (0, shape[1] - 1):
+        part = (slice(None), slice(k, k + 1))
+        for a, b in zip(both(x[part], g[part]), whole, strict=True):
+            np.testing.assert_array_equal(a, b[part] if a.ndim > 1 else b[k : k + 1])
+
+
 @pytest.mark.parametrize("places", [(), (3,), (20,)])
 def test_batch_norm_gives_the_gradients_that_are_asked_for(places: tuple[int, ...]) -> None:
     x, g = random("f", 5, 4, *places), random("f", 5, 4, *places, seed=1)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.costs import CHANNELS_FEW
+from ...core.costs import CHANNEL_FEW
 from . import channels
 from .common import Array
 from .normalization import Gradients
@@ -64,7 +64,7 @@ def batch_norm_with_stats(
     parameters = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     batch, depth, places = batch_shapes(input, parameters)
     count = batch * places
-    few = places == 1 or input.size <= CHANNELS_FEW
+    few = places == 1 or batch * places <= CHANNEL_FEW
     if training and few and channels.are_native(input, weight, bias):
         found = channels.normalised_columns(_by_place(input), weight, bias, eps)
         return _by_channel(found[0], input), *found[1:]
@@ -98,7 +98,7 @@ def native_batch_norm_backward(
     batch, depth, places = batch_shapes(input, {})
     mean: Any = save_mean if train else running_mean
     rstd: Any = save_invstd if train else 1 / np.sqrt(running_var + eps)  # type: ignore[operator]
-    few = places == 1 or input.size <= CHANNELS_FEW
+    few = places == 1 or batch * places <= CHANNEL_FEW
     if train and few and channels.are_native(input, grad_out, mean, rstd, weight):
         tables = _by_place(grad_out), _by_place(input)
         for_x, for_weight, for_bias = channels.column_gradients(*tables, mean, rstd, weight, output_mask[0])

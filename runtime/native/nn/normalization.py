@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...c_accelerator import accelerated
-from ...core.costs import CHANNELS_FEW, GROUPS_SMALL, ROWS_LARGE, WEIGHTS_REPEATED
+from ...core.costs import GROUPS_SMALL, ROWS_LARGE, WEIGHTS_REPEATED
 from .. import rows, sums
 from ..dtypes import REDUCED
 from ..native_kernels import as_bits, kernel_of, kernels
@@ -425,7 +425,7 @@ def native_group_norm(
     group_shapes(input, weight, bias, C, group)
     check_group_size(input, N, C, HxW)
     dtype = input.dtype
-    if input.size <= CHANNELS_FEW and channels.are_native(input, weight, bias):
+    if C * HxW <= GROUPS_SMALL and input.size <= ROWS_LARGE and channels.are_native(input, weight, bias):
         table = np.ascontiguousarray(input).reshape(N, group, -1)
         rows_of = _of_groups(weight, 1, table, HxW), _of_groups(bias, 0, table, HxW)
         found = kernels.normalize_groups(table, *rows_of, dtype.type(eps))
