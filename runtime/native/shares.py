@@ -25,7 +25,7 @@ _COLUMNS = ~1
 def share_elements(kernel: np.ufunc, operands: Sequence[Any], out: Sequence[Array], dim: int = 0) -> None:
     """Call an elementwise kernel with arrays of the results' shape, and numbers. ``dim`` is what is cut."""
     size, elements = out[0].shape[dim], out[0].size
-    if elements < shared_from(kernel):
+    if elements < shared_from(kernel) or get_num_threads() == 1:
         kernel(*operands, out=tuple(out))
         return
     length = elements // size
@@ -55,7 +55,7 @@ def share_rows(
     """
     groups = len(operands[0])
     length = max([a.size for a in (*operands, *out)]) // max(1, groups)
-    if groups * length < shared_from(kernel):
+    if groups * length < shared_from(kernel) or get_num_threads() == 1:
         kernel(*tables, *operands, *shared, out=tuple(out))
     elif not _run(kernel, (*tables, *operands, *shared, *out), 0, groups, length, 1):
 
@@ -72,7 +72,7 @@ def share_columns(
     """Call a kernel over columns, the last dim of ``tables``, with vectors ``of_rows``, into ``out``."""
     columns = tables[0].shape[-1]
     rows = math.prod(tables[0].shape[:-1])
-    if rows * columns < shared_from(kernel):
+    if rows * columns < shared_from(kernel) or get_num_threads() == 1:
         kernel(*tables, *of_rows, out=tuple(out))
     elif not _run(kernel, (*tables, *of_rows, *out), _COLUMNS, columns, rows, COLUMNS_STEP):
 
@@ -86,7 +86,5 @@ def share_columns(
 def _run(kernel: np.ufunc, operands: tuple[Any, ...], dim: int, size: int, length: int, step: int) -> bool:
     """Share ``size`` items of ``length`` elements out to the accelerator's threads, in multiples of steps."""
     threads = get_num_threads()
-    if threads == 1 or size * length < shared_from(kernel):
-        return False
     share = -(-size // (SHARES * threads * step)) * step
     return run_shares(kernel, operands, dim, share, threads, size * length >= wakes_from(kernel))
