@@ -96,6 +96,11 @@ GEMM_ALONE: Final = 1 << 18
 #: The elements of a vector that is added to another.
 AXPY_ALONE: Final = 8192
 
+#: Bytes that come from memory together. Copies of transposed arrays go in strips as wide; a strip pays from so many
+#: elements on.
+CACHE_LINE: Final = 64
+STRIP: Final = 1 << 11
+
 # -- from where on another way pays --------------------------------------------------------------------
 
 #: Sums: so many products are added one by one; of more, a batch costs less.

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import KEYS_LARGE, SORT_CHUNK, SORT_GRAIN
+from .copies import in_rows
 from .dtypes import INT64
 from .flat_index import take_along
 from .parallel import each_block, items_of_block
@@ -54,7 +55,7 @@ def _free_bits(length: int) -> int:
 def _argsort_lanes(self: Array, dim: int, k: int, descending: bool, key_function: tuple[Keys, int]) -> Array:
     """The first ``k`` positions of the order, lane by lane."""
     length = self.shape[dim]
-    lanes = np.ascontiguousarray(np.moveaxis(self, dim, -1)).reshape(-1, length)
+    lanes = in_rows(np.moveaxis(self, dim, -1)).reshape(-1, length)
     order = np.empty((len(lanes), k), INT64)
     keys, bits = key_function
     room = _free_bits(length)
@@ -71,7 +72,7 @@ def _argsort_lanes(self: Array, dim: int, k: int, descending: bool, key_function
 
     each_block(rows, len(lanes), length, SORT_GRAIN, step)
     shape = (*self.shape[:dim], *self.shape[dim + 1 :], k)
-    return np.ascontiguousarray(np.moveaxis(order.reshape(shape), -1, dim))
+    return in_rows(np.moveaxis(order.reshape(shape), -1, dim))
 
 
 def _argsort_packed(keys: Array, places: int, order: Array) -> None:

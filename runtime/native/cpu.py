@@ -9,6 +9,7 @@ import numpy as np
 
 from . import sums
 from .allocator import keep_freed_memory
+from .copies import in_rows
 from .dtypes import ADDED, COMPLEX64, FLOAT32, REDUCED, is_complex32, is_float8
 from .layout import contiguous_strides, extent, preserved_strides
 from .reduced import converted
@@ -110,7 +111,7 @@ def copy(a: Array) -> Array:
 
 
 def contiguous(a: Array) -> Array:
-    return a if a.flags.c_contiguous else a.copy(order="C")
+    return in_rows(a)
 
 
 def is_contiguous(a: Array) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..c_accelerator import accelerated
+from .copies import in_rows
 from .machine_code import Kernels, kernels_of
 from .shares import share_rows
 
@@ -80,4 +81,4 @@ def as_bits(array: Array) -> Array:
 
 def as_rows(array: Array) -> Array:
     """An array as a matrix of what its last dimension has, contiguous."""
-    return np.ascontiguousarray(array).reshape(-1, array.shape[-1])
+    return in_rows(array).reshape(-1, array.shape[-1])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import LANES, NATIVE_GRAIN, PARALLEL_SCAN, SCAN_CHUNK, SCAN_GRAIN, SCAN_LARGE, SCAN_STEPS
+from .copies import in_rows
 from .cumsum import blocked_cumsum
 from .dims import wrap_dim
 from .dtypes import FLOAT32, FLOAT64, INT64, INTEGRAL, acc_dtype
@@ -42,7 +43,7 @@ def cumsum_backward(grad: Array, dim: int) -> Array:
         if found is not None:
             return found
     back = (slice(None),) * dim + (slice(None, None, -1),)
-    return np.ascontiguousarray(_accumulate(np.add, grad[back], dim, None)[back])
+    return in_rows(_accumulate(np.add, grad[back], dim, None)[back])
 
 
 def cumprod(self: Array, dim: int, dtype: DType | None) -> Array:
@@ -65,7 +66,7 @@ def _accumulate(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) -> 
         if ufunc is np.add and (kernel := kernels.cumsum) is not None:
             return _scan_rows(kernel, self)
         if ufunc is np.multiply and kernels.cumprod is not None:
-            return _cumprod_rows(np.ascontiguousarray(self).reshape(-1, self.shape[dim])).reshape(self.shape)
+            return _cumprod_rows(in_rows(self).reshape(-1, self.shape[dim])).reshape(self.shape)
     if ufunc is np.add and self.size >= SCAN_LARGE and dtype.char in "fd" and self.flags.c_contiguous:
         found = blocked_cumsum(self, dim, False)
         if found is not None:
@@ -77,7 +78,7 @@ def _accumulate(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) -> 
         return _accumulate_lanes(ufunc, self, dim, wide, dtype)
     last = dim == self.ndim - 1 and self.shape[dim] >= PARALLEL_SCAN and self.size >= SCAN_LARGE
     if ufunc is np.multiply and last and self.dtype.kind == "f":
-        return _cumprod_rows(np.ascontiguousarray(self).reshape(-1, self.shape[dim])).reshape(self.shape)
+        return _cumprod_rows(in_rows(self).reshape(-1, self.shape[dim])).reshape(self.shape)
     if wide == dtype:
         return ufunc.accumulate(self, dim, wide)
     result = self.astype(wide)  # at once: accumulate would do so piece by piece
@@ -127,7 +128,7 @@ def _running_extremum(ufunc: np.ufunc, kernel: np.ufunc | None, self: Array, dim
         values = ufunc.accumulate(self, dim)
         places = np.arange(self.shape[dim]).reshape([-1] + [1] * (self.ndim - 1 - dim))
         return values, np.maximum.accumulate(np.where(_is_new_extremum(self, values), places, 0), dim)
-    lanes = np.ascontiguousarray(np.moveaxis(self, dim, -1))
+    lanes = in_rows(np.moveaxis(self, dim, -1))
     table = lanes.reshape(-1, self.shape[dim])
     if self.shape[dim] >= PARALLEL_SCAN:
         values = parallel_scan(ufunc, table, self.dtype, self.dtype)
@@ -135,7 +136,7 @@ def _running_extremum(ufunc: np.ufunc, kernel: np.ufunc | None, self: Array, dim
         values = ufunc.accumulate(table, 1)
     both = [a.reshape(lanes.shape) for a in (values, last_true_index(_is_new_extremum(table, values)))]
     if dim < self.ndim - 1:
-        both = [np.ascontiguousarray(np.moveaxis(a, -1, dim)) for a in both]
+        both = [in_rows(np.moveaxis(a, -1, dim)) for a in both]
     return both[0], both[1]
 
 

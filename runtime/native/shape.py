@@ -12,6 +12,7 @@ from ..c_accelerator import accelerated
 from ..core.memory_format import contiguous_format, preserve_format
 from ..core.user_stack import program_stacklevel
 from . import cpu
+from .copies import copy_in_rows, in_rows
 from .dims import wrap_dim, wrap_dims
 from .dtypes import is_complex
 from .layout import (
@@ -47,7 +48,7 @@ def to_copy(self: Array, dtype: DType | None = None, memory_format: Any = None) 
     if is_complex(self.dtype) and not (is_complex(to) or to.kind == "b"):
         _warn_of_lost_part(self)
     if memory_format is contiguous_format:
-        return np.asarray(cpu.cast(self, to), order="C") if to != self.dtype else self.copy("C")
+        return in_rows(cpu.cast(self, to)) if to != self.dtype else copy_in_rows(self)
     if memory_format is not None and memory_format is not preserve_format:
         result = cpu.empty_strided(self.shape, strides_in(memory_format, self.shape), to)
         np.copyto(result, cpu.cast(self, to) if to != self.dtype else self)
@@ -156,7 +157,7 @@ def cat_strides(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> Shape:
 
 def row_major(array: Array) -> Array:
     """A result of NumPy's in row-major order, where NumPy kept the order of its operands."""
-    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+    return in_rows(array)
 
 
 def stack_shape(shapes: Sequence[Shape], dim: int) -> tuple[int, Shape]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.costs import SORT_LARGE, SORT_SHORT
 from .argsort import partial_argsort, stable_argsort
+from .copies import in_rows
 from .cpu import cast
 from .dims import reduce_dims, wrap_dim
 from .dtypes import INT64
@@ -54,7 +55,7 @@ def topk(self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Ar
         order = stable_argsort(self, dim, largest)[(slice(None),) * dim + (slice(k),)]
         return take_along(self, order, dim), order
     if dim < self.ndim - 1:
-        lanes = np.ascontiguousarray(np.moveaxis(self, dim, -1))
+        lanes = in_rows(np.moveaxis(self, dim, -1))
         values, order = topk(lanes, k, -1, largest, sorted)
         return _to_last_dim(values, dim), _to_last_dim(order, dim)
     if k * (20 + n // 32) < n:  # what finding one after the other costs, and what a sort does
@@ -88,7 +89,7 @@ def topk_dim(shape: tuple[int, ...], k: int, dim: int) -> int:
 
 def _to_last_dim(self: Array, dim: int) -> Array:
     """Contiguous, with the last dim where ``dim`` is."""
-    return np.ascontiguousarray(np.moveaxis(self, -1, dim))
+    return in_rows(np.moveaxis(self, -1, dim))
 
 
 def _topk_by_max(self: Array, k: int, largest: bool) -> tuple[Array, Array] | None:
@@ -292,7 +293,7 @@ def unique_consecutive(
     if return_counts or dim is not None:
         counts = np.diff(starts, append=len(table))
     values = table[starts]
-    return (values if dim is None else np.ascontiguousarray(np.moveaxis(values, 0, dim))), inverse, counts
+    return (values if dim is None else in_rows(np.moveaxis(values, 0, dim))), inverse, counts
 
 
 def _no_rows(self: Array, dim: int) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...core.costs import CHANNEL_PLACES, NATIVE_GRAIN
 from .. import rows, sums
+from ..copies import in_rows
 from ..machine_code import shared_from
 from ..native_kernels import kernels
 from ..shares import share_columns, share_rows
@@ -83,7 +84,7 @@ def _native_moments(x: Array) -> tuple[Array, Array]:
     batch, depth, places = x.shape
     if places >= CHANNEL_PLACES:
         means, variances = np.empty((batch, depth), x.dtype), np.empty((batch, depth), x.dtype)
-        table = np.ascontiguousarray(x).reshape(batch * depth, places)
+        table = in_rows(x).reshape(batch * depth, places)
         results = means.reshape(-1), variances.reshape(-1)
         share_rows(kernels.variance, (table,), (x.dtype.type(places),), results)
         return _moments_together(means, variances)
@@ -91,7 +92,7 @@ def _native_moments(x: Array) -> tuple[Array, Array]:
     share_columns(kernels.column_moments, (_as_columns(x),), (), (mean, variance))
     if places == 1:
         return mean, variance
-    parts = [np.ascontiguousarray(a.reshape(depth, places).T) for a in (mean, variance)]
+    parts = [in_rows(a.reshape(depth, places).T) for a in (mean, variance)]
     return _moments_together(*parts)
 
 
@@ -113,7 +114,7 @@ def _moments_together(means: Array, variances: Array) -> tuple[Array, Array]:
 
 def _as_columns(x: Array) -> Array:
     """A matrix with a row for each sample."""
-    return np.ascontiguousarray(x).reshape(len(x), -1)
+    return in_rows(x).reshape(len(x), -1)
 
 
 def _of_columns(values: Array, places: int) -> Array:
@@ -178,7 +179,7 @@ def _native_affine(x: Array, *numbers: Array) -> Array:
     if places >= CHANNEL_PLACES and x.size < 2 * NATIVE_GRAIN:
         kernels.scale_and_shift(x, *numbers, out=out)
     elif places >= CHANNEL_PLACES:
-        table = np.ascontiguousarray(x).reshape(batch * depth, places)
+        table = in_rows(x).reshape(batch * depth, places)
         of_rows = [_of_rows(v, batch) for v in numbers]
         share_rows(kernels.scale_and_shift, (table, *of_rows), (), (out.reshape(table.shape),))
     else:
@@ -229,7 +230,7 @@ def sums_of_gradients(grad: Array, x: Array, mean: Array, rstd: Array) -> tuple[
     """For each row the sums of ``grad`` and of ``grad * (x - mean)``; ``rstd`` are rows' or channels'."""
     plain, product = np.empty(len(x), x.dtype), np.empty(len(x), x.dtype)
     if are_native(x, grad, mean):
-        tables = np.ascontiguousarray(grad), np.ascontiguousarray(x)
+        tables = in_rows(grad), in_rows(x)
         share_rows(kernels.gradient_sums, (*tables, mean), (), (plain, product))
         return plain, product
     less, rest = split(mean, rstd)
@@ -267,7 +268,7 @@ def combined(grad: Array, x: Array, mean: Array | None, a: Array, b: Array, c: A
     count = len(x)
     out = np.empty(x.shape, x.dtype)
     if mean is not None and are_native(x, grad, mean, a, b, c):
-        tables = np.ascontiguousarray(grad), np.ascontiguousarray(x)
+        tables = in_rows(grad), in_rows(x)
         share_rows(kernels.combine, (*tables, *[v.reshape(count) for v in (mean, a, b, c)]), (), (out,))
         return out
     columns = [v.reshape(count, 1) for v in (a, b, c)]
@@ -330,7 +331,7 @@ def normalised_columns(
     table: Array, weight: Array | None, bias: Array | None, eps: float
 ) -> tuple[Array, Array, Array, Array]:
     """The columns of a matrix normalised, scaled and shifted; mean, rstd and unbiased variance of each."""
-    table, (count, depth), dtype = np.ascontiguousarray(table), table.shape, table.dtype
+    table, (count, depth), dtype = in_rows(table), table.shape, table.dtype
     scale = sums.cached_ones(dtype.char, depth) if weight is None else weight
     shift = np.zeros(depth, dtype) if bias is None else bias
     numbers = dtype.type(eps), dtype.type(count / (count - 1) if count > 1 else math.nan)
@@ -344,7 +345,7 @@ def column_gradients(
 ) -> tuple[Array | None, Array, Array]:
     """The gradients of ``normalised_columns`` for the matrix, if it is wanted, weight and bias."""
     scale = sums.cached_ones(table.dtype.char, len(mean)) if weight is None else weight
-    tables = np.ascontiguousarray(grad), np.ascontiguousarray(table)
+    tables = in_rows(grad), in_rows(table)
     operands = *tables, mean, rstd, scale
     bias, scaled, *numbers = _of_columns_alone(kernels.column_gradients, 5, operands, ())
     out = _of_elements(kernels.combine_columns, tables, (mean, *numbers)) if wants_input else None

@@ -17,6 +17,7 @@ import numpy as np
 from ...c_accelerator import accelerated
 from ...core.costs import GROUPS_SMALL, ROWS_LARGE, WEIGHTS_REPEATED
 from .. import rows, sums
+from ..copies import in_rows
 from ..dtypes import REDUCED
 from ..native_kernels import as_bits, kernel_of, kernels
 from ..reduced import in_float32
@@ -143,7 +144,7 @@ def _normalised_natively(
     out, mean, rstd = np.empty(shape, dtype), np.empty(statistics, dtype), np.empty(statistics, dtype)
     shared = [row for row in (scale, shift) if row is not None]
     results = [out.reshape(table.shape), mean.reshape(-1), rstd.reshape(-1)]
-    table = np.ascontiguousarray(table)
+    table = in_rows(table)
     if dtype.char in REDUCED:
         shared, results, table = [as_bits(a) for a in shared], [as_bits(a) for a in results], as_bits(table)
         share_rows(kernel, (table,), (*shared, np.float32(eps)), results)
@@ -426,7 +427,7 @@ def native_group_norm(
     check_group_size(input, N, C, HxW)
     dtype = input.dtype
     if C * HxW <= GROUPS_SMALL and input.size <= ROWS_LARGE and channels.are_native(input, weight, bias):
-        table = np.ascontiguousarray(input).reshape(N, group, -1)
+        table = in_rows(input).reshape(N, group, -1)
         rows_of = _of_groups(weight, 1, table, HxW), _of_groups(bias, 0, table, HxW)
         found = kernels.normalize_groups(table, *rows_of, dtype.type(eps))
         return found[0].reshape(input.shape), found[1], found[2]
@@ -435,7 +436,7 @@ def native_group_norm(
 
     def natively(table: Array, out: Array, mean: Array, rstd: Array) -> None:
         samples = len(table)
-        groups = np.ascontiguousarray(table).reshape(samples, group, -1)
+        groups = in_rows(table).reshape(samples, group, -1)
         kernels.variance(groups, dtype.type(groups.shape[2]), out=(mean, rstd))
         np.add(rstd, dtype.type(eps), out=rstd)
         np.sqrt(rstd, out=rstd)
@@ -510,7 +511,7 @@ def native_group_norm_backward(
 ) -> Gradients:
     """Gradients of input, weight and bias; None where there is none or the mask does not ask for it."""
     if C * HxW <= GROUPS_SMALL and channels.are_native(input, grad_out, mean, rstd, weight):
-        grad, table = (np.ascontiguousarray(a).reshape(N, group, -1) for a in (grad_out, input))
+        grad, table = (in_rows(a).reshape(N, group, -1) for a in (grad_out, input))
         found = _gradients_of_small_groups(grad, table, mean, rstd, weight, HxW, output_mask)
         return _shaped(found[0], input.shape), found[1], found[2]
     count = max(C // group * HxW, 1)
