@@ -96,8 +96,8 @@ GEMM_ALONE: Final = 1 << 18
 #: The elements of a vector that is added to another.
 AXPY_ALONE: Final = 8192
 
-#: Bytes that come from memory together. Copies of transposed arrays go in strips as wide; a strip pays from so many
-#: elements on.
+#: Bytes that come from memory together. Copies of transposed arrays go in strips as wide, of so many elements
+#: at least.
 CACHE_LINE: Final = 64
 STRIP: Final = 1 << 11
 

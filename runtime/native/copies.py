@@ -1,7 +1,7 @@
 """Copies of arrays in row-major order.
 
-NumPy copies a transposed matrix row by row of the copy. For each element it takes a line of the cache, which is
-gone when the next row needs it. In strips as wide as such a line a copy takes a third to a sixth of the time.
+NumPy copies a transposed matrix row by row of the copy. For each element it takes a line of the cache, which
+is gone when the next row needs it. In strips as wide as a line it takes a third to a sixth of the time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.costs import CACHE_LINE, STRIP
 
-Array = Any
+Array = np.ndarray[Any, Any]
 
 
 def in_rows(array: Array) -> Array:
