@@ -6,6 +6,7 @@ All else that setuptools should know is in pyproject.toml.
 from __future__ import annotations
 
 import sys
+import zlib
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -22,6 +23,10 @@ def extensions() -> list[Extension]:
         import numpy
     except ImportError:
         return []
+    sources = [*(ROOT / ACCELERATOR).glob("*.[ch]")]
+    written = b"".join(
+        [path.read_bytes() for path in sorted(sources)]
+    )  # as c_accelerator/__init__.py reads it
     warnings = [] if sys.platform == "win32" else ["-Wall", "-Wextra"]
     return [
         Extension(
@@ -29,6 +34,7 @@ def extensions() -> list[Extension]:
             sorted(str(ACCELERATOR / path.name) for path in (ROOT / ACCELERATOR).glob("*.c")),
             include_dirs=[numpy.get_include()],
             depends=sorted(str(ACCELERATOR / path.name) for path in (ROOT / ACCELERATOR).glob("*.h")),
+            define_macros=[("SOURCES", f"{zlib.crc32(written)}U")],
             extra_compile_args=warnings,
             optional=True,
         )

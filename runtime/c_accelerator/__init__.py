@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -51,7 +52,20 @@ def _load() -> tuple[Any, str]:
         from . import machine
     except ImportError as error:
         return None, f"the extension is not here: {error}"
+    if not hasattr(machine, "sources") or machine.sources != _sources(machine.sources):
+        return None, "the extension was built from other sources: install tengen anew"
     return machine, "the extension is here"
+
+
+def _sources(known: int) -> int:
+    """The check sum of the sources in this folder, which a clone has; elsewhere the one that is known."""
+    folder = os.path.dirname(__file__)
+    written = b""
+    for name in sorted(os.listdir(folder)):
+        if name.endswith((".c", ".h")):
+            with open(os.path.join(folder, name), "rb") as file:
+                written += file.read()
+    return zlib.crc32(written) if written else known
 
 
 class _State:

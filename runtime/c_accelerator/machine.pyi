@@ -10,6 +10,7 @@ operations: dict[str, int]
 REQUIRED: object
 deepest: int
 most_locals: int
+sources: int  # the check sum of what it was built from
 
 class Accelerated:
     """A generated function that runs its program; in all else it is that function."""

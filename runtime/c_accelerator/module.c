@@ -82,7 +82,8 @@ PyMODINIT_FUNC PyInit_machine(void) {
     if (module == NULL) return NULL;
     if (add(module, "Accelerated", Py_NewRef((PyObject *)&Accelerated_Type)) < 0 || add(module, "operations", operations()) < 0 ||
         add(module, "REQUIRED", Py_NewRef(required)) < 0 || add(module, "deepest", PyLong_FromLong(DEEPEST - 3)) < 0 ||
-        add(module, "most_locals", PyLong_FromLong(MOST_LOCALS)) < 0) {
+        add(module, "most_locals", PyLong_FromLong(MOST_LOCALS)) < 0 ||
+        add(module, "sources", PyLong_FromUnsignedLong(SOURCES)) < 0) {
         Py_DECREF(module);
         return NULL;
     }
