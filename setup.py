@@ -23,10 +23,8 @@ def extensions() -> list[Extension]:
         import numpy
     except ImportError:
         return []
-    sources = [*(ROOT / ACCELERATOR).glob("*.[ch]")]
-    written = b"".join(
-        [path.read_bytes() for path in sorted(sources)]
-    )  # as c_accelerator/__init__.py reads it
+    sources = sorted((ROOT / ACCELERATOR).glob("*.[ch]"))
+    written = b"".join([path.read_bytes() for path in sources])  # as c_accelerator/__init__.py reads them
     warnings = [] if sys.platform == "win32" else ["-Wall", "-Wextra"]
     return [
         Extension(
