@@ -38,7 +38,7 @@ def elements_along(self: Array, index: Array, dim: int) -> Array | None:
     if kernel is None:
         return None
     wrong = np.empty(results.shape[:-1], bool)
-    if len(tables) > 1:
+    if len(tables) > 1 or results.ndim == 2:  # of one row no part is shared out
         share_rows(kernel, (tables, places), (), (results, wrong))
     else:
         share_rows(kernel, (places[0],), (), (results[0], wrong[0]), (tables[0],))

@@ -213,6 +213,8 @@ def test_operators_give_the_same_bits_with_any_number_of_threads(threads: int) -
         "sum": lambda: x.sum(0),
         "cumsum": lambda: x.cumsum(1),
         "gather": lambda: x.gather(0, index),
+        "gather of a vector": lambda: x.view(-1).gather(0, index.view(-1)),
+        "scatter_add of a vector": lambda: tengen.zeros(64).scatter_add(0, index.view(-1), x.view(-1)),
         "scatter_add": lambda: tengen.zeros(64, 2048).scatter_add(0, index, x),
         "scatter": lambda: tengen.zeros(64, 2048).scatter(1, index, x),
     }
