@@ -154,24 +154,14 @@ def add_loops(ufunc: np.ufunc, loops: Mapping[tuple[str, ...], int]) -> None:
     if _state.machine is None:
         return
     rows = _rows(ufunc.signature) if ufunc.signature else None
-    is_small = rows is not None or (ufunc.signature is None and ufunc.nout == 1)
     for dtypes, address in loops.items():
-        numbers = tuple([np.dtype(d).num for d in dtypes])
-        if _shares_out():
-            _state.machine.add_kernel(ufunc, numbers, address)
-        if is_small and len({*numbers}) == 1:
-            _state.machine.add_loop(ufunc, rows, numbers[0], address)
+        _state.machine.add_loop(ufunc, rows, tuple([np.dtype(d).num for d in dtypes]), address)
 
 
 def _rows(signature: str) -> tuple[bool, ...] | None:
     """Whether operands and results of a generalised ufunc are rows; None where one is another thing."""
     found = re.findall(r"\((.*?)\)", signature)
     return None if {*found} - {"", found[0]} or "," in found[0] else tuple([dims != "" for dims in found])
-
-
-def _shares_out() -> bool:
-    """Whether the extension has threads, which it does not on all platforms."""
-    return hasattr(_state.machine, "run_shares")
 
 
 def run_shares(
@@ -184,7 +174,8 @@ def run_shares(
     if it ``wakes`` them. False, and nothing was written, for operands of other dtypes than the kernel's, for
     results that share memory with operands, and where there are no such threads.
     """
-    return _shares_out() and _state.machine.run_shares(kernel, operands, dim, share, threads, wakes)
+    run = getattr(_state.machine, "run_shares", None)  # which is not there on all platforms
+    return run is not None and run(kernel, operands, dim, share, threads, wakes)
 
 
 def engine() -> Any:

@@ -149,6 +149,9 @@ int is_ufunc(PyObject *object);
 PyObject *ufunc_result(PyObject *function, PyObject *const *operands, Py_ssize_t count);
 int ufunc_into(PyObject *function, PyObject *const *operands, Py_ssize_t count, PyObject *into);
 PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t count, int keep);
+
+/* -- native kernels: kernels.c -------------------------------------------------------------------------------- */
+
 PyObject *accelerator_add_loop(PyObject *module, PyObject *arguments);
 
 /* -- what kernels do with arrays: arrays.c -------------------------------------------------------------------- */
@@ -157,15 +160,15 @@ int are_rows(PyObject *array, PyObject *dim);
 int have_rows_of(PyObject *array, PyObject *shape);
 PyObject *number_like(PyObject *array, PyObject *number);
 int is_packed(PyArrayObject *array);
+int same_places(PyArrayObject *a, PyArrayObject *b);
+int may_overlap(PyArrayObject *a, PyArrayObject *b);
 PyObject *reshaped(PyObject *array, PyObject *sizes);
 PyObject *joined(PyObject *list, PyObject *dim, int new_dim);
 PyObject *total(PyObject *array);
 
 /* -- native kernels over large arrays: shares.c ---------------------------------------------------------------- */
 
-PyObject *accelerator_add_kernel(PyObject *module, PyObject *arguments);
 PyObject *accelerator_run_shares(PyObject *module, PyObject *arguments);
-int shares_import(void);
 
 /* -- views of arrays: views.c --------------------------------------------------------------------------------- */
 

@@ -12,6 +12,35 @@ int is_packed(PyArrayObject *array) {
     return 1;
 }
 
+/* The addresses that an array's elements, of which there are some, are within. */
+static void extent(PyArrayObject *array, const char **first, const char **end) {
+    *first = *end = PyArray_BYTES(array);
+    for (int d = 0; d < PyArray_NDIM(array); d++) {
+        npy_intp last = (PyArray_DIM(array, d) - 1) * PyArray_STRIDE(array, d);
+        if (last < 0) *first += last;
+        else *end += last;
+    }
+    *end += PyArray_ITEMSIZE(array);
+}
+
+/* Whether two arrays may have an element's memory in common. */
+int may_overlap(PyArrayObject *a, PyArrayObject *b) {
+    const char *first_a, *end_a, *first_b, *end_b;
+    extent(a, &first_a, &end_a);
+    extent(b, &first_b, &end_b);
+    return first_a < end_b && first_b < end_a;
+}
+
+/* Whether two arrays are the same elements in the same places. */
+int same_places(PyArrayObject *a, PyArrayObject *b) {
+    if (PyArray_DATA(a) != PyArray_DATA(b) || PyArray_NDIM(a) != PyArray_NDIM(b)) return 0;
+    for (int d = 0; d < PyArray_NDIM(a); d++) {
+        if (PyArray_DIM(a, d) != PyArray_DIM(b, d)) return 0;
+        if (PyArray_DIM(a, d) != 1 && PyArray_STRIDE(a, d) != PyArray_STRIDE(b, d)) return 0;
+    }
+    return 1;
+}
+
 /* Whether a dim, which is an int of Python's, is the last of an array of floats or doubles that is contiguous and has
    elements. */
 int are_rows(PyObject *given, PyObject *dim) {

@@ -1,5 +1,6 @@
 /* The module: what runtime/c_accelerator/__init__.py calls. */
 #define OWNS_ARRAY_API
+#include "kernels.h"
 #include "machine.h"
 #include "threads.h"
 
@@ -11,7 +12,6 @@ static PyMethodDef functions[] = {
     {"switch", accelerator_switch, METH_O, NULL},
     {"add_loop", accelerator_add_loop, METH_VARARGS, NULL},
 #ifdef HAS_THREADS
-    {"add_kernel", accelerator_add_kernel, METH_VARARGS, NULL},
     {"run_shares", accelerator_run_shares, METH_VARARGS, NULL},
 #endif
     {"run", (PyCFunction)(void (*)(void))engine_run, METH_FASTCALL, NULL},
@@ -73,9 +73,9 @@ static int is_usable(void) {
 PyMODINIT_FUNC PyInit_machine(void) {
     if (!is_usable()) return NULL;
     import_array();
-    if (ufunc_import() < 0) return NULL;
+    if (ufunc_import() < 0 || kernels_import() < 0) return NULL;
 #ifdef HAS_THREADS
-    if (shares_import() < 0) return NULL;
+    if (threads_import() < 0) return NULL;
 #endif
     if (make_constants() < 0 || PyType_Ready(&Accelerated_Type) < 0) return NULL;
     PyObject *module = PyModule_Create(&definition);

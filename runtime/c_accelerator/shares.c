@@ -1,78 +1,27 @@
 /* Native kernels over large arrays in threads that need no interpreter: each works on a share of one dimension.
 
    A share is what NumPy would call the loop with for the same part of the operands, so that bits do not depend on it. */
-#include "accelerator.h"
+#include "kernels.h"
 #include "threads.h"
 #define NO_IMPORT_UFUNC
 #include <numpy/dtype_api.h>
 #include <numpy/ufuncobject.h>
 
 #ifdef HAS_THREADS
-#define MOST_OPERANDS 32
 #define MOST_CORE 8 /* dimensions that a kernel has names for */
 
 /* A call of a kernel. The outer dimensions are those of the loop, the core ones those that its signature names. */
 typedef struct {
     PyArrayMethod_StridedLoop *loop;
     int operands, inputs, outer, core;
-    char *data[MOST_OPERANDS];
+    char *data[MOST_OF_KERNEL];
     npy_intp sizes[NPY_MAXDIMS + MOST_CORE]; /* of outer dimensions, then of core ones */
-    npy_intp strides[NPY_MAXDIMS][MOST_OPERANDS];
-    npy_intp core_strides[MOST_OPERANDS * MOST_CORE]; /* as loops take them */
-    npy_intp cut_strides[MOST_OPERANDS];              /* of the dimension that is shared */
+    npy_intp strides[NPY_MAXDIMS][MOST_OF_KERNEL];
+    npy_intp core_strides[MOST_OF_KERNEL * MOST_CORE]; /* as loops take them */
+    npy_intp cut_strides[MOST_OF_KERNEL];              /* of the dimension that is shared */
     int cut;                                          /* its place among sizes */
     int failed;
 } Call;
-
-/* What add_loop was told of a ufunc: a record for each of its loops. */
-typedef struct {
-    void *function;
-    int types[MOST_OPERANDS];
-} Record;
-
-/* The loops of native kernels, as bytes that are records, by ufunc. */
-static PyObject *kernel_loops;
-
-/* add_kernel(ufunc, type numbers, address): a loop of a native kernel, by the types of its operands. */
-PyObject *accelerator_add_kernel(PyObject *Py_UNUSED(module), PyObject *arguments) {
-    PyObject *ufunc, *types, *address;
-    if (!PyArg_ParseTuple(arguments, "O!O!O", &PyUFunc_Type, &ufunc, &PyTuple_Type, &types, &address)) return NULL;
-    Record record = {PyLong_AsVoidPtr(address), {0}};
-    if (record.function == NULL && PyErr_Occurred()) return NULL;
-    Py_ssize_t operands = PyTuple_GET_SIZE(types);
-    if (operands > MOST_OPERANDS) Py_RETURN_NONE;
-    for (Py_ssize_t i = 0; i < operands; i++) {
-        long type = PyLong_AsLong(PyTuple_GET_ITEM(types, i));
-        if (type == -1 && PyErr_Occurred()) return NULL;
-        record.types[i] = (int)type;
-    }
-    PyObject *made = PyBytes_FromStringAndSize((const char *)&record, sizeof(record));
-    PyObject *known = PyDict_GetItemWithError(kernel_loops, ufunc);
-    if (known != NULL) {
-        Py_INCREF(known);
-        PyBytes_ConcatAndDel(&known, made);
-        made = known;
-    }
-    int failed = made == NULL || PyErr_Occurred() || PyDict_SetItem(kernel_loops, ufunc, made) < 0;
-    Py_XDECREF(made);
-    if (failed) return NULL;
-    Py_RETURN_NONE;
-}
-
-/* The loop of a kernel for arrays of their types; NULL where there is none. */
-static void *find_kernel(PyObject *ufunc, PyArrayObject **arrays, int operands) {
-    PyObject *known = PyDict_GetItemWithError(kernel_loops, ufunc);
-    if (known == NULL) return NULL;
-    const char *bytes = PyBytes_AS_STRING(known);
-    for (Py_ssize_t at = 0; at < PyBytes_GET_SIZE(known); at += sizeof(Record)) {
-        Record record;
-        memcpy(&record, bytes + at, sizeof(record));
-        int same = 1;
-        for (int i = 0; i < operands && same; i++) same = record.types[i] == PyArray_TYPE(arrays[i]);
-        if (same) return record.function;
-    }
-    return NULL;
-}
 
 /* Put an operand's dimensions into the call; whether they fit those of the operands before. */
 static int add_operand(Call *call, const PyUFuncObject *ufunc, PyArrayObject *array, int i, npy_intp **core_stride) {
@@ -125,35 +74,12 @@ static int lay_out(Call *call, const PyUFuncObject *ufunc, PyArrayObject **array
     return 1;
 }
 
-/* The addresses that an array's elements are within. */
-static void extent(PyArrayObject *array, const char **first, const char **end) {
-    *first = *end = PyArray_BYTES(array);
-    for (int d = 0; d < PyArray_NDIM(array); d++) {
-        npy_intp last = (PyArray_DIM(array, d) - 1) * PyArray_STRIDE(array, d);
-        if (last < 0) *first += last;
-        else *end += last;
-    }
-    *end += PyArray_ITEMSIZE(array);
-}
-
-/* Whether two arrays are the same elements in the same places. */
-static int same(PyArrayObject *a, PyArrayObject *b) {
-    int dims = PyArray_NDIM(a);
-    return PyArray_DATA(a) == PyArray_DATA(b) && dims == PyArray_NDIM(b) &&
-           PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), dims) &&
-           PyArray_CompareLists(PyArray_STRIDES(a), PyArray_STRIDES(b), dims);
-}
-
 /* Whether a result may share memory with another operand, save element by element: NumPy then copies one. */
 static int overlaps(const PyUFuncObject *ufunc, PyArrayObject **arrays) {
     for (int o = ufunc->nin; o < ufunc->nargs; o++) {
-        const char *first, *end;
-        extent(arrays[o], &first, &end);
         for (int i = 0; i < ufunc->nargs; i++) {
-            const char *other_first, *other_end;
-            if (i == o || (i < ufunc->nin && !ufunc->core_enabled && same(arrays[i], arrays[o]))) continue;
-            extent(arrays[i], &other_first, &other_end);
-            if (first < other_end && other_first < end) return 1;
+            if (i == o || (i < ufunc->nin && !ufunc->core_enabled && same_places(arrays[i], arrays[o]))) continue;
+            if (may_overlap(arrays[i], arrays[o])) return 1;
         }
     }
     return 0;
@@ -184,9 +110,9 @@ static int order(const Call *call, const npy_intp *sizes, int *axes, npy_intp *l
 /* Call the loop for a share: along the dimension whose elements are nearest, for each place in the others. */
 static void run_share(void *argument, Py_ssize_t begin, Py_ssize_t end) {
     Call *call = argument;
-    char *data[MOST_OPERANDS];
+    char *data[MOST_OF_KERNEL];
     npy_intp sizes[NPY_MAXDIMS + MOST_CORE], lengths[NPY_MAXDIMS], place[NPY_MAXDIMS] = {0}, inner[1 + MOST_CORE];
-    npy_intp strides[MOST_OPERANDS * (1 + MOST_CORE)] = {0};
+    npy_intp strides[MOST_OF_KERNEL * (1 + MOST_CORE)] = {0};
     int axes[NPY_MAXDIMS];
     memcpy(sizes, call->sizes, sizeof(sizes));
     sizes[call->cut] = end - begin;
@@ -195,9 +121,9 @@ static void run_share(void *argument, Py_ssize_t begin, Py_ssize_t end) {
     inner[0] = loops < 0 ? 1 : lengths[loops];
     memcpy(inner + 1, sizes + call->outer, call->core * sizeof(*sizes));
     if (loops >= 0) memcpy(strides, call->strides[axes[loops]], call->operands * sizeof(*strides));
-    memcpy(strides + call->operands, call->core_strides, MOST_OPERANDS * MOST_CORE * sizeof(*strides));
+    memcpy(strides + call->operands, call->core_strides, MOST_OF_KERNEL * MOST_CORE * sizeof(*strides));
     for (;;) {
-        char *given[MOST_OPERANDS]; /* which loops may change */
+        char *given[MOST_OF_KERNEL]; /* which loops may change */
         memcpy(given, data, sizeof(given));
         if (call->loop(NULL, given, inner, strides, NULL) != 0) __atomic_store_n(&call->failed, 1, __ATOMIC_RELAXED);
         int d = loops - 1;
@@ -230,22 +156,22 @@ static int as_arrays(const PyUFuncObject *ufunc, PyObject *operands, PyArrayObje
     return 1;
 }
 
-/* run_shares(kernel, operands and results, dim, share, threads, whether to wake some): whether that was done. Where it is not, which is so
-   for all that NumPy would convert, copy or complain of, nothing was written. */
+/* run_shares(kernel, operands and results, dim, share, threads, whether to wake some): whether that was done. Where it is
+   not, which is so for all that NumPy would convert, copy or complain of, nothing was written. */
 PyObject *accelerator_run_shares(PyObject *Py_UNUSED(module), PyObject *arguments) {
     PyObject *kernel, *operands;
     int dim, threads, wakes, held = 0;
     Py_ssize_t share;
-    PyArrayObject *arrays[MOST_OPERANDS];
+    PyArrayObject *arrays[MOST_OF_KERNEL];
     Call call = {.failed = 0};
     if (!PyArg_ParseTuple(arguments, "O!O!inip", &PyUFunc_Type, &kernel, &PyTuple_Type, &operands, &dim, &share, &threads,
                           &wakes)) {
         return NULL;
     }
     const PyUFuncObject *ufunc = (PyUFuncObject *)kernel;
-    int fit = ufunc->nargs == PyTuple_GET_SIZE(operands) && ufunc->nargs <= MOST_OPERANDS && share > 0 &&
+    int fit = ufunc->nargs == PyTuple_GET_SIZE(operands) && ufunc->nargs <= MOST_OF_KERNEL && share > 0 &&
               as_arrays(ufunc, operands, arrays, &held) && !overlaps(ufunc, arrays);
-    if (fit) call.loop = (PyArrayMethod_StridedLoop *)find_kernel(kernel, arrays, ufunc->nargs);
+    if (fit) call.loop = (PyArrayMethod_StridedLoop *)native_loop(kernel, arrays, ufunc->nargs);
     fit = fit && call.loop != NULL && lay_out(&call, ufunc, arrays, dim);
     if (fit) {
         Py_BEGIN_ALLOW_THREADS
@@ -258,8 +184,4 @@ PyObject *accelerator_run_shares(PyObject *Py_UNUSED(module), PyObject *argument
     return PyBool_FromLong(fit);
 }
 
-int shares_import(void) {
-    kernel_loops = PyDict_New();
-    return kernel_loops == NULL ? -1 : threads_import();
-}
 #endif

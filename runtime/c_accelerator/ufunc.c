@@ -6,7 +6,7 @@
    floating-point flags say that NumPy would warn, a new result is thrown away, and Python's function, where such a
    warning belongs, has NumPy do it again. At those of native kernels of elements, which add_loop tells, NumPy does not
    look. */
-#include "accelerator.h"
+#include "kernels.h"
 #include <numpy/dtype_api.h>
 #include <numpy/ufuncobject.h>
 
@@ -24,60 +24,10 @@ typedef struct {
     int result;
 } Loop;
 
-/* Operands and results of a native kernel of rows at most. */
-#define MOST_ROWS 10
-
-/* What is known of a native kernel: its loops for floats and doubles, and of one over rows for each operand and result
-   whether it is a row or a number of one. */
-typedef struct {
-    void *loops[2];
-    int operands, results;
-    char is_row[MOST_ROWS];
-} Native;
-
-/* Natives as bytes, by ufunc. */
-static PyObject *natives;
-
-/* What is known of a ufunc; whether something is. */
-static int find_known(PyObject *ufunc, Native *found) {
-    PyObject *known = PyDict_GetItemWithError(natives, ufunc);
-    if (known == NULL) {
-        PyErr_Clear();
-        return 0;
-    }
-    memcpy(found, PyBytes_AS_STRING(known), sizeof(Native));
-    return 1;
-}
-
-/* add_loop(ufunc, rows, type number, address): a native kernel whose operands and results are of that type. ``rows`` is
-   None, or says for each of them whether it is a row. */
-PyObject *accelerator_add_loop(PyObject *Py_UNUSED(module), PyObject *arguments) {
-    PyObject *ufunc, *rows, *address;
-    int type;
-    if (!PyArg_ParseTuple(arguments, "O!OiO", &PyUFunc_Type, &ufunc, &rows, &type, &address)) return NULL;
-    Native native = {0};
-    void *found = PyLong_AsVoidPtr(address);
-    if (found == NULL) return NULL;
-    find_known(ufunc, &native);
-    if (type == NPY_FLOAT || type == NPY_DOUBLE) native.loops[type == NPY_DOUBLE] = found;
-    if (PyTuple_Check(rows)) {
-        Py_ssize_t count = PyTuple_GET_SIZE(rows);
-        native.operands = ((PyUFuncObject *)ufunc)->nin;
-        native.results = ((PyUFuncObject *)ufunc)->nout;
-        if (count > MOST_ROWS || native.operands + native.results != count) Py_RETURN_NONE;
-        for (Py_ssize_t i = 0; i < count; i++) native.is_row[i] = PyTuple_GET_ITEM(rows, i) == Py_True;
-    }
-    PyObject *made = PyBytes_FromStringAndSize((const char *)&native, sizeof(native));
-    int failed = made == NULL || PyDict_SetItem(natives, ufunc, made) < 0;
-    Py_XDECREF(made);
-    if (failed) return NULL;
-    Py_RETURN_NONE;
-}
-
 /* Of a native kernel of elements its loop for a type. */
-static int find_native(PyObject *ufunc, int type, Loop *loop) {
+static int find_native_loop(PyObject *ufunc, int type, Loop *loop) {
     Native native;
-    if (!find_known(ufunc, &native) || native.operands) return 0;
+    if (!find_native(ufunc, &native) || native.operands) return 0;
     *loop = (Loop){NULL, NULL, (PyArrayMethod_StridedLoop *)native.loops[type == NPY_DOUBLE], type};
     return loop->native != NULL;
 }
@@ -95,7 +45,7 @@ static int find_loop(PyObject *function, Py_ssize_t count, int type, Loop *loop)
             return 1;
         }
     }
-    return find_native(function, type, loop);
+    return find_native_loop(function, type, loop);
 }
 
 /* Whether two arrays have one shape. */
@@ -275,13 +225,6 @@ PyObject *ufunc_result(PyObject *function, PyObject *const *operands, Py_ssize_t
     return (PyObject *)result;
 }
 
-/* Whether an operand shares memory with what is written, but is not the same elements in the same places. */
-static int overlaps(PyArrayObject *operand, PyArrayObject *written) {
-    const char *a = PyArray_BYTES(operand), *b = PyArray_BYTES(written);
-    if (a == b && alike(operand, written)) return 0;
-    return a < b + PyArray_NBYTES(written) && b < a + PyArray_NBYTES(operand);
-}
-
 /* Write the ufunc of the operands into an array, which may be one of them; whether that was done. */
 int ufunc_into(PyObject *function, PyObject *const *operands, Py_ssize_t count, PyObject *into) {
     Loop loop;
@@ -293,7 +236,8 @@ int ufunc_into(PyObject *function, PyObject *const *operands, Py_ssize_t count, 
     if (giver == NULL && (!is_exact(function, &loop) || !spread(operands, count, type, &of))) return 0;
     if (giver == NULL && (of.ndim != PyArray_NDIM(result) || !PyArray_CompareLists(of.dims, PyArray_DIMS(result), of.ndim))) return 0;
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (overlaps((PyArrayObject *)operands[i], result)) return 0;
+        PyArrayObject *operand = (PyArrayObject *)operands[i];
+        if (!same_places(operand, result) && may_overlap(operand, result)) return 0;
     }
     /* what NumPy would warn of must not have been written when it does it again */
     double aside[MOST_ELEMENTS];
@@ -363,7 +307,7 @@ static PyObject *given_results(PyArrayObject **results, int count) {
    a kernel raises. */
 PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t count, int keep) {
     Native native;
-    if (!is_ufunc(kernel) || !find_known(kernel, &native) || native.operands != count || !native.is_row[0]) return NULL;
+    if (!is_ufunc(kernel) || !find_native(kernel, &native) || native.operands != count || !native.is_row[0]) return NULL;
     for (Py_ssize_t i = 0; i < count; i++) {
         if (!is_array(operands[i])) return NULL;
     }
@@ -388,6 +332,5 @@ int is_ufunc(PyObject *object) { return Py_IS_TYPE(object, &PyUFunc_Type); }
 
 int ufunc_import(void) {
     import_umath1(-1);
-    natives = PyDict_New();
-    return natives == NULL ? -1 : 0;
+    return 0;
 }

@@ -107,8 +107,6 @@ def cross_entropy_loss(
     """The cross entropy of logits with classes, or with probabilities of their shape."""
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    if not label_smoothing and weight is None and _is_fused(self, target, weight):
-        return F._fused_cross_entropy(self, target, weight, reduction, ignore_index)[0]
     if self.shape == target.shape and not target.is_floating_point():
         raise RuntimeError(
             "cross_entropy: a target of the input's shape has the probabilities of classes, which are "

@@ -17,7 +17,7 @@ import numpy as np
 from ..core.costs import ELEMENTWISE_BYTES, ELEMENTWISE_GRAIN, VECTOR
 from .dtypes import REDUCED
 from .machine_code import Kernels
-from .native_kernels import as_bits, form_of
+from .native_kernels import as_bits, kernel_of
 from .parallel import get_num_threads, in_threads
 from .reduced import upcast
 from .shares import share_elements
@@ -93,7 +93,7 @@ def in_reduced(kernels: Kernels, kernel: np.ufunc, *operands: Any) -> Array:
     and so does the result.
     """
     dtypes = {a.dtype for a in operands if a.__class__ is np.ndarray and a.dtype.char in _COMPUTED}
-    form = form_of(kernels, kernel, next(iter(dtypes))) if len(dtypes) == 1 else None
+    form = kernel_of(kernel.__name__, next(iter(dtypes)), kernels) if len(dtypes) == 1 else None
     if form is None:
         return in_shares(kernel, *[upcast(a) if a.__class__ is np.ndarray else a for a in operands])
     found = in_shares(form, *[as_bits(a) if a.__class__ is np.ndarray else a for a in operands])

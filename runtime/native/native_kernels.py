@@ -57,21 +57,15 @@ def of_rows(kernel: np.ufunc, self: Array, keepdim: bool) -> Array:
     return out
 
 
-def kernel_of(name: str, dtype: np.dtype[Any]) -> Any:
+def kernel_of(name: str, dtype: np.dtype[Any], namespace: Kernels = kernels) -> Any:
     """The form of a kernel for a dtype, that of a reduced type being another; None where there is none."""
     ending = _FORMS.get(dtype.char)
-    return None if ending is None else getattr(kernels, name + ending)
+    return None if ending is None else getattr(namespace, name + ending, None)
 
 
 def kernel_of_floats(name: str, dtype: np.dtype[Any]) -> Any:
     """The kernel for float32 and float64; None for other dtypes, and where there is none."""
     return getattr(kernels, name) if dtype.char in "fd" else None
-
-
-def form_of(namespace: Kernels, kernel: np.ufunc, dtype: np.dtype[Any]) -> Any:
-    """The form of an elementwise kernel of this namespace for a reduced type; None where there is none."""
-    ending = _FORMS.get(dtype.char)
-    return getattr(namespace, kernel.__name__ + ending, None) if ending else None
 
 
 def as_bits(array: Array) -> Array:

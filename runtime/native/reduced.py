@@ -27,7 +27,7 @@ def converted(array: Any, dtype: DType) -> Array:
         if dtype == FLOAT32 and given.char in REDUCED:
             kernel = kernels.from_float16 if given.char == "e" else kernels.from_bfloat16
             if kernel is not None:
-                return _by_kernel(kernel, array if given.char == "e" else array.view(np.uint16), FLOAT32)
+                return _by_kernel(kernel, as_bits(array), FLOAT32)
         elif given == FLOAT32 and dtype.char in REDUCED:
             kernel = kernels.to_float16 if dtype.char == "e" else kernels.to_bfloat16
             if kernel is not None:

@@ -6,7 +6,6 @@ threads are not there, Python's each call the kernel once.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from ..c_accelerator import run_shares
 from ..core.costs import COLUMNS_STEP, SHARES, VECTOR
 from .machine_code import grain_of, shared_from, wakes_from
-from .parallel import get_num_threads, in_threads
+from .parallel import Task, get_num_threads, in_threads
 
 Array = Any
 #: A table (m, n), or indices (k, n), come first: columns are the second dimension that the signature names.
@@ -24,13 +23,6 @@ _COLUMNS = ~1
 
 def share_elements(kernel: np.ufunc, operands: Sequence[Any], out: Sequence[Array], dim: int = 0) -> None:
     """Call an elementwise kernel with arrays of the results' shape, and numbers. ``dim`` is what is cut."""
-    size, elements = out[0].shape[dim], out[0].size
-    if elements < shared_from(kernel) or get_num_threads() == 1:
-        kernel(*operands, out=tuple(out))
-        return
-    length = elements // size
-    if _run(kernel, (*operands, *out), dim, size, length, VECTOR):
-        return
     before = (slice(None),) * dim
 
     def task(begin: int, end: int) -> None:
@@ -38,7 +30,8 @@ def share_elements(kernel: np.ufunc, operands: Sequence[Any], out: Sequence[Arra
         parts = [a[part] if getattr(a, "ndim", 0) else a for a in operands]
         kernel(*parts, out=tuple([o[part] for o in out]))
 
-    in_threads(task, size, length, grain_of(kernel))
+    step = VECTOR if out[0].ndim == 1 else 1
+    _share(kernel, operands, out, task, dim, out[0].shape[dim], out[0].size, step)
 
 
 def share_rows(
@@ -53,38 +46,45 @@ def share_rows(
     A row is what an array has at a place of its first dimension, be it a number or more. All rows read any
     ``tables``, the kernel's first operands.
     """
-    groups = len(operands[0])
-    length = max([a.size for a in (*operands, *out)]) // max(1, groups)
-    if groups * length < shared_from(kernel) or get_num_threads() == 1:
-        kernel(*tables, *operands, *shared, out=tuple(out))
-    elif not _run(kernel, (*tables, *operands, *shared, *out), 0, groups, length, 1):
 
-        def task(begin: int, end: int) -> None:
-            rows = [a[begin:end] for a in operands]
-            kernel(*tables, *rows, *shared, out=tuple([o[begin:end] for o in out]))
+    def task(begin: int, end: int) -> None:
+        rows = [a[begin:end] for a in operands]
+        kernel(*tables, *rows, *shared, out=tuple([o[begin:end] for o in out]))
 
-        in_threads(task, groups, length, grain_of(kernel))
+    elements = max([a.size for a in (*operands, *out)])
+    _share(kernel, (*tables, *operands, *shared), out, task, 0, len(operands[0]), elements, 1)
 
 
 def share_columns(
     kernel: np.ufunc, tables: Sequence[Array], of_rows: Sequence[Array], out: Sequence[Array]
 ) -> None:
     """Call a kernel over columns, the last dim of ``tables``, with vectors ``of_rows``, into ``out``."""
-    columns = tables[0].shape[-1]
-    rows = math.prod(tables[0].shape[:-1])
-    if rows * columns < shared_from(kernel) or get_num_threads() == 1:
-        kernel(*tables, *of_rows, out=tuple(out))
-    elif not _run(kernel, (*tables, *of_rows, *out), _COLUMNS, columns, rows, COLUMNS_STEP):
 
-        def task(begin: int, end: int) -> None:
-            parts = [t[..., begin:end] for t in tables]
-            kernel(*parts, *of_rows, out=tuple([o[..., begin:end] for o in out]))
+    def task(begin: int, end: int) -> None:
+        parts = [t[..., begin:end] for t in tables]
+        kernel(*parts, *of_rows, out=tuple([o[..., begin:end] for o in out]))
 
-        in_threads(task, columns, rows, grain_of(kernel), COLUMNS_STEP)
+    first = tables[0]
+    _share(kernel, (*tables, *of_rows), out, task, _COLUMNS, first.shape[-1], first.size, COLUMNS_STEP)
 
 
-def _run(kernel: np.ufunc, operands: tuple[Any, ...], dim: int, size: int, length: int, step: int) -> bool:
-    """Share ``size`` items of ``length`` elements out to the accelerator's threads, in multiples of steps."""
-    threads = get_num_threads()
+def _share(
+    kernel: np.ufunc,
+    operands: Sequence[Any],
+    out: Sequence[Array],
+    task: Task,
+    dim: int,
+    size: int,
+    elements: int,
+    step: int,
+) -> None:
+    """Call a kernel at once, or on shares of its ``size`` items along ``dim``, in multiples of ``step``.
+
+    ``task`` is what a thread of Python's does with a range of the items, if it comes to that.
+    """
+    if elements < shared_from(kernel) or (threads := get_num_threads()) == 1:
+        kernel(*operands, out=tuple(out))
+        return
     share = -(-size // (SHARES * threads * step)) * step
-    return run_shares(kernel, operands, dim, share, threads, size * length >= wakes_from(kernel))
+    if not run_shares(kernel, (*operands, *out), dim, share, threads, elements >= wakes_from(kernel)):
+        in_threads(task, size, elements // max(1, size), grain_of(kernel), step)

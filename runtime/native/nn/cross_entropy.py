@@ -95,13 +95,11 @@ def fused_cross_entropy_backward(
     out = np.empty(self.shape, self.dtype)
     of_rows, result = [table, target, row_max, log_sum], out.reshape(table.shape)
     if (kernel := kernel_of_floats("cross_entropy_backward", table.dtype)) is not None:
-        ignored: Array = np.asarray(ignore_index, np.int64)
-        if table.size < shared_from(kernel):
-            kernel(*of_rows, ignored, slope, out=result)
-        elif slope.ndim:
-            share_rows(kernel, [*of_rows, np.broadcast_to(ignored, rows), slope], (), (result,))
+        ignored = np.int64(ignore_index)
+        if slope.ndim:
+            share_rows(kernel, (*of_rows, slope), (ignored,), (result,))
         else:
-            share_rows(kernel, of_rows, (ignored, slope), (result,))
+            share_rows(kernel, of_rows, (slope, ignored), (result,))
         return out
     kept, safe, _ = class_weights(target, None, classes, ignore_index, table.dtype)
     slopes = np.where(kept, slope, 0)

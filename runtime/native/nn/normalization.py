@@ -238,7 +238,7 @@ def native_layer_norm_backward(
     grad, table = grad_out.reshape(groups, count), input.reshape(groups, count)
     large = input.size > ROWS_LARGE and count > 0
     flat = None if weight is None else weight.reshape(-1)
-    native = _are_native(grad, table, mean, rstd, flat)
+    native = channels.are_native(table, grad, mean, rstd, flat)
     if native and not large:
         found = _gradients_of_few(grad, table, mean.reshape(-1), rstd.reshape(-1), flat, output_mask)
         sizes = tuple(normalized_shape)
@@ -284,17 +284,6 @@ def native_layer_norm_backward(
 def _shaped(array: Array | None, shape: Shape) -> Array | None:
     """The array in a shape; None where there is none."""
     return None if array is None else array.reshape(shape)
-
-
-def _are_native(grad: Array, table: Array, mean: Array, rstd: Array, weight: Array | None) -> bool:
-    """Whether native kernels compute the gradients of rows."""
-    others = [p for p in (grad, mean, rstd, weight) if p is not None]
-    return (
-        table.size > 0
-        and table.dtype.char in "fd"
-        and all([p.dtype == table.dtype for p in others])
-        and kernels.affine_gradients is not None
-    )
 
 
 def _gradients_of_few(
