@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -65,13 +66,15 @@ SYMBOLS: Mapping[type[ast.operator | ast.unaryop | ast.cmpop], str] = {
 }
 
 
+@functools.cache
 def read_expression(text: str) -> Expr:
     """The expression that a text writes. Raises SyntaxError, also where it is nested too deeply."""
     try:
         tree = ast.parse(text, mode="eval").body
     except (RecursionError, MemoryError, ValueError):  # of ValueError: a character that no source can have
         tree = None
-    if tree is None or _too_deep(tree):
+    # Of a short text no parse is needed to know: each level is at least a character.
+    if tree is None or (len(text) >= MAX_DEPTH and _too_deep(tree)):
         raise SyntaxError(f"it is nested too deeply, more than {MAX_DEPTH} expressions in each other")
     return _Reader(text).read(tree)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from .functions import module_of, source_of
 _KNOWN = frozenset({"Tensor", "Any", "None", "bool", "float", "int", "str", "list", "tuple", "Sequence"})
 _SENTENCES = re.compile(r"\n\s*\n")
 _STANDARD = {"Callable": "from collections.abc import Callable"}
+#: A source, of which trees count the bytes in a line.
+Lines = Sequence[bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +62,13 @@ def parse_parameters(text: str) -> tuple[Parameter, ...] | None:
         except SyntaxError:
             return None
         assert isinstance(definition, ast.FunctionDef)
-        found += [replace(p, keyword=keyword) for p in _parameters(definition.args, source, "")]
+        lines = source.encode().split(b"\n")
+        found += [replace(p, keyword=keyword) for p in _parameters(definition.args, lines, "")]
     return tuple(found)
 
 
 def _functions(path: Path, names: dict[str, str]) -> dict[str, Signature]:
-    source, tree = source_of(path), module_of(path)
+    source, tree = source_of(path).encode().split(b"\n"), module_of(path)
     homes = _homes(tree, f"tengen.nn.{path.stem}")
     found = {}
     for statement in tree.body:  # of several overloads the last is the function
@@ -90,7 +94,7 @@ def _homes(tree: ast.Module, module: str) -> dict[str, str]:
     return homes
 
 
-def _signature(name: str, definition: ast.FunctionDef, source: str, homes: dict[str, str]) -> Signature:
+def _signature(name: str, definition: ast.FunctionDef, source: Lines, homes: dict[str, str]) -> Signature:
     parameters = _parameters(definition.args, source, "Any")
     returns = _text(definition.returns, source) or "Any"
     words = {w for p in parameters for w in re.findall(r"[A-Za-z_]\w*", p.annotation)}
@@ -101,12 +105,18 @@ def _signature(name: str, definition: ast.FunctionDef, source: str, homes: dict[
     return Signature(called, parameters, returns, doc, lines | {"from tengen.nn import functional as F"})
 
 
-def _text(node: ast.expr | None, source: str) -> str | None:
+def _text(node: ast.expr | None, source: Lines) -> str | None:
     """What a part of a source is written as, in one line."""
-    return None if node is None else " ".join((ast.get_source_segment(source, node) or "").split())
+    if node is None:
+        return None
+    assert node.end_lineno is not None and node.end_col_offset is not None
+    lines = list(source[node.lineno - 1 : node.end_lineno])
+    lines[-1] = lines[-1][: node.end_col_offset]
+    lines[0] = lines[0][node.col_offset :]
+    return " ".join(b" ".join(lines).decode().split())
 
 
-def _parameters(given: ast.arguments, source: str, unknown: str) -> tuple[Parameter, ...]:
+def _parameters(given: ast.arguments, source: Lines, unknown: str) -> tuple[Parameter, ...]:
     """The parameters; one without an annotation has that of ``unknown``."""
     plain = [*given.posonlyargs, *given.args]
     defaults: list[ast.expr | None] = [None] * (len(plain) - len(given.defaults))
