@@ -23,7 +23,7 @@ _GLOBAL = frozenset({
     "Any", "F", "FREED", "GeneratedNode", "Generator", "INTEGRAL", "LARGE", "LazyModule", "LibraryFunction",
     "MISSING", "MemoryFormat", "NUMBERS", "Number", "Promoted", "SPECIAL", "SavesResults", "ScalarType",
     "Sequence", "Size", "Tensor", "TensorBase", "TensorMethods", "Type", "active", "any_requires_grad",
-    "as_given", "as_view", "bind", "call", "call_", "call_operator", "call_operator_", "channels_last",
+    "as_given", "as_view", "bind", "call", "call_", "call_comparison", "call_operator", "call_operator_", "channels_last",
     "check_overlap", "column_major", "contiguous", "differentiable", "explain", "factory_type", "grad_mode",
     "gradient_edge", "gradient_edges", "graph_is_kept", "ints", "is_callers_only", "keeps", "lacks", "like",
     "make", "make_", "many_ints", "materialize", "materialize_array", "modified", "next_sequence_nr",

@@ -380,7 +380,7 @@ class Renderer:
             imports=[
                 *common,
                 "from tengen.core.tensor_base import TensorBase, declare_tensor",
-                "from tengen.dispatch.calls import call, call_operator, make",
+                "from tengen.dispatch.calls import call, call_comparison, call_operator, make",
             ],
             bindings=bindings,
             class_name="TensorMethods",

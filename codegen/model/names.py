@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+#: Python's comparisons.
+COMPARISONS = ("__eq__", "__ge__", "__gt__", "__le__", "__lt__", "__ne__")
 #: Python's binary operators that have an in-place form, as their special methods name them.
 BINARY_OPERATORS = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift",

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..model.annotations import annotation, default, parameter_name, return_annotation, users_name
 from ..model.groups import Group
-from ..model.names import BINARY_OPERATORS, NUMPY_NAMES, TENSOR_OPTIONS
+from ..model.names import BINARY_OPERATORS, COMPARISONS, NUMPY_NAMES, TENSOR_OPTIONS
 from ..model.operators import Operator
 from ..model.schema import Argument
 from .argument_tests import but_refused, or_missing, value_test
@@ -413,7 +413,8 @@ class BindingWriter:
         taken = {a.condition for a in attempts}
         attempts += [a for a in numbers if a.condition not in taken]
         public = self.seen_as(name, order, group)
-        fallback = f'call_operator("{group.called}", ({", ".join(order)},), "{public}")'
+        call = "call_comparison" if name in COMPARISONS else "call_operator"
+        fallback = f'{call}("{group.called}", ({", ".join(order)},), "{public}")'
         kept = tuple(a for a in attempts if a.condition != "False")
         return Binding(name, ", ".join(parameters), "Any", "self", kept, fallback, "")
 

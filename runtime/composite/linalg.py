@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tengen.generated import functions as F
 
 from ..autograd.forward_mode import is_differentiated
-from ..core.scalar_type import bfloat16, bool_, dtype, float16
+from ..core.scalar_type import bfloat16, bool_, dtype, float16, int64
 from ..native.dims import wrap_dim
 from ..native.linalg_checks import (
     NOT_POSITIVE,
@@ -159,8 +159,12 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
 
 
 def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of the matrix whose Cholesky factor is ``self``."""
+    """The inverse of the matrix whose Cholesky factor is ``self``; LinAlgError for a 0 on its diagonal."""
     _check_square(self, "cholesky_inverse")
+    zeros = self.detach().diagonal(0, -2, -1) == 0
+    if self.numel():
+        first = F.where(zeros.any(-1), zeros.to(int64).argmax(-1) + 1, 0)
+        raise_failure(first, "cholesky_inverse", SINGULAR_INVERSE)
     identity = F.eye(self.shape[-1], dtype=self.dtype, device=self.device)
     return cholesky_solve(identity, self, upper)
 

@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..core.error_notes import note_operator
 from ..core.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch_bound, state
 from ..core.interception import active
@@ -79,6 +81,18 @@ def call_operator(function: str, arguments: tuple[Any, ...], public: Any = None)
             return NotImplemented
     chosen, bound = found
     return chosen(*bound)
+
+
+def call_comparison(function: str, arguments: tuple[Any, ...], public: Any = None) -> Any:
+    """As ``call_operator``, and elementwise with a NumPy array, which leaves comparisons to the tensor.
+
+    Without that Python would ask whether the two are the same object.
+    """
+    found = call_operator(function, arguments, public)
+    if found is NotImplemented and isinstance(arguments[1], np.ndarray):
+        tensor, array = arguments
+        return call_operator(function, (tensor, tensor.__array_wrap__(array)), public)
+    return found
 
 
 def make(

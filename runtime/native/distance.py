@@ -48,15 +48,25 @@ def cdist_of(x1: Array, x2: Array, p: float, compute_mode: int | None) -> Array:
 def _distances(x1: Array, x2: Array, p: float) -> Any:
     from scipy.spatial import distance
 
-    if p == 0:
-        return distance.cdist(x1, x2, "hamming") * x1.shape[-1]
+    if p in (0, math.inf):
+        return _by_columns(x1, x2, p)
     if p == 1:
         return distance.cdist(x1, x2, "cityblock")
     if p == 2:
         return distance.cdist(x1, x2, "euclidean")
-    if p == math.inf:
-        return distance.cdist(x1, x2, "chebyshev")
     return distance.cdist(x1, x2, "minkowski", p=p)
+
+
+def _by_columns(x1: Array, x2: Array, p: float) -> Array:
+    """The distances for p 0 and inf, which SciPy loses NaN of: it compares."""
+    out = np.zeros((len(x1), len(x2)), x1.dtype)
+    for first, second in zip(x1.T, x2.T, strict=True):
+        apart = np.abs(first[:, None] - second)
+        if p:
+            np.maximum(out, apart, out=out)
+        else:
+            out += np.minimum(np.ceil(apart), 1)  # NaN stays
+    return out
 
 
 def cdist_backward(grad: Array, x1: Array, x2: Array, p: float, cdist: Array) -> Array:

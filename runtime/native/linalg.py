@@ -14,7 +14,7 @@ import numpy as np
 from ..core.costs import SUM_WHOLE
 from . import lapack
 from .decompositions import linalg_eigh, linalg_svd
-from .dims import wrap_dims
+from .dims import reduce_dims, wrap_dims
 from .dtypes import acc_dtype, is_complex, real_dtype
 from .linalg_checks import (
     SINGULAR_INVERSE,
@@ -27,7 +27,7 @@ from .linalg_checks import (
     triangular_shapes,
 )
 from .native_kernels import kernels, of_rows
-from .reductions import amax, amin, sum_dim
+from .reductions import amax, amin, count, sum_dim
 from .rows import has_contiguous_rows
 from .sums import blocked_dot
 
@@ -185,7 +185,7 @@ def linalg_vector_norm(
     """
     if ord == 2 and not dim and not keepdim and dtype is None and self.dtype.char in "fd":
         flat = self.ravel()
-        return np.sqrt(blocked_dot(flat, flat))
+        return np.abs(flat[0]) if flat.size == 1 else np.sqrt(blocked_dot(flat, flat))
     order, result_dtype = check_norm(self.shape, self.dtype, ord, dim, dtype)
     if dtype is not None:
         self = self.astype(dtype, copy=False)
@@ -205,6 +205,8 @@ def _native_norm(order: float) -> Any:
 
 
 def _norm(x: Array, order: float, axes: tuple[int, ...] | None, keepdim: bool) -> Any:
+    if order and count(x, axes) == 1:  # a power may be out of range, the size is not
+        return reduce_dims(np.maximum, np.abs(x), axes, keepdim)
     if axes == (x.ndim - 1,) and x.size > SUM_WHOLE and has_contiguous_rows(x, axes[0]):
         kernel = _native_norm(order)
         if kernel is not None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..c_accelerator import accelerated
-from ..core.costs import EXTREMUM_BY_INDEX, NATIVE_GRAIN, PROD_CHAIN, PROD_HALVING, ROW_STARTS_CACHED
+from ..core.costs import EXTREMUM_BY_INDEX, PROD_CHAIN, PROD_HALVING, ROW_STARTS_CACHED
 from . import sums
 from .dims import Dims, reduce_dims, wrap_dim, wrap_dims
 from .dtypes import INT64, INTEGRAL, NATIVE_FLOATS, REDUCED, UINT8, DType, is_stored, with_truth
@@ -171,103 +171,6 @@ def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Arra
             return found
     mean = sum_dim(upcast(cast(self, result)), dim, keepdim, None) / count(self, dim)
     return mean if mean.dtype == result else mean.astype(result)
-
-
-def degrees_of_freedom(elements: int, correction: complex | None) -> float:
-    """The divisor of a variance. Raises RuntimeError for a complex correction."""
-    if isinstance(correction, complex):
-        raise RuntimeError(f"correction must be a real number, but got {correction}")
-    return max(elements - (1 if correction is None else correction), 0)
-
-
-def var_mean(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
-    """The variance (real) and the mean over ``dim``; the divisor is the count less ``correction``,
-    by default 1. Without degrees of freedom the variance is NaN or infinite."""
-    if (
-        dim
-        and len(dim) == 1
-        and has_contiguous_rows(self, dim[0])
-        and (kernel := kernels.variance) is not None
-    ):
-        return _var_mean_of_rows(kernel, self, correction, keepdim)
-    if not dim and has_contiguous_rows(self, -1) and kernels.variance is not None:
-        return _var_mean_of_all(self, correction, keepdim)
-    mean = sum_dim(self, dim, True, None) / count(self, dim)
-    deviation = self - mean
-    if self.dtype.kind == "c":
-        square = deviation.real * deviation.real + deviation.imag * deviation.imag
-    else:
-        square = deviation * deviation
-    free = degrees_of_freedom(count(self, dim), correction)
-    variance = np.divide(sum_dim(np.asarray(square), dim, keepdim, None), free)
-    if keepdim or self.ndim == 0:
-        return variance, mean
-    return variance, mean.reshape(variance.shape)
-
-
-def _var_mean_of_rows(
-    kernel: np.ufunc, self: Array, correction: float | None, keepdim: bool
-) -> tuple[Array, Array]:
-    """The same of the last dimension of a contiguous array, natively."""
-    shape = (*self.shape[:-1], 1) if keepdim else self.shape[:-1]
-    mean, variance = np.empty(shape, self.dtype), np.empty(shape, self.dtype)
-    free = self.dtype.type(degrees_of_freedom(self.shape[-1], correction))
-    share_rows(kernel, (as_rows(self),), (free,), (mean.reshape(-1), variance.reshape(-1)))
-    return variance, mean
-
-
-def _var_mean_of_all(self: Array, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
-    """The same of all elements of a contiguous array: of blocks, which are put together in float64."""
-    flat, one, shape = self.reshape(-1), self.dtype.type(1), (1,) * self.ndim if keepdim else ()
-    blocks, rest = divmod(flat.size, NATIVE_GRAIN)
-    if blocks < 2:
-        free = self.dtype.type(degrees_of_freedom(flat.size, correction))
-        mean, variance = kernels.variance(flat, free)
-        return variance.reshape(shape), mean.reshape(shape)
-    sizes = np.full(blocks + (rest > 0), NATIVE_GRAIN)
-    means, squares = np.empty(len(sizes), self.dtype), np.empty(len(sizes), self.dtype)
-    whole = flat[: flat.size - rest].reshape(blocks, NATIVE_GRAIN)
-    share_rows(kernels.variance, (whole,), (one,), (means[:blocks], squares[:blocks]))
-    if rest:
-        sizes[-1] = rest
-        kernels.variance(flat[-rest:], one, out=(means[-1:].reshape(()), squares[-1:].reshape(())))
-    mean = np.average(means.astype(np.float64), weights=sizes)
-    spread = squares.sum(dtype=np.float64) + np.dot(sizes, (means - mean) ** 2)
-    variance = np.divide(spread, degrees_of_freedom(flat.size, correction))
-    return np.full(shape, variance, self.dtype), np.full(shape, mean, self.dtype)
-
-
-def var_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
-    """The variance of ``var_mean``."""
-    found = _small_var(self, dim, correction, keepdim)
-    return var_mean(self, dim, correction, keepdim)[0] if found is None else found
-
-
-def _small_var(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array | None:
-    """The variance of the rows of a small matrix: sums stand in the places of their terms. Else None."""
-    ones = sums.row_sum_matrix(self)
-    if ones is None or not dim or len(dim) != 1 or self.ndim != 2 or dim[0] not in (1, -1):
-        return None
-    char = self.dtype.char
-    columns = self.shape[1]
-    mean = self.dot(ones)
-    np.divide(mean, sums.NUMBERS[char][columns], out=mean)
-    deviation = self - mean
-    deviation *= deviation
-    total = deviation.dot(ones[:, :1] if keepdim else ones[0])
-    free = degrees_of_freedom(columns, correction)
-    return np.divide(total, sums.NUMBERS[char][free], out=total)
-
-
-def std_mean(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
-    """The square root of the variance, and the mean."""
-    variance, mean = var_mean(self, dim, correction, keepdim)
-    return np.sqrt(variance), mean
-
-
-def std_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
-    """The square root of the variance."""
-    return np.sqrt(var_dim(self, dim, correction, keepdim))
 
 
 # -- extrema -----------------------------------------------------------------------------------

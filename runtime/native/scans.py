@@ -60,7 +60,7 @@ def _accumulate(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) -> 
         raise NotImplementedError("not implemented for 'Bool'")
     if dtype != given:
         self = cast(self, dtype)
-    if self.ndim == 0:
+    if not self.ndim or not self.size:
         return self.copy()
     if dtype.char in "fd" and dim == self.ndim - 1:
         if ufunc is np.add and (kernel := kernels.cumsum) is not None:

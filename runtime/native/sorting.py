@@ -459,13 +459,17 @@ def histc(self: Array, bins: int, min: float, max: float) -> Array:
     low, high = float(min), float(max)
     if low == high and flat.size:
         low, high = float(flat[flat.argmin()]), float(flat[flat.argmax()])
-    if low == high:
-        low, high = low - 1, high + 1
     if not np.isfinite([low, high]).all():
         raise RuntimeError(f"range of [{low}, {high}] is not finite")
     if low > high:
         raise RuntimeError("max must be larger than min")
+    if low == high:  # the middle of [low - 1, low + 1], which may be no numbers of the dtype
+        return np.bincount(np.full(flat.size, bins // 2), None, bins).astype(self.dtype)
     scalar = self.dtype.type
-    inside = flat[(flat >= scalar(low)) & (flat <= scalar(high))]
-    place = ((inside - scalar(low)) * scalar(bins) / (scalar(high) - scalar(low))).astype(INT64)
+    first, last = scalar(low), scalar(high)
+    inside = flat[(flat >= first) & (flat <= last)]
+    # A range whose multiple is too large a number is counted in smaller units.
+    largest = scalar(np.finfo(self.dtype).max / (4 * bins))
+    unit = scalar(1) if np.abs([first, last]).max() < largest else scalar(1 / (8 * bins))
+    place = ((inside * unit - first * unit) * scalar(bins) / (last * unit - first * unit)).astype(INT64)
     return np.bincount(np.minimum(place, bins - 1), None, bins).astype(self.dtype)

@@ -227,11 +227,14 @@ def _values(actual: Any, expected: Any, options: Options, path: tuple[Any, ...])
     rtol, atol = _tolerances(options, actual.dtype.name, expected.dtype.name)
     a, e = (_wide(x) for x in (actual, expected))
     with np.errstate(all="ignore"):
-        good = np.isclose(a, e, rtol=rtol, atol=atol, equal_nan=options.equal_nan)
+        difference, size = _difference(a, e), np.abs(e.astype(np.float64) if e.dtype.kind in "iu" else e)
+        if difference.dtype.kind == "u":
+            good = (difference == 0) | (difference <= atol + rtol * size)
+        else:
+            good = np.isclose(a, e, rtol=rtol, atol=atol, equal_nan=options.equal_nan)
         if np.all(good):
             return
-        difference = np.abs(np.subtract(a, e, dtype=np.result_type(a, e)))
-        relative = difference / np.abs(e)
+        relative = difference / size
     if not actual.ndim:
         errors = np.asarray(difference).item(), np.asarray(relative).item()
         _fail(_scalars(actual.item(), expected.item(), errors, (atol, rtol)), options, path)
@@ -252,11 +255,18 @@ def _values(actual: Any, expected: Any, options: Options, path: tuple[Any, ...])
     _fail("\n".join(lines), options, path)
 
 
+def _difference(a: Any, e: Any) -> Any:
+    """How far the values are apart; of integers without rounding, as uint64."""
+    if a.dtype.kind in "iu" and a.dtype == e.dtype:
+        return np.subtract(np.maximum(a, e), np.minimum(a, e)).astype(np.uint64)
+    return np.abs(np.subtract(a, e, dtype=np.result_type(a, e)))
+
+
 def _wide(tensor: Any) -> Any:
-    """The values, in a dtype that differences fit in."""
+    """The values, in the largest dtype of their kind."""
     array = tensor.detach().numpy()
     if tensor.is_complex():
         return array.astype(np.complex128)
     if tensor.is_floating_point():
         return array.astype(np.float64)
-    return array.astype(np.int64)
+    return array if array.dtype == np.uint64 else array.astype(np.int64)

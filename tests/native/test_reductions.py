@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from kernel_oracle import COMPLEX, DTYPES, FLOATING, NUMBERS, REAL, compare, layouts, random
 
-from tengen.native import cpu, exponentials, reductions as kernels, sums
+from tengen.native import cpu, exponentials, moments, reductions as kernels, sums
 
 nan, inf = np.nan, np.inf
 CASES: list[tuple[tuple[int, ...], list[Any]]] = [
@@ -92,10 +92,10 @@ def test_means(torch: Any, dtype: str) -> None:
 def test_moments(torch: Any, dtype: str, correction: float | None) -> None:
     for a, dim, keepdim in inputs(dtype):
         for kernel, operator in (
-            (kernels.var_dim, torch.var),
-            (kernels.std_dim, torch.std),
-            (kernels.var_mean, torch.var_mean),
-            (kernels.std_mean, torch.std_mean),
+            (moments.var_dim, torch.var),
+            (moments.std_dim, torch.std),
+            (moments.var_mean, torch.var_mean),
+            (moments.std_mean, torch.std_mean),
         ):
             compare(
                 lambda x, f=kernel, d=dim, k=keepdim: f(x, d, correction, k),
@@ -254,12 +254,37 @@ def test_the_variance_of_all_elements(size: int, correction: int) -> None:
     wide = a.astype(np.float64)
     with np.errstate(all="ignore"):
         expected = wide.var(ddof=correction)
-        variance, mean = kernels.var_mean(a, None, correction, False)
-    # The mean has a few roundings of numbers near 100, and its square is added to the variance.
+        variance, mean = moments.var_mean(a, None, correction, False)
+    # Both are formed in float64, and rounded.
     eps = np.finfo(np.float32).eps
-    np.testing.assert_allclose(mean, wide.mean(), rtol=4 * eps)
-    np.testing.assert_allclose(variance, expected, rtol=64 * eps, atol=(400 * eps) ** 2)
-    assert kernels.var_mean(a.reshape(1, -1), (), correction, True)[0].shape == (1, 1)
+    np.testing.assert_allclose(mean, wide.mean(), rtol=eps)
+    np.testing.assert_allclose(variance, expected, rtol=eps)
+    assert moments.var_mean(a.reshape(1, -1), (), correction, True)[0].shape == (1, 1)
+
+
+@pytest.mark.parametrize("dims", [(1,), (0,), (0, 1), None, (2,)])
+@pytest.mark.parametrize("scale, offset", [(1, 1e6), (1, -3e4), (1e20, 0), (1e-30, 0), (2.0**120, 2.0**127)])
+def test_moments_of_float32_anywhere_in_its_range(
+    dims: tuple[int, ...] | None, scale: float, offset: float
+) -> None:
+    """Neither an offset nor squares that are no float32 cost more than the rounding of the result."""
+    numbers = np.random.default_rng(0).standard_normal((6, 40, 3)) * scale + offset
+    for x in (numbers.astype(np.float32), np.asfortranarray(numbers.astype(np.float32))):
+        wide = x.astype(np.float64)
+        expected = {
+            moments.var_mean: (wide.var(dims, ddof=1), wide.mean(dims)),
+            moments.std_mean: (wide.std(dims, ddof=1), wide.mean(dims)),
+        }
+        for kernel, (spread, mean) in expected.items():
+            alone = moments.var_dim if kernel is moments.var_mean else moments.std_dim
+            with np.errstate(over="ignore"):
+                found = kernel(x, dims, None, False)
+                wanted = spread.astype(np.float32)
+            rounding = dict(rtol=np.finfo(np.float32).eps, atol=np.finfo(np.float32).smallest_subnormal)
+            np.testing.assert_allclose(found[0], wanted, **rounding)
+            np.testing.assert_array_equal(alone(x, dims, None, False), found[0])
+            # Of a mean near 0 the error is that of its terms.
+            np.testing.assert_allclose(found[1], mean, rtol=rounding["rtol"], atol=1e-14 * scale)
 
 
 def test_logsumexp_of_infinities() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tengen.native import exponentials, linalg, parallel, reductions, rows, sums
+from tengen.native import exponentials, linalg, moments, parallel, reductions, rows, sums
 from tengen.native.native_kernels import kernels
 from tengen.native.nn import batch_norm, channels, normalization, softmax
 
@@ -176,9 +176,9 @@ def test_variances_of_rows(dtype: str, shape: tuple[int, ...], correction: float
     free = max(shape[1] - (1 if correction is None else correction), 0)
     for keepdim in (False, True):
         expected = ((wide - wide.mean(1, keepdims=True)) ** 2).sum(1, keepdims=keepdim) / np.float64(free)
-        close(reductions.var_dim(x, (-1,), correction, keepdim), expected, dtype, 40)
-        close(reductions.std_dim(x, (1,), correction, keepdim), np.sqrt(expected), dtype, 40)
-        variance, mean = reductions.var_mean(x, (1,), correction, keepdim)
+        close(moments.var_dim(x, (-1,), correction, keepdim), expected, dtype, 40)
+        close(moments.std_dim(x, (1,), correction, keepdim), np.sqrt(expected), dtype, 40)
+        variance, mean = moments.var_mean(x, (1,), correction, keepdim)
         close(variance, expected, dtype, 40)
         close(mean, wide.mean(1, keepdims=keepdim), dtype)
 

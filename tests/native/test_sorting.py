@@ -303,6 +303,18 @@ def test_histc(torch: Any, dtype: str, bounds: tuple[int, int]) -> None:
             )
 
 
+@pytest.mark.parametrize("number", [1e16, -1e17, 2.0**53, 1e300, 0.0])
+def test_the_bin_of_a_single_number_is_in_the_middle(number: float) -> None:
+    """Also where the numbers beside it are not those 1 away."""
+    assert kernels.histc(np.full(3, number), 5, 0, 0).tolist() == [0, 0, 3, 0, 0]
+
+
+def test_a_range_may_be_larger_than_any_number() -> None:
+    a = np.array([-3e38, -1e38, 1e38, 3e38], np.float32)
+    assert kernels.histc(a, 4, 0, 0).tolist() == [1, 1, 1, 1]
+    assert kernels.histc(a.astype(np.float64) * 5e269, 100, 0, 0)[[0, 33, 66, 99]].tolist() == [1, 1, 1, 1]
+
+
 # -- numbers of all kinds in large arrays, beside definitions element by element ------------------------
 
 

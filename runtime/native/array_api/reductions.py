@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..dims import wrap_dim, wrap_dims
-from ..reductions import check_nonempty, count, degrees_of_freedom, restored_shape
+from ..moments import degrees_of_freedom
+from ..reductions import check_nonempty, count, restored_shape
 from .common import Array, as_array, cast, flat, is_bool, is_complex, is_integral, is_real, number_of
 
 Dims = tuple[int, ...] | None
@@ -242,6 +243,8 @@ def linalg_vector_norm(xp: Any, self: Array, ord: Any, dim: Dims, keepdim: bool,
     if ord in (float("inf"), float("-inf")):
         check_nonempty(tuple(self.shape), dim)
         return _extremum(xp, ord > 0, size, over, keepdim)
+    if ord and count(self, dim) == 1:  # a power may be out of range, the size is not
+        return xp.max(size, axis=over, keepdims=keepdim)
     if ord == 0:
         return xp.sum(xp.astype(size != 0, size.dtype), axis=over, keepdims=keepdim)
     if ord == 1:
