@@ -1,7 +1,7 @@
 """Kernels of variances and of their roots, over dimensions of an array.
 
-Those of float32 are formed in float64, as torch's: the mean of large numbers, rounded to float32, can be further
-from them than they are from each other, and the square of a large deviation is no float32.
+Those of float32 are formed in float64, as torch's: the mean of large numbers, rounded to float32, can be
+further from them than they are from each other, and the square of a large deviation is no float32.
 """
 
 from __future__ import annotations
