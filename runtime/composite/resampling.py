@@ -202,9 +202,9 @@ def _check_grid(input: Tensor, grid: Tensor, mode: int, padding: int, dims: int)
 
 
 def _clipped(x: Tensor, n: int) -> Tensor:
-    """Brought into the image; what is not inside has no gradient."""
+    """Brought into the image, NaN to its begin; what is not inside has no gradient."""
     inside = (x > 0).logical_and(x < n - 1)
-    return F.where(inside, x, x.detach().clamp(0, n - 1))
+    return F.where(inside, x, x.detach().nan_to_num().clamp(0, n - 1))
 
 
 def _reflected(x: Tensor, n: int, align_corners: bool) -> Tensor:
@@ -246,7 +246,9 @@ def _taps(x: Tensor, n: int, mode: int, padding: int, align_corners: bool) -> li
         return [(_padded(first + k, n, padding, align_corners), w) for k, w in enumerate(weights, -1)]
     middle = _padded(middle, n, padding, align_corners)
     if mode == NEAREST:
-        return [(middle.detach().round(), 1 + middle.sign() * 0)]
+        nowhere = middle.isnan()
+        place = F.where(nowhere, -1, middle.detach().round())
+        return [(place, 1 + F.where(nowhere, 0, middle.sign() * 0))]
     first = middle.detach().floor()
     share = middle - first
     return [(first, 1 - share), (first + 1, share)]
@@ -271,6 +273,7 @@ def _sampled(input: Tensor, grid: Tensor, mode: int, padding: int, align_corners
             within = (place >= 0).logical_and(place <= n - 1)
             index = F.where(within, place, 0).to(int64)
             flat = index if flat is None else flat * n + index
+            within = within.logical_or(place.isnan())  # its weight is NaN
             inside = within if inside is None else inside.logical_and(within)
             weight = share if weight is None else weight * share
         weight = F.where(inside, weight, 0).reshape((batch, 1, prod(out_shape[2:])))

@@ -60,15 +60,48 @@ def xlog1py(self: Array, other: Array) -> Array:
     return special.xlog1py(self, other, dtype=np.result_type(self, other))
 
 
-def mvlgamma(self: Array, p: int) -> Array:
-    """The logarithm of the multivariate gamma function. RuntimeError for a p below 1."""
+#: Around 1 and 2, where the logarithm is 0, it is a power series; so far from them, and of so many terms.
+_NEAR, _TERMS = 0.5, 27
+#: Below this size 1 / x is no float64, and the gamma function is 1 / x.
+_TINY = 1e-300
+
+
+def lgamma(self: Array) -> Array:
+    """The logarithm of the absolute value of the gamma function, to a few units of the result."""
     from scipy import special
 
-    if p < 1:
-        raise RuntimeError(f"p has to be greater than or equal to 1, but got {p}")
-    total = special.gammaln(self) + p * (p - 1) / 4 * math.log(math.pi)
+    x = np.asarray(self, np.float64)
+    result = np.asarray(special.gammaln(x))
+    near = (x >= 1 - _NEAR) & (x <= 2 + _NEAR)
+    if near.any():
+        result[near] = _lgamma_near(x[near])
+    tiny = (np.abs(x) < _TINY) & (x != 0)
+    if tiny.any():
+        result[tiny] = -np.log(np.abs(x[tiny]))
+    result[np.isneginf(x)] = np.inf
+    return result.astype(self.dtype, copy=False)
+
+
+def _lgamma_near(x: Array) -> Array:
+    """That of numbers near 1 and 2: of 2 + t a series in zeta(k) - 1, and of 1 + t the same less log(1 + t)."""
+    from scipy import special
+
+    below = x < 1.5
+    t = x - np.where(below, 1.0, 2.0)
+    powers = np.arange(2, _TERMS + 2)
+    factors = [0.0, 1 - np.euler_gamma, *((-1.0) ** powers * special.zetac(powers) / powers)]
+    return np.polynomial.polynomial.polyval(t, factors) - np.where(below, np.log1p(np.where(below, t, 0)), 0)
+
+
+def mvlgamma(self: Array, p: int) -> Array:
+    """The logarithm of the multivariate gamma function. RuntimeError for a p below 1, or beyond int32."""
+    if not 1 <= p < 2**31:
+        raise RuntimeError(f"p has to be greater than or equal to 1 and less than 2 ** 31, but got {p}")
+    total = lgamma(self) + p * (p - 1) / 4 * math.log(math.pi)
     for j in range(1, p):
-        total = total + special.gammaln(self - j / 2)
+        if not np.isfinite(total).any():  # so it stays
+            break
+        total = total + lgamma(self - j / 2)
     return total
 
 

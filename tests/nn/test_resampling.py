@@ -144,6 +144,23 @@ def test_grids_outside_of_the_image() -> None:
         F.grid_sample(image, grid, padding_mode="wrap", align_corners=False)
 
 
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_points_of_a_grid_that_are_nan(mode: str, padding: str, align_corners: bool) -> None:
+    """Padding brings NaN to the begin of the image; else what is made by weights is NaN, as in PyTorch."""
+    options = {"mode": mode, "padding_mode": padding, "align_corners": align_corners}
+    image = tengen.arange(1.0, 10.0, dtype=tengen.float64).reshape(1, 1, 3, 3)
+    nan, away = float("nan"), -1e3  # which padding brings to the begin, too
+    found = F.grid_sample(image, tengen.tensor([[[[nan, 0.0], [0.0, nan]]]], dtype=image.dtype), **options)
+    if mode == "bicubic" or (padding == "zeros" and mode == "bilinear"):
+        assert found.isnan().all()
+    else:
+        options["padding_mode"] = "zeros" if padding == "zeros" else "border"
+        begin = tengen.tensor([[[[away, 0.0], [0.0, away]]]], dtype=image.dtype)
+        assert tengen.equal(found, F.grid_sample(image, begin, **options))
+
+
 def test_response_norm_is_over_channels_around() -> None:
     x = drawn(2, 5, 3, 2)
     squares = np.pad(x.numpy() ** 2, [(0, 0), (1, 1), (0, 0), (0, 0)])

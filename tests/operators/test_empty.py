@@ -48,7 +48,7 @@ def shapes_of(results: Any) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_empty_sizes(name: str) -> None:
-    """What Meta has a shape for there is a result of that shape of, or a refusal in the operator's own words."""
+    """Where Meta knows a shape there is a result of that shape, or a refusal in the operator's own words."""
     operator = operators()[name]
     kind = next((k for k in (tengen.float32, tengen.int64) if k in declared.dtypes_of(operator)), None)
     for call in declared.calls(name) if kind is not None else ():

@@ -40,6 +40,7 @@ airy_ai = _elementwise(special.airy_ai)
 airy_ai_prime = _elementwise(special.airy_ai_prime)
 spherical_bessel_j0 = _elementwise(special.spherical_bessel_j0)
 spherical_bessel_j1 = _elementwise(special.spherical_bessel_j1)
+lgamma = _elementwise(special.lgamma)
 mvlgamma = _elementwise(special.mvlgamma)
 polygamma = _elementwise(special.polygamma)
 frexp = on_host(
