@@ -83,7 +83,7 @@ def lgamma(self: Array) -> Array:
 
 
 def _lgamma_near(x: Array) -> Array:
-    """That of numbers near 1 and 2: of 2 + t a series in zeta(k) - 1, and of 1 + t the same less log(1 + t)."""
+    """That of numbers near 1 and 2: of 2 + t a series in zeta(k) - 1, and of 1 + t that less log(1 + t)."""
     from scipy import special
 
     below = x < 1.5
