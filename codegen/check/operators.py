@@ -112,7 +112,7 @@ class OperatorChecker:
                 not (composite or ELEMENTWISE.isdisjoint(tags)),
                 self.report,
             ),
-            opmath=fields["opmath"].value if "opmath" in fields else True,
+            opmath=fields["opmath"].value if "opmath" in fields else not composite,
             factory=factory,
             domain=samples.domain(schema, fields.get("domain")),
             samples=samples.samples(schema, fields),

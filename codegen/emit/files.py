@@ -201,7 +201,7 @@ class Renderer:
     # -- derivatives -----------------------------------------------------------------------
 
     def _nodes(self) -> OutputFile:
-        writer = NodeWriter(self.functions)
+        writer = NodeWriter(self.functions, self.declared.operators)
         classes = [writer.node(n) for n in self.scope.nodes]
         made = {} if self.scope.library else programs((c.name, of_release(c)) for c in classes)
         if made:
@@ -212,6 +212,7 @@ class Renderer:
             "from tengen.autograd.saved_variable import FREED, unpack_result, unpack_tensor",
             "from tengen.autograd.node_support import graph_is_kept, materialize, not_implemented, spread",
             "from tengen.autograd.node_support import unpack_tensors",
+            "from tengen.autograd.rounding import widened, widened_to_sum",
             "from tengen.core.size import Size",
             *import_lines(writer.modules),
             *([ACCELERATE_CLASSES] if made else []),
@@ -227,11 +228,12 @@ class Renderer:
         )
 
     def _jvps(self) -> OutputFile:
-        writer = NodeWriter(self.functions)
+        writer = NodeWriter(self.functions, self.declared.operators)
         functions = {n: writer.jvp(s, self.derived.nodes.get(n)) for n, s in self.scope.jvps.items()}
         imports = [
             *self.scope.function_imports,
             "from tengen.autograd.node_support import not_implemented, zero_tangent",
+            "from tengen.autograd.rounding import widened",
             "from tengen.dispatch.operator import operator",
             *import_lines(writer.modules),
         ]
@@ -282,6 +284,7 @@ class Renderer:
                 "from tengen.autograd.node_support import LazyModule, not_differentiable",
                 "from tengen.autograd.node_support import record_composite, versions",
                 "from tengen.autograd.node_support import run_not_implemented",
+                "from tengen.autograd.rounding import rounded, widened_call",
                 "from tengen.dispatch.operator import operator",
                 "from tengen.tensors.tensor import Tensor",
                 "from tengen.dispatch.absent import lacks",

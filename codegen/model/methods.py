@@ -250,6 +250,7 @@ class CallMethod(DefinedMethod):
 
     call: str
     refused: tuple[tuple[str, str], ...] = ()  # arguments that may not require grad: name, condition
+    widened: str = ""  # the arguments that reduced types widen, and what they give is rounded; else empty
 
 
 @dataclass(frozen=True, slots=True)

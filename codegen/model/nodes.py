@@ -100,6 +100,7 @@ class JvpFunction:
     terms: tuple[Term, ...] = ()  # of a sum by tangents that may be None, of which the formula is made
     sum: str = ""  # what the formula has for the sum of the terms
     refused: tuple[tuple[str, str], ...] = ()  # tangents that must be None, and what says why
+    widened: tuple[str, ...] = ()  # the statement after which nothing is of a reduced type
 
     def statements(self) -> Iterator[str]:
         """The statements of the function."""
@@ -109,6 +110,7 @@ class JvpFunction:
         for tangent, primal in self.zeros:
             yield f"if {tangent} is None:"
             yield f"    {tangent} = zero_tangent({primal})"
+        yield from self.widened
         for name, text in self.shared:
             yield f"{name} = {text}"
         if self.terms:

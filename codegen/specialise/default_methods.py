@@ -136,13 +136,14 @@ class VariantWriter:
         operator = variant.operator
         call = self._call(operator, operator.kernels[IMPLICIT])
         structure = self.structures.get(str(operator.name))
-        return self._method(variant, call if structure is None else f"{structure}({call})")
+        method = self._method(variant, call if structure is None else f"{structure}({call})")
+        return replace(method, widened=_widened(operator))
 
     def _explicit(self, variant: Variant) -> CallMethod:
         """A composite that has a derivative of its own, and is recorded as one Node."""
         operator = variant.operator
         call = self._call(operator, operator.kernels[EXPLICIT])
-        method = self._method(variant, call)
+        method = replace(self._method(variant, call), widened=_widened(operator))
         if str(operator.name) in self.derived.missing:
             inputs = edges(a for a in operator.schema.arguments if a.is_tensor_like)
             call = f'run_not_implemented("{operator.name}", lambda: {call}, lambda: {inputs})'
@@ -179,6 +180,12 @@ class VariantWriter:
         arguments = {a.name: a for a in operator.schema.arguments}
         saved = ", ".join(f'"{s.slot}": {_kept(s, arguments)}' for s in node.saved)
         return f"{node.module}.{node.name}, ({inputs},), {{{saved}}}, {node.outputs}"
+
+
+def _widened(operator: Operator) -> str:
+    """The arguments of a composite that reduced types widen; empty where its parts round."""
+    names = [parameter_name(a.name) for a in operator.schema.arguments]
+    return f"({', '.join(names)},)" if operator.opmath else ""
 
 
 def _kept(saved: Saved, arguments: Mapping[str, Argument]) -> str:

@@ -23,6 +23,7 @@ from ..ir.expressions import (
     Operation,
     bound_by,
     dotted,
+    free_names,
     mapped,
     replaced,
     walk,
@@ -40,6 +41,7 @@ from ..read.functions import module_path
 from .environments import formula_environment, names_of_formula, of_operators
 from .tangents import Conjugates, conj, real, shared_calls, terms
 from .type_methods import alias
+from .widening import Widening
 
 
 def _rebuilt(what: str, stem: str, of_list: bool) -> Expr:
@@ -136,11 +138,16 @@ class Rewriter:
         return dotted(self.functions[name]) if name in self.functions else expr
 
 
+#: What formulas know that is neither a tensor nor an argument.
+_NO_TENSORS = frozenset({"grad_input_mask", "retain_variables"})
+
+
 class NodeWriter:
     """Makes the NodeClasses over Tensors, and the forward-mode functions."""
 
-    def __init__(self, functions: Mapping[str, str]) -> None:
+    def __init__(self, functions: Mapping[str, str], operators: Iterable[Operator]) -> None:
         self.functions = functions
+        self.widening = Widening(operators)
         self.modules: dict[str, str] = {}
 
     # -- Nodes -----------------------------------------------------------------------------
@@ -184,7 +191,19 @@ class NodeWriter:
             prepare=tuple(prepare),
             targets=gradient.target or ", ".join(f"g{i}" for i in gradient.inputs),
             formula=write(tree),
+            named=tuple(self._widened(spec, gradient, rewriter.known, tree)),
         )
+
+    def _widened(self, spec: NodeSpec, gradient: Gradient, known: set[str], tree: Expr) -> Iterable[str]:
+        """The statement that widens the tensors of a formula, of which ``tree`` is the rewritten one."""
+        others = {a.name for a in spec.operator.schema.arguments if not a.is_tensor_like}
+        used = {name.id for name in free_names(tree)}
+        names = [n for n in map(parameter_name, sorted(known - others - _NO_TENSORS)) if n in used]
+        names.sort(key=lambda name: name != "grad")
+        first = spec.inputs[gradient.inputs[0]]
+        one = len(gradient.inputs) == 1 and not first.is_tensor_list and not takes_tuple(spec.operator)
+        edge = edge_of(spec, gradient.inputs[0]) if one and "grad" in names else ""
+        return self.widening.statements(spec.operator, [gradient.formula.tree], names, spec.helpers, edge)
 
     def _import(self, modules: Iterable[str]) -> None:
         for module in modules:
@@ -220,7 +239,9 @@ class NodeWriter:
         results = results_in_order(spec.operator)
         inputs = node.inputs if node is not None else tuple(a for a in arguments if a.is_tensor_like)
         parameters = [parameter_name(a.name) for a in arguments]
-        parameters += [f"{a.name}_t" for a in inputs] + results
+        more = [f"{a.name}_t" for a in inputs] + results
+        parameters += more
+        names = [parameter_name(a.name) for a in arguments if a.is_tensor_like] + more
         refused = {
             f"{inputs[i].name}_t": write(g.formula.tree)
             for g in (node.gradients if node is not None else ())
@@ -237,8 +258,10 @@ class NodeWriter:
         else:
             assert node is not None
             trees = [self._element_wise(spec, node)]
-        shared = [(s.name, write(self._tangent(spec, s.formula.tree, inputs))) for s in spec.shared]
+        read_shared = [(s.name, self._tangent(spec, s.formula.tree, inputs)) for s in spec.shared]
+        shared = [(name, write(tree)) for name, tree in read_shared]
         calls, formulas = shared_calls(trees, "_tangents")
+        used = {n.id for t in (*trees, *(read for _, read in read_shared)) if t is not None for n in free_names(t)}
         tangents = [tangent for tangent, _ in zeros]
         single = trees[0] if len(trees) == 1 and not shared else None
         sum_ = None if single is None else terms(single, tangents, SUM)
@@ -252,7 +275,18 @@ class NodeWriter:
             terms=() if sum_ is None else sum_[0],
             sum=SUM,
             refused=tuple(refused.items()),
+            widened=tuple(self._widened_tangents(spec, node, [n for n in names if n in used])),
         )
+
+    def _widened_tangents(self, spec: JvpSpec, node: NodeSpec | None, names: list[str]) -> Iterable[str]:
+        """The statement that widens what the formulas of tangents use: primals, tangents and results."""
+        if spec.kind == "formula":
+            formulas = [*(formula for _, formula in spec.formulas), *(s.formula for s in spec.shared)]
+            return self.widening.statements(spec.operator, [f.tree for f in formulas], names, spec.helpers)
+        if spec.kind == "auto_linear" or node is None:  # one step, which may be a view
+            return ()
+        trees = [g.formula.tree for g in node.gradients if g.formula.implemented]
+        return self.widening.statements(spec.operator, trees, names, node.helpers)
 
     def _tangent(self, spec: JvpSpec, tree: Expr, inputs: tuple[Argument, ...]) -> Expr:
         """The formula of a result, of the names that the function has."""

@@ -329,6 +329,8 @@ def _call_program(method: CallMethod) -> str:
     code = Code(["T", *_parameters(method.signature)])
     for _, condition in method.refused:
         code.test(read_expression(condition), OUT, holds=True)
+    if method.widened:
+        code.test(read_expression("T.rounds"), OUT, holds=True)
     code.invoke(read_expression(method.call))
     code.add("give")
     return code.text

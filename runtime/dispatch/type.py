@@ -48,6 +48,7 @@ class Type:
         "load",
         "numbers",
         "recording",
+        "rounds",
         "scalar_type",
         "store",
         "store_computed",
@@ -63,6 +64,8 @@ class Type:
         self.scalar_type = scalar_type
         self.dtype: Any = backend.array_dtype(scalar_type)
         self.recording = recording
+        #: Whether it is computed in another type, and results are rounded.
+        self.rounds = scalar_type.opmath is not scalar_type
         #: Whether it depends on the thread's mode if results are of this Type, or of its twin.
         self.unsettled = not recording
         #: The classes of Python scalars that an operation with such a tensor does not promote.

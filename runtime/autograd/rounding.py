@@ -1,0 +1,61 @@
+"""Tensors of reduced types in what takes several steps: computed in their ``opmath`` type, and rounded once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.operands import map_tensors, tensors_in
+from ..core.scalar_type import dtype
+from .edge import Edge
+from .linear_maps import Cast, apply_linear
+
+
+def widened(*tensors: Any) -> Any:
+    """Tensors, lists of them and None, with those of a reduced type cast to the one that it is computed in.
+
+    A formula of several steps computes so; what it gives is rounded where it arrives.
+    """
+    found = map_tensors(_widened, tensors)
+    return found if len(found) > 1 else found[0]
+
+
+def widened_to_sum(edge: Edge, *tensors: Any) -> Any:
+    """``widened``, of one elementwise step, if what that gives is summed to the shape where ``edge`` leads.
+
+    The first of the tensors, the gradient that came, has the shape of what is given.
+    """
+    target, number = edge
+    shape = target.shape[number] if target.type.__class__ is tuple else target.shape
+    if tensors[0]._array.shape != shape:
+        return widened(*tensors)
+    return tensors if len(tensors) > 1 else tensors[0]
+
+
+def _widened(tensor: Any) -> Any:
+    return _cast(tensor, tensor._type.scalar_type.opmath)
+
+
+def _cast(tensor: Any, scalar_type: dtype) -> Any:
+    kind = tensor._type
+    return tensor if kind.scalar_type is scalar_type else apply_linear(Cast(kind, kind.of(scalar_type)), tensor)
+
+
+def widened_call(kind: Any, arguments: Sequence[Any]) -> list[Any] | None:
+    """The arguments of a composite that is rounded once, widened; None where it does not give ``kind``.
+
+    That is so where a dtype is asked for, or where a floating tensor of another one takes part.
+    """
+    given = {t._type.scalar_type for t in tensors_in(arguments) if t._type.scalar_type.is_inexact}
+    if given != {kind.scalar_type} or any([isinstance(a, dtype) for a in arguments]):
+        return None
+    return map_tensors(_widened, arguments)
+
+
+def rounded(kind: Any, result: Any) -> Any:
+    """The result of a call with ``widened_call``'s arguments: what is of the wide type is cast to ``kind``'s."""
+    wide = kind.scalar_type.opmath
+    if not isinstance(result, (tuple, list)):
+        return _cast(result, kind.scalar_type) if result._type.scalar_type is wide else result
+    found = [rounded(kind, part) for part in result]
+    return found if result.__class__ is list else result.__class__(found)
