@@ -100,7 +100,7 @@ def var_jvp(self_p: Tensor, self_t: Tensor, dim: Dims, correction: Number | None
 
 def _through_root(value: Tensor, result: Tensor) -> Tensor:
     """value / (2 result), 0 where the result is: there std has no derivative, and torch takes 0."""
-    return (value / (2 * result)).masked_fill(result == 0, 0)
+    return (value / 2 / result).masked_fill(result == 0, 0)
 
 
 def std_backward(

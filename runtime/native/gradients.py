@@ -53,7 +53,7 @@ def std_backward(
     grad: Array, self: Array, result: Array, dim: Dims, correction: Number | None, keepdim: bool
 ) -> Array:
     """grad * (x - mean) / (std (n - correction)), 0 where std is 0."""
-    through = np.asarray(np.where(np.equal(result, 0), 0, grad / (2 * result)))
+    through = np.asarray(np.where(np.equal(result, 0), 0, grad / 2 / result))
     return var_backward(through, self, dim, correction, keepdim)
 
 

@@ -83,13 +83,23 @@ def var_dim(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: 
 
 def std_mean(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
     """The square root of the variance, and the mean."""
-    variance, mean = var_mean(xp, self, dim, correction, keepdim)
-    return xp.sqrt(variance), mean
+    variance, mean = var_mean(xp, _doubled(xp, self), dim, correction, keepdim)
+    return xp.astype(xp.sqrt(variance), _real_part(xp, self).dtype), xp.astype(mean, self.dtype)
 
 
 def std_dim(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
     """The square root of the variance."""
-    return xp.sqrt(var_dim(xp, self, dim, correction, keepdim))
+    variance = var_dim(xp, _doubled(xp, self), dim, correction, keepdim)
+    return xp.astype(xp.sqrt(variance), _real_part(xp, self).dtype)
+
+
+def _real_part(xp: Any, self: Array) -> Array:
+    return xp.real(self) if is_complex(xp, self) else self
+
+
+def _doubled(xp: Any, self: Array) -> Array:
+    """Numbers in double precision, where no square of single ones overflows, nor loses digits where it is small."""
+    return xp.astype(self, xp.complex128 if is_complex(xp, self) else xp.float64)
 
 
 def restore_dims(xp: Any, self: Array, dim: Dims, keepdim: bool, ndim: int) -> Array:

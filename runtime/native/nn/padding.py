@@ -6,6 +6,7 @@ import numpy as np
 
 from ..creation import held
 from ..layout import check_bytes
+from ..reduced import converted, upcast
 from .common import Array, Number, Shape
 
 Pairs = list[tuple[int, int]]
@@ -102,11 +103,11 @@ def _mirrored(self: Array, padding: Shape, reflect: bool) -> Array:
 def _mirrored_backward(grad_output: Array, self: Array, padding: Shape, reflect: bool) -> Array:
     """Every place's gradient added to the place that it showed."""
     mirror_shape(self, padding, reflect)
-    out = grad_output
+    out = upcast(grad_output)
     for dim, (before, after) in enumerate(pad_pairs(padding, self.ndim)):
         if before or after:
             out = _folded(out, dim, self.shape[dim], before, after, reflect)
-    return out.copy() if out is grad_output else out
+    return grad_output.copy() if out is grad_output else converted(out, grad_output.dtype)
 
 
 def _folded(grad: Array, dim: int, n: int, before: int, after: int, reflect: bool) -> Array:
