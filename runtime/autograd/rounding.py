@@ -25,7 +25,7 @@ def widened_to_sum(edge: Edge, *tensors: Any) -> Any:
 
     The first of the tensors, the gradient that came, has the shape of what is given.
     """
-    target, number = edge
+    target, number = edge[0], edge[1]
     shape = target.shape[number] if target.type.__class__ is tuple else target.shape
     if tensors[0]._array.shape != shape:
         return widened(*tensors)
