@@ -298,6 +298,9 @@ class _Nn:
         forward = self.derived(schema, made)
         of_kernel = ("batching", "dtypes", "layout", "native", "opmath", "promote", "dispatch")
         fields = {k: v for k, v in self.fields.items() if k not in of_kernel}
+        opmath = self.fields.get("opmath")
+        if opmath is not None and opmath.value is True:  # what the backward is given is of float32, too
+            fields["opmath"] = opmath
         return [
             forward,
             replace(self.declared, fields={**fields, "dispatch": self.composite("_forward", "[0]")}),

@@ -44,6 +44,9 @@ SPECIAL_METHODS = frozenset(
     + [f"__{name}__" for name in _OTHER]
 )
 
+#: ``opmath`` of a composite whose results are of the dtype of its first tensor, whatever the others are.
+_FIRST = "first"
+
 
 class OperatorChecker:
     """Makes Operators; one method for each key."""
@@ -112,7 +115,8 @@ class OperatorChecker:
                 not (composite or ELEMENTWISE.isdisjoint(tags)),
                 self.report,
             ),
-            opmath=fields["opmath"].value if "opmath" in fields else not composite,
+            opmath=self.opmath(fields.get("opmath"), composite),
+            rounds_to_first=composite and "opmath" in fields and fields["opmath"].value == _FIRST,
             factory=factory,
             domain=samples.domain(schema, fields.get("domain")),
             samples=samples.samples(schema, fields),
@@ -128,6 +132,17 @@ class OperatorChecker:
             doc=" ".join(fields["doc"].value.split()) if "doc" in fields else "",
             accepted=self.accepted(fields),
         )
+
+    def opmath(self, located: Located | None, composite: bool) -> bool:
+        """Whether reduced types are computed in a wider one; by default where there is a kernel."""
+        if located is None:
+            return not composite
+        if isinstance(located.value, str) and not (composite and located.value == _FIRST):
+            words = f"true, false{f' or {_FIRST}' if composite else ''}"
+            self.report.error(
+                located.place, f"opmath is {located.value}", length=len(located.value), expected=words
+            )
+        return bool(located.value)
 
     def accepted(self, fields: Mapping[str, Located]) -> dict[str, Located]:
         """PyTorch's keys that have no effect here; what one names must be there all the same."""

@@ -164,6 +164,7 @@ class Operator:
         default_factory=dict
     )  # argument: what it may share with what is written, "none" or "free"
     opmath: bool = True  # reduced types compute in float32
+    rounds_to_first: bool = False  # a composite's results are of the dtype of its first tensor
     factory: tuple[str, ...] | None = None  # see declarations/README.md
     domain: Mapping[str, str] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()

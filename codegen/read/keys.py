@@ -44,7 +44,7 @@ _TYPES = (
     Key("promote", ("str", "map"), "the kind of type promotion, and of which arguments"),
     Key("refuse", _MAP, "the categories of operands that are an error, and its text"),
     Key("same_dtype", _WORDS, "the Tensor arguments that must have one dtype"),
-    Key("opmath", _BOOL, "whether float16 and bfloat16 are computed in float32"),
+    Key("opmath", ("bool", "str"), "whether float16 and bfloat16 are computed in float32"),
 )
 _MORE = (
     Key("operators", _MAP, "Python's special methods that call it"),

@@ -185,7 +185,8 @@ class VariantWriter:
 def _widened(operator: Operator) -> str:
     """The arguments of a composite that reduced types widen; empty where its parts round."""
     names = [parameter_name(a.name) for a in operator.schema.arguments]
-    return f"({', '.join(names)},)" if operator.opmath else ""
+    first = ", first=True" if operator.rounds_to_first else ""
+    return f"({', '.join(names)},){first}" if operator.opmath else ""
 
 
 def _kept(saved: Saved, arguments: Mapping[str, Argument]) -> str:

@@ -261,7 +261,9 @@ class NodeWriter:
         read_shared = [(s.name, self._tangent(spec, s.formula.tree, inputs)) for s in spec.shared]
         shared = [(name, write(tree)) for name, tree in read_shared]
         calls, formulas = shared_calls(trees, "_tangents")
-        used = {n.id for t in (*trees, *(read for _, read in read_shared)) if t is not None for n in free_names(t)}
+        used = {
+            n.id for t in (*trees, *(read for _, read in read_shared)) if t is not None for n in free_names(t)
+        }
         tangents = [tangent for tangent, _ in zeros]
         single = trees[0] if len(trees) == 1 and not shared else None
         sum_ = None if single is None else terms(single, tangents, SUM)

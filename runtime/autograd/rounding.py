@@ -38,16 +38,20 @@ def _widened(tensor: Any) -> Any:
 
 def _cast(tensor: Any, scalar_type: dtype) -> Any:
     kind = tensor._type
-    return tensor if kind.scalar_type is scalar_type else apply_linear(Cast(kind, kind.of(scalar_type)), tensor)
+    return (
+        tensor if kind.scalar_type is scalar_type else apply_linear(Cast(kind, kind.of(scalar_type)), tensor)
+    )
 
 
-def widened_call(kind: Any, arguments: Sequence[Any]) -> list[Any] | None:
+def widened_call(kind: Any, arguments: Sequence[Any], first: bool = False) -> list[Any] | None:
     """The arguments of a composite that is rounded once, widened; None where it does not give ``kind``.
 
-    That is so where a dtype is asked for, or where a floating tensor of another one takes part.
+    That is so where a dtype is asked for, or where a floating tensor of another one takes part; with ``first``
+    the results are of the first tensor's dtype, and the others may be of the wide one.
     """
     given = {t._type.scalar_type for t in tensors_in(arguments) if t._type.scalar_type.is_inexact}
-    if given != {kind.scalar_type} or any([isinstance(a, dtype) for a in arguments]):
+    others = {kind.scalar_type, kind.scalar_type.opmath} if first else {kind.scalar_type}
+    if kind.scalar_type not in given or given - others or any([isinstance(a, dtype) for a in arguments]):
         return None
     return map_tensors(_widened, arguments)
 

@@ -13,7 +13,7 @@ from ..core.errors import explain
 from ..core.memory_format import SPARSE, contiguous_format, preserve_format, sparse_bsc, sparse_bsr
 from ..core.scalar_type import default_complex
 from ..dispatch.legacy_type_dispatch import type_of
-from ..native.creation import as_number, check_size
+from ..native.creation import filler, check_size
 from ..native.layout import strides_in
 from ..tensors.tensor import Tensor
 
@@ -94,7 +94,7 @@ def full_like(
         filled: Tensor = kind.wrap(_like(self, kind, memory_format)).fill_(fill_value)
         return _in_layout(filled, self, layout)
     array, library = _like(self, kind, memory_format), kind.backend.lib
-    value = library.full((), as_number(fill_value, kind.scalar_type.array_dtype), kind.dtype)
+    value = library.full((), filler(self.shape, fill_value, kind.scalar_type.array_dtype), kind.dtype)
     if not kind.backend.mutable:
         return kind.wrap(library.broadcast_to(value, array.shape))
     library.copyto(array, value)
@@ -150,7 +150,7 @@ def new_empty_strided(self: Tensor, size: Shape, stride: Shape, dtype: Any, devi
 def new_full(self: Tensor, size: Shape, fill_value: Number, dtype: Any, device: Any) -> Tensor:
     """``fill_value`` everywhere. Raises RuntimeError for a number that the dtype cannot hold."""
     kind = _type(self, dtype, device)
-    value = as_number(fill_value, kind.scalar_type.array_dtype)
+    value = filler(size, fill_value, kind.scalar_type.array_dtype)
     return _made("new_full", kind, kind.backend.lib.full, size, value, kind.dtype)
 
 

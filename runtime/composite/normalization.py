@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tengen.generated import functions as F
 
 from ..autograd.grad_mode import no_grad
+from ..autograd.rounding import widened
 from ..core.scalar_type import finfo, uint8
 from ..dispatch.absent import has_operator
 
@@ -82,7 +83,13 @@ def batch_norm(
     for name, statistic in (("running_mean", running_mean), ("running_var", running_var)):
         if statistic is not None and statistic.numel() != input.shape[1]:
             raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {statistic.numel()}")
-    return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    kind = input.dtype
+    if input._type.rounds:  # the running statistics are written to
+        input, weight, bias = widened(input, weight, bias)
+        if not training:
+            running_mean, running_var = widened(running_mean, running_var)
+    out = native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    return out if out.dtype is kind else out.to(kind)
 
 
 def instance_norm(
@@ -136,7 +143,7 @@ def group_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
 ) -> Tensor:
-    """Division by the root mean square; reduced types are computed in their ``opmath``."""
+    """Division by the root mean square."""
     from ..native.nn.normalization import layer_shapes
 
     if has_operator(input._type, "_native_rms_norm") and (weight is None or weight._type is input._type):
@@ -146,9 +153,8 @@ def rms_norm(
         raise NotImplementedError(f"rms_norm: not implemented for {input.dtype}")
     if eps is None:
         eps = finfo(input.dtype).eps
-    wide = input.to(input.dtype.opmath)
     dims = tuple(range(-len(normalized_shape), 0))
-    out = wide * ((wide * wide).mean(dims, True) + eps).rsqrt()
+    out = input * ((input * input).mean(dims, True) + eps).rsqrt()
     if weight is not None:
         out = out * weight
     return out.to(input.dtype).contiguous()

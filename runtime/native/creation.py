@@ -140,11 +140,31 @@ def filled(self: Array, value: Number) -> Array:
 
 def fill_with_number(self: Array, value: Number) -> Array:
     """A 0-d array of a number, which stands for each element of ``self``. Raises RuntimeError as ``full``."""
-    return np.asarray(held(value, self.dtype), self.dtype)
+    return np.asarray(_held_by(self.shape, value, self.dtype), self.dtype)
 
 
 def _full(shape: Shape, value: Number, dtype: DType) -> Array:
-    return np.full(shape, held(value, dtype), dtype)
+    return np.full(shape, _held_by(shape, value, dtype), dtype)
+
+
+def _held_by(shape: Shape, value: Number, dtype: DType) -> Number | Array:
+    """``held``; the one element of an array of a reduced type is infinite beyond its greatest number."""
+    return filler(shape, value, dtype) if overflows(shape, value, dtype) else held(value, dtype)
+
+
+#: By the reduced type, its greatest number.
+_GREATEST = {"e": 65504.0, "E": float.fromhex("0x1.FEp127")}
+
+
+def filler(shape: Shape, value: Number, dtype: DType) -> Number:
+    """``as_number``, or infinity where that fills in."""
+    return math.copysign(math.inf, value) if overflows(shape, value, dtype) else as_number(value, dtype)  # type: ignore[arg-type]
+
+
+def overflows(shape: Shape, value: Number, dtype: DType) -> bool:
+    """Whether a number is filled in as infinity, where that is no error in PyTorch: of one element."""
+    greatest = _GREATEST.get(dtype.char, math.inf)
+    return not isinstance(value, complex) and abs(value) > greatest and math.prod(shape) == 1
 
 
 def held(value: Number, dtype: DType) -> Number | Array:

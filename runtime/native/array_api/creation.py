@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,6 +33,8 @@ def ones(xp: Any, size: Sequence[int], dtype: Any) -> Array:
 
 def full(xp: Any, size: Sequence[int], fill_value: Number, dtype: Any) -> Array:
     """``fill_value`` everywhere; RuntimeError for one that the dtype cannot hold."""
+    if host.overflows(tuple(size), fill_value, xp.numpy_dtype(dtype)):
+        return _sized(xp, size, math.copysign(math.inf, fill_value), dtype)  # type: ignore[arg-type]
     host.as_number(fill_value, xp.numpy_dtype(dtype))
     return _sized(xp, size, fill_value, dtype)
 
