@@ -1,8 +1,8 @@
-"""Specialise: where formulas over Tensors compute what is of a reduced type in the type that it is computed in.
+"""Specialise: where formulas over Tensors compute reduced types in wider ones.
 
-What a formula makes on the way would be rounded to the reduced type, step by step. So its tensors are widened, and
-what it gives is rounded once, where it arrives. One elementwise step rounds once by itself, in kernels that take
-the reduced type as it is: it is widened only where what it gives is summed afterwards.
+What a formula makes on the way would be rounded to the reduced type, step by step. So its tensors are
+widened, and what it gives is rounded once, where it arrives. One elementwise step rounds once by itself, in
+kernels that take the reduced type as it is: it is widened only where what it gives is summed afterwards.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tensors of reduced types in what takes several steps: computed in their ``opmath`` type, and rounded once."""
+"""Tensors of reduced types in what takes several steps: widened to their ``opmath`` type, rounded once."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def _cast(tensor: Any, scalar_type: dtype) -> Any:
 def widened_call(kind: Any, arguments: Sequence[Any], first: bool = False) -> list[Any] | None:
     """The arguments of a composite that is rounded once, widened; None where it does not give ``kind``.
 
-    That is so where a dtype is asked for, or where a floating tensor of another one takes part; with ``first``
-    the results are of the first tensor's dtype, and the others may be of the wide one.
+    That is so where a dtype is asked for, or where a floating tensor of another one takes part. With
+    ``first`` results are of the first tensor's dtype, and the others may be of the wide one.
     """
     given = {t._type.scalar_type for t in tensors_in(arguments) if t._type.scalar_type.is_inexact}
     others = {kind.scalar_type, kind.scalar_type.opmath} if first else {kind.scalar_type}
@@ -57,7 +57,7 @@ def widened_call(kind: Any, arguments: Sequence[Any], first: bool = False) -> li
 
 
 def rounded(kind: Any, result: Any) -> Any:
-    """The result of a call with ``widened_call``'s arguments: what is of the wide type is cast to ``kind``'s."""
+    """The result of a call with ``widened_call``'s arguments, with what is wide cast to ``kind``."""
     wide = kind.scalar_type.opmath
     if not isinstance(result, (tuple, list)):
         return _cast(result, kind.scalar_type) if result._type.scalar_type is wide else result

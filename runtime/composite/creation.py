@@ -13,7 +13,7 @@ from ..core.errors import explain
 from ..core.memory_format import SPARSE, contiguous_format, preserve_format, sparse_bsc, sparse_bsr
 from ..core.scalar_type import default_complex
 from ..dispatch.legacy_type_dispatch import type_of
-from ..native.creation import filler, check_size
+from ..native.creation import check_size, filler
 from ..native.layout import strides_in
 from ..tensors.tensor import Tensor
 

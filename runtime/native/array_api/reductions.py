@@ -98,7 +98,7 @@ def _real_part(xp: Any, self: Array) -> Array:
 
 
 def _doubled(xp: Any, self: Array) -> Array:
-    """Numbers in double precision, where no square of single ones overflows, nor loses digits where it is small."""
+    """Numbers in double precision, where no square of single ones overflows, or loses digits."""
     return xp.astype(self, xp.complex128 if is_complex(xp, self) else xp.float64)
 
 

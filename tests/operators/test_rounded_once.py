@@ -1,0 +1,151 @@
+"""Reduced types: whatever is on the way is of float32, and results, gradients and tangents are rounded once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tengen
+from tengen.core.operands import map_tensors, tensors_in
+from tengen.core.scalar_type import named
+from tengen.testing import declared
+from tengen.testing.aspects import Case
+from tengen.testing.differentiable import inputs_of, nodes, recorded
+from tengen.testing.dtypes import comparable
+
+REDUCED = [named(s.dtype) for s in declared.scalar_types() if s.category == "reduced"]
+#: Usual numbers, small ones (for float16 near the least), and such as have squares beyond its greatest.
+MAGNITUDES = (1.0, 1e-6, 300.0)
+
+
+def calls_of(name: str) -> Iterator[tuple[Case, float, list[Any], list[Any]]]:
+    """The calls in reduced types, and the same numbers in the type that these are computed in."""
+    has = declared.dtypes_of(declared.operators()[name])
+    for call in declared.calls(name):
+        for kind in REDUCED:
+            if call.takes(kind) and (kind in has or not has):
+                case = Case(call, kind)
+                for magnitude in (1.0,) if call.hand_picked or kind is not tengen.float16 else MAGNITUDES:
+                    given = scaled(case, magnitude)
+                    wide = map_tensors(
+                        lambda t, kind=kind: fresh(t, kind.opmath if t.dtype is kind else t.dtype), given
+                    )
+                    if any(t.dtype is kind for t in tensors_in(given)):
+                        yield case, magnitude, given, wide
+
+
+def scaled(case: Case, magnitude: float) -> list[Any]:
+    """The arguments with the tensors that follow the dtype times a number; what has a domain as it is."""
+    names = [a.name for a in case.call.arguments]
+    kept = [case.operator.domain.get(name) is not None for name in names]
+    return [
+        v if keep else map_tensors(lambda t: t * magnitude if t.dtype is case.kind else t, [v])[0]
+        for v, keep in zip(case.values, kept, strict=True)
+    ]
+
+
+def fresh(tensor: Any, kind: Any) -> Any:
+    return tensor.detach().clone().to(kind)
+
+
+def runs(name: str, values: list[Any]) -> list[Any] | None:
+    """The results; None where numbers of such a size, or such a dtype, are refused."""
+    try:
+        return declared.flat(declared.run(name, values))
+    except (RuntimeError, NotImplementedError, ValueError):
+        return None
+
+
+def assert_rounded(found: Any, wide: Any, what: str, units: float = 1) -> None:
+    """``found`` is ``wide`` rounded: within a unit, for float32 itself may be another sum's by one of its own."""
+    kind = found.dtype
+    if kind not in REDUCED:
+        return
+    limits = tengen.finfo(kind)
+    a, b = found.detach().double().numpy(), wide.detach().to(kind).double().numpy()
+    unit = np.maximum(np.abs(b) * limits.eps, limits.smallest_normal * limits.eps)
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= units * unit)
+    # What rounds to infinity may as well be the greatest number.
+    near |= np.isinf(b) & (np.abs(a) >= limits.max * (1 - limits.eps)) & (np.sign(a) == np.sign(b))
+    assert near.all(), f"{what}: {a[~near]} is not {b[~near]}"
+
+
+def checked(name: str) -> bool:
+    operator = declared.operators()[name]
+    return comparable(operator) and not declared.writes(operator)
+
+
+@pytest.mark.parametrize("name", [n for n in declared.operators() if checked(n)])
+def test_results(name: str) -> None:
+    """Those of composites, too: their parts round, or they are declared to be computed in float32."""
+    operator = declared.operators()[name]
+    for case, magnitude, given, wide in calls_of(name):
+        expected = runs(name, wide)
+        found = None if expected is None else runs(name, given)
+        if found is not None and expected is not None:
+            pairs = zip(
+                declared.determined(operator, found), declared.determined(operator, expected), strict=True
+            )
+            for t, e in pairs:
+                assert_rounded(t, e, f"{case} times {magnitude}")
+
+
+def differentiated(name: str) -> bool:
+    """Whether one Node is recorded, or a composite is rounded once; others are tested as their parts."""
+    operator = declared.operators()[name]
+    return checked(name) and recorded(name) and (name in nodes() or operator.opmath)
+
+
+@pytest.mark.parametrize("name", [n for n in declared.operators() if differentiated(n)])
+def test_gradients(name: str) -> None:
+    """They are the float32 gradients at what the Node saved, of which results were rounded before."""
+    for case, magnitude, given, wide in calls_of(name):
+        inputs = [leaves(case, values) for values in (given, wide)]
+        results = [runs(name, values) for values in (given, wide)]
+        if results[0] is None or results[1] is None:
+            continue
+        kept = [i for i, r in enumerate(results[1]) if r.requires_grad]
+        if not kept or not inputs[0]:
+            continue
+        for narrow, full in zip(*results, strict=True):
+            hand_over_results(narrow.grad_fn, full.grad_fn)
+        rng = np.random.default_rng(len(name))
+        grads = [tengen.from_numpy(rng.uniform(-1, 1, results[1][i].shape)).to(case.kind) for i in kept]
+        try:
+            expected, found = (gradients(results[k], kept, inputs[k], grads) for k in (1, 0))
+        except NotImplementedError:
+            continue
+        for a, b in zip(found, expected, strict=True):
+            assert (a is None) is (b is None), str(case)
+            if a is not None:
+                assert_rounded(a, b, f"the gradient of {case} times {magnitude}")
+
+
+def leaves(case: Case, values: list[Any]) -> list[Any]:
+    """The differentiable arguments of the reduced type, or of its wide one, which are made to be leaves."""
+    found = []
+    for i, j in inputs_of(case.call, values):
+        tensor = values[i] if j is None else values[i][j]
+        if tensor.dtype in (case.kind, case.kind.opmath):
+            found.append(tensor.requires_grad_())
+    return found
+
+
+def gradients(results: Any, kept: list[int], inputs: list[Any], grads: list[Any]) -> Any:
+    outputs = [results[i] for i in kept]
+    given = [g.to(r.dtype) for g, r in zip(grads, outputs, strict=True)]
+    return tengen.autograd.grad(outputs, inputs, given, allow_unused=True)
+
+
+def hand_over_results(narrow: Any, full: Any) -> None:
+    """Give a Node the results that the Node of a reduced type saved, as they were rounded."""
+    for owner in type(full).__mro__:
+        for slot in getattr(owner, "__slots__", ()):
+            if slot.startswith("_result") and hasattr(narrow, slot):
+                saved, own = getattr(narrow, slot), getattr(full, slot)
+                if isinstance(own, np.ndarray):
+                    setattr(full, slot, saved.astype(own.dtype))
