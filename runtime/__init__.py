@@ -173,6 +173,11 @@ def _attribute(name: str) -> _typing.Any:
         return getattr(_import_module(f"tengen.{_LAZY[name]}"), name)
     if name in _typed_classes():
         return _import_module("tengen.tensors.typed_classes").typed_class(name)
+    if name.startswith("_") and not name.startswith("__") and not _generating():
+        # An operator with an underscore, as PyTorch has them beside its public ones; `dir` does not show it.
+        found = getattr(_import_module("tengen.generated.internal_functions"), name, None)
+        if getattr(found, "__module__", None) == "tengen.generated.internal_functions":
+            return found
     if _generating() and not name.startswith("__"):
         return getattr(_import_module("tengen.namespace"), name)
     raise AttributeError(f"module 'tengen' has no attribute {name!r}")

@@ -71,6 +71,10 @@ class KeySource:
         """Successes, as floating-point numbers."""
         return jax.random.binomial(self.take(), count, probability)
 
+    def gamma(self, shape: Any) -> Any:
+        """Of the gamma distributions of these shapes, whose dtype they have."""
+        return jax.random.gamma(self.take(), shape, dtype=shape.dtype)
+
 
 class DefaultSource(threading.local):
     """The generator from which operators of this thread draw that are given none."""

@@ -172,6 +172,43 @@ def log_normal(self: Array, mean: float, std: float, generator: Any) -> Array:
     return np.asarray(source(generator).lognormal(mean, std, self.shape)).astype(self.dtype)
 
 
+def normal_least(dtype: DType) -> float:
+    """The smallest normal number: what stands for a positive one that the dtype cannot hold."""
+    import ml_dtypes
+
+    return float(ml_dtypes.finfo(dtype).smallest_normal)  # type: ignore[no-untyped-call]
+
+
+def standard_gamma(self: Array, generator: Any) -> Array:
+    """Of the gamma distributions of shape ``self`` and rate 1; see the declaration for those out of range."""
+    shape = self.astype(np.float64)
+    unknown = np.isnan(shape)
+    drawn = np.asarray(source(generator).standard_gamma(np.where(unknown, 0, np.maximum(shape, 0))))
+    least = normal_least(self.dtype)
+    return np.where(unknown, np.nan, np.maximum(drawn, least)).astype(self.dtype)
+
+
+#: A parameter of 0 or less: of such parts one becomes 1.
+DIRICHLET_LEAST = 1e-300
+
+
+def sample_dirichlet(self: Array, generator: Any) -> Array:
+    """Of the Dirichlet distributions of the rows; see the declaration."""
+    numbers, shape = source(generator), np.maximum(self.astype(np.float64), DIRICHLET_LEAST)
+    unknown = np.isnan(shape)
+    # Of a small parameter a gamma variate is 0 where its logarithm, which says who is first, is a number.
+    larger = np.log(numbers.standard_gamma(np.where(unknown, 1, shape) + 1))
+    parts = larger - numbers.standard_exponential(shape.shape) / shape
+    parts = np.exp(parts - parts.max(-1, keepdims=True, initial=-np.inf))
+    least, most = inside_one(self.dtype)
+    return np.asarray(np.clip(parts / parts.sum(-1, keepdims=True), least, most)).astype(self.dtype)
+
+
+def inside_one(dtype: DType) -> tuple[float, float]:
+    """The ends of what lies between 0 and 1, both left out: a part that is there has a logarithm."""
+    return normal_least(dtype), 1 - 2.0 ** -_digits(dtype)
+
+
 # -- discrete distributions ---------------------------------------------------------------
 
 

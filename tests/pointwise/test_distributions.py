@@ -38,6 +38,22 @@ CONTINUOUS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     ),
     "exponential_": (filled("exponential_", 2.0), stats.expon(scale=0.5)),
     "cauchy_": (filled("cauchy_", 1.0, 2.0), stats.cauchy(1, 2)),
+    **{
+        f"_standard_gamma of {shape}": (
+            lambda d, shape=shape: tengen._standard_gamma(whole(shape, d), generator=generator()),
+            stats.gamma(shape),
+        )
+        for shape in (0.25, 1.0, 7.5)
+    },
+    **{
+        f"_sample_dirichlet, part {i}": (
+            lambda d, i=i: tengen._sample_dirichlet(
+                tengen.tensor([0.5, 1.0, 3.0], dtype=d).expand(COUNT, 3), generator=generator()
+            )[:, i],
+            stats.beta(alpha, 4.5 - alpha),
+        )
+        for i, alpha in enumerate((0.5, 1.0, 3.0))
+    },
     "log_normal_": (filled("log_normal_", 0.5, 0.25), stats.lognorm(0.25, scale=np.exp(0.5))),
 }
 

@@ -1,7 +1,7 @@
 """Random numbers that the array library draws itself, from a source with a key, so that they may be traced.
 
-``source`` has ``uniform`` and ``normal`` of a shape and dtype, ``integers``, ``permutation``, ``poisson`` and
-``binomial``. The functions are called and check as those of ``native.random`` that have their names; what
+``source`` has ``uniform`` and ``normal`` of a shape and dtype, ``integers``, ``permutation``, ``poisson``,
+``binomial`` and ``gamma``. The functions are called and check as those of ``native.random`` that have their names; what
 only values tell, as probabilities in a tensor, is checked as soon as it is known.
 """
 
@@ -155,6 +155,29 @@ def binomial(xp: Any, source: Any, count: Array, prob: Array) -> Array:
     trials = xp.floor(xp.where(unknown, zeros, xp.clip(count, 0.0, 2.0**62)))
     drawn = source.binomial(trials, xp.where(unknown, zeros, xp.clip(prob, 0.0, 1.0)))
     return cast(xp, xp.where(unknown, xp.full_like(count, np.nan), drawn), dtype)
+
+
+def standard_gamma(xp: Any, source: Any, self: Array) -> Array:
+    """Of the gamma distributions of shape ``self`` and rate 1."""
+    shape = xp.astype(self, xp.float64)
+    unknown, some = xp.isnan(shape), shape > 0
+    drawn = source.gamma(xp.where(some, shape, xp.ones_like(shape)))
+    drawn = xp.maximum(xp.where(some, drawn, xp.zeros_like(drawn)), host.normal_least(_host(xp, self)))
+    return cast(xp, xp.where(unknown, shape, drawn), self.dtype)
+
+
+def sample_dirichlet(xp: Any, source: Any, self: Array) -> Array:
+    """Of the Dirichlet distributions of the rows."""
+    shape = xp.maximum(xp.astype(self, xp.float64), xp.asarray(host.DIRICHLET_LEAST))
+    wait = -xp.log(1 - source.uniform(shape.shape, xp.float64))
+    parts = xp.log(source.gamma(shape + 1)) - wait / shape
+    parts = xp.exp(parts - xp.max(parts, axis=-1, keepdims=True)) if 0 not in shape.shape else parts
+    least, most = host.inside_one(_host(xp, self))
+    return cast(xp, xp.clip(parts / xp.sum(parts, axis=-1, keepdims=True), least, most), self.dtype)
+
+
+def _host(xp: Any, like: Array) -> Any:
+    return xp.numpy_dtype(like.dtype)
 
 
 def random_integers(xp: Any, source: Any, low: int, high: int, size: Shape, dtype: Any) -> Array:

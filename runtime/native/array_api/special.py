@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import distance, histograms, polynomials, positions, reductions, shape as host_shape, special
+from .. import (
+    distance,
+    histograms,
+    implicit_gradients,
+    polynomials,
+    positions,
+    reductions,
+    shape as host_shape,
+    special,
+)
 from ..nn import ctc
 from .common import Array, by_values, moved, moved_back, replaced
 from .linalg import on_host
@@ -41,6 +50,8 @@ airy_ai_prime = _elementwise(special.airy_ai_prime)
 spherical_bessel_j0 = _elementwise(special.spherical_bessel_j0)
 spherical_bessel_j1 = _elementwise(special.spherical_bessel_j1)
 lgamma = _elementwise(special.lgamma)
+dirichlet_grad = _elementwise(implicit_gradients.dirichlet_grad)
+standard_gamma_grad = _elementwise(implicit_gradients.standard_gamma_grad)
 mvlgamma = _elementwise(special.mvlgamma)
 polygamma = _elementwise(special.polygamma)
 frexp = on_host(
