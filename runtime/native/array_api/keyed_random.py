@@ -1,8 +1,8 @@
 """Random numbers that the array library draws itself, from a source with a key, so that they may be traced.
 
 ``source`` has ``uniform`` and ``normal`` of a shape and dtype, ``integers``, ``permutation``, ``poisson``,
-``binomial`` and ``gamma``. The functions are called and check as those of ``native.random`` that have their names; what
-only values tell, as probabilities in a tensor, is checked as soon as it is known.
+``binomial`` and ``gamma``. The functions are called and check as those of ``native.random`` that have their
+names; what only values tell, as probabilities in a tensor, is checked as soon as it is known.
 """
 
 from __future__ import annotations
