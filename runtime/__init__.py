@@ -63,6 +63,7 @@ _SUBMODULES = frozenset(
         "optim",
         "overrides",
         "profiler",
+        "quasirandom",
         "random",
         "serialization",
         "signal",

@@ -208,6 +208,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "fft",
         "linalg",
         "masked",
+        "quasirandom",
         "signal",
         "sparse",
         "special",

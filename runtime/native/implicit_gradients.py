@@ -1,13 +1,13 @@
 """How samples of gamma and beta distributions move with the parameters, on the host.
 
 A sample ``x`` at the fixed quantile ``F(x; a)`` moves by ``dx/da = -(dF/da) / f``, with the density ``f``.
-``F`` is an integral up to ``x``, and 1 less one from ``x`` on; of either ``dF/da`` is the integral of the density
-times ``G = d(log density)/da``, which rises with the sample and changes its sign once. So where ``G(x)`` is
-negative the lower integral has terms of one sign, and nothing cancels; where it is positive, the upper one.
+``F`` is an integral up to ``x``, and 1 less one from ``x`` on; of either ``dF/da`` is the integral of the
+density times ``G = d(log density)/da``, which rises with the sample and changes its sign once. So where
+``G(x)`` is negative the lower integral has terms of one sign, and nothing cancels; else the upper one.
 
-Of small ``x`` (and of ``x`` near 1, of a beta distribution) a power series has terms of one sign, too. The rest
-are integrals over the half line of ``exp(exponent(t)) * G(t)``, in a variable in which the density decays
-exponentially, by the double exponential rule: ``t = scale * exp(u - exp(-u))``, in equal steps of ``u``.
+Of small ``x`` (and of ``x`` near 1, of a beta distribution) a power series has terms of one sign, too. The
+others are integrals over the half line of ``exp(exponent(t)) * G(t)``, in a variable in which the density
+decays exponentially, by the double exponential rule: ``t = scale * exp(u - exp(-u))``, in equal steps of u.
 """
 
 from __future__ import annotations

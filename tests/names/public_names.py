@@ -116,6 +116,7 @@ PLACES = (
     "overrides",
     "profiler",
     "profiler.profiler",
+    "quasirandom",
     "random",
     "serialization",
     "signal",
