@@ -23,7 +23,8 @@ HOMES = {
 
 _INTRODUCTION = """\
 Of these parts of PyTorch 2.13 every public name stands here: modules with their functions and classes, and of
-Tensor and the classes of `autograd`, `func` and `library` the methods and attributes. What has a reason
+Tensor, of Module, Optimizer and other classes, and of those of `autograd`, `func` and `library`, the methods and
+attributes. What has a reason
 beside it is not here. How what is here differs from PyTorch, if it does, is on the page of
 [differences](differences.md).
 """
@@ -55,9 +56,12 @@ def has(path: str) -> bool:
     place, _, name = path.rpartition(".")
     if place in HOMES:
         return any(has(f"{home}.{name}") for home in HOMES[place])
-    parts = f"tengen.{own(path)}".split(".")
     # A module and something in its parent may have one name: either may have the rest.
-    return any(_reached(".".join(parts[:count]), parts[count:]) for count in range(1, len(parts) + 1))
+    return any(
+        _reached(".".join(parts[:count]), parts[count:])
+        for parts in (f"tengen.{name}".split(".") for name in {own(path), path})
+        for count in range(1, len(parts) + 1)
+    )
 
 
 def own(name: str) -> str:

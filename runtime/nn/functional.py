@@ -145,6 +145,7 @@ from .pooling import (
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,
 )
+from . import grad as grad
 from .resampling import (
     affine_grid as affine_grid,
     fold as fold,

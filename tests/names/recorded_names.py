@@ -11,6 +11,7 @@ import enum
 import functools
 import inspect
 import json
+import warnings
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -35,30 +36,122 @@ AUTOGRAD = (
 MODULES = (
     "",
     "accelerator",
+    "amp",
+    "amp.autocast_mode",
+    "amp.grad_scaler",
+    "backends",
+    "backends.cpu",
+    "backends.cuda",
+    "backends.mha",
+    "backends.mkl",
+    "backends.mps",
+    "backends.nnpack",
+    "backends.openmp",
+    "backends.opt_einsum",
     "compiler",
     "cpu",
+    "cpu.amp",
     "cuda",
+    "cuda.amp",
+    "distributed",
+    "distributions",
+    "export",
     "fft",
+    "functional",
+    "futures",
+    "fx",
+    "hub",
     "jit",
     "linalg",
     "masked",
+    "masked.maskedtensor",
+    "monitor",
     "mps",
+    "multiprocessing",
+    "nested",
     "nn",
+    "nn.attention",
     "nn.functional",
+    "nn.grad",
     "nn.init",
+    "nn.modules.module",
     "nn.parallel",
+    "nn.parallel.comm",
+    "nn.parameter",
     "nn.utils",
+    "nn.utils.clip_grad",
+    "nn.utils.convert_parameters",
+    "nn.utils.fusion",
+    "nn.utils.memory_format",
+    "nn.utils.parametrizations",
+    "nn.utils.parametrize",
+    "nn.utils.prune",
+    "nn.utils.rnn",
+    "nn.utils.stateless",
     "onnx",
+    "onnx.errors",
     "optim",
     "optim.lr_scheduler",
+    "optim.optimizer",
     "optim.swa_utils",
     "overrides",
+    "package",
     "profiler",
+    "quasirandom",
     "random",
+    "return_types",
+    "serialization",
+    "signal",
     "signal.windows",
+    "sparse",
     "special",
+    "storage",
     "testing",
+    "types",
+    "utils",
+    "utils.backend_registration",
+    "utils.benchmark",
+    "utils.bundled_inputs",
+    "utils.checkpoint",
+    "utils.collect_env",
+    "utils.cpp_extension",
     "utils.data",
+    "utils.data.dataloader",
+    "utils.data.dataset",
+    "utils.data.distributed",
+    "utils.data.sampler",
+    "utils.deterministic",
+    "utils.dlpack",
+    "utils.flop_counter",
+    "utils.hooks",
+    "utils.mobile_optimizer",
+    "utils.module_tracker",
+    "utils.throughput_benchmark",
+    "utils.weak",
+    "xpu",
+)
+
+#: Classes whose members are recorded, beside those of the modules of WITH_MEMBERS.
+CLASSES = (
+    "Generator",
+    "Size",
+    "amp.GradScaler",
+    "device",
+    "dtype",
+    "finfo",
+    "iinfo",
+    "nn.Module",
+    "nn.ModuleDict",
+    "nn.ModuleList",
+    "nn.ParameterDict",
+    "nn.ParameterList",
+    "nn.Sequential",
+    "nn.utils.parametrize.ParametrizationList",
+    "nn.utils.rnn.PackedSequence",
+    "optim.Optimizer",
+    "optim.lr_scheduler.LRScheduler",
+    "optim.swa_utils.AveragedModel",
+    "utils.data.DataLoader",
 )
 
 #: Modules of which the members of classes are recorded too.
@@ -160,6 +253,12 @@ def kind(value: Any) -> str:
 
 def of_torch() -> dict[str, dict[str, str]]:
     """The names as torch has them. It must be installed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of deprecated names, which are looked at, too
+        return _of_torch()
+
+
+def _of_torch() -> dict[str, dict[str, str]]:
     import torch
 
     found: dict[str, dict[str, str]] = {}
@@ -176,6 +275,11 @@ def of_torch() -> dict[str, dict[str, str]]:
                 own = sorted(members(cls, "torch"))
                 if own:
                     found[f"{path}.{name}"] = {n: kind(inspect.getattr_static(cls, n)) for n in own}
+    for path in CLASSES:
+        home, _, name = path.rpartition(".")
+        cls = getattr(import_module(f"torch.{home}" if home else "torch"), name)
+        own = sorted(n for n in dir(cls) if not n.startswith("_"))
+        found[path] = {n: kind(inspect.getattr_static(cls, n)) for n in own}
     found["Tensor"] = {n: kind(inspect.getattr_static(torch.Tensor, n)) for n in sorted(names_of_tensors())}
     homes = {"autograd.function.FunctionCtx": torch._C._FunctionBase}
     for path, names in CHOSEN.items():

@@ -20,11 +20,11 @@ REASONS = names_page.reasons()
 NAMES = list(names_page.names(RECORDED))
 
 #: Where names are still to come.
-UNFINISHED = {"", "masked"}
+UNFINISHED = {"", "masked", "utils"}
 
 
 def test_names_are_recorded() -> None:
-    assert len(NAMES) > 2400
+    assert len(NAMES) > 4000
     assert {"autograd.grad", "func.vmap", "library.custom_op", "Tensor.backward"} <= set(NAMES)
     assert {"abs", "float64", "unique", "Tensor.__add__", "nn.functional.relu_", "linalg.LinAlgError"} <= set(
         NAMES

@@ -76,6 +76,16 @@ class PackedSequence(_Packed):
         """The same on the CPU."""
         return self.to("cpu", *args, **kwargs)
 
+    def cuda(self, *args: Any, **kwargs: Any) -> Self:
+        """The same on a GPU: the current one, or that of ``device``."""
+        device = kwargs.pop("device", None) if not args else args[0]
+        return self.to("cuda" if device is None else device, *args[1:], **kwargs)
+
+    def pin_memory(self) -> Self:
+        """The same, with ``data`` and the indices as their own ``pin_memory`` gives them."""
+        rest = [None if i is None else i.pin_memory() for i in self[2:]]
+        return type(self)(self.data.pin_memory(), self.batch_sizes, *rest)
+
     def double(self) -> Self:
         """The same as float64."""
         return self.to(dtype=float64)

@@ -16,6 +16,7 @@ from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .fetch import make_fetch
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, random_seed
+from .worker import get_worker_info as get_worker_info
 from .worker_pool import WorkerIterator
 
 __all__ = ["DataLoader"]
