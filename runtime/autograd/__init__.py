@@ -27,6 +27,7 @@ from .function import Function
 from .grad_mode import (
     check_flag,
     enable_grad,
+    enforce_grad_layout_policy,
     is_grad_enabled as is_grad_enabled,
     is_multithreading_enabled,
     no_grad,
@@ -61,6 +62,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "enforce_grad_layout_policy",
     "forward_ad",
     "function",
     "grad",

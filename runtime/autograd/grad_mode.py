@@ -16,7 +16,13 @@ from typing import Any, TypeVar
 from ..core.thread_state import propagated
 from ..core.user_stack import program_stacklevel
 
-__all__ = ["enable_grad", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
+__all__ = [
+    "enable_grad",
+    "enforce_grad_layout_policy",
+    "no_grad",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]
 
 
 def __dir__() -> list[str]:
@@ -41,6 +47,8 @@ class GradMode(threading.local):
     asked: bool = False
     #: What ``set_multithreading_enabled`` was told.
     multithreading: bool = True
+    #: What ``enforce_grad_layout_policy`` was told.
+    layout_policy: bool = True
     #: How many transforms of functions (``func.grad``, ``jvp``, ``vmap`` ...) run a function.
     transforms: int = 0
 
@@ -265,3 +273,34 @@ def __getattr__(name: str) -> Any:
 
         return inference_mode
     raise AttributeError(f"module 'tengen.autograd.grad_mode' has no attribute {name!r}")
+
+
+class enforce_grad_layout_policy(ContextDecorator):  # the user's spelling
+    """Whether gradients of leaves must have these leaves' layouts: kept for programs that set it.
+
+    Here they always have, so that False, which allows another layout where it spares a copy, changes nothing.
+    At once when called, undone at the end when used with ``with``; or as a decorator. TypeError for what is
+    no bool.
+    """
+
+    def __init__(self, enable: bool = True) -> None:
+        self.previous = grad_mode.layout_policy
+        self.mode = check_bool("enforce_grad_layout_policy", "enable", enable)
+        grad_mode.layout_policy = enable
+
+    def __call__(self, function: F) -> F:
+        # A decorator only says what is to hold inside the function.
+        grad_mode.layout_policy = self.previous
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        grad_mode.layout_policy = self.mode
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        grad_mode.layout_policy = self.previous
+
+    def clone(self) -> enforce_grad_layout_policy:
+        """The same once more, for one call of a decorated function."""
+        return type(self)(self.mode)

@@ -54,6 +54,7 @@ from tengen.generated.nn_functions import (
 )
 
 from ..core.function_dispatch import make_overridable as _make_overridable
+from . import grad as grad
 from .activation import (
     alpha_dropout as alpha_dropout,
     celu as celu,
@@ -145,7 +146,6 @@ from .pooling import (
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,
 )
-from . import grad as grad
 from .resampling import (
     affine_grid as affine_grid,
     fold as fold,

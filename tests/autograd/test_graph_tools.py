@@ -264,6 +264,28 @@ def test_multithreading_is_a_word(m: Any) -> None:
     assert enabled()
 
 
+def test_the_layout_policy_is_a_word(m: Any) -> None:
+    """Gradients have the layouts of their leaves, as PyTorch's have under the policy."""
+    policy = m.autograd.enforce_grad_layout_policy
+    given = m.zeros(2, 3).t().requires_grad_()
+
+    def strides() -> Any:
+        (given * m.ones(3, 2)).sum().backward()
+        found, given.grad = given.grad.stride(), None
+        return found
+
+    assert strides() == policy()(strides)() == given.stride()
+    with policy(False):
+        assert policy(True)(strides)() == given.stride()
+        strides()
+    policy(False)
+    try:
+        strides()
+    finally:
+        policy(True)
+    assert strides() == given.stride()
+
+
 def test_names_at_the_top(m: Any) -> None:
     assert not m.is_anomaly_enabled() and m.is_anomaly_check_nan_enabled()
     with m.autograd.detect_anomaly(check_nan=False):

@@ -65,6 +65,10 @@ STATES: dict[str, tuple[Callable[[], AbstractContextManager[Any]], Callable[[], 
         lambda: tg.autograd.set_multithreading_enabled(False),
         tg.autograd.is_multithreading_enabled,
     ),
+    "layouts of gradients": (
+        lambda: tg.autograd.enforce_grad_layout_policy(False),
+        lambda: tg.autograd.grad_mode.grad_mode.layout_policy,
+    ),
     "hooks of saved tensors": (lambda: saved_tensors_hooks(lambda t: t, lambda t: t), lambda: hooks.stack),
     "no such hooks": (lambda: disable_saved_tensors_hooks("none"), lambda: hooks.disabled),
     "a dual level": (
