@@ -26,3 +26,7 @@ def test_they_are_those_of_autograd(dims: int, geometry: dict[str, Any]) -> None
     assert found.requires_grad
     found = getattr(nn.grad, f"conv{dims}d_weight")(x, weight.shape, grad, **geometry)
     tengen.testing.assert_close(found.detach(), for_weight)
+
+
+def test_functional_has_it_too() -> None:
+    assert nn.functional.grad is nn.grad
