@@ -306,14 +306,30 @@ def pad_circular(self: Tensor, pad: Sequence[int]) -> Tensor:
             raise RuntimeError("Padding value causes wrapping around more than once.")
         if before + after + size < 0:
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
-        middle = out.narrow(dim, max(-before, 0), size - max(-before, 0) - max(-after, 0))
-        # What is cut off does not come back at the other end.
-        parts = [middle.narrow(dim, middle.shape[dim] - before, before)] if before > 0 else []
-        parts.append(middle)
-        if after > 0:
-            parts.append(middle.narrow(dim, 0, after))
-        out = F.cat(parts, dim)
+        kept = size - max(-before, 0) - max(-after, 0)
+        if kept <= 0 and before + after + size > 0:
+            raise RuntimeError(
+                f"Padding ({before}, {after}) cuts off all of dimension {dim} that could be continued, of an "
+                f"input of size {list(self.shape)}"
+            )
+        middle = out.narrow(dim, max(-before, 0), kept)
+        out = F.cat(
+            [*_continued(middle, dim, before, True), middle, *_continued(middle, dim, after, False)], dim
+        )
     return out.contiguous()
+
+
+def _continued(middle: Tensor, dim: int, places: int, before: bool) -> list[Tensor]:
+    """What ``middle`` is continued by, for so many places before or behind it.
+
+    What was cut off does not come back at the other end, so these may be more than ``middle`` has.
+    """
+    if places <= 0:
+        return []
+    size = middle.shape[dim]
+    whole, rest = divmod(places, size)
+    part = [middle.narrow(dim, size - rest if before else 0, rest)] if rest else []
+    return [*part, *[middle] * whole] if before else [*[middle] * whole, *part]
 
 
 def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:

@@ -76,7 +76,8 @@ def mirror_shape(self: Array, padding: Shape, reflect: bool) -> Shape:
                     f"padding ({before}, {after}) at dimension {dim} of input {list(self.shape)}"
                 )
     shape = tuple([n + before + after for n, (before, after) in zip(self.shape, pairs, strict=True)])
-    if min(shape[-dims:]) < 1:
+    # As PyTorch: all is an error, some may be empty.
+    if max(shape[-dims:]) < 1 or min(shape[-dims:]) < 0:
         raise RuntimeError(f"input {list(self.shape)} is too small for padding {list(padding)}")
     check_bytes(shape, self.dtype.itemsize)
     return shape
@@ -115,7 +116,8 @@ def _folded(grad: Array, dim: int, n: int, before: int, after: int, reflect: boo
     grad = np.moveaxis(grad, dim, 0)
     out = np.zeros((n, *grad.shape[1:]), grad.dtype)
     # What lies inside goes home in one piece; only the pads are added place by place.
-    first, last = max(before, 0), len(grad) - max(after, 0)
+    first = min(max(before, 0), len(grad))
+    last = max(first, min(before + n, len(grad)))  # all may be cut off that lay inside
     start = first - before
     out[start : start + last - first] = grad[first:last]
     sources = _sources(n, before, after, reflect)
