@@ -111,6 +111,27 @@ def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     return _call("cartesian_prod", _loose("cartesian_prod", tensors), None)
 
 
+def _at_least(name: str, tensors: tuple[Any, ...]) -> Any:
+    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+        return operator(name)(tensors[0])
+    return tuple(operator(f"{name}.Sequence")(_loose(name, tensors)))
+
+
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
+    """The tensor itself, or a view with a dim if it has none; of several, or a list, a tuple of these."""
+    return _at_least("atleast_1d", tensors)
+
+
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
+    """A view with dims before the others until there are two; of several, or a list, a tuple of these."""
+    return _at_least("atleast_2d", tensors)
+
+
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
+    """A view with dims around the others until there are three; of several, or a list, a tuple of these."""
+    return _at_least("atleast_3d", tensors)
+
+
 _DISTANCE_MODES = {
     "use_mm_for_euclid_dist_if_necessary": None,
     "use_mm_for_euclid_dist": 1,

@@ -55,6 +55,9 @@ from .core.storage import UntypedStorage as UntypedStorage
 from .core.sym_int import SymInt as SymInt
 from .eigensolvers import lobpcg as lobpcg
 from .functional import (
+    atleast_1d as atleast_1d,
+    atleast_2d as atleast_2d,
+    atleast_3d as atleast_3d,
     block_diag as block_diag,
     broadcast_shapes as broadcast_shapes,
     broadcast_tensors as broadcast_tensors,

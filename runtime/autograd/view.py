@@ -183,22 +183,20 @@ def _may_follow(view: Any) -> bool:
 def renew_views(tensor: Any) -> None:
     """Give the views that wait for it the history of their base, as there was a write to its memory.
 
-    That is none where the base was detached in place. Where it is a leaf that came to require gradients
-    after the view was made, it leads to the leaf.
+    Where the base was detached in place they require gradients still, which lead nowhere. Where it is a
+    leaf that came to require gradients after the view was made, it leads to the leaf.
     """
     base = tensor if tensor._base is None else tensor._base
     for ref in tuple(base._storage.views):
         view = ref()
         if view is None or view._base is not base:
             continue
-        if not base._requires_grad:
-            if view._edge is not None:
-                view._edge = None
-                view._requires_grad = False
-        elif view._meta is not None and view._meta.follows and view._edge is None:
-            place = pair_of(base, view)
-            edge = gradient_edge(base)
-            set_history(view, (AsStridedBackward0(Scatter(place), edge, view._array.shape, view._type), 0))
+        follows = view._edge is None and view._meta is not None and view._meta.follows
+        if follows if base._requires_grad else view._edge is not None:
+            node = AsStridedBackward0(
+                Scatter(pair_of(base, view)), gradient_edge(base), view._array.shape, view._type
+            )
+            set_history(view, (node, 0))
     base._storage.views.waiting = False
 
 

@@ -51,7 +51,7 @@ class Parameter:
         takes_number = numbers and type_ == "Tensor" and self.name != "out"
         self.with_numbers = converter("Tensor|Scalar" if takes_number else type_)
         #: Whether loose ints may stand for it: x.view(2, 3).
-        self.variadic = type_.rstrip("?") in ("int[]", "SymInt[]", "Tensor[]")
+        self.variadic = type_.rstrip("?") in ("int[]", "SymInt[]")
 
 
 class Mismatch(Exception):
@@ -215,8 +215,6 @@ def _tensors(element: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def convert(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             return tuple(map(element, value))
-        if isinstance(value, Tensor) and value._array.ndim:  # iterating gives its rows
-            return tuple(value)
         raise Mismatch
 
     return convert
@@ -285,7 +283,7 @@ def bind_arguments(
     for position, p in enumerate(parameters):
         if not p.kwarg_only and position < given:
             value = arguments[position]
-            # Loose elements are taken where a list is all that may come: x.view(2, 3), meshgrid(x, y).
+            # Loose elements are taken where a list is all that may come: x.view(2, 3).
             leads = position + 1 == positional and (position == 0 or parameters[0].name == "self")
             if (
                 p.variadic
@@ -348,8 +346,6 @@ def bind_positional(parameters: Sequence[Parameter], arguments: tuple[Any, ...])
 
 def _loose(parameter: Parameter, values: tuple[Any, ...]) -> bool:
     """Whether these are the elements of the list that the parameter takes."""
-    if parameter.type == "Tensor[]":
-        return all([isinstance(v, Tensor) for v in values])
     try:
         _sym_int(values[0])
         for v in values[1:]:

@@ -241,6 +241,14 @@ def _feature_dropout(input: Tensor, p: float, training: bool, inplace: bool, bat
     return input.copy_(out) if inplace else out
 
 
+def _warn_of_dims(function: str, given: int, taken: str) -> None:
+    warnings.warn(
+        f"{function}: Received a {given}-D input, which is deprecated and will be an error: it drops the "
+        f"channels of {taken} dims. To drop elements there is dropout",
+        stacklevel=program_stacklevel(),
+    )
+
+
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Dropout of whole channels of (N, C, L) or (C, L); RuntimeError for other inputs.
 
@@ -252,16 +260,26 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, H, W).
+    """Dropout of whole channels of (N, C, H, W); a warning for inputs of other dims.
 
     The result has the shape and the dtype of ``input``.
     """
+    if input.ndim == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input, which is taken as (N, C, L), as dropout1d does, and not as "
+            "(C, H, W)",
+            stacklevel=program_stacklevel(),
+        )
+    elif input.ndim != 4:
+        _warn_of_dims("dropout2d", input.ndim, "3 or 4")
     return _feature_dropout(input, p, training, inplace, True)
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W).
+    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W); a warning for inputs of other dims.
 
     The result has the shape and the dtype of ``input``.
     """
+    if input.ndim not in (4, 5):
+        _warn_of_dims("dropout3d", input.ndim, "4 or 5")
     return _feature_dropout(input, p, training, inplace, input.ndim == 5)

@@ -105,12 +105,10 @@ class TensorConversion(TensorBase):
         RuntimeError when the tensor requires grad and recording is on, TypeError when its memory is not
         NumPy's to see; with ``force=True`` it is detached and copied to the CPU instead.
         """
-        if self._requires_grad and grad_mode.enabled and not force:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
         if active:
             notify_conversion(self, "NumPy array")
+        if force.__class__ is not bool:
+            raise TypeError(f"numpy(): argument 'force' must be bool, not {type(force).__name__}")
         backend = self._type.backend
         try:
             array: np.ndarray[Any, Any] = backend.lib.to_numpy(self._array)
@@ -121,6 +119,10 @@ class TensorConversion(TensorBase):
                 f"can't convert {backend.device.type} device type tensor to numpy. Use Tensor.cpu() to copy "
                 "the tensor to host memory first."
             ) from None
+        if self._requires_grad and grad_mode.enabled and not force:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
         return array.view()  # not the tensor's own: its shape may be assigned to
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

@@ -204,6 +204,10 @@ def legacy_tensor(args: tuple[Any, ...], where: Device | str | None) -> Tensor:
     """``Tensor(*args)``: sizes make an uninitialised tensor, data one of the default dtype."""
     _check_legacy_device(as_device(None), where)
     if len(args) == 1 and isinstance(args[0], TensorBase):
+        if where is not None:
+            raise RuntimeError(
+                "Tensor(tensor, device=device) is not supported: use tensor(...) or as_tensor(...) instead"
+            )
         found: Any = args[0]
         alias: Tensor = found.detach()
         return alias
@@ -334,6 +338,10 @@ def _shareable(data: Any) -> Tensor | None:
     array = _foreign_array(data)
     if array is not None:
         return from_array(array)
+    if type(data).__name__ == "PyCapsule":  # what ``__dlpack__`` gives
+        from .interop import from_dlpack
+
+        return from_dlpack(data)
     return None
 
 

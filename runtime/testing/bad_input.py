@@ -10,6 +10,7 @@ from tengen.codegen.model.operators import Operator
 from tengen.codegen.model.schema import Argument
 from tengen.generated.operators import OVERLOADS
 
+from .. import functional
 from ..core.operands import tensors_in
 from ..dispatch.calls import call as call_function
 from . import declared
@@ -104,13 +105,17 @@ def refuses(case: Case, aspect: str, words: tuple[str, ...], given: tuple[Any, .
 
 
 def check_types(case: Case) -> None:
-    """An object for a tensor is a TypeError that names the function and what came."""
+    """An object for a tensor, a tensor for a list, is a TypeError that names the function and what came."""
     values, function = case.values, case.name.partition(".")[0]
     for i, a in enumerate(case.call.arguments):
         if a.is_tensor and not a.kwarg_only:
             given = [*values[:i], object(), *values[i + 1 :]]
             keywords = required(case.call, given)
             refuses(case, "types", (function, "object"), positional(case.call, given), **keywords)
+        elif a.is_tensor_list and not a.kwarg_only and function not in dir(functional):
+            given = [*values[:i], tengen.ones(2, 2, 2), *values[i + 1 :]]
+            keywords = required(case.call, given)
+            refuses(case, "types", (function, "Tensor"), positional(case.call, given), **keywords)
 
 
 def check_keywords(case: Case) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -282,3 +283,21 @@ def test_saved_views() -> None:
     y[1].mul_(2)  # the same memory block, the same counter
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         z.backward()
+
+
+@pytest.mark.parametrize("write", ["none", "base", "view"])
+def test_an_older_view_of_what_was_detached_in_place(m: ModuleType, write: str) -> None:
+    """It requires gradients still; after a write they lead nowhere, as those of its base do."""
+    x = m.ones(3, requires_grad=True)
+    base = x * 2
+    view, of_view = base[1:], base[1:][1:]
+    base.detach_()
+    with m.no_grad():
+        if write == "base":
+            base.mul_(3)
+        elif write == "view":
+            view.mul_(3)
+    assert not base.requires_grad and base.is_leaf
+    assert view.requires_grad and not view.is_leaf and of_view.requires_grad
+    (view.sum() + of_view.sum()).backward()
+    assert (x.grad is None) == (write != "none")

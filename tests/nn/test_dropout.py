@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from types import ModuleType
+
 import numpy as np
 import pytest
 
@@ -32,3 +35,18 @@ def test_dropout3d_of_an_image_alone_drops_along_its_first_dimension(shape: tupl
     tengen.manual_seed(3)
     rows = F.dropout3d(tengen.ones(shape), 0.5).numpy().reshape(40, -1)
     assert (rows == rows[:, :1]).all() and set(rows.ravel()) == {0.0, 2.0}
+
+
+@pytest.mark.parametrize("dims", range(1, 6))
+@pytest.mark.parametrize("name", ["dropout2d", "dropout3d"])
+@pytest.mark.parametrize("training", [True, False])
+def test_inputs_of_other_dims_are_warned_of(m: ModuleType, name: str, dims: int, training: bool) -> None:
+    """As in PyTorch; the warning points at the program."""
+    taken = {"dropout2d": (4,), "dropout3d": (4, 5)}[name]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        getattr(m.nn.functional, name)(m.ones([2] * dims), 0.0, training)
+    ours = [w for w in caught if name in str(w.message)]
+    assert len(ours) == (dims not in taken)
+    if m is tengen:
+        assert all(w.filename == __file__ for w in ours)

@@ -16,7 +16,7 @@ def test_declared_errors(name: str) -> None:
 
 @pytest.mark.parametrize("name", ASPECTS["types"].operators())
 def test_wrong_types_name_operator_and_argument(name: str) -> None:
-    """An object for a tensor is a TypeError that names the function and what came."""
+    """An object for a tensor, a tensor for a list: a TypeError that names the function and what came."""
     ASPECTS["types"].verify(name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -211,3 +212,55 @@ def test_dlpack_with_torch(name):
 @pytest.mark.parametrize("name", ["uint8", "uint16", "uint32", "uint64", "int8", "int64", "bool"])
 def test_integers_of_every_dtype_are_indices(name):
     assert "abc"[tengen.tensor(1, dtype=getattr(tengen, name))] == "b"
+
+
+REFUSED_BY_NUMPY = {
+    "requires grad": (lambda m: m.ones(2, requires_grad=True), RuntimeError, None),
+    "meta": (lambda m: m.ones(2, device="meta"), TypeError, NotImplementedError),
+    "meta that requires grad": (
+        lambda m: m.ones(2, device="meta", requires_grad=True),
+        TypeError,
+        NotImplementedError,
+    ),
+    "sparse": (lambda m: m.ones(2).to_sparse(), TypeError, TypeError),
+    "sparse that requires grad": (lambda m: m.ones(2).to_sparse().requires_grad_(), TypeError, TypeError),
+    "compressed": (lambda m: m.ones(2, 2).to_sparse_csr(), TypeError, TypeError),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+@pytest.mark.parametrize("name", REFUSED_BY_NUMPY)
+def test_numpy_by_force(m: ModuleType, name: str) -> None:
+    """What keeps the memory from NumPy is said before what the history does; force is about the latter."""
+    make, plain, forced = REFUSED_BY_NUMPY[name]
+    with pytest.raises(plain):
+        make(m).numpy()
+    if forced is None:
+        assert make(m).numpy(force=True).tolist() == [1.0, 1.0]
+    else:
+        with pytest.raises(forced):
+            make(m).numpy(force=True)
+    for no_bool in (1, None, "True"):
+        with pytest.raises(TypeError, match="argument 'force'"):
+            make(m).numpy(force=no_bool)
+
+
+def test_capsules_are_arrays(m: ModuleType) -> None:
+    x = m.arange(3.0)
+    shared = m.asarray(x.__dlpack__())
+    shared[0] = 5.0
+    assert x.tolist() == [5.0, 1.0, 2.0] and shared.dtype is m.float32
+    assert m.asarray(x.__dlpack__(), dtype=m.float64).tolist() == [5.0, 1.0, 2.0]
+    copy = m.asarray(x.__dlpack__(), copy=True, requires_grad=True)
+    assert copy.requires_grad and copy.data_ptr() != x.data_ptr()
+    with pytest.raises(ValueError, match="alias"):
+        m.asarray(x.__dlpack__(), dtype=m.float64, copy=False)
+
+
+def test_the_legacy_constructor_with_a_device(m: ModuleType) -> None:
+    assert m.Tensor(1, device="cpu").shape == (1,)
+    assert m.Tensor([1, 2], device="cpu").tolist() == [1.0, 2.0]
+    with pytest.raises(RuntimeError, match="not supported"):
+        m.Tensor(m.ones(2), device="cpu")
+    with pytest.raises(RuntimeError, match="legacy constructor expects device type"):
+        m.Tensor(1, device="meta")
