@@ -45,8 +45,18 @@ typedef struct {
 extern Layout layout;
 extern PyObject *zero, *one, *out_names, *str_enabled, *str_apply, *str_release, *str_of_array, *str_locked, *str_inference;
 
-/* The slot of an object at an offset; NULL where it was never set. */
+/* The slot of an object at an offset; NULL where it was never set. Of an object that was made here, or that READ has looked
+   at: others may be of any class. */
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+
+/* Whether an object is of a class, or of one that is derived from it; NULL is of none. */
+static inline int is_of(PyObject *object, PyTypeObject *cls) { return object != NULL && PyObject_TypeCheck(object, cls); }
+
+/* What an object has in a slot of a class, whoever may have put it there; NULL where that was never set or is deleted, and
+   of an object of another class: then Python decides. It is borrowed: user code can let go of it, which every call of
+   Python's runs, and every allocation of what the garbage collector tracks. */
+#define READ_AT(object, cls, offset) (is_of(object, cls) ? SLOT(object, offset) : NULL)
+#define READ(object, cls, name) READ_AT(object, layout.cls, layout.name)
 
 static inline void set_new(PyObject *object, Py_ssize_t offset, PyObject *value) {
     SLOT(object, offset) = Py_NewRef(value);
@@ -56,11 +66,23 @@ static inline void set_slot(PyObject *object, Py_ssize_t offset, PyObject *value
     SLOT(object, offset) = Py_NewRef(value);
     Py_XDECREF(before);
 }
-static inline int is_plain(PyObject *value) {
-    return Py_IS_TYPE(value, layout.Tensor) ? 1 : PySet_Contains(layout.plain, (PyObject *)Py_TYPE(value));
-}
 static inline int is_tensor(PyObject *object) {
-    return Py_IS_TYPE(object, layout.Tensor) || PyObject_TypeCheck(object, layout.TensorBase);
+    return object != NULL && (Py_IS_TYPE(object, layout.Tensor) || PyObject_TypeCheck(object, layout.TensorBase));
+}
+/* READ of a slot of TensorBase: most are exactly Tensors. */
+#define READ_TENSOR(object, name) (is_tensor(object) ? SLOT(object, layout.name) : NULL)
+
+/* Whether a class is in a set; -1 without an exception where its metaclass compares or hashes as it likes: that might run
+   any code, and say anything. */
+static inline int is_in(PyObject *set, PyTypeObject *cls) {
+    const PyTypeObject *meta = Py_TYPE(cls);
+    if (meta != &PyType_Type && (meta->tp_hash != PyType_Type.tp_hash || meta->tp_richcompare != PyType_Type.tp_richcompare)) return -1;
+    return PySet_Contains(set, (PyObject *)cls);
+}
+static inline int is_plain(PyObject *value) {
+    if (Py_IS_TYPE(value, layout.Tensor)) return 1;
+    int found = is_in(layout.plain, Py_TYPE(value));
+    return found == 1 && !is_tensor(value) ? -1 : found;
 }
 static inline int is_array(PyObject *object) { return object != NULL && Py_IS_TYPE(object, &PyArray_Type); }
 
@@ -114,7 +136,7 @@ PyObject *wrap_array(PyObject *array, PyObject *type);
 PyObject *plain_view(PyObject *source, PyObject *array, PyObject *type, int multi);
 PyObject *wrap_view(PyObject *source, PyObject *array, PyObject *type, int multi);
 PyObject *edge_of(PyObject *tensor);
-PyObject *one_type(PyObject *list);
+int one_type(PyObject *list, PyObject **found);
 int are_tensors(PyObject *list);
 PyObject *arrays_of(PyObject *list);
 typedef struct Recipe Recipe;

@@ -4,12 +4,11 @@
 
 /* The leaf of an accumulator, a new reference, where its gradient is wanted; NULL where Python has to look. */
 static PyObject *wanted_leaf(PyObject *node) {
-    PyObject *reference = SLOT(node, layout.leaf);
-    if (SLOT(node, layout.pinned) != Py_None || reference == NULL || !PyWeakref_CheckRef(reference)) return NULL;
+    PyObject *reference = READ(node, AccumulateGrad, leaf);
+    if (reference == NULL || !PyWeakref_CheckRef(reference) || SLOT(node, layout.pinned) != Py_None) return NULL;
     PyObject *leaf = Py_NewRef(PyWeakref_GET_OBJECT(reference));
-    if (leaf != Py_None && is_tensor(leaf) && SLOT(leaf, layout.edge) == Py_None &&
-        SLOT(leaf, layout.requires_grad) == Py_True && SLOT(leaf, layout.meta) != NULL &&
-        Py_IS_TYPE(SLOT(leaf, layout.meta), layout.AutogradMeta)) {
+    if (is_tensor(leaf) && SLOT(leaf, layout.edge) == Py_None && SLOT(leaf, layout.requires_grad) == Py_True &&
+        is_of(SLOT(leaf, layout.meta), layout.AutogradMeta)) {
         return leaf;
     }
     Py_DECREF(leaf);
@@ -18,8 +17,9 @@ static PyObject *wanted_leaf(PyObject *node) {
 
 /* Whether another thread is about to add to the leaf's gradient: 1, 0, or -1 with an exception. */
 static int is_locked(PyObject *node) {
-    PyObject *lock = SLOT(node, layout.lock);
+    PyObject *lock = Py_XNewRef(SLOT(node, layout.lock));
     PyObject *answer = lock == NULL ? Py_NewRef(Py_True) : PyObject_CallMethodNoArgs(lock, str_locked);
+    Py_XDECREF(lock);
     if (answer == NULL) return -1;
     int locked = answer != Py_False;
     Py_DECREF(answer);
@@ -36,9 +36,9 @@ static PyObject *own_array(PyObject *grad) {
 }
 
 /* The first gradient of a leaf. */
-static int set_gradient(PyObject *node, PyObject *meta, PyObject *grad) {
+static int set_gradient(PyObject *node, PyObject *type, PyObject *meta, PyObject *grad) {
     PyObject *own = own_array(grad);
-    PyObject *handle = own == NULL ? NULL : wrap_array(own, SLOT(node, layout.node_type));
+    PyObject *handle = own == NULL ? NULL : wrap_array(own, type);
     Py_XDECREF(own);
     if (handle == NULL) return RAISED;
     int locked = is_locked(node); /* from here on no other thread runs */
@@ -49,31 +49,32 @@ static int set_gradient(PyObject *node, PyObject *meta, PyObject *grad) {
 }
 
 /* A further gradient of a leaf, added in place. */
-static int add_gradient(PyObject *node, PyObject *total, PyObject *grad) {
-    if (!is_tensor(total) || SLOT(total, layout.type) != SLOT(node, layout.node_type)) return LEFT;
+static int add_gradient(PyObject *node, PyObject *type, PyObject *total, PyObject *grad) {
+    if (READ_TENSOR(total, type) != type) return LEFT;
     PyObject *storage = begin_write(total);
-    if (storage == NULL) return RAISED;
-    PyObject *pair[2] = {SLOT(total, layout.array), grad};
+    if (storage == NULL) return PyErr_Occurred() ? RAISED : LEFT;
     int locked = is_locked(node);
+    PyObject *pair[2] = {READ_TENSOR(total, array), grad};
     int added = locked == 0 && pair[0] != grad && ufunc_into(PyTuple_GET_ITEM(layout.ufuncs, 0), pair, 2, pair[0]);
-    int failed = !added && take_back_write(storage) < 0;
+    int failed = !added && take_back_write(storage) < 0 && PyErr_Occurred();
     Py_DECREF(storage);
     return locked < 0 || failed ? RAISED : added ? NEXT : LEFT;
 }
 
 /* Bring a gradient, which the engine alone may hold, to a leaf: NEXT; LEFT where Python has to; or RAISED. */
 int accumulate(PyObject *node, PyObject *grad) {
-    PyObject *type = SLOT(node, layout.node_type);
-    if (!is_array(grad) || type == NULL || !PyObject_TypeCheck(type, layout.Type)) return LEFT;
-    if ((PyObject *)PyArray_DESCR((PyArrayObject *)grad) != SLOT(type, layout.dtype)) return LEFT; /* or of any dtype */
+    PyObject *type = READ(node, AccumulateGrad, node_type), *dtype = READ(type, Type, dtype);
+    if (!is_array(grad) || (PyObject *)PyArray_DESCR((PyArrayObject *)grad) != dtype) return LEFT; /* or of any dtype */
     PyObject *leaf = wanted_leaf(node);
     if (leaf == NULL) return LEFT;
     PyObject *array = SLOT(leaf, layout.array), *meta = Py_NewRef(SLOT(leaf, layout.meta));
     int result = LEFT;
     if (is_array(array) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array)) {
         PyObject *total = Py_XNewRef(SLOT(meta, layout.grad));
-        if (total == Py_None) result = set_gradient(node, meta, grad);
-        else if (total != NULL) result = add_gradient(node, total, grad);
+        Py_INCREF(type);
+        if (total == Py_None) result = set_gradient(node, type, meta, grad);
+        else if (total != NULL) result = add_gradient(node, type, total, grad);
+        Py_DECREF(type);
         Py_XDECREF(total);
     }
     Py_DECREF(meta);

@@ -36,7 +36,7 @@ _OF_LOCAL: Final = _words(
 _OF_LOCAL_AND_OBJECT: Final = frozenset(("is_same", "is_equal"))
 #: Those with a number.
 _OF_NUMBER: Final = _words(
-    "is_given is_more_given goes rest number call call_out binary unary compare tuple unpack rows "
+    "is_given is_more_given rest call call_out binary unary compare tuple unpack rows "
     "rows_keeping invoke"
 )
 _KEPT: Final = {"value": 0, "tensor": 1, "result": 2, "shape": 3, "type": 4, "shapes": 5}
@@ -159,14 +159,18 @@ class Assembler:
                 return 0, 0, 0, self._value(kind), None
             case "is_class", [name, kind]:
                 return self._local(name), 0, 0, self._value(kind), None
+            case "goes", [number]:
+                return int(number), 0, 0, None, self._node()
+            case "number", [number]:
+                return int(number), 0, 0, None, self._node() if int(number) else None
             case "slot", [slot]:
-                return 0, self._offset(slot), 0, None, None
+                return 0, self._offset(slot), 0, None, self._node()
             case (("saved" | "saved_or_none"), [slot]):
-                return 0, self._offset(slot), self._offset(f"{slot}_version"), None, None
+                return 0, self._offset(slot), self._offset(f"{slot}_version"), None, self._node()
             case "saved_result", [slot]:
-                return 0, self._offset(slot), self._offset("result_versions"), None, None
+                return 0, self._offset(slot), self._offset("result_versions"), None, self._node()
             case "free", [slot, name]:
-                return 0, self._offset(slot), 0, self._value(name), None
+                return 0, self._offset(slot), 0, self._value(name), self._node()
             case (("attribute" | "wrap_as"), [name]):
                 return 0, 0, 0, None, name
             case "has_dims", [name, count]:
@@ -186,10 +190,14 @@ class Assembler:
             self.locals.append(name)
         return self.locals.index(name)
 
-    def _offset(self, slot: str) -> int:
+    def _node(self) -> type:
+        """The class of Nodes that the program is for: it reads slots of its instances only."""
         if self.owner is None:
             raise Unfit("only Nodes have slots")
-        offset: int = machine.offset(self.owner, slot)
+        return self.owner
+
+    def _offset(self, slot: str) -> int:
+        offset: int = machine.offset(self._node(), slot)
         return offset
 
     def _value(self, path: str) -> Any:

@@ -35,23 +35,25 @@ static PyObject *settled(const Pass *pass, PyObject *node, PyObject *grad) {
 
 /* The same of another library's array: 1, 0, or -1 with an exception. */
 static int other_fits(PyObject *value, PyObject *shape, PyObject *dtype) {
+    Py_INCREF(shape);
     PyObject *own_shape = PyObject_GetAttrString(value, "shape");
     PyObject *own_dtype = own_shape == NULL ? NULL : PyObject_GetAttrString(value, "dtype");
     int found = own_dtype == NULL ? -1 : own_dtype == dtype;
     if (found == 1) found = PyObject_RichCompareBool(own_shape, shape, Py_EQ);
     Py_XDECREF(own_shape);
     Py_XDECREF(own_dtype);
+    Py_DECREF(shape);
     return found;
 }
 
 /* Whether the array is what the Node awaits as its only gradient: 1, 0, or -1 with an exception. */
 static int fits(PyObject *value, PyObject *target) {
-    PyObject *shape = SLOT(target, layout.shape), *type = SLOT(target, layout.node_type);
-    if (shape == NULL || !PyTuple_CheckExact(shape) || type == NULL) return 0;
-    if (!PyObject_TypeCheck(type, layout.Type)) return 0;
-    if (!is_array(value)) return other_fits(value, shape, SLOT(type, layout.dtype));
+    if (!is_of(target, layout.Node)) return 0;
+    PyObject *shape = SLOT(target, layout.shape), *dtype = READ(SLOT(target, layout.node_type), Type, dtype);
+    if (shape == NULL || !PyTuple_CheckExact(shape) || dtype == NULL) return 0;
+    if (!is_array(value)) return other_fits(value, shape, dtype);
     PyArrayObject *array = (PyArrayObject *)value;
-    if ((PyObject *)PyArray_DESCR(array) != SLOT(type, layout.dtype)) return 0;
+    if ((PyObject *)PyArray_DESCR(array) != dtype) return 0;
     if (PyTuple_GET_SIZE(shape) != PyArray_NDIM(array)) return 0;
     for (int i = 0; i < PyArray_NDIM(array); i++) {
         PyObject *size = PyTuple_GET_ITEM(shape, i);
@@ -71,6 +73,7 @@ static int done(PyObject *result) {
 /* Add an array to what waits for a Node; in place where nobody else holds that. */
 static int add_to(const Pass *pass, PyObject *target, PyObject *value) {
     PyObject *pair[2] = {PyDict_GetItemWithError(pass->buffers, target), value};
+    if (pair[0] == NULL && PyErr_Occurred()) return -1;
     if (is_array(pair[0]) && is_array(value) && PyArray_NDIM((PyArrayObject *)value)) {
         int alone = Py_REFCNT(pair[0]) == 1 && PyArray_BASE((PyArrayObject *)pair[0]) == NULL;
         if (alone && ufunc_into(PyTuple_GET_ITEM(layout.ufuncs, 0), pair, 2, pair[0])) return 0;
@@ -89,7 +92,7 @@ static int deliver(const Pass *pass, PyObject *node, Py_ssize_t number, PyObject
         int wanted = PySet_Contains(pass->needed, target);
         if (wanted <= 0) return wanted;
     }
-    int fitting = PyObject_TypeCheck(target, layout.Node) ? fits(value, target) : 0;
+    int fitting = fits(value, target);
     if (fitting < 0) return -1;
     if (!fitting) {
         PyObject *index = PyLong_FromSsize_t(number);
@@ -107,7 +110,7 @@ static int deliver(const Pass *pass, PyObject *node, Py_ssize_t number, PyObject
 
 /* Deliver the results of a Node one by one. */
 static int deliver_all(const Pass *pass, PyObject *node, PyObject *results) {
-    PyObject *edges = Py_XNewRef(SLOT(node, layout.next_edges));
+    PyObject *edges = Py_XNewRef(READ(node, Node, next_edges));
     if (edges == NULL || !PyTuple_Check(edges) || PyTuple_GET_SIZE(results) > PyTuple_GET_SIZE(edges)) {
         Py_XDECREF(edges);
         PyErr_SetString(PyExc_RuntimeError, "a Node has fewer edges than results");
@@ -125,8 +128,7 @@ static int deliver_all(const Pass *pass, PyObject *node, PyObject *results) {
 /* The results of a Node for its gradient, which this takes over. */
 static PyObject *apply(const Pass *pass, PyObject *node, PyObject *grad) {
     PyObject *results;
-    int fast = grad != Py_None && !PyList_CheckExact(grad) && PyObject_TypeCheck(node, layout.Node) &&
-               SLOT(node, layout.extra) == Py_None;
+    int fast = grad != Py_None && !PyList_CheckExact(grad) && READ(node, Node, extra) == Py_None;
     if (fast && Py_IS_TYPE(node, layout.AccumulateGrad)) {
         int done_here = accumulate(node, grad);
         if (done_here != LEFT) {

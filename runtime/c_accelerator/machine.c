@@ -158,25 +158,25 @@ static int compare(Frame *frame, int number) {
 
 /* -- what is pushed ------------------------------------------------------------------------------------------- */
 
+/* Whether two versions are the same number. */
+static int same_version(PyObject *now, PyObject *version) {
+    if (now == NULL || version == NULL || !PyLong_CheckExact(now) || !PyLong_CheckExact(version)) return 0;
+    return now == version || PyObject_RichCompareBool(now, version, Py_EQ) == 1;
+}
+
 /* The array of a Tensor that a Node has saved, where it was not written to since. */
 static int push_saved(Frame *frame, const Instruction *at) {
-    PyObject *tensor = SLOT(frame->local[0], at->offset), *version = SLOT(frame->local[0], at->second);
+    PyObject *tensor = READ_OWN(frame->local[0], at, at->offset), *version = READ_OWN(frame->local[0], at, at->second);
     if (tensor == Py_None && at->operation == OP_saved_or_none) return push(frame, Py_NewRef(tensor));
-    if (tensor == NULL || version == NULL || !is_tensor(tensor)) return LEFT;
-    PyObject *storage = SLOT(tensor, layout.storage), *array = SLOT(tensor, layout.array);
-    if (storage == NULL || !is_array(array)) return LEFT;
-    if (storage != Py_None) {
-        PyObject *now = SLOT(storage, layout.version);
-        if (now == NULL) return LEFT;
-        int same = now == version ? 1 : PyObject_RichCompareBool(now, version, Py_EQ);
-        if (same <= 0) return same < 0 ? RAISED : LEFT;
-    }
+    PyObject *storage = READ_TENSOR(tensor, storage), *array = READ_TENSOR(tensor, array);
+    if (storage == NULL || version == NULL || !is_array(array)) return LEFT;
+    if (storage != Py_None && !same_version(READ(storage, Storage, version), version)) return LEFT;
     return push(frame, Py_NewRef(array));
 }
 
 static int push_saved_result(Frame *frame, const Instruction *at) {
-    PyObject *array = SLOT(frame->local[0], at->offset);
-    if (SLOT(frame->local[0], at->second) != Py_None || !is_array(array)) return LEFT;
+    PyObject *array = READ_OWN(frame->local[0], at, at->offset);
+    if (!is_array(array) || SLOT(frame->local[0], at->second) != Py_None) return LEFT;
     return push(frame, Py_NewRef(array));
 }
 
@@ -187,8 +187,8 @@ static PyObject *kept_number(PyObject *numbers, PyObject *number) {
     if (found != NULL || PyErr_Occurred()) return Py_XNewRef(found);
     int is_zero = (PyFloat_CheckExact(number) && PyFloat_AS_DOUBLE(number) == 0 && !signbit(PyFloat_AS_DOUBLE(number))) ||
                   number == zero;
-    if (is_zero && Py_IS_TYPE(numbers, layout.Numbers)) {
-        PyObject *classes = SLOT(numbers, layout.classes);
+    if (is_zero) {
+        PyObject *classes = READ(numbers, Numbers, classes);
         if (classes != NULL && PyAnySet_Check(classes) && PySet_Contains(classes, (PyObject *)Py_TYPE(number)) == 1) {
             return Py_XNewRef(SLOT(numbers, layout.zero));
         }
@@ -198,13 +198,13 @@ static PyObject *kept_number(PyObject *numbers, PyObject *number) {
 
 /* The array that a Type keeps for a number. */
 static int keep_number(Frame *frame, const Instruction *at) {
-    PyObject *type = at->number ? SLOT(frame->local[0], layout.node_type) : frame->local[0];
-    if (type == NULL || !PyObject_TypeCheck(type, layout.Type)) return LEFT;
-    PyObject *numbers = SLOT(type, layout.numbers), *number = *--frame->top;
-    PyObject *found = NULL;
-    if (numbers != NULL && PyDict_Check(numbers)) {
-        found = kept_number(numbers, number);
-    }
+    PyObject *type = at->number ? READ_OWN(frame->local[0], at, layout.node_type) : frame->local[0];
+    PyObject *numbers = READ(type, Type, numbers);
+    if (numbers == NULL || !PyDict_Check(numbers)) return LEFT;
+    PyObject *number = *--frame->top;
+    Py_INCREF(numbers);
+    PyObject *found = kept_number(numbers, number);
+    Py_DECREF(numbers);
     Py_DECREF(number);
     if (found == NULL) return PyErr_Occurred() ? failed_call() : LEFT;
     return push(frame, found);
@@ -223,9 +223,9 @@ static int fetch(Frame *frame, const Program *program, const Instruction *at, co
 /* The Type that a result is of: a new reference. */
 static PyObject *type_of_result(const Frame *frame, const Instruction *at, PyObject *array) {
     PyObject *type = frame->local[0];
-    if (at->operation == OP_wrap_part) return Py_XNewRef(SLOT(frame->local[at->number], layout.type));
+    if (at->operation == OP_wrap_part) return Py_XNewRef(READ_TENSOR(frame->local[at->number], type));
     if (at->operation == OP_wrap_as) return PyObject_GetAttr(type, at->key);
-    if (at->operation == OP_wrap || (PyObject *)PyArray_DESCR((PyArrayObject *)array) == SLOT(type, layout.dtype)) {
+    if (at->operation == OP_wrap || (PyObject *)PyArray_DESCR((PyArrayObject *)array) == READ(type, Type, dtype)) {
         return Py_NewRef(type);
     }
     return PyObject_CallMethodOneArg(type, str_of_array, array);
@@ -323,26 +323,34 @@ static int copy_into(PyArrayObject *to, PyArrayObject *from) {
     return 0;
 }
 
-/* store() in runtime/autograd/variable_type_utils.py: the array must have the dtype, and the shape or none. */
+/* Whether an array may be written into another as it is: it has the dtype, and the shape or none. */
+static int fits_into(PyObject *to, PyObject *from) {
+    if (!is_array(to) || !is_array(from)) return 0;
+    PyArrayObject *a = (PyArrayObject *)to, *b = (PyArrayObject *)from;
+    if (PyArray_DESCR(a) != PyArray_DESCR(b)) return 0;
+    if (PyArray_NDIM(b) == 0) return 1;
+    return PyArray_NDIM(a) == PyArray_NDIM(b) && PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a));
+}
+
+/* store() in runtime/autograd/variable_type_utils.py. Counting the write may run Python's code. */
 static int write_array(Frame *frame, const Instruction *at) {
-    PyObject *tensor = frame->local[at->number], *given = *--frame->top;
-    PyArrayObject *to = (PyArrayObject *)SLOT(tensor, layout.array), *from = (PyArrayObject *)given;
-    int fits = is_array(given) && PyArray_DESCR(from) == PyArray_DESCR(to) &&
-               (PyArray_NDIM(from) == 0 ||
-                (PyArray_NDIM(from) == PyArray_NDIM(to) &&
-                 PyArray_CompareLists(PyArray_DIMS(from), PyArray_DIMS(to), PyArray_NDIM(to))));
+    PyObject *tensor = frame->local[at->number], *from = *--frame->top;
+    PyObject *to = Py_XNewRef(READ_TENSOR(tensor, array));
     int result = LEFT;
-    if (fits) {
+    if (fits_into(to, from)) {
         frame->writing = begin_write(tensor);
         if (frame->writing == NULL) result = RAISED;
-        else result = copy_into(to, from) < 0 ? failed_call() : NEXT;
+        else if (READ_TENSOR(tensor, array) == to && fits_into(to, from)) {
+            result = copy_into((PyArrayObject *)to, (PyArrayObject *)from) < 0 ? failed_call() : NEXT;
+        }
     }
-    Py_DECREF(given);
+    Py_XDECREF(to);
+    Py_DECREF(from);
     return result;
 }
 
 static int end_write(Frame *frame, const Instruction *at) {
-    PyObject *tensor = frame->local[at->number], *views = SLOT(frame->writing, layout.views);
+    PyObject *tensor = frame->local[at->number], *views = READ(frame->writing, Storage, views);
     Py_CLEAR(frame->writing);
     if (views == Py_None) return push(frame, Py_NewRef(tensor));
     return push(frame, PyObject_CallOneArg(layout.written, tensor));
@@ -383,22 +391,32 @@ static int load(Frame *frame, const Instruction *at) {
     switch (at->operation) {
         case OP_local: value = frame->local[at->number]; break;
         case OP_type: value = frame->type; break;
-        case OP_array: value = SLOT(frame->local[at->number], layout.array); break;
-        case OP_slot: value = SLOT(frame->local[0], at->offset); break;
+        case OP_array: value = READ_TENSOR(frame->local[at->number], array); break;
+        case OP_slot: value = READ_OWN(frame->local[0], at, at->offset); break;
         default: value = at->object;
     }
     return value == NULL ? LEFT : push(frame, Py_NewRef(value));
 }
 
+/* Have a Type run, borrowed; leave where there is none. */
+static int have_run(Frame *frame, PyObject *type) {
+    if (type == NULL) return LEFT;
+    Py_XSETREF(frame->type, Py_NewRef(type));
+    return NEXT;
+}
+
 static int change(Frame *frame, const Instruction *at) {
+    PyObject *found;
     switch (at->operation) {
-        case OP_runs: Py_XSETREF(frame->type, Py_XNewRef(SLOT(frame->local[at->number], layout.type))); break;
+        case OP_runs: return have_run(frame, READ_TENSOR(frame->local[at->number], type));
         case OP_runs_all:
-            Py_XSETREF(frame->type, Py_XNewRef(one_type(frame->local[at->number])));
-            return frame->type == NULL ? LEFT : NEXT;
-        case OP_runs_itself: Py_XSETREF(frame->type, Py_NewRef(frame->local[at->number])); break;
+            if (frame->local[at->number] == NULL || one_type(frame->local[at->number], &found) <= 0) return LEFT;
+            return have_run(frame, found);
+        case OP_runs_itself: return have_run(frame, frame->local[at->number]);
         case OP_free:
-            if (SLOT(frame->local[0], at->offset) != Py_None) set_slot(frame->local[0], at->offset, at->object);
+            found = READ_OWN(frame->local[0], at, at->offset);
+            if (found == NULL) return LEFT;
+            if (found != Py_None) set_slot(frame->local[0], at->offset, at->object);
             break;
         case OP_pop: frame->top--; Py_DECREF(*frame->top); break;
         case OP_begin_write:

@@ -19,6 +19,13 @@ static int read_instruction(Instruction *to, PyObject *source, Py_ssize_t count)
         PyErr_SetString(PyExc_TypeError, "a fetch is from a dictionary");
         return -1;
     }
+    int own = to->operation == OP_slot || to->operation == OP_saved || to->operation == OP_saved_or_none ||
+              to->operation == OP_saved_result || to->operation == OP_free || to->operation == OP_goes ||
+              (to->operation == OP_number && to->number);
+    if (own && (!PyType_Check(key) || !PyType_IsSubtype((PyTypeObject *)key, layout.Node))) {
+        PyErr_SetString(PyExc_TypeError, "slots are read of a class of Nodes");
+        return -1;
+    }
     if (to->operation != OP_record) return 0;
     to->recipe = recipe_new(object);
     return to->recipe == NULL ? -1 : 0;
@@ -62,6 +69,11 @@ Program *program_new(PyObject *source) {
     program->count = count;
     for (Py_ssize_t i = 0; i < count; i++) {
         if (read_instruction(program->code + i, PyTuple_GET_ITEM(code, i), count) < 0) {
+            program_free(program);
+            return NULL;
+        }
+        if (program->code[i].operation == OP_store && program->code[i].number < program->parameters) {
+            PyErr_SetString(PyExc_ValueError, "a parameter, which the caller holds, is stored to");
             program_free(program);
             return NULL;
         }

@@ -19,9 +19,12 @@ static PyObject *new_handle(PyObject *array, PyObject *type, PyObject *storage, 
 /* A new Tensor over an array, without history. */
 PyObject *wrap_array(PyObject *array, PyObject *type) { return new_handle(array, type, Py_None, Py_None); }
 
+/* The Storage of a tensor, a new reference; NULL with an exception, or without one where it is no Storage. */
 static PyObject *storage_of(PyObject *tensor) {
-    PyObject *found = SLOT(tensor, layout.storage);
-    return found != NULL && found != Py_None ? Py_NewRef(found) : PyObject_CallOneArg(layout.storage_of, tensor);
+    PyObject *found = READ_TENSOR(tensor, storage);
+    found = found == Py_None ? PyObject_CallOneArg(layout.storage_of, tensor) : Py_XNewRef(found);
+    if (found != NULL && !is_of(found, layout.Storage)) Py_CLEAR(found);
+    return found;
 }
 
 /* What the thread's grad_mode says: 1, 0, or -1 with an exception. */
@@ -42,12 +45,14 @@ enum { PLAIN_VIEW, MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, CUSTOM_VIEW, INFERENCE_VIEW 
 /* How a view of a tensor is made; -1 where that is for Python to say, or with an exception. */
 static int creation_of(PyObject *source, int multi) {
     if (multi) return MULTI_OUTPUT_VIEW;
-    PyObject *meta = SLOT(source, layout.meta);
-    if (SLOT(source, layout.base) != Py_None && meta != Py_None) {
-        if (meta == NULL || !Py_IS_TYPE(meta, layout.AutogradMeta)) return -1;
-        PyObject *creation = SLOT(meta, layout.creation);
+    PyObject *meta = READ_TENSOR(source, meta);
+    if (READ_TENSOR(source, base) != Py_None && meta != Py_None) {
+        PyObject *creation = READ(meta, AutogradMeta, creation);
         if (creation == NULL || !PyLong_CheckExact(creation)) return -1;
-        if (creation != zero) return (int)PyLong_AsLong(creation);
+        int overflow;
+        long number = PyLong_AsLongAndOverflow(creation, &overflow);
+        if (overflow || number < PLAIN_VIEW || number > INFERENCE_VIEW) return -1;
+        if (number != PLAIN_VIEW) return (int)number;
     }
     int on = recording_is_on();
     if (on != 0) return on < 0 ? -1 : PLAIN_VIEW;
@@ -71,37 +76,41 @@ static PyObject *new_meta(int creation) {
     return made;
 }
 
-/* Note a view in the list of those over a Storage, which may sweep those out that are gone. */
+/* How many views a list may have; -1 where that is for Python to say. */
+static Py_ssize_t limit_of(PyObject *views) {
+    PyObject *limit = READ(views, ViewList, limit);
+    int overflow;
+    if (limit == NULL || !PyLong_CheckExact(limit)) return -1;
+    long number = PyLong_AsLongAndOverflow(limit, &overflow);
+    return overflow ? -1 : number;
+}
+
+/* Note a view in the list of those over a Storage, which may sweep those out that are gone: 0; or -1, with an exception or
+   where that is for Python to do. */
 static int note_view(PyObject *storage, PyObject *view) {
-    PyObject *views = SLOT(storage, layout.views);
-    if (views == NULL || views == Py_None) {
-        PyObject *made = PyObject_CallNoArgs((PyObject *)layout.ViewList);
-        if (made == NULL) return -1;
-        set_slot(storage, layout.views, made);
-        Py_DECREF(made);
-        views = made; /* the Storage holds it */
+    PyObject *views = Py_XNewRef(SLOT(storage, layout.views));
+    if (views == Py_None) {
+        Py_SETREF(views, PyObject_CallNoArgs((PyObject *)layout.ViewList));
+        if (views != NULL) set_slot(storage, layout.views, views);
     }
-    if (!Py_IS_TYPE(views, layout.ViewList)) {
-        PyErr_SetString(PyExc_TypeError, "the views of a Storage are in no ViewList");
-        return -1;
-    }
-    Py_INCREF(views);
-    PyObject *reference = PyWeakref_NewRef(view, NULL);
+    Py_ssize_t limit = limit_of(views);
+    PyObject *reference = limit < 0 ? NULL : PyWeakref_NewRef(view, NULL);
     int failed = reference == NULL || PyList_Append(views, reference) < 0;
     Py_XDECREF(reference);
-    Py_ssize_t limit = failed ? 0 : PyLong_AsSsize_t(SLOT(views, layout.limit));
     if (!failed && PyList_GET_SIZE(views) > limit) {
         PyObject *swept = PyObject_CallMethod(views, "sweep", NULL);
         failed = swept == NULL;
         Py_XDECREF(swept);
     }
-    Py_DECREF(views);
+    Py_XDECREF(views);
     return failed ? -1 : 0;
 }
 
-/* Tell a new view of which base it is, how it was made, and the Storage that it is there: 0, or -1 with an exception. */
+/* Tell a new view of which base it is, how it was made, and the Storage that it is there: 0; or -1, with an exception or
+   where that is for Python to do. */
 static int make_view(PyObject *view, PyObject *source, PyObject *storage, int creation) {
-    PyObject *base = SLOT(source, layout.base);
+    PyObject *base = READ_TENSOR(source, base);
+    if (base == NULL) return -1;
     set_slot(view, layout.base, base == Py_None ? source : base);
     if (creation != PLAIN_VIEW) {
         PyObject *meta = new_meta(creation);
@@ -115,8 +124,8 @@ static int make_view(PyObject *view, PyObject *source, PyObject *storage, int cr
 /* A Tensor over a view of the array of ``source``, without history: as_view in runtime/autograd/view.py. NULL without an
    exception where it is not as any other. */
 PyObject *plain_view(PyObject *source, PyObject *array, PyObject *type, int multi) {
-    PyObject *recording = SLOT(type, layout.recording);
-    if ((recording != Py_True && recording != Py_False) || SLOT(source, layout.base) == NULL) return NULL;
+    PyObject *recording = READ(type, Type, recording);
+    if ((recording != Py_True && recording != Py_False) || READ_TENSOR(source, base) == NULL) return NULL;
     int creation = recording == Py_True ? creation_of(source, multi) : PLAIN_VIEW;
     PyObject *storage = creation < 0 ? NULL : storage_of(source);
     if (storage == NULL) return NULL;
@@ -135,72 +144,91 @@ PyObject *wrap_view(PyObject *source, PyObject *array, PyObject *type, int multi
 
 /* -- lists of Tensors ----------------------------------------------------------------------------------------- */
 
-/* The Type that all Tensors of a list or tuple have, if nothing overrides what they do: borrowed; NULL where there is no
-   such. */
-PyObject *one_type(PyObject *list) {
-    PyObject *found = NULL;
-    if (!PyTuple_CheckExact(list) && !PyList_CheckExact(list)) return NULL;
+/* Whether all Tensors of a list or tuple have one Type, borrowed, and nothing overrides what they do: 1, 0, or -1 where that
+   is for Python to say, or with an exception. */
+int one_type(PyObject *list, PyObject **found) {
+    PyObject *one = *found = NULL;
+    if (!PyTuple_CheckExact(list) && !PyList_CheckExact(list)) return 0;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
         PyObject *tensor = PySequence_Fast_GET_ITEM(list, i);
-        if (is_plain(tensor) != 1) return NULL;
+        int plain = is_plain(tensor);
+        if (plain <= 0) return plain;
         PyObject *type = SLOT(tensor, layout.type);
-        if (type == NULL || (found != NULL && type != found)) return NULL;
-        found = type;
+        if (type == NULL) return -1;
+        if (one != NULL && type != one) return 0;
+        one = type;
     }
-    return found;
+    *found = one;
+    return one != NULL;
 }
 
 /* Whether a list or tuple has Tensors with arrays of NumPy's, at least one and nothing else. */
 int are_tensors(PyObject *list) {
     if ((!PyTuple_CheckExact(list) && !PyList_CheckExact(list)) || !PySequence_Fast_GET_SIZE(list)) return 0;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
-        PyObject *tensor = PySequence_Fast_GET_ITEM(list, i);
-        if (!is_tensor(tensor) || !is_array(SLOT(tensor, layout.array))) return 0;
+        if (!is_array(READ_TENSOR(PySequence_Fast_GET_ITEM(list, i), array))) return 0;
     }
     return 1;
 }
 
+/* What a slot of the Tensor at a place of a list or tuple has, which may have become shorter. */
+#define READ_ITEM(list, place, name) \
+    ((place) < PySequence_Fast_GET_SIZE(list) ? READ_TENSOR(PySequence_Fast_GET_ITEM(list, place), name) : NULL)
+
+/* The arrays of a list or tuple of Tensors; NULL with an exception, or without one where these are not such any more. */
 PyObject *arrays_of(PyObject *list) {
+    if (!PyTuple_CheckExact(list) && !PyList_CheckExact(list)) return NULL;
     PyObject *made = PyList_New(PySequence_Fast_GET_SIZE(list));
     for (Py_ssize_t i = 0; made != NULL && i < PyList_GET_SIZE(made); i++) {
-        PyList_SET_ITEM(made, i, Py_NewRef(SLOT(PySequence_Fast_GET_ITEM(list, i), layout.array)));
+        PyObject *array = READ_ITEM(list, i, array);
+        if (array == NULL) Py_CLEAR(made);
+        else PyList_SET_ITEM(made, i, Py_NewRef(array));
     }
     return made;
 }
 
 /* -- writes --------------------------------------------------------------------------------------------------- */
 
-static int requires_grad(PyObject *tensor) { return SLOT(tensor, layout.requires_grad) == Py_True; }
+/* Whether a tensor requires its gradient: 1, 0, or -1 where that is for Python to say. */
+static int requires_grad(PyObject *tensor) {
+    PyObject *found = READ_TENSOR(tensor, requires_grad);
+    return found == Py_True ? 1 : found == Py_False ? 0 : -1;
+}
 
-/* 1 where what is made of a tensor is recorded, 0 where not, -1 with an exception. */
-int is_recorded(PyObject *tensor) { return requires_grad(tensor) ? recording_is_on() : 0; }
+/* 1 where what is made of a tensor is recorded, 0 where not; -1 where that is for Python to say, or with an exception. */
+int is_recorded(PyObject *tensor) {
+    int wanted = requires_grad(tensor);
+    return wanted > 0 ? recording_is_on() : wanted;
+}
 
-/* 1 where a value may be written into a tensor and nothing is to be recorded, 0 where not, -1 with an exception:
-   writes_freely in runtime/autograd/variable_type_utils.py. */
+/* 1 where a value may be written into a tensor and nothing is to be recorded; 0 where not, or where that is for Python to
+   say; -1 with an exception: writes_freely in runtime/autograd/variable_type_utils.py. */
 int may_write(PyObject *tensor) {
-    PyObject *array = SLOT(tensor, layout.array), *base = SLOT(tensor, layout.base);
+    PyObject *array = READ_TENSOR(tensor, array), *base = READ_TENSOR(tensor, base);
     if (PyList_GET_SIZE(layout.active) || !is_array(array) || base == NULL) return 0;
-    if (requires_grad(tensor) || (base != Py_None && requires_grad(base))) {
-        int on = recording_is_on();
-        if (on != 0) return on < 0 ? -1 : 0;
-    }
     PyArrayObject *written = (PyArrayObject *)array;
     for (int i = 0; i < PyArray_NDIM(written); i++) {
         if (PyArray_STRIDE(written, i) == 0) return 0;
     }
-    return 1;
+    int own = requires_grad(tensor), of_base = base == Py_None ? 0 : requires_grad(base);
+    if (own < 0 || of_base < 0) return 0;
+    if (!own && !of_base) return 1;
+    int on = recording_is_on();
+    return on < 0 ? -1 : !on;
 }
 
+/* Count a Storage's version on: 0; or -1, with an exception or where that is for Python to do. */
 static int add_to_version(PyObject *storage, PyObject *by) {
     PyObject *version = SLOT(storage, layout.version);
-    PyObject *now = version == NULL ? NULL : PyNumber_Add(version, by);
+    PyObject *now = version == NULL || !PyLong_CheckExact(version) ? NULL : PyNumber_Add(version, by);
     if (now == NULL) return -1;
     set_slot(storage, layout.version, now);
     Py_DECREF(now);
     return 0;
 }
 
-/* Count a write before it is done; the Storage, a new reference. */
+/* Count a write before it is done; the Storage, a new reference. NULL with an exception, or without one where that is for
+   Python to do. */
 PyObject *begin_write(PyObject *tensor) {
     PyObject *storage = storage_of(tensor);
     if (storage != NULL && add_to_version(storage, one) < 0) Py_CLEAR(storage);
@@ -219,18 +247,21 @@ int take_back_write(PyObject *storage) {
 
 /* The edge to a leaf whose accumulator is there; NULL without an exception where it is not. */
 static PyObject *edge_of_leaf(PyObject *tensor) {
-    PyObject *meta = SLOT(tensor, layout.meta);
-    if (meta == NULL || !Py_IS_TYPE(meta, layout.AutogradMeta)) return NULL;
-    PyObject *accumulator = SLOT(meta, layout.accumulator);
+    PyObject *accumulator = READ(READ_TENSOR(tensor, meta), AutogradMeta, accumulator);
     if (accumulator == NULL || !Py_IS_TYPE(accumulator, layout.AccumulateGrad)) return NULL;
-    return PyTuple_Pack(3, accumulator, zero, tensor);
+    Py_INCREF(accumulator);
+    PyObject *edge = PyTuple_Pack(3, accumulator, zero, tensor);
+    Py_DECREF(accumulator);
+    return edge;
 }
 
-/* Where the gradient of a tensor goes, or None: a new reference, or NULL with an exception. */
+/* Where the gradient of a tensor goes, or None: a new reference; NULL with an exception, or without one where that is for
+   Python to say. */
 PyObject *edge_of(PyObject *tensor) {
-    PyObject *edge = SLOT(tensor, layout.edge);
-    if (edge != NULL && edge != Py_None) return Py_NewRef(edge);
-    if (!requires_grad(tensor)) return Py_NewRef(Py_None);
+    PyObject *edge = READ_TENSOR(tensor, edge);
+    if (edge != Py_None) return Py_XNewRef(edge);
+    int wanted = requires_grad(tensor);
+    if (wanted <= 0) return wanted < 0 ? NULL : Py_NewRef(Py_None);
     edge = edge_of_leaf(tensor);
     if (edge != NULL || PyErr_Occurred()) return edge;
     return PyObject_CallOneArg(layout.gradient_edge, tensor);
@@ -343,26 +374,34 @@ static int complete(Recipe *recipe) {
     return 0;
 }
 
+/* NULL with an exception, or without one where it is no array of NumPy's. */
 static PyObject *shape_of(PyObject *array) {
-    PyArrayObject *given = (PyArrayObject *)array;
-    PyObject *shape = PyTuple_New(PyArray_NDIM(given));
-    for (int i = 0; shape != NULL && i < PyArray_NDIM(given); i++) {
-        PyObject *size = PyLong_FromSsize_t(PyArray_DIM(given, i));
+    npy_intp sizes[NPY_MAXDIMS]; /* the array may be gone when there is a tuple */
+    if (!is_array(array)) return NULL;
+    int ndim = PyArray_NDIM((PyArrayObject *)array);
+    for (int i = 0; i < ndim; i++) sizes[i] = PyArray_DIM((PyArrayObject *)array, i);
+    PyObject *shape = PyTuple_New(ndim);
+    for (int i = 0; shape != NULL && i < ndim; i++) {
+        PyObject *size = PyLong_FromSsize_t(sizes[i]);
         if (size == NULL) Py_CLEAR(shape);
         else PyTuple_SET_ITEM(shape, i, size);
     }
     return shape;
 }
 
+/* The same of a list or tuple of Tensors. */
 static PyObject *shapes_of(PyObject *list) {
+    if (!PyTuple_CheckExact(list) && !PyList_CheckExact(list)) return NULL;
     PyObject *made = PyTuple_New(PySequence_Fast_GET_SIZE(list));
     for (Py_ssize_t i = 0; made != NULL && i < PyTuple_GET_SIZE(made); i++) {
-        PyObject *shape = shape_of(SLOT(PySequence_Fast_GET_ITEM(list, i), layout.array));
+        PyObject *shape = shape_of(READ_ITEM(list, i, array));
         if (shape == NULL) Py_CLEAR(made);
         else PyTuple_SET_ITEM(made, i, shape);
     }
     return made;
 }
+
+/* All of these give -1 with an exception, or without one where it is for Python to keep it. */
 
 /* Put a new object into the slot. */
 static int keep_new(PyObject *node, const Kept *kept, PyObject *made) {
@@ -372,11 +411,9 @@ static int keep_new(PyObject *node, const Kept *kept, PyObject *made) {
 }
 
 static int keep_tensor(PyObject *node, const Kept *kept, PyObject *tensor) {
-    PyObject *version = zero;
-    if (tensor != Py_None) {
-        PyObject *storage = SLOT(tensor, layout.storage);
-        if (storage != NULL && storage != Py_None) version = SLOT(storage, layout.version);
-    }
+    PyObject *storage = tensor == Py_None ? Py_None : READ_TENSOR(tensor, storage);
+    PyObject *version = storage == Py_None ? zero : READ(storage, Storage, version);
+    if (version == NULL) return -1;
     set_new(node, kept->offset, tensor);
     set_new(node, kept->version, version);
     return 0;
@@ -391,12 +428,13 @@ static int keep(PyObject *node, const Kept *kept, PyObject *out, PyObject *const
     }
     switch (kept->what) {
         case KEEP_TENSOR: return keep_tensor(node, kept, value);
-        case KEEP_RESULT: value = SLOT(out, layout.array); break;
-        case KEEP_TYPE: value = value == Py_None ? value : SLOT(value, layout.type); break;
+        case KEEP_RESULT: value = READ_TENSOR(out, array); break;
+        case KEEP_TYPE: value = value == Py_None ? value : READ_TENSOR(value, type); break;
         case KEEP_SHAPES: return keep_new(node, kept, shapes_of(value));
         case KEEP_SHAPE:
-            if (value != Py_None) return keep_new(node, kept, shape_of(SLOT(value, layout.array)));
+            if (value != Py_None) return keep_new(node, kept, shape_of(READ_TENSOR(value, array)));
     }
+    if (value == NULL) return -1;
     set_new(node, kept->offset, value);
     return 0;
 }
@@ -419,14 +457,16 @@ static Py_ssize_t count_edges(const Recipe *recipe, PyObject *const *local) {
     return found;
 }
 
-/* Whether a gradient is wanted of any input; -1 where a list is none of Tensors any more. */
+/* Whether a gradient is wanted of any input; -1 where a list is none of Tensors any more, or where that is for Python to
+   say. */
 static int is_wanted(const Recipe *recipe, PyObject *const *local) {
     for (int i = 0; i < recipe->inputs; i++) {
         Py_ssize_t count;
-        PyObject *const *tensors = tensors_of(recipe, i, local, &count);
         if (recipe->input[i] < 0 && !are_tensors(local[-1 - recipe->input[i]])) return -1;
+        PyObject *const *tensors = tensors_of(recipe, i, local, &count);
         for (Py_ssize_t k = 0; k < count; k++) {
-            if (tensors[k] != Py_None && requires_grad(tensors[k])) return 1;
+            int wanted = tensors[k] == Py_None ? 0 : requires_grad(tensors[k]);
+            if (wanted != 0) return wanted;
         }
     }
     return 0;
@@ -444,7 +484,7 @@ static int set_edges(const Recipe *recipe, PyObject *node, PyObject *const *loca
         PyObject *const *tensors = tensors_of(recipe, i, local, &count);
         for (Py_ssize_t k = 0; k < count; k++) {
             /* of a list edge_of is asked only for those that need their gradients, as gradient_edges does */
-            int none = tensors[k] == Py_None || (recipe->input[i] < 0 && !requires_grad(tensors[k]));
+            int none = tensors[k] == Py_None || (recipe->input[i] < 0 && requires_grad(tensors[k]) == 0);
             PyObject *edge = none ? Py_NewRef(Py_None) : edge_of(tensors[k]);
             if (edge == NULL) return -1;
             if (edge != Py_None && recipe->input[i] >= 0) *there |= 1u << i;
@@ -458,17 +498,23 @@ static int set_edges(const Recipe *recipe, PyObject *node, PyObject *const *loca
 static PyObject *types_of(PyObject *tensors) {
     PyObject *made = PyTuple_New(PyTuple_GET_SIZE(tensors));
     for (Py_ssize_t i = 0; made != NULL && i < PyTuple_GET_SIZE(made); i++) {
-        PyTuple_SET_ITEM(made, i, Py_NewRef(SLOT(PyTuple_GET_ITEM(tensors, i), layout.type)));
+        PyObject *type = READ_ITEM(tensors, i, type);
+        if (type == NULL) Py_CLEAR(made);
+        else PyTuple_SET_ITEM(made, i, Py_NewRef(type));
     }
     return made;
 }
 
 /* Say what gradients a new Node gets: of one Tensor, or of a tuple of them. */
 static int describe_results(const Recipe *recipe, PyObject *node, PyObject *out) {
-    SLOT(node, layout.shape) = recipe->results ? shapes_of(out) : shape_of(SLOT(out, layout.array));
-    SLOT(node, layout.node_type) = recipe->results ? types_of(out) : Py_NewRef(SLOT(out, layout.type));
-    if (recipe->num_inputs) SLOT(node, recipe->num_inputs) = PyLong_FromSsize_t(PyTuple_GET_SIZE(out));
-    return PyErr_Occurred() ? -1 : 0;
+    PyObject *shape = recipe->results ? shapes_of(out) : shape_of(READ_TENSOR(out, array));
+    PyObject *type = shape == NULL ? NULL : recipe->results ? types_of(out) : Py_XNewRef(READ_TENSOR(out, type));
+    SLOT(node, layout.shape) = shape;
+    SLOT(node, layout.node_type) = type;
+    if (shape == NULL || type == NULL) return -1;
+    if (!recipe->num_inputs) return 0;
+    SLOT(node, recipe->num_inputs) = PyLong_FromSsize_t(PyTuple_GET_SIZE(out));
+    return SLOT(node, recipe->num_inputs) == NULL ? -1 : 0;
 }
 
 static PyObject *new_node(const Recipe *recipe, PyObject *out, PyObject *const *local) {
@@ -566,7 +612,7 @@ int record(Recipe *recipe, PyObject *out, PyObject *const *local) {
     int on = recording_is_on();
     if (on <= 0) return on < 0 ? RAISED : NEXT;
     if (recipe->results && !PyTuple_CheckExact(out)) return LEFT;
-    if (recipe->own_type && SLOT(out, layout.type) != local[0]) return LEFT;
+    if (recipe->own_type && READ_TENSOR(out, type) != local[0]) return LEFT;
     if (recipe->node == NULL && complete(recipe) < 0) {
         if (!PyErr_ExceptionMatches(PyExc_Exception)) return RAISED;
         PyErr_Clear();

@@ -1,21 +1,23 @@
 /* The tests of programs: whether arguments are what a generated function takes as they stand. */
 #include "machine.h"
 
-static PyObject *type_of(PyObject *tensor) { return SLOT(tensor, layout.type); }
+/* Where what is asked for is not there, -1 says that the program is to be left: the test may be one of which to go on with
+   something else. */
+
+static int has_type(const Frame *frame, PyObject *tensor) {
+    PyObject *type = READ_TENSOR(tensor, type);
+    return type == NULL ? -1 : type == frame->type;
+}
 
 static int has_backend(const Frame *frame, PyObject *tensor) {
-    PyObject *type = type_of(tensor);
-    if (type == frame->type) return 1;
-    if (type == NULL || frame->type == NULL) return 0;
-    if (!PyObject_TypeCheck(type, layout.Type) || !PyObject_TypeCheck(frame->type, layout.Type)) return 0;
-    return SLOT(type, layout.backend) == SLOT(frame->type, layout.backend);
+    PyObject *type = READ_TENSOR(tensor, type);
+    PyObject *own = READ(frame->type, Type, backend), *backend = type == frame->type ? own : READ(type, Type, backend);
+    return own == NULL || backend == NULL ? -1 : own == backend;
 }
 
 static int is_weak(const Frame *frame, PyObject *kind) {
-    if (frame->type == NULL || !PyObject_TypeCheck(frame->type, layout.Type)) return 0;
-    PyObject *weak = SLOT(frame->type, layout.weak);
-    if (weak == NULL || !PyAnySet_Check(weak)) return 0;
-    return PySet_Contains(weak, kind);
+    PyObject *weak = READ(frame->type, Type, weak);
+    return weak != NULL && PyAnySet_Check(weak) && PyType_Check(kind) ? is_in(weak, (PyTypeObject *)kind) : -1;
 }
 
 static int are_ints(PyObject *value, int many) {
@@ -39,53 +41,62 @@ static int is_equal(PyObject *value, PyObject *other) {
     return PyObject_RichCompareBool(value, other, Py_EQ);
 }
 
+/* An array, or that of a Tensor; NULL where there is none of NumPy's. */
+static PyArrayObject *array_of(PyObject *value) {
+    PyObject *array = is_array(value) ? value : READ_TENSOR(value, array);
+    return is_array(array) ? (PyArrayObject *)array : NULL;
+}
+
 static int is_small(PyObject *value) {
-    PyObject *array = is_array(value) ? value : SLOT(value, layout.array);
-    return is_array(array) && PyArray_SIZE((PyArrayObject *)array) < layout.large;
+    PyArrayObject *array = array_of(value);
+    return array == NULL ? -1 : PyArray_SIZE(array) < layout.large;
 }
 
 static int is_contiguous(PyObject *value) {
-    PyObject *array = is_array(value) ? value : SLOT(value, layout.array);
-    return is_array(array) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array);
+    PyArrayObject *array = array_of(value);
+    return array == NULL ? -1 : !!PyArray_IS_C_CONTIGUOUS(array);
 }
 
 static int has_dims(PyObject *value, Py_ssize_t dims) {
-    PyObject *array = is_array(value) ? value : SLOT(value, layout.array);
-    return is_array(array) && PyArray_NDIM((PyArrayObject *)array) == dims;
+    PyArrayObject *array = array_of(value);
+    return array == NULL ? -1 : PyArray_NDIM(array) == dims;
 }
 
-static int is_settled(PyObject *type) {
-    return PyObject_TypeCheck(type, layout.Type) && SLOT(type, layout.unsettled) == Py_False;
+static int needs_no_grad(PyObject *tensor) {
+    PyObject *needs = READ_TENSOR(tensor, requires_grad);
+    return needs == Py_False ? 1 : needs == Py_True ? 0 : -1;
 }
 
-static int goes(PyObject *node, int number) {
-    PyObject *edges = SLOT(node, layout.next_edges);
-    if (edges == NULL || !PyTuple_CheckExact(edges) || PyTuple_GET_SIZE(edges) <= number) return 0;
-    return PyTuple_GET_ITEM(edges, number) != Py_None;
+static int is_settled(PyObject *type) { return READ(type, Type, unsettled) == Py_False; }
+
+static int goes(PyObject *node, const Instruction *at) {
+    PyObject *edges = READ_OWN(node, at, layout.next_edges);
+    if (edges == NULL || !PyTuple_CheckExact(edges) || PyTuple_GET_SIZE(edges) <= at->number) return -1;
+    return PyTuple_GET_ITEM(edges, at->number) != Py_None;
 }
 
 static int is_apart(const Frame *frame, PyObject *tensor) {
-    PyObject *storage = SLOT(tensor, layout.storage);
-    if (tensor == frame->local[1] || storage == Py_None) return 1;
-    return storage != SLOT(frame->local[1], layout.storage);
+    PyObject *storage = READ_TENSOR(tensor, storage), *own = READ_TENSOR(frame->local[1], storage);
+    if (storage == NULL || own == NULL) return -1;
+    return tensor == frame->local[1] || storage == Py_None || storage != own;
 }
 
 /* Whether an int is an index of the first dim of a Tensor. */
 static int is_index(PyObject *tensor, PyObject *index) {
-    PyArrayObject *array = (PyArrayObject *)SLOT(tensor, layout.array);
+    PyArrayObject *array = array_of(tensor);
     int overflow;
-    if (index == NULL || !PyLong_CheckExact(index) || PyArray_NDIM(array) == 0) return 0;
+    if (array == NULL || index == NULL || !PyLong_CheckExact(index) || PyArray_NDIM(array) == 0) return 0;
     long number = PyLong_AsLongAndOverflow(index, &overflow);
     return !overflow && -PyArray_DIM(array, 0) <= number && number < PyArray_DIM(array, 0);
 }
 
-/* Tests of what is certainly a Tensor, a Type or a Node, as an instruction before has seen. */
+/* Tests of a Tensor. */
 static int test_tensor(const Frame *frame, const Instruction *at, PyObject *value) {
     switch (at->operation) {
-        case OP_has_array: return is_array(SLOT(value, layout.array));
+        case OP_has_array: return is_array(READ_TENSOR(value, array));
         case OP_is_contiguous: return is_contiguous(value);
-        case OP_needs_no_grad: return SLOT(value, layout.requires_grad) == Py_False;
-        case OP_has_type: return type_of(value) != NULL && type_of(value) == frame->type;
+        case OP_needs_no_grad: return needs_no_grad(value);
+        case OP_has_type: return has_type(frame, value);
         case OP_has_backend: return has_backend(frame, value);
         case OP_is_recorded: return is_recorded(value);
         case OP_is_index: return is_index(value, frame->local[at->number + 1]);
@@ -99,8 +110,8 @@ int test(const Frame *frame, const Instruction *at) {
     if (at->operation == OP_weak_has) return is_weak(frame, at->object);
     if (at->operation == OP_is_given) return frame->given == at->number;
     if (at->operation == OP_is_more_given) return frame->given > at->number;
-    if (at->operation == OP_goes) return goes(frame->local[0], at->number);
-    PyObject *value = frame->local[at->number];
+    if (at->operation == OP_goes) return goes(frame->local[0], at);
+    PyObject *value = frame->local[at->number], *type;
     if (value == NULL) return 0; /* an argument that was not given */
     switch (at->operation) {
         case OP_is_plain: return is_plain(value);
@@ -118,8 +129,8 @@ int test(const Frame *frame, const Instruction *at) {
         case OP_is_missing: return value == layout.missing;
         case OP_is_same: return value == at->object;
         case OP_is_equal: return is_equal(value, at->object);
-        case OP_have_one_type: return one_type(value) != NULL;
-        case OP_have_type: return frame->type != NULL && one_type(value) == frame->type;
+        case OP_have_one_type: return one_type(value, &type);
+        case OP_have_type: return one_type(value, &type) < 0 ? -1 : type != NULL && type == frame->type;
         case OP_are_tensors: return are_tensors(value);
         case OP_are_ints: return are_ints(value, 0);
         case OP_are_many_ints: return are_ints(value, 1);
