@@ -19,6 +19,7 @@
 #include <fenv.h>
 #include <numpy/arrayobject.h>
 
+#define MOST_KNOWN 4 /* classes of Types that are known at once */
 #define MOST_DIMS 32 /* of arrays that are looked at */
 
 /* -- the layout of classes: layout.c ------------------------------------------------------------------------- */
@@ -38,6 +39,7 @@ typedef struct {
     int meta_count;       /* how many slots it has */
     PyObject *ufuncs; /* of +, -, *, /, and of the sign: a tuple */
     PyObject *ones;   /* arrays of ones, of floats and of doubles: a tuple */
+    PyTypeObject *known[MOST_KNOWN]; /* classes of Types, held for good, as they were met */
     Py_ssize_t limit; /* of ViewList */
     Py_ssize_t large;
 } Layout;
@@ -57,6 +59,8 @@ static inline int is_of(PyObject *object, PyTypeObject *cls) { return object != 
    Python's runs, and every allocation of what the garbage collector tracks. */
 #define READ_AT(object, cls, offset) (is_of(object, cls) ? SLOT(object, offset) : NULL)
 #define READ(object, cls, name) READ_AT(object, layout.cls, layout.name)
+/* The same of a slot of Type: most are of a class that was seen before. */
+#define READ_TYPE(object, name) (is_type(object) ? SLOT(object, layout.name) : NULL)
 
 static inline void set_new(PyObject *object, Py_ssize_t offset, PyObject *value) {
     SLOT(object, offset) = Py_NewRef(value);
@@ -65,6 +69,10 @@ static inline void set_slot(PyObject *object, Py_ssize_t offset, PyObject *value
     PyObject *before = SLOT(object, offset);
     SLOT(object, offset) = Py_NewRef(value);
     Py_XDECREF(before);
+}
+int is_other_type(PyObject *object);
+static inline int is_type(PyObject *object) {
+    return object != NULL && (Py_IS_TYPE(object, layout.known[0]) || is_other_type(object));
 }
 static inline int is_tensor(PyObject *object) {
     return object != NULL && (Py_IS_TYPE(object, layout.Tensor) || PyObject_TypeCheck(object, layout.TensorBase));

@@ -63,7 +63,7 @@ static int add_gradient(PyObject *node, PyObject *type, PyObject *total, PyObjec
 
 /* Bring a gradient, which the engine alone may hold, to a leaf: NEXT; LEFT where Python has to; or RAISED. */
 int accumulate(PyObject *node, PyObject *grad) {
-    PyObject *type = READ(node, AccumulateGrad, node_type), *dtype = READ(type, Type, dtype);
+    PyObject *type = READ(node, AccumulateGrad, node_type), *dtype = READ_TYPE(type, dtype);
     if (!is_array(grad) || (PyObject *)PyArray_DESCR((PyArrayObject *)grad) != dtype) return LEFT; /* or of any dtype */
     PyObject *leaf = wanted_leaf(node);
     if (leaf == NULL) return LEFT;

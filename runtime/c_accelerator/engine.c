@@ -49,7 +49,7 @@ static int other_fits(PyObject *value, PyObject *shape, PyObject *dtype) {
 /* Whether the array is what the Node awaits as its only gradient: 1, 0, or -1 with an exception. */
 static int fits(PyObject *value, PyObject *target) {
     if (!is_of(target, layout.Node)) return 0;
-    PyObject *shape = SLOT(target, layout.shape), *dtype = READ(SLOT(target, layout.node_type), Type, dtype);
+    PyObject *shape = SLOT(target, layout.shape), *dtype = READ_TYPE(SLOT(target, layout.node_type), dtype);
     if (shape == NULL || !PyTuple_CheckExact(shape) || dtype == NULL) return 0;
     if (!is_array(value)) return other_fits(value, shape, dtype);
     PyArrayObject *array = (PyArrayObject *)value;

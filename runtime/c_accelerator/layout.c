@@ -3,6 +3,18 @@
 
 Layout layout;
 
+/* Whether an object is a Type whose class is not the first that was met. */
+int is_other_type(PyObject *object) {
+    PyTypeObject *cls = Py_TYPE(object);
+    int known = 0;
+    for (; known < MOST_KNOWN && layout.known[known] != NULL; known++) {
+        if (layout.known[known] == cls) return 1;
+    }
+    if (!PyType_IsSubtype(cls, layout.Type)) return 0;
+    if (known < MOST_KNOWN) layout.known[known] = (PyTypeObject *)Py_NewRef((PyObject *)cls);
+    return 1;
+}
+
 /* The offset of a slot that holds an object; 0 with an exception where the class has no such slot. */
 Py_ssize_t slot_offset(PyObject *cls, const char *name) {
     PyObject *found = PyObject_GetAttrString(cls, name);

@@ -199,7 +199,7 @@ static PyObject *kept_number(PyObject *numbers, PyObject *number) {
 /* The array that a Type keeps for a number. */
 static int keep_number(Frame *frame, const Instruction *at) {
     PyObject *type = at->number ? READ_OWN(frame->local[0], at, layout.node_type) : frame->local[0];
-    PyObject *numbers = READ(type, Type, numbers);
+    PyObject *numbers = READ_TYPE(type, numbers);
     if (numbers == NULL || !PyDict_Check(numbers)) return LEFT;
     PyObject *number = *--frame->top;
     Py_INCREF(numbers);
@@ -225,7 +225,7 @@ static PyObject *type_of_result(const Frame *frame, const Instruction *at, PyObj
     PyObject *type = frame->local[0];
     if (at->operation == OP_wrap_part) return Py_XNewRef(READ_TENSOR(frame->local[at->number], type));
     if (at->operation == OP_wrap_as) return PyObject_GetAttr(type, at->key);
-    if (at->operation == OP_wrap || (PyObject *)PyArray_DESCR((PyArrayObject *)array) == READ(type, Type, dtype)) {
+    if (at->operation == OP_wrap || (PyObject *)PyArray_DESCR((PyArrayObject *)array) == READ_TYPE(type, dtype)) {
         return Py_NewRef(type);
     }
     return PyObject_CallMethodOneArg(type, str_of_array, array);

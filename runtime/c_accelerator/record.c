@@ -124,7 +124,7 @@ static int make_view(PyObject *view, PyObject *source, PyObject *storage, int cr
 /* A Tensor over a view of the array of ``source``, without history: as_view in runtime/autograd/view.py. NULL without an
    exception where it is not as any other. */
 PyObject *plain_view(PyObject *source, PyObject *array, PyObject *type, int multi) {
-    PyObject *recording = READ(type, Type, recording);
+    PyObject *recording = READ_TYPE(type, recording);
     if ((recording != Py_True && recording != Py_False) || READ_TENSOR(source, base) == NULL) return NULL;
     int creation = recording == Py_True ? creation_of(source, multi) : PLAIN_VIEW;
     PyObject *storage = creation < 0 ? NULL : storage_of(source);

@@ -11,12 +11,12 @@ static int has_type(const Frame *frame, PyObject *tensor) {
 
 static int has_backend(const Frame *frame, PyObject *tensor) {
     PyObject *type = READ_TENSOR(tensor, type);
-    PyObject *own = READ(frame->type, Type, backend), *backend = type == frame->type ? own : READ(type, Type, backend);
+    PyObject *own = READ_TYPE(frame->type, backend), *backend = type == frame->type ? own : READ_TYPE(type, backend);
     return own == NULL || backend == NULL ? -1 : own == backend;
 }
 
 static int is_weak(const Frame *frame, PyObject *kind) {
-    PyObject *weak = READ(frame->type, Type, weak);
+    PyObject *weak = READ_TYPE(frame->type, weak);
     return weak != NULL && PyAnySet_Check(weak) && PyType_Check(kind) ? is_in(weak, (PyTypeObject *)kind) : -1;
 }
 
@@ -67,7 +67,7 @@ static int needs_no_grad(PyObject *tensor) {
     return needs == Py_False ? 1 : needs == Py_True ? 0 : -1;
 }
 
-static int is_settled(PyObject *type) { return READ(type, Type, unsettled) == Py_False; }
+static int is_settled(PyObject *type) { return READ_TYPE(type, unsettled) == Py_False; }
 
 static int goes(PyObject *node, const Instruction *at) {
     PyObject *edges = READ_OWN(node, at, layout.next_edges);
@@ -121,7 +121,7 @@ int test(const Frame *frame, const Instruction *at) {
         case OP_has_dims: return has_dims(value, at->offset);
         case OP_are_rows: return frame->local[at->offset] != NULL && are_rows(value, frame->local[at->offset]);
         case OP_have_rows_of: return frame->local[at->offset] != NULL && have_rows_of(value, frame->local[at->offset]);
-        case OP_is_type: return PyObject_TypeCheck(value, layout.Type);
+        case OP_is_type: return is_type(value);
         case OP_is_settled: return is_settled(value);
         case OP_is_weak: return is_weak(frame, (PyObject *)Py_TYPE(value));
         case OP_is_class: return (PyObject *)Py_TYPE(value) == at->object;
