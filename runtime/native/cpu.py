@@ -61,6 +61,8 @@ def sum_to(a: Array, shape: Shape) -> Array:
     axes = _summed(a.shape, shape)
     if a.dtype.char in sums.SUMMED:
         total = sums.sum_floats(a, axes if len(axes) < a.ndim else None, False)
+    elif is_complex32(a.dtype):
+        return cast(sum_to(cast(a, COMPLEX64), shape), a.dtype)
     else:
         total = np.add.reduce(a, axes, a.dtype)
     return np.asarray(total).reshape(shape)
