@@ -22,10 +22,10 @@ HOMES = {
 }
 
 _INTRODUCTION = """\
-Of PyTorch 2.13 every public name stands here: modules with their functions and classes, and of Tensor, Module,
-Optimizer and other classes, and of those of `autograd`, `func` and `library`, the methods and attributes. What
-has a reason beside it is not here. How what is here differs from PyTorch, if it does, is on the page of
-[differences](differences.md).
+Of PyTorch 2.13 every public name stands here: modules with their functions and classes, and of Tensor,
+Module, Optimizer and other classes, and of those of `autograd`, `func` and `library`, the methods and
+attributes. What has a reason beside it is not here. How what is here differs from PyTorch, if it does, is on
+the page of [differences](differences.md).
 """
 
 
