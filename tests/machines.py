@@ -1,5 +1,5 @@
-"""The suite as other machines run it: other BLAS kernels, less of NumPy's dispatch, no native kernels, other
-Pythons, versions.
+"""The suite as other machines run it: other BLAS kernels, sums in other orders, less of NumPy's dispatch, one thread,
+no native kernels, other Pythons, versions.
 
 ``python dev.py machines`` runs all, ``python dev.py machines haswell oldest`` these two. Each runs the tests
 that need no torch. What stands behind ``--`` is handed to pytest.
@@ -21,7 +21,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache" / "machines"
 NEWER_PYTHONS = ("3.12", "3.13")
-BLAS_KERNELS = ("Haswell", "SkylakeX", "Zen", "Prescott")
+BLAS_KERNELS = ("Haswell", "SkylakeX", "Cooperlake", "Zen", "Sandybridge", "Nehalem", "Prescott")
+#: A BLAS that adds up in orders which depend on sizes and strides; and two of the orders that it has.
+REORDERED, ORDERS = ROOT / "tests" / "reordered.c", ("1", "2")
 #: What of NumPy's dispatch this processor would use, in the form of NPY_DISABLE_CPU_FEATURES.
 DISPATCHED = """\
 from numpy._core._multiarray_umath import __cpu_dispatch__ as names, __cpu_features__ as have
@@ -43,7 +45,9 @@ def machines() -> list[Machine]:
     found = [Machine(kernel.lower(), environment={"OPENBLAS_CORETYPE": kernel}) for kernel in BLAS_KERNELS]
     baseline = subprocess.run([sys.executable, "-c", DISPATCHED], capture_output=True, text=True, check=True)
     found.append(Machine("baseline", environment={"NPY_DISABLE_CPU_FEATURES": baseline.stdout.strip()}))
+    found.append(Machine("one-thread", environment={"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}))
     found.append(Machine("numpy", environment={"TENGEN_NATIVE": "0"}))
+    found += reordered()
     found.append(Machine("oldest", oldest=True))
     for version in NEWER_PYTHONS:
         python = interpreter(version)
@@ -52,6 +56,38 @@ def machines() -> list[Machine]:
         else:
             found.append(Machine(f"python{version}", python))
     return found
+
+
+def reordered() -> list[Machine]:
+    """Those whose BLAS adds up in other orders; where it cannot be built, or NumPy has another one, that is said."""
+    library = CACHE / "reordered.so"
+    library.parent.mkdir(parents=True, exist_ok=True)
+    build = ["cc", "-O2", "-fcx-limited-range", "-shared", "-fPIC", str(REORDERED), "-o", str(library)]
+    if not sys.platform.startswith("linux") or shutil.which("cc") is None or subprocess.run(build).returncode:
+        print("a BLAS cannot be built and put before NumPy's here: those that add up otherwise are left out")
+        return []
+    preloaded = [{"LD_PRELOAD": str(library), "TENGEN_TEST_ORDER": order} for order in ORDERS]
+    if not adds_otherwise(preloaded):
+        print("NumPy's BLAS is not that of its wheels: those that add up otherwise are left out")
+        return []
+    return [Machine(f"reordered{e['TENGEN_TEST_ORDER']}", environment=e) for e in preloaded]
+
+
+#: Prints the bits of sums, of which some are others in another order.
+SUMS = """\
+import numpy as np
+terms = np.random.default_rng(0).standard_normal((64, 64))
+print((terms @ terms).tobytes().hex())"""
+
+
+def adds_otherwise(environments: Sequence[Mapping[str, str]]) -> bool:
+    """Whether NumPy's products have bits of their own in each of the environments."""
+    command = [sys.executable, "-c", SUMS]
+    runs = [
+        subprocess.run(command, env={**os.environ, **e}, capture_output=True, check=True)
+        for e in environments
+    ]
+    return len({run.stdout for run in runs}) == len(runs)
 
 
 def interpreter(version: str) -> str | None:
