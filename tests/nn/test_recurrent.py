@@ -106,6 +106,33 @@ def call(
     return getattr(library, name)(*first, hx, weights, biases, layers, 0.0, False, directions == 2, *last)
 
 
+@pytest.mark.parametrize("batched", [True, False])
+@pytest.mark.parametrize(
+    ("name", "kind", "options"),
+    [
+        ("rnn_tanh", "RNNCell", {}),
+        ("rnn_relu", "RNNCell", {"nonlinearity": "relu"}),
+        ("gru", "GRUCell", {}),
+        ("lstm", "LSTMCell", {}),
+    ],
+)
+def test_cells(name: str, kind: str, options: Any, batched: bool) -> None:
+    """With a batch and without one; a state that is not zero is the one that it is given for."""
+    tengen.manual_seed(0)
+    cell = getattr(tengen.nn, kind)(INPUT, HIDDEN, dtype=tengen.float64, **options)
+    shape = (BATCH,) if batched else ()
+    x, *states = [tengen.randn(*shape, n, dtype=tengen.float64) for n in (INPUT, HIDDEN, HIDDEN)]
+    states = states if name == "lstm" else states[:1]
+    for given in (None, states):
+        start = [tengen.zeros_like(s) for s in states] if given is None else given
+        hx = None if given is None else tuple(given) if name == "lstm" else given[0]
+        found = cell(x, hx)
+        own = [p.detach().numpy() for p in cell.parameters()]
+        wanted = step(name, x.numpy(), start[0].numpy(), start[-1].numpy(), own)
+        for a, b in zip(found if name == "lstm" else [found], wanted, strict=name == "lstm"):
+            tengen.testing.assert_close(a.detach(), tengen.from_numpy(b))
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_layers(case: Any) -> None:
     name, _, directions, *_ = case
