@@ -148,6 +148,7 @@ def test_conversions(layout: Any, other: Any) -> None:
 
 
 @each
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "complex64", "int32", "bool"])
 def test_dtypes(layout: Any, kind: str) -> None:
     """The sums, products and casts have the dtypes, and the values, of strided ones."""
