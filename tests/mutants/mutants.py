@@ -36,6 +36,12 @@ PLACES = {
     "runtime": 30,
     "libraries": 25,
     "codegen": 25,
+    "c": 20,
+    "machine_code": 20,
+    "sparse": 20,
+    "nested": 15,
+    "data": 15,
+    "files": 20,
 }
 
 KINDS = (
@@ -102,6 +108,11 @@ class Mutant:
     def regenerates(self) -> bool:
         """Whether the generator has to run for the change to be seen."""
         return self.file.partition("/")[0] in ("declarations", "codegen", "templates")
+
+    @property
+    def rebuilds(self) -> bool:
+        """Whether the accelerator has to be built for the change to be seen."""
+        return self.file.endswith((".c", ".h"))
 
     def applied(self, text: str) -> str:
         """The text of the file with the mistake in it. Raises ListError where that has no single place."""

@@ -30,6 +30,7 @@ from mutants import PLACES, ListError, Mutant, mutants
 from scratch import PROJECT, copy_project
 
 ACCELERATOR = "TENGEN_ACCELERATOR"
+ACCELERATOR_SOURCES = Path("runtime") / "c_accelerator"
 ONLY = "TENGEN_TEST_ONLY"  # of tengen.testing.declared, which a mutant may break
 SUMMARY = PROJECT / ".cache" / "mutants.json"
 FAILURES = Path(".cache") / "pytest"  # in a copy
@@ -66,7 +67,7 @@ class Copy:
     def holding(self, mutant: Mutant) -> Iterator[None]:
         """The mutant's change is made while the context lasts."""
         path = self.scratch.root / mutant.file
-        kept = {p: (p.read_bytes(), p.stat()) for p in [path, *self._generated()]}
+        kept = {p: (p.read_bytes(), p.stat()) for p in [path, *self._generated(), *self._built()]}
         path.write_text(mutant.applied(path.read_text(encoding="utf-8")), encoding="utf-8")
         _touch(path, kept[path][1])
         try:
@@ -76,11 +77,25 @@ class Copy:
                 if not changed.exists() or changed.read_bytes() != content:
                     changed.write_bytes(content)
                     os.utime(changed, ns=(status.st_atime_ns, status.st_mtime_ns))
-            for added in set(self._generated()) - set(kept):
+            for added in {*self._generated(), *self._built()} - set(kept):
                 added.unlink()
 
     def _generated(self) -> list[Path]:
         return [p for p in (self.scratch.root / "generated").iterdir() if p.is_file()]
+
+    def _built(self) -> list[Path]:
+        return [p for p in (self.scratch.root / ACCELERATOR_SOURCES).iterdir() if p.suffix in (".so", ".pyd")]
+
+    def rebuild(self, limit: float) -> bool:
+        """Build the accelerator of the copy's sources, quickly; whether that succeeded."""
+        settings = {**self.scratch.environment, "CFLAGS": "-O0"}
+        build = ("setup.py", "-q", "build_ext", "--inplace", "--force")
+        before = self._contents()
+        replace(self.scratch, environment=settings).python(*build, limit=limit)
+        return self._contents() != before  # the extension is optional: a build that fails is no error
+
+    def _contents(self) -> list[bytes]:
+        return [p.read_bytes() for p in self._built()]
 
     def regenerate(self, limit: float) -> bool:
         """Bring generated/ up to date; whether that succeeded."""
@@ -91,10 +106,13 @@ class Copy:
                 _touch(path, status)
         return done.returncode == 0
 
-    def pytest(self, arguments: Sequence[str], operators: str, limit: float) -> tuple[int, str, list[str]]:
+    def pytest(
+        self, arguments: Sequence[str], operators: str, limit: float, accelerated: bool = False
+    ) -> tuple[int, str, list[str]]:
         """Run tests until one fails: pytest's exit status, what it printed, and what failed."""
         environment = {**self.scratch.environment, **({ONLY: operators} if operators else {})}
-        environment[ACCELERATOR] = "0"  # which would run what was not changed
+        if not accelerated:
+            environment[ACCELERATOR] = "0"  # which would run what was not changed
         cache = self.scratch.root / FAILURES
         shutil.rmtree(cache, ignore_errors=True)
         done = replace(self.scratch, environment=environment).python(*PYTEST, *arguments, limit=limit)
@@ -129,7 +147,9 @@ def _noticed(mutant: Mutant, copy: Copy, options: argparse.Namespace) -> tuple[s
         try:
             if mutant.regenerates and stage == "selection" and not copy.regenerate(options.limit):
                 return KILLED, "the generator", stage
-            status, printed, failed = copy.pytest(arguments, operators, options.limit)
+            if mutant.rebuilds and stage == "selection" and not copy.rebuild(options.limit):
+                raise ListError(f"{mutant.name}: the accelerator cannot be built")
+            status, printed, failed = copy.pytest(arguments, operators, options.limit, mutant.rebuilds)
         except subprocess.TimeoutExpired:
             return KILLED, f"the limit of {options.limit:g} s", stage
         if status != 0:
@@ -150,9 +170,10 @@ def _verdict(status: int, printed: str, failed: Sequence[str]) -> tuple[str, str
 
 def proofless(outcomes: Sequence[Outcome], chosen: Sequence[Mutant], copy: Copy, limit: float) -> set[str]:
     """Of the tests that noticed mutants those that fail without one as well."""
-    operators = {m.name: m.operators for m in chosen}
-    of_suite = {o.by for o in outcomes if o.by.startswith("tests/") and not _only(o, operators)}
-    found = _failing(copy, of_suite, "", limit)
+    operators, rebuilt = {m.name: m.operators for m in chosen}, {m.name for m in chosen if m.rebuilds}
+    of_suite = [o for o in outcomes if o.by.startswith("tests/") and not _only(o, operators)]
+    found = _failing(copy, {o.by for o in of_suite if o.name not in rebuilt}, "", limit)
+    found |= _failing(copy, {o.by for o in of_suite if o.name in rebuilt}, "", limit, accelerated=True)
     with_only = [o for o in outcomes if o.by.startswith("tests/") and _only(o, operators)]
     names = ",".join(dict.fromkeys(operators[o.name] for o in with_only))
     return found | _failing(copy, {o.by for o in with_only}, names, limit)
@@ -162,12 +183,14 @@ def _only(outcome: Outcome, operators: dict[str, str]) -> bool:
     return outcome.stage == "selection" and bool(operators[outcome.name])
 
 
-def _failing(copy: Copy, tests: Iterable[str], operators: str, limit: float) -> set[str]:
+def _failing(
+    copy: Copy, tests: Iterable[str], operators: str, limit: float, accelerated: bool = False
+) -> set[str]:
     """Those of the tests that fail in the copy as it is."""
     chosen = sorted(tests)
     if not chosen:
         return set()
-    status, _, failed = copy.pytest([*chosen, "--maxfail=1000"], operators, limit * 10)
+    status, _, failed = copy.pytest([*chosen, "--maxfail=1000"], operators, limit * 10, accelerated)
     return set(failed) if status in (0, 1) else set(chosen)
 
 
