@@ -1,5 +1,5 @@
-"""The suite as other machines run it: other BLAS kernels, sums in other orders, less of NumPy's dispatch, one thread,
-no native kernels, other Pythons, versions.
+"""The suite as other machines run it: other BLAS kernels, sums in other orders, less of NumPy's dispatch, one
+thread, no native kernels, other Pythons, versions.
 
 ``python dev.py machines`` runs all, ``python dev.py machines haswell oldest`` these two. Each runs the tests
 that need no torch. What stands behind ``--`` is handed to pytest.
@@ -59,7 +59,7 @@ def machines() -> list[Machine]:
 
 
 def reordered() -> list[Machine]:
-    """Those whose BLAS adds up in other orders; where it cannot be built, or NumPy has another one, that is said."""
+    """Those whose BLAS adds up in other orders; where there can be none, that is said."""
     library = CACHE / "reordered.so"
     library.parent.mkdir(parents=True, exist_ok=True)
     build = ["cc", "-O2", "-fcx-limited-range", "-shared", "-fPIC", str(REORDERED), "-o", str(library)]

@@ -102,6 +102,7 @@ def layouts() -> dict[str, Any]:
         "reversed": x[::-1, :, ::-1],
         "strided": numbers((12, 8, 15), "float32")[::2, ::2, ::3],
         "repeated": np.broadcast_to(numbers((6, 1, 5), "float32"), (6, 4, 5)),
+        "one for all": numbers((6, 1, 5), "float32"),
         "row": numbers((5,), "float32"),
         "number": np.float32(3),
         "without dimensions": np.array(3, np.float32),

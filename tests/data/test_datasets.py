@@ -59,6 +59,7 @@ def test_sets_of_sets() -> None:
     assert (list(chained), len(chained)) == ([1, 2, 3], 3)
     part = data.Subset(Letters("abcde"), [4, 0, 2])
     assert (len(part), part[1], part.__getitems__([0, 2])) == (3, "a", ["E", "C"])
+    assert data.Subset(tengen.arange(5) * 10, [4, 0, 2])[[2, 0]].tolist() == [20, 40]
     pairs = data.StackDataset(Letters("ab"), [1, 2])
     assert (len(pairs), pairs[1], pairs.__getitems__([1, 0])) == (2, ("b", 2), [("B", 2), ("A", 1)])
     named = data.StackDataset(letter=Letters("ab"), number=[1, 2])
@@ -66,6 +67,25 @@ def test_sets_of_sets() -> None:
         {"letter": "a", "number": 1},
         [{"letter": "B", "number": 2}],
     )
+
+
+class Generous(data.Dataset[Any]):
+    """Gives one sample more than it is asked for."""
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> int:
+        return index
+
+    def __getitems__(self, indices: list[int]) -> list[int]:
+        return [*indices, 0]
+
+
+def test_another_number_of_samples_than_asked_for() -> None:
+    for stacked in (data.StackDataset(Generous()), data.StackDataset(a=Generous())):
+        with pytest.raises(ValueError, match=r"output size mismatch\. Expected 2, got 3"):
+            stacked.__getitems__([0, 1])
 
 
 def test_bad_sets_of_sets() -> None:
@@ -160,6 +180,14 @@ def test_shares_are_torchs(drop_last: bool) -> None:
             assert found[0] == found[1]
 
 
+def test_shares_take_turns() -> None:
+    """Each rank takes every so many-th index; what is missing for equal shares is the first ones again."""
+    shares = [list(data.DistributedSampler(range(7), 3, rank, shuffle=False)) for rank in range(3)]
+    assert shares == [[0, 3, 6], [1, 4, 0], [2, 5, 1]]
+    fewer = [data.DistributedSampler(range(7), 3, rank, shuffle=False, drop_last=True) for rank in range(3)]
+    assert [list(s) for s in fewer] == [[0, 3], [1, 4], [2, 5]]
+
+
 def test_shares_of_a_shuffle() -> None:
     """The shares of all ranks are the dataset; another epoch is another order."""
     samplers = [data.DistributedSampler(range(9), 3, rank, seed=5) for rank in range(3)]
@@ -213,6 +241,11 @@ def test_collate() -> None:
     assert [t.tolist() for t in found["a"]] == [[1, 2], [[1.0, 1.0], [0.0, 0.0]]]
     assert found["a"][0].dtype is tengen.int64
     assert data.default_collate([0.5, 1.5]).dtype is tengen.float64
+    pairs, lists = data.default_collate([(1, 2), (3, 4)]), data.default_collate([[1, 2], [3, 4]])
+    assert type(pairs) is type(lists) is list  # a tuple becomes a list, as in PyTorch
+    sample: Any = {"a": 1, "b": [2]}
+    data.default_collate([sample, sample])
+    assert sample == {"a": 1, "b": [2]}
     converted = data.default_convert({"a": np.array([1, 2]), "b": ["x", np.float32(3)]})
     assert converted["a"].tolist() == [1, 2]
     assert converted["b"][1].dtype is tengen.float32

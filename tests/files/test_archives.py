@@ -224,6 +224,14 @@ DAMAGED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         lambda data: with_byte(data, header(data, "archive/data/0")),
         "is not where the archive says",
     ),
+    "a record behind its place": (
+        lambda data: (
+            data[: (at := header(data, "archive/data/0") + 28)]
+            + struct.pack("<H", struct.unpack_from("<H", data, at)[0] + 64)
+            + data[at + 2 :]
+        ),
+        "reaches into what follows it",
+    ),
     "compressed records": (compressed, "'archive/data.pkl' is compressed"),
     "overlapping records": (overlapping, "reaches into what follows it"),
     "two records of one name": (doubled, "two records of one name"),
