@@ -9,7 +9,7 @@
     python dev.py oracle    the comparisons with torch 2.13.0, which this installs; --all runs every sample
     python dev.py coverage  PyTorch's public names: which are here, and which are not; --absent lists these
     python dev.py docs      the site, with the reference of operators, in .cache/site
-    python dev.py machines  the tests with other BLAS kernels, Pythons and versions: an hour or more
+    python dev.py machines  the tests with other BLAS kernels, orders of sums, Pythons, versions: hours
     python dev.py fuzz      random programs of operators, for as many --minutes as one wants
     python dev.py array_api the array API standard's own tests, of a checkout that one names, or cloned
     python dev.py mutants   whether the tests notice the mistakes that are listed in tests/mutants
