@@ -25,6 +25,9 @@ def conj_number(number: Number) -> Number:
 
 # -- one operand --------------------------------------------------------------------------
 
+#: The square of what is below it is nothing beside 1; a quotient of two such numbers may have lost digits.
+NEAR_ZERO = 1e-20
+
 
 def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
     """1j * z / abs(z) ** 2, and 0 at 0; for real numbers 0."""
@@ -42,16 +45,24 @@ def angle_jvp(self: Tensor, self_t: Tensor) -> Tensor:
     return F.imag(F.where(at_zero, 0, self_t / F.where(at_zero, 1, self)))
 
 
+def asinh_backward(grad: Tensor, self: Tensor) -> Tensor:
+    """``grad / sqrt(z * z + 1)``, by a hypotenuse or scaled by abs(z), for the square may leave the range."""
+    if not self.is_complex():
+        return grad / F.hypot(self, self.new_ones(()))
+    scale = self.abs().clamp_min(1)
+    return grad * ((self / scale).square() + scale.reciprocal().square()).rsqrt().conj() / scale
+
+
 def i1_backward(grad: Tensor, self: Tensor, order_0: Tensor, order_1: Tensor) -> Tensor:
-    """The derivative of a Bessel function of order 1: ``i0 - i1 / x``, and 0.5 at 0."""
-    at_zero = self == 0
+    """The derivative of a Bessel function of order 1: ``i0 - i1 / x``, and 0.5 at and near 0."""
+    at_zero = self.abs() <= NEAR_ZERO
     divisor = F.where(at_zero, 1, self)
     return grad * F.where(at_zero, 0.5, order_0 - order_1 / divisor)
 
 
 def spherical_bessel_j1_backward(grad: Tensor, self: Tensor, order_1: Tensor) -> Tensor:
-    """The derivative of the spherical Bessel function of order 1: ``j0 - 2 j1 / x``, and 1 / 3 at 0."""
-    at_zero = self == 0
+    """The derivative of the spherical Bessel function of order 1: ``j0 - 2 j1 / x``, 1 / 3 at and near 0."""
+    at_zero = self.abs() <= NEAR_ZERO
     divisor = F.where(at_zero, 1, self)
     return grad * F.where(at_zero, 1 / 3, F.special_spherical_bessel_j0(self) - 2 * order_1 / divisor)
 
@@ -68,10 +79,8 @@ def logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
 
 def mvlgamma_backward(grad: Tensor, self: Tensor, p: int) -> Tensor:
     """The sum of ``digamma(self - j / 2)`` for j below p."""
-    total = self.digamma()
-    for j in range(1, p):
-        total = total + (self - j / 2).digamma()
-    return grad * total
+    halves = F.arange(p, dtype=self.dtype, device=self.device) / 2
+    return grad * (self.unsqueeze(-1) - halves).digamma().sum(-1)
 
 
 def sgn_backward(grad: Tensor, self: Tensor, sgn: Tensor) -> Tensor:

@@ -345,7 +345,12 @@ def linspace(start: Number, end: Number, steps: int, dtype: DType) -> Array:
 
 
 def logspace(start: Number, end: Number, steps: int, base: float, dtype: DType) -> Array:
-    """``base`` to the powers that ``linspace`` gives. Raises RuntimeError as that does."""
+    """``base`` to the powers that ``linspace`` gives; a single one is to the start as it is, for integers, too.
+
+    Raises RuntimeError as ``linspace`` does.
+    """
+    if steps == 1 and dtype.kind in "iu" and not isinstance(start, complex):
+        return np.full(1, as_number(float(np.power(base, float(start))), dtype), dtype)
     return np.power(base, _check_real(_spaced(start, end, steps, dtype), dtype)).astype(dtype)
 
 

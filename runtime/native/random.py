@@ -76,15 +76,32 @@ def random_normal(size: Shape, generator: Any, dtype: DType) -> Array:
 # "from" and "lambda" are words of Python: these parameters have other names than in the schemas.
 
 
-def check_range(low: float, high: float) -> None:
-    """RuntimeError when low > high."""
+def _greatest(dtype: DType) -> float:
+    """The greatest finite number of a floating dtype."""
+    import ml_dtypes
+
+    return float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
+
+
+def check_range(low: float, high: float, dtype: DType) -> None:
+    """RuntimeError when low > high, and for ends or a distance that the (real) dtype cannot hold."""
+    most = _greatest(dtype)
+    for name, value in (("from", low), ("to", high)):
+        if abs(value) > most:
+            raise RuntimeError(f"{name} is out of bounds for {dtype}, got {value:g}")
     if not low <= high:
-        raise RuntimeError(f"expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
+        )
+    if high - low > most:
+        raise RuntimeError(
+            f"uniform_ expects to - from to be at most {most:g}, but found {low:g} and {high:g}"
+        )
 
 
 def uniform(self: Array, low: float, high: float, generator: Any) -> Array:
-    """Uniform in [low, high). Raises RuntimeError when low > high."""
-    check_range(low, high)
+    """Uniform in [low, high). Raises RuntimeError as ``check_range`` does."""
+    check_range(low, high, real_dtype(self.dtype))
     if is_complex(self.dtype):
         parts = np.empty((*self.shape, 2), real_dtype(self.dtype))
         return _complex(uniform(parts, low, high, generator), self.dtype)
@@ -296,6 +313,7 @@ def random_integers(low: int, high: int, size: Shape, generator: Any, dtype: DTy
     Raises RuntimeError when that is empty or the dtype cannot hold its ends.
     """
     check_integers(low, high, dtype)
+    low, high = narrowed(low, high, dtype)
     kind = np.uint64 if high > 1 << 63 else np.int64
     return np.asarray(source(generator).integers(low, high, check_size(size), dtype=kind)).astype(dtype)
 
@@ -304,10 +322,22 @@ def check_integers(low: int, high: int, dtype: DType) -> None:
     """RuntimeError where [low, high) is empty, or the dtype cannot hold its ends."""
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    least, most = integer_limits(dtype)
+    least, most = integer_limits(dtype) if dtype.kind in "biu" else (-_greatest(dtype), _greatest(dtype))
     for name, value in (("from", low), ("to - 1", high - 1)):
-        if dtype.kind in "biu" and not least <= value <= most:
+        if not least <= value <= most:
             raise RuntimeError(f"{name} is out of bounds for {dtype}")
+
+
+def narrowed(low: int, high: int, dtype: DType) -> tuple[int, int]:
+    """Ends within [low, high) that are not rounded out of it; these, where the dtype has nothing between them."""
+    if dtype.kind in "biu":
+        return low, high
+    first, last = np.array(low).astype(dtype), np.array(high - 1).astype(dtype)
+    if int(first) < low:
+        first = np.nextafter(first, np.array(np.inf, dtype))
+    if int(last) >= high:
+        last = np.nextafter(last, np.array(-np.inf, dtype))
+    return (int(first), int(last) + 1) if first <= last else (low, high)
 
 
 def random_from(self: Array, low: int, high: int | None, generator: Any) -> Array:

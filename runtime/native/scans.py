@@ -218,7 +218,7 @@ def logcumsumexp(self: Array, dim: int) -> Array:
     if self.ndim == 0:
         return self.copy()
     if self.dtype.kind == "c":
-        return _complex_logcumsumexp(self, dim)
+        return _with_infinities(_complex_logcumsumexp(self, dim), self, dim)
     return np.logaddexp.accumulate(self, dim)
 
 
@@ -252,6 +252,22 @@ def _complex_logcumsumexp(self: Array, dim: int) -> Array:
     angle = np.take_along_axis(start, place, 0) + turned
     result.imag = np.where(np.isfinite(angle), angle, result.imag)
     return np.moveaxis(result, 0, dim)
+
+
+def _with_infinities(result: Array, self: Array, dim: int) -> Array:
+    """The running log-sum-exps where a sum is 0 or infinite: its angle is 0, or that of all infinite terms."""
+    if np.isfinite(self.real).all():
+        return result
+    sums, values = np.moveaxis(result, dim, 0), np.moveaxis(self, dim, 0)
+    great = values.real == np.inf
+    least = np.minimum.accumulate(np.where(great, values.imag, np.inf), 0)
+    most = np.maximum.accumulate(np.where(great, values.imag, -np.inf), 0)
+    infinite = np.logical_or.accumulate(great, 0)
+    sums.real[infinite] = np.inf
+    sums.imag[infinite] = np.where(least == most, most, np.nan)[infinite]
+    sums[np.logical_and.accumulate(values.real == -np.inf, 0)] = complex(-np.inf, 0.0)
+    sums[np.logical_or.accumulate(np.isnan(values), 0)] = complex(np.nan, np.nan)
+    return result
 
 
 def hillis_steele_scan(combine: Callable[[Array, Array], Array], self: Array, dim: int) -> Array:

@@ -18,7 +18,8 @@ def polygamma(n: int, self: Array) -> Array:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     if n == 0:
         return special.psi(self)
-    return special.polygamma(n, self).astype(self.dtype)
+    # Between poles that never end there is no limit.
+    return np.where(np.isneginf(self), np.nan, special.polygamma(n, self)).astype(self.dtype)
 
 
 #: Beyond it the Airy function and its derivative are less than the smallest float64.

@@ -51,5 +51,10 @@ def hamming_window(window_length: int, periodic: bool, alpha: float, beta: float
 
 def kaiser_window(window_length: int, periodic: bool, beta: float, dtype: DType) -> Array:
     """A Bessel function of an ellipse, the narrower the greater ``beta``."""
+    from scipy.special import i0e
+
     ends = 2 * _positions(window_length, periodic) - 1
-    return _window(np.i0(beta * np.sqrt(1 - ends * ends)) / np.i0(beta), dtype)
+    inside = np.sqrt(1 - ends * ends)
+    beta = abs(beta)
+    # Both Bessel functions may be more than a number holds where their quotient is not.
+    return _window(np.exp(beta * (inside - 1)) * i0e(beta * inside) / i0e(beta), dtype)
