@@ -1,0 +1,85 @@
+"""Kernels at infinities and at the ends of what a dtype holds."""
+
+from __future__ import annotations
+
+import cmath
+import math
+
+import numpy as np
+import pytest
+
+import tengen
+
+INF = math.inf
+
+
+@pytest.mark.parametrize("p", [1, 2, 5])
+def test_mvlgamma_at_infinities(p: int) -> None:
+    assert tengen.mvlgamma(tengen.tensor([INF, -INF]), p).tolist() == [INF, INF]
+
+
+def test_a_dimension_of_more_than_memory_holds() -> None:
+    for p in (1 << 62, 1 << 63):
+        with pytest.raises(RuntimeError, match="mvlgamma"):
+            tengen.mvlgamma(tengen.ones(2), p)
+
+
+def test_polygamma_at_infinities() -> None:
+    for n in (1, 2, 3):
+        below, above = tengen.polygamma(n, tengen.tensor([-INF, INF])).tolist()
+        assert math.isnan(below) and above == 0
+
+
+def test_kaiser_window_of_a_great_beta() -> None:
+    """Beside what the asymptotic form of the Bessel function gives."""
+    found = tengen.kaiser_window(5, False, 1000.0, dtype=tengen.float64).tolist()
+    inside = math.sqrt(0.75)
+    assert found[2] == 1 and found[1] == found[3]
+    expected = math.exp(1000 * (inside - 1)) / math.sqrt(inside)
+    assert found[1] == pytest.approx(expected, rel=1e-3)  # the next term is 1 / (8 * 1000) of the first
+
+
+def test_a_single_power_of_integers() -> None:
+    for kind in (tengen.int64, tengen.int32, tengen.uint8):
+        assert tengen.logspace(1.5, 3, 1, dtype=kind).tolist() == [31]
+    with pytest.raises(RuntimeError, match="overflow"):
+        tengen.logspace(2.9, 3, 1, dtype=tengen.uint8)
+
+
+@pytest.mark.parametrize("kind", [tengen.complex64, tengen.complex128])
+def test_running_sums_of_infinite_terms(kind: tengen.dtype) -> None:
+    given = [complex(-INF, 1), complex(-INF, 2), 1j, complex(INF, 1), complex(INF, 1), complex(INF, 2)]
+    found = tengen.logcumsumexp(tengen.tensor(given, dtype=kind), 0).tolist()
+    assert found[:2] == [complex(-INF, 0)] * 2
+    assert cmath.isclose(found[2], 1j, abs_tol=1e-6)
+    assert found[3] == found[4] == complex(INF, 1)
+    assert found[5].real == INF and math.isnan(found[5].imag)
+
+
+@pytest.mark.parametrize("kind", [tengen.float16, tengen.bfloat16])
+def test_integers_are_not_rounded_out_of_their_range(kind: tengen.dtype) -> None:
+    for low, high in ((0, 4096), (-4097, -4090), (0, 1), (3, 2049)):
+        found = tengen.empty(4000, dtype=kind).random_(low, high).tolist()
+        assert max(found) < high and min(found) >= low
+
+
+def test_ends_that_a_dtype_cannot_hold() -> None:
+    half = tengen.zeros(3, dtype=tengen.float16)
+    for write in (
+        lambda: half.random_(0, 70000),
+        lambda: half.uniform_(-70000, 0),
+        lambda: half.uniform_(0, INF),
+        lambda: half.uniform_(-40000, 40000),
+        lambda: half.uniform_(2, 1),
+    ):
+        with pytest.raises(RuntimeError):
+            write()
+        assert half.tolist() == [0.0] * 3
+
+
+def test_numbers_of_numpy_are_compared_elementwise() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = tengen.tensor([1.0, 2.0])
+    for number in (ml_dtypes.bfloat16(2), np.complex64(2), np.complex128(2), np.float16(2), np.longdouble(2)):
+        assert (x == number).tolist() == (number == x).tolist() == [False, True]
+        assert (x != number).tolist() == (number != x).tolist() == [True, False]
