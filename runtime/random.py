@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from .core.device import as_device, device as Device
+from .core.device import as_device, default_device, device as Device
+from .core.scalar_type import uint8
 from .core.tensor_base import TensorBase
 from .dispatch.legacy_type_dispatch import backend_of_device
 from .native import random as kernels
@@ -118,11 +119,11 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """The state as a tensor of bytes."""
-        from .tensors.creation import from_array
+        from .tensors.creation import wrap_array
 
         if not isinstance(self.source, np.random.Generator):
             content = self._seed.to_bytes(8, "little") + self.source.to_bytes()
-            return from_array(np.frombuffer(bytearray(content), np.uint8))
+            return wrap_array(np.frombuffer(bytearray(content), np.uint8), uint8, default_device)
         state: Any = self.numpy.bit_generator.state
         words = state["state"]
         content = b"".join(
@@ -134,7 +135,7 @@ class Generator:
                 state["uinteger"].to_bytes(4, "little"),
             )
         )
-        return from_array(np.frombuffer(bytearray(content), np.uint8))
+        return wrap_array(np.frombuffer(bytearray(content), np.uint8), uint8, default_device)
 
     def set_state(self, new_state: TensorBase) -> Generator:
         """Go on from a state that ``get_state`` gave; returns the generator.

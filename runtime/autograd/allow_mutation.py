@@ -42,6 +42,7 @@ class AllowMutation(Layer):
         try:
             self.enter()
         except BaseException:  # an interrupt
+            self.leave()
             self._hooks.__exit__()
             raise
         _entered = self._open = True

@@ -133,6 +133,15 @@ class AutogradProperties(TensorBase):
     def grad(self) -> None:
         self.grad = None
 
+    @property
+    def _grad(self) -> Tensor | None:
+        """``grad``, without a warning where nothing ever comes."""
+        return None if self._meta is None else self._meta.grad
+
+    @_grad.setter
+    def _grad(self, value: Tensor | None) -> None:
+        self.grad = value
+
     def _check_grad(self, value: Any) -> None:
         if not isinstance(value, TensorBase):
             raise TypeError(

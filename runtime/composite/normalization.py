@@ -27,11 +27,11 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Batch normalisation; when training it moves the running statistics, in place."""
+    """Batch normalisation; when training it moves the running statistics, in place, unless the input is empty."""
     if training:
         # The running statistics take no part, so that changing them does not spoil the backward.
         out, mean, rstd, variance = F._batch_norm_with_stats(input, weight, bias, None, None, True, eps)
-        if running_mean is None and running_var is None:
+        if running_mean is None and running_var is None or not input.numel():
             return out, mean, rstd
         with no_grad():
             if running_mean is not None:
@@ -116,7 +116,7 @@ def instance_norm(
         None if p is None else p.repeat(batch) for p in (weight, bias, running_mean, running_var)
     )
     out = batch_norm(flat, scale, shift, mean, var, use_input_stats, momentum, eps, cudnn_enabled)
-    if use_input_stats:
+    if use_input_stats and input.numel():
         with no_grad():
             for statistic, moved in ((running_mean, mean), (running_var, var)):
                 if statistic is not None and moved is not None:

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from ..dispatch.calls import call
-from ..dispatch.operator import operator, table
+from ..dispatch.operator import Operator, operator, table
 from .overloads import Overload, Packet
 from .tags import Tag
 
@@ -47,6 +47,10 @@ class DeclaredOverload(Overload):
             found.add(Tag.out if this.out else Tag.inplace)
         return sorted({*found, Tag.pt2_compliant_tag}, key=int)
 
+    @property
+    def _operator(self) -> Operator:
+        return operator(self._full)
+
     def name(self) -> str:
         """``aten::foo``, or ``aten::foo.overload``."""
         return f"{NAMESPACE}::{self._full}"
@@ -83,6 +87,16 @@ class DeclaredOperators(ModuleType):
 
     def __dir__(self) -> list[str]:
         return sorted(filter(_is_declared, table().OVERLOADS))
+
+
+def overload_of(op: Operator) -> Overload:
+    """What users call an operator by: ``tengen.ops.aten.foo.default``, or that of a library."""
+    own: Overload | None = getattr(op, "overload", None)
+    if own is not None:
+        return own
+    function, _, overload = op.name.partition(".")
+    found: Overload = getattr(getattr(aten, function), overload or "default")
+    return found
 
 
 def _is_declared(name: str) -> bool:

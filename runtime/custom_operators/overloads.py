@@ -13,6 +13,7 @@ from ..core.tensor_base import TensorBase
 from ..dispatch.arguments import Mismatch
 
 if TYPE_CHECKING:
+    from ..dispatch.operator import Operator
     from .operator import CustomOperator
     from .schemas import FunctionSchema
 
@@ -29,6 +30,11 @@ class Overload:
         self._packet = packet
         self._overloadname = name
         self.__name__ = self.__qualname__ = f"{packet.__name__}.{name}"
+
+    @property
+    def _operator(self) -> Operator:
+        """The operator that it calls."""
+        raise NotImplementedError
 
     @property
     def namespace(self) -> str:
@@ -56,12 +62,16 @@ class Overload:
 class OpOverload(Overload):
     """One overload of an operator that the program has defined."""
 
-    __slots__ = ("_operator",)
+    __slots__ = ("_own",)
     __module__ = "tengen.ops"
 
     def __init__(self, operator: CustomOperator, packet: OpOverloadPacket) -> None:
         super().__init__(packet, operator.signature.overload_name or "default")
-        self._operator = operator
+        self._own = operator
+
+    @property
+    def _operator(self) -> CustomOperator:
+        return self._own
 
     @property
     def _schema(self) -> FunctionSchema:

@@ -49,11 +49,13 @@ def reparametrized(
     tensors = _tied(module, given) if tie_weights else dict(given)
     if strict:
         _check_names(module, tensors)
-    before = {name: _swap(module, name, tensor) for name, tensor in tensors.items()}
+    before: dict[str, Any] = {}
     try:
+        for name, tensor in tensors.items():
+            before[name] = _swap(module, name, tensor)
         yield
     finally:
-        for name, tensor in before.items():
+        for name, tensor in reversed(before.items()):
             found = _swap(module, name, tensor)
             if name in given and found is not tensors[name]:
                 given[name] = found  # type: ignore[index]  # what the call replaced, as a buffer
@@ -116,12 +118,13 @@ def _swap(module: Any, name: str, tensor: Any) -> Any:
     path, _, last = name.rpartition(".")
     owner = module.get_submodule(path)
     for place in (owner._parameters, owner._buffers):
-        if last in place:
+        if last in place and tensor is not _ABSENT:
             before, place[last] = place[last], tensor
             return before
     before = getattr(owner, last, _ABSENT)
     if tensor is _ABSENT:
-        delattr(owner, last)
+        if before is not _ABSENT:
+            delattr(owner, last)
     else:
         setattr(owner, last, tensor)
     return before

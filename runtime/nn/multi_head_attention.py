@@ -220,10 +220,10 @@ def multi_head_attention_forward(
         weights = weights.reshape((batch, num_heads, length, seen))
         weights = weights.mean(1) if average_attn_weights else weights
     else:
-        q, k, v = (t.reshape((batch, num_heads, -1, head)) for t in (q, k, v))
+        q, k, v = (t.reshape((batch, num_heads, t.shape[1], head)) for t in (q, k, v))
         if mask is not None:
             shape = (1, 1) if mask.shape[0] == 1 else (batch, num_heads)
-            mask = mask.reshape((*shape, -1, seen))
+            mask = mask.reshape((*shape, mask.shape[-2], seen))
         out = F.scaled_dot_product_attention(q, k, v, mask, chance, hinted).permute(2, 0, 1, 3)
         weights = None
     out = F.linear(out.reshape((length * batch, width)), out_proj_weight, out_proj_bias)

@@ -18,7 +18,7 @@ class Parameterwise(Optimizer):
     def _check_group(self, group: Group) -> None:
         """Raise for options that cannot be."""
 
-    def _check_parameter(self, param: Tensor) -> None:
+    def _check_gradient(self, param: Tensor) -> None:
         """Raise RuntimeError for a complex parameter, and for one with a sparse gradient."""
         name = type(self).__name__
         if param.is_complex():
@@ -40,7 +40,7 @@ class Parameterwise(Optimizer):
             for group in self.param_groups:
                 params = [p for p in group["params"] if p.grad is not None]
                 for p in params:
-                    self._check_parameter(p)
+                    self._check_gradient(p)
                 self._check_group(group)
                 for p in params:
                     self._update(group, p, p.grad, self.state[p])

@@ -51,7 +51,7 @@ class SparseAdam(Parameterwise):
                 f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors"
             )
 
-    def _check_parameter(self, param: Tensor) -> None:
+    def _check_gradient(self, param: Tensor) -> None:
         if param.grad is not None and param.grad.layout is not sparse_coo:
             raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
 

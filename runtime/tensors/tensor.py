@@ -158,8 +158,8 @@ class Tensor(
         return run_operator(self, "real")
 
     @real.setter
-    def real(self, values: Tensor) -> None:
-        self.real.copy_(values)
+    def real(self, values: Tensor | Number) -> None:
+        self.real[...] = values
 
     @property
     def imag(self) -> Tensor:
@@ -167,8 +167,8 @@ class Tensor(
         return run_operator(self, "imag")
 
     @imag.setter
-    def imag(self, values: Tensor) -> None:
-        self.imag.copy_(values)
+    def imag(self, values: Tensor | Number) -> None:
+        self.imag[...] = values
 
     # -- other types and places
 

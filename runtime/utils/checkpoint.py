@@ -21,6 +21,7 @@ from ..core.thread_state import propagated
 from ..core.user_stack import program_stacklevel
 from ..random import fork_rng, get_rng_state, set_rng_state
 from .checkpoint_debug import OperatorLog, explained
+from .checkpoint_modes import Modes
 from .selective_checkpoint import (
     CheckpointPolicy,
     SelectiveCheckpointContext,
@@ -108,7 +109,8 @@ def checkpoint(
     Arguments and results are anything. With ``use_reentrant=False`` nothing else is different:
     what would be saved is found again by a second run, which stops once all is there
     (``early_stop``), and must save as many tensors, of the same shapes and dtypes
-    (``determinism_check="default"``). With ``use_reentrant=True`` the function is run without
+    (``determinism_check="default"``). It has the autocast, the default device and the function modes of the
+    first. With ``use_reentrant=True`` the function is run without
     recording, and in full, by a backward pass of its own. The state of the default random
     generator is the same in the second run, unless ``preserve_rng_state`` is False.
 
@@ -237,6 +239,7 @@ class _Frame:
         self.args = [_Input(a) if isinstance(a, TensorBase) else a for a in args]
         self.kwargs = {k: _Input(a) if isinstance(a, TensorBase) else a for k, a in kwargs.items()}
         self.context = context
+        self.modes = Modes()
         self.rng = rng
         self.early_stop = early_stop
         self.checked = checked
@@ -305,7 +308,12 @@ class _Frame:
         with fork_rng(enabled=self.rng is not None), enable_grad():
             if self.rng is not None:
                 set_rng_state(self.rng)
-            with contextlib.suppress(_Recomputed), saved_tensors_hooks(pack, _same), self.context:
+            with (
+                contextlib.suppress(_Recomputed),
+                self.modes.again(),
+                saved_tensors_hooks(pack, _same),
+                self.context,
+            ):
                 self.function(*args, **kwargs)
         self._check(metadata)
         return values
@@ -400,6 +408,7 @@ class CheckpointFunction(Function):
         tensors = [a for a in args if isinstance(a, TensorBase)]
         ctx.function = function
         ctx.rng = get_rng_state() if preserve_rng_state else None
+        ctx.modes = Modes()
         ctx.others = [None if isinstance(a, TensorBase) else a for a in args]
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, TensorBase)]
         ctx.save_for_backward(*tensors)
@@ -420,7 +429,8 @@ class CheckpointFunction(Function):
         with fork_rng(enabled=ctx.rng is not None), enable_grad():
             if ctx.rng is not None:
                 set_rng_state(ctx.rng)
-            outputs = ctx.function(*args)
+            with ctx.modes.again():
+                outputs = ctx.function(*args)
         if not isinstance(outputs, tuple):
             outputs = (outputs,)
         pairs = [

@@ -11,6 +11,8 @@ from ..autograd.saved_variable_hooks import HookPair, call_pack, state
 from ..core.interception import Layer
 from ..core.operands import tensors_in
 from ..core.tensor_base import TensorBase
+from ..custom_operators.declared import overload_of
+from ..custom_operators.overloads import Overload
 from ..dispatch.operator import Operator
 from ..random import get_rng_state, set_rng_state
 
@@ -51,10 +53,10 @@ def create_selective_checkpoint_contexts(
     """The two contexts of a checkpoint (its ``context_fn``) that keeps the results of some operators.
 
     A policy is called as ``policy(context, operator, *arguments)`` after every operator that is not
-    made of others, nor a view, nor in place; ``operator.name`` is its full name, ``"mul.Tensor"``, and
+    made of others, nor a view, nor in place; ``operator`` is such as ``tengen.ops.aten.mul.Tensor``, and
     ``context.op_output`` its result. It returns a ``CheckpointPolicy``, or whether to save. A list has
-    what is saved: full names, names of functions (``"mul"``: all of its overloads), or functions
-    themselves (``tengen.mul``).
+    what is saved: such operators, full names (``"mul.Tensor"``), names of functions (``"mul"``: all of its
+    overloads), or functions themselves (``tengen.mul``).
 
     Raises TypeError for a policy that is neither, ValueError for an element that is no operator;
     in the backward pass RuntimeError when a kept result was written to, unless
@@ -78,6 +80,8 @@ def _name_of(item: Any) -> str:
     name = item
     if isinstance(item, Operator):
         name = item.name
+    elif isinstance(item, Overload):
+        name = item._operator.name
     elif callable(item):
         name = getattr(item, "__name__", "")
     if not isinstance(name, str) or (name not in OPERATORS and name not in OVERLOADS):
@@ -91,8 +95,8 @@ def _name_of(item: Any) -> str:
 def _policy_of(names: Sequence[str]) -> Policy:
     found = frozenset(names)
 
-    def policy(context: SelectiveCheckpointContext, op: Operator, *arguments: Any) -> bool:
-        return op.name in found or op.function in found
+    def policy(context: SelectiveCheckpointContext, op: Overload, *arguments: Any) -> bool:
+        return op._operator.name in found or op._operator.function in found
 
     return policy
 
@@ -133,7 +137,8 @@ class _Keeping(_Layer):
     def run(self, op: Operator, arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> Any:
         before = get_rng_state()
         result, saved = _observed(arguments, proceed)
-        wanted = self.policy(SelectiveCheckpointContext(is_recompute=False, op_output=result), op, *arguments)
+        context = SelectiveCheckpointContext(is_recompute=False, op_output=result)
+        wanted = self.policy(context, overload_of(op), *arguments)
         if isinstance(wanted, CheckpointPolicy):
             wanted = wanted not in _RECOMPUTED
         kept = _kept(result, arguments, saved, before) if wanted else None

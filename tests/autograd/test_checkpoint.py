@@ -404,3 +404,77 @@ def test_helpers(m: Any, c: Any) -> None:
 def test_sequences_of_too_many_segments(m: Any, c: Any) -> None:
     with pytest.raises(ValueError, match=r"must not be zero|segments"):
         c.checkpoint_sequential([lambda x: x], 2, leaf(m, 1.0), use_reentrant=False)
+
+
+MODES: dict[str, Callable[[Any], Any]] = {
+    "none": lambda m: contextlib.nullcontext(),
+    "bfloat16": lambda m: m.autocast("cpu", dtype=m.bfloat16),
+    "float16": lambda m: m.autocast("cpu", dtype=m.float16, cache_enabled=False),
+    "no autocast": lambda m: m.autocast("cpu", enabled=False),
+}
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+@pytest.mark.parametrize("outside", MODES)
+@pytest.mark.parametrize("inside", MODES)
+def test_both_runs_have_one_autocast(m: Any, c: Any, inside: str, outside: str, reentrant: bool) -> None:
+    """Whatever autocast there is where the backward pass is called."""
+    seen: list[Any] = []
+
+    def run(x: Any, w: Any) -> Any:
+        y = x @ w
+        enabled = m.is_autocast_enabled("cpu")
+        seen.append((y.dtype, enabled, m.get_autocast_dtype("cpu"), m.is_autocast_cache_enabled()))
+        return y.float().sin().sum()
+
+    x, w = m.ones(2, 2, requires_grad=True), m.ones(2, 2, requires_grad=True)
+    with MODES[inside](m):
+        y = c.checkpoint(run, x, w, use_reentrant=reentrant)
+    with MODES[outside](m):
+        before = m.is_autocast_enabled("cpu"), m.get_autocast_dtype("cpu"), m.is_autocast_cache_enabled()
+        y.backward()
+        assert before == (
+            m.is_autocast_enabled("cpu"),
+            m.get_autocast_dtype("cpu"),
+            m.is_autocast_cache_enabled(),
+        )
+    assert len(seen) == 2 and seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_both_runs_have_one_default_device(reentrant: bool) -> None:
+    seen: list[Any] = []
+
+    def run(x: Any) -> Any:
+        seen.append(tengen.empty(2).device.type)
+        return (x * x).sum()
+
+    x = leaf(tengen, 1.0, 2.0)
+    for inside, outside in (("meta", "cpu"), ("cpu", "meta")):
+        seen.clear()
+        with tengen.device(inside):
+            y = tengen.utils.checkpoint.checkpoint(run, x, use_reentrant=reentrant)
+        with tengen.device(outside):
+            y.backward()
+        assert seen == [inside] * 2
+
+
+def test_both_runs_have_the_same_function_modes() -> None:
+    called: list[str] = []
+
+    class Mode(tengen.overrides.TengenFunctionMode):
+        def __tengen_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            called.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    x = leaf(tengen, 1.0, 2.0)
+    with Mode():
+        y = tengen.utils.checkpoint.checkpoint(lambda a: a.sin().cos(), x, use_reentrant=False).sum()
+        called.clear()
+    y.backward()
+    assert "sin" in called
+    called.clear()
+    y = tengen.utils.checkpoint.checkpoint(lambda a: a.sin().cos(), x, use_reentrant=False).sum()
+    with Mode():
+        y.backward()
+    assert "sin" not in called
