@@ -23,6 +23,12 @@ OTHER_LAYOUT = "other_layout"
 #: The capability of a backend that calls pointwise operators on the values that its arrays hold.
 POINTWISE_VALUES = "pointwise_values"
 
+#: The capability that calls operators with the tag below on these values, in the dtype that they have.
+STORED_VALUES = "stored_values"
+
+#: The tag of operators that draw each element by itself.
+DRAWN_BY_ELEMENT = "drawn_by_element"
+
 #: The names that NumPy has for an argument, which are understood beside PyTorch's.
 NUMPY_NAMES: dict[str, tuple[str, ...]] = {
     "dim": ("axis",),

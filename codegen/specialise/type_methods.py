@@ -42,7 +42,7 @@ from ..model.methods import (
     Result,
     ResultKind,
 )
-from ..model.names import COMPOSITES, OTHER_LAYOUT, POINTWISE_VALUES
+from ..model.names import COMPOSITES, DRAWN_BY_ELEMENT, OTHER_LAYOUT, POINTWISE_VALUES, STORED_VALUES
 from ..model.operators import Backend, Kernel, Operator, Primitive, ScalarType
 from ..model.schema import Argument, OperatorName, Schema
 from ..read.functions import ABSOLUTE, FunctionIndex, module_path
@@ -158,8 +158,9 @@ class Specialiser:
         return None
 
     def _of_values(self, operator: Operator) -> Kernel | None:
-        """The kernel of another backend that is called on values: that of an elementwise operator."""
-        if not operator.is_elementwise or operator.kernels.keys() & set(COMPOSITES):
+        """The kernel of another backend that is called on values: that of an operator of each element."""
+        by_element = operator.is_elementwise or DRAWN_BY_ELEMENT in operator.tags
+        if not by_element or operator.kernels.keys() & set(COMPOSITES):
             return None
         return operator.kernels.get(str(self.backend.capabilities.get("values_of")))
 
@@ -292,7 +293,9 @@ class Specialiser:
         if kernel is operator.kernels.get(self.backend.name):
             return None, ()
         capabilities = self.backend.capabilities
-        name = capabilities.get(ZERO_PRESERVING, capabilities.get(POINTWISE_VALUES))
+        as_stored = DRAWN_BY_ELEMENT in operator.tags and not operator.opmath
+        values = STORED_VALUES if as_stored else POINTWISE_VALUES
+        name = capabilities.get(ZERO_PRESERVING, capabilities.get(values))
         if name is None:
             return None, ()
         first = (Constant(operator.name.base),) if POINTWISE_VALUES in capabilities else ()

@@ -78,12 +78,17 @@ def _keeps_all(input: Tensor, p: float, train: bool) -> bool:
     return p == 0 or not train or not input.numel()
 
 
+def _zero(self: Tensor) -> Tensor:
+    """A 0-d zero to multiply with, strided also where ``self`` is a nested tensor."""
+    return F.zeros((), dtype=self.dtype, device=self.device)
+
+
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Elements zeroed at random when training; the input itself otherwise."""
     if _keeps_all(input, p, train):
         return input
     if p == 1:
-        return input * input.new_zeros(())
+        return input * _zero(input)
     return F.native_dropout(input, p, True)[0]
 
 
@@ -98,10 +103,9 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Whole channels zeroed at random when training; the input itself otherwise."""
     if _keeps_all(input, p, train):
         return input
-    noise = _feature_noise(input)
     if p == 1:
-        return input * input.new_zeros(())
-    return input * F.native_dropout(noise, p, True)[0]
+        return input * _zero(input)
+    return input * F.native_dropout(_feature_noise(input), p, True)[0]
 
 
 _ALPHA = 1.7580993408473766  # of selu: alpha * scale, whose negative is selu's limit
@@ -127,6 +131,8 @@ def feature_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     """``feature_dropout`` in place."""
     if _keeps_all(self, p, train):
         return self
+    if p == 1:
+        return self.mul_(_zero(self))
     return self.mul_(F.native_dropout(_feature_noise(self), p, True)[0])
 
 
@@ -152,10 +158,9 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """``alpha_dropout`` of whole channels; RuntimeError for fewer than two dims."""
     if _keeps_all(input, p, train):
         return input
-    noise = _feature_noise(input)
     if p == 1:
-        return input * F.zeros_like(noise)
-    factor, shift = _alpha_dropped(input, noise, p)
+        return input * _zero(input)
+    factor, shift = _alpha_dropped(input, _feature_noise(input), p)
     return input * factor + shift
 
 
@@ -163,10 +168,9 @@ def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     """``feature_alpha_dropout`` in place."""
     if _keeps_all(self, p, train):
         return self
-    noise = _feature_noise(self)
     if p == 1:
-        return self.mul_(F.zeros_like(noise))
-    factor, shift = _alpha_dropped(self, noise, p)
+        return self.mul_(_zero(self))
+    factor, shift = _alpha_dropped(self, _feature_noise(self), p)
     return self.mul_(factor).add_(shift)
 
 

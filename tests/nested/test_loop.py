@@ -243,3 +243,67 @@ def test_every_operator_is_called() -> None:
         batch = nested.nested_tensor_from_jagged(tengen.rand(7, 3), tengen.tensor([0, 2, 6, 7]))
         assert batch.offsets().tolist() == [0, 2, 6, 7] and batch.lengths() is None
     assert wanted and wanted - called.names == set()
+
+
+#: What draws each element by itself, of a tensor like the one given: the values are as those of one tensor.
+DRAWN: dict[str, Callable[[Any], Any]] = {
+    "rand_like": tengen.rand_like,
+    "randn_like": tengen.randn_like,
+    "randint_like": lambda x: tengen.randint_like(x, 2, 9),
+    "normal_": lambda x: x.clone().normal_(1, 2),
+    "uniform_": lambda x: x.clone().uniform_(1, 2),
+    "random_": lambda x: x.clone().random_(),
+    "random_.to": lambda x: x.clone().random_(5),
+    "random_.from": lambda x: x.clone().random_(2, 5),
+    "exponential_": lambda x: x.clone().exponential_(2),
+    "cauchy_": lambda x: x.clone().cauchy_(),
+    "geometric_": lambda x: x.clone().geometric_(0.3),
+    "log_normal_": lambda x: x.clone().log_normal_(0, 1),
+    "bernoulli": lambda x: tengen.bernoulli(x / 2),
+    "bernoulli.p": lambda x: tengen.bernoulli(x, 0.5),
+    "bernoulli_": lambda x: x.clone().bernoulli_(0.5),
+    "poisson": tengen.poisson,
+    "normal of means": lambda x: tengen.normal(x, 2.0),
+    "dropout": lambda x: F.dropout(x, 0.5, True),
+    "alpha_dropout": lambda x: F.alpha_dropout(x, 0.5, True),
+}
+
+
+@pytest.mark.parametrize("dtype", [tengen.float64, tengen.float32, tengen.float16, tengen.bfloat16])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", DRAWN)
+def test_what_is_drawn_by_element(name: str, layout: str, dtype: tengen.dtype) -> None:
+    given = [part.to(dtype) for part in parts()]
+    x = nested.nested_tensor(given, layout=LAYOUTS[layout])
+    found = []
+    for one in (x, tengen.cat(given)):
+        tengen.manual_seed(7)
+        found.append(DRAWN[name](one))
+    assert found[0].is_nested and found[0].layout is x.layout and found[0].dtype is dtype
+    assert tengen.equal(tengen.cat(list(found[0].unbind())), found[1])
+    assert [p.shape for p in found[0].unbind()] == [p.shape for p in given]
+
+
+def test_operators_that_draw_by_element_are_those_above() -> None:
+    """All of the tag, in place or not, but for those of two tensors."""
+    wanted = {n for n, o in declared.declared_operators().items() if "drawn_by_element" in o.tags}
+    with Called() as called:
+        for name in DRAWN:
+            test_what_is_drawn_by_element(name, "strided", tengen.float64)
+    of_two = {"binomial", "normal.Tensor_Tensor", "normal.float_Tensor", "bernoulli_.Tensor"}
+    assert of_two < wanted
+    assert {n for n in wanted - of_two if called.names.isdisjoint((n, f"{n}_"))} == set()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("inplace", [False, True])
+@pytest.mark.parametrize(
+    "module", ["Dropout", "AlphaDropout", "FeatureAlphaDropout", "Dropout1d", "Dropout2d"]
+)
+def test_dropout_of_everything(module: str, inplace: bool, layout: str) -> None:
+    """With p=1 all elements are 0, as their gradients are."""
+    leaf = nested.nested_tensor(parts(), layout=LAYOUTS[layout], requires_grad=True)
+    found = getattr(tengen.nn, module)(1.0, inplace=inplace)(leaf.clone())
+    assert all([not one.any() for one in found.unbind()])
+    (grad,) = tengen.autograd.grad(sum([one.sum() for one in found.unbind()]), leaf)
+    assert all([not one.any() for one in grad.unbind()])

@@ -29,6 +29,12 @@ def on_values(name: str, function: Callable[..., Array], *operands: Any) -> Any:
     return _stored(computed, like)
 
 
+def on_stored(name: str, function: Callable[..., Array], *operands: Any) -> RaggedArray:
+    """As ``on_values``, of a function that takes half types as they are, for it draws in the dtype that it gets."""
+    like = _widest(operands)
+    return _stored(function(*[_values_beside(name, a, like) for a in operands]), like)
+
+
 def _stored(computed: Any, like: RaggedArray) -> RaggedArray:
     """A result as values of ``like``, in its dtype where it was computed in a wider one."""
     narrow = like.values.dtype
