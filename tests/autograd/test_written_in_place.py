@@ -117,3 +117,12 @@ def test_other_types_are_converted(m: ModuleType) -> None:
     half = m.ones(2, dtype=m.float16)
     half.add_(m.ones(2, dtype=m.float16)).mul_(2)
     assert half.dtype is m.float16 and half.tolist() == [4.0, 4.0]
+
+
+@pytest.mark.parametrize("number", [1, 2.5])
+def test_a_quotient_of_a_number_may_be_written_to(m: ModuleType, number: float) -> None:
+    x = m.tensor([2.0, 4.0], requires_grad=True)
+    y = number / x
+    y += 1
+    y.sum().backward()
+    assert x.grad.tolist() == [-number / 4, -number / 16]
