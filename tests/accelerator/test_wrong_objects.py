@@ -1,0 +1,93 @@
+"""Whatever stands where programs read, they do not crash: what they do is what Python's functions do."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tengen
+from tengen import c_accelerator
+
+SCRIPT = Path(__file__).with_name("wrong_objects.py")
+
+
+@pytest.mark.parametrize("part", ["arguments", "tensors", "nodes", "others", "meanwhile"])
+def test_the_process_lives_and_says_the_same(part: str) -> None:
+    process = subprocess.run([sys.executable, str(SCRIPT), part], capture_output=True, text=True)
+    ended = f"{process.stdout[-2000:]}\n{process.stderr[-4000:]}"
+    assert process.returncode == 0, ended
+    assert process.stdout.rpartition("wrong:\n")[2].strip() == "0", ended
+
+
+WRITES: dict[str, Callable[[Any], Any]] = {
+    "add_": lambda t: t.add_(1),
+    "mul_": lambda t: t.mul_(t.new_ones(())),
+    "zero_": lambda t: t.zero_(),
+    "fill_": lambda t: t.fill_(2),
+    "exp_": lambda t: t.exp_(),
+    "abs_": lambda t: t.abs_(),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_expanded_memory_is_not_written_to(name: str) -> None:
+    base = tengen.full((3, 1), -1.0)
+    base.abs()
+    expanded = base.expand(3, 4)
+    ends: list[Any] = []
+    for _ in range(3):  # the first call makes the program
+        with c_accelerator.stopped():
+            ends.append(ended(lambda: WRITES[name](expanded)))
+        expected = base.tolist()
+        ends.append(ended(lambda: WRITES[name](expanded)))
+        assert ends[-1] == ends[-2] and base.tolist() == expected
+    WRITES[name](base)
+
+
+def ended(run: Callable[[], Any]) -> str:
+    try:
+        return str(run().tolist())
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.parametrize("join", [tengen.cat, tengen.stack])
+def test_a_node_has_as_many_edges_as_shapes(join: Callable[[Any], Any]) -> None:
+    """Also where the list becomes shorter as the Node is made: it is of one state of the list."""
+    before = gc.get_threshold()
+    x, y = (tengen.ones(2, 3, requires_grad=True) for _ in range(2))
+    join([x, y]).sum().backward()
+    for after in range(1, 40):
+        given, left = [x, y], [after]
+
+        def change(phase: str, _: Any, given: list[Any] = given, left: list[int] = left) -> None:
+            left[0] -= 1
+            if left[0] == 0:
+                del given[1:]
+
+        gc.callbacks.append(change)
+        gc.set_threshold(1)
+        try:
+            out = join(given)
+        finally:
+            gc.set_threshold(*before)
+            gc.callbacks.remove(change)
+        node = out.grad_fn
+        kept = [v for v in (getattr(node, n, None) for n in slots_of(node)) if is_shapes(v)]
+        assert all(len(shapes) == len(node.next_functions) for shapes in kept)
+
+
+def slots_of(node: Any) -> list[str]:
+    return [
+        name for cls in type(node).__mro__ for name in vars(cls).get("__slots__", ()) if name != "next_edges"
+    ]
+
+
+def is_shapes(value: Any) -> bool:
+    return type(value) is tuple and bool(value) and all(type(v) is tuple for v in value)
