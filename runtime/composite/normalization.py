@@ -27,11 +27,11 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Batch normalisation; when training it moves the running statistics, in place, unless the input is empty."""
+    """Batch normalisation; when training it moves the running statistics, in place, unless there is no input."""
     if training:
         # The running statistics take no part, so that changing them does not spoil the backward.
         out, mean, rstd, variance = F._batch_norm_with_stats(input, weight, bias, None, None, True, eps)
-        if running_mean is None and running_var is None or not input.numel():
+        if (running_mean is None and running_var is None) or not input.numel():
             return out, mean, rstd
         with no_grad():
             if running_mean is not None:

@@ -16,6 +16,7 @@ from ..core.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_lev
 from ..core.interception import active
 from ..core.tensor_base import declare_tensor
 from ..core.user_stack import program_stacklevel
+from ..settings import is_warn_always_enabled
 from .arguments import (
     UNDECIDED,
     Mismatch,
@@ -247,7 +248,7 @@ def _given_twice(function: str, keywords: dict[str, Any], names: Sequence[str]) 
 
 
 def _warn_of_deprecated(function: str, names: Sequence[str], chosen: Operator) -> None:
-    if function not in _warned:
+    if function not in _warned or is_warn_always_enabled():
         _warned.add(function)
         warnings.warn(
             f"This overload of {function} is deprecated:\n\t{function}({', '.join(names)})\n"
