@@ -27,7 +27,7 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Batch normalisation; when training it moves the running statistics, in place, unless there is no input."""
+    """Batch normalisation; training moves the running statistics, in place, unless the input is empty."""
     if training:
         # The running statistics take no part, so that changing them does not spoil the backward.
         out, mean, rstd, variance = F._batch_norm_with_stats(input, weight, bias, None, None, True, eps)
