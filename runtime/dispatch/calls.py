@@ -16,7 +16,6 @@ from ..core.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_lev
 from ..core.interception import active
 from ..core.tensor_base import declare_tensor
 from ..core.user_stack import program_stacklevel
-from ..settings import is_warn_always_enabled
 from .arguments import (
     UNDECIDED,
     Mismatch,
@@ -248,6 +247,8 @@ def _given_twice(function: str, keywords: dict[str, Any], names: Sequence[str]) 
 
 
 def _warn_of_deprecated(function: str, names: Sequence[str], chosen: Operator) -> None:
+    from ..settings import is_warn_always_enabled  # seldom needed
+
     if function not in _warned or is_warn_always_enabled():
         _warned.add(function)
         warnings.warn(
