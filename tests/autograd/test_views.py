@@ -256,7 +256,9 @@ def test_views_of_a_base_that_was_detached_in_place() -> None:
     (v * 2).backward()
     assert x.grad.tolist() == [2.0, 0.0]
     y.zero_()
-    assert not v.requires_grad and not w.requires_grad
+    assert v.requires_grad and w.requires_grad  # as in PyTorch, but nothing goes to x from here on
+    (v + w).backward()
+    assert x.grad.tolist() == [2.0, 0.0]
 
 
 def test_dead_views_are_forgotten() -> None:
