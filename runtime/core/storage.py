@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .device import device
+from .device import device, device as Device
 from .package_name import package
+from .scalar_type import dtype
 
 if TYPE_CHECKING:
     from .tensor_base import TensorBase
@@ -55,6 +57,10 @@ def begin_write(tensor: TensorBase) -> None:
     storage_of(tensor).version += 1
 
 
+#: What finds the backend of a device, which a higher floor puts here.
+backend_for: list[Callable[[Any], Any]] = []
+
+
 class UntypedStorage:
     """The bytes that a tensor's elements are kept in, as the user sees them.
 
@@ -63,11 +69,41 @@ class UntypedStorage:
 
     __slots__ = ("__weakref__", "_backend", "_owner", "_root")
 
-    def __init__(self, root: Any, backend: Any, owner: Storage | None = None) -> None:
-        self._root = root.view(np.uint8)  # the backend's 1-d array over the whole memory
-        self._backend = backend
+    def __init__(self, data: int | Sequence[int] = 0, *, device: Device | str | None = None) -> None:
+        """A storage of so many bytes, or of the lowest bytes of these ints.
+
+        RuntimeError for a negative number, and for what is no sequence of ints.
+        """
+        backend = backend_for[0](device)
+        is_count = isinstance(data, int) and not isinstance(data, bool)
+        if not is_count and not (hasattr(data, "__len__") and hasattr(data, "__getitem__")):
+            raise RuntimeError(f"UntypedStorage(): Expected a sequence type, but got {type(data).__name__}")
+        count = data if is_count else len(data)  # type: ignore[arg-type]
+        if count < 0:  # type: ignore[operator]
+            raise RuntimeError(f"UntypedStorage(): expected no negative number of bytes, but got {count}")
+        content = [] if is_count else [data[i] for i in range(len(data))]  # type: ignore[index, arg-type]
+        for value in content:
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise RuntimeError(
+                    f"UntypedStorage(): tried to construct a storage from a {type(data).__name__}, but one of "
+                    f"the items was of type {type(value).__name__} instead of int"
+                )
+        self._put(backend.lib.empty((count,), np.dtype(np.uint8)), backend)
+        if content:
+            self.memory()[:] = [value & 0xFF for value in content]
+
+    @classmethod
+    def over(cls, root: Any, backend: Any, owner: Storage | None = None) -> UntypedStorage:
+        """The handle on memory that there is: a 1-d array of the backend's over all of it."""
+        made = cls.__new__(cls)
+        made._put(root, backend)
         # weak: the Storage holds this handle
-        self._owner: weakref.ref[Storage] | None = None if owner is None else weakref.ref(owner)
+        made._owner = None if owner is None else weakref.ref(owner)
+        return made
+
+    def _put(self, root: Any, backend: Any) -> None:
+        self._root, self._backend = root.view(np.uint8), backend
+        self._owner: weakref.ref[Storage] | None = None
 
     def shared(self) -> Storage:
         """The Storage of the tensors over this memory, made if none of them is left."""
@@ -123,7 +159,7 @@ class UntypedStorage:
         """
         chosen = self._chosen(index)
         if isinstance(chosen, slice):
-            return UntypedStorage(self._root[chosen], self._backend)
+            return UntypedStorage.over(self._root[chosen], self._backend)
         return int(self.memory()[chosen])
 
     def __setitem__(self, index: int | slice, value: int) -> None:
@@ -167,10 +203,22 @@ class UntypedStorage:
         lib = self._backend.lib
         made = lib.empty((self.nbytes(),), self._root.dtype)
         return (
-            UntypedStorage(made, self._backend).copy_(self)
+            UntypedStorage.over(made, self._backend).copy_(self)
             if self._backend.has_data
-            else UntypedStorage(made, self._backend)
+            else UntypedStorage.over(made, self._backend)
         )
+
+    def cpu(self) -> UntypedStorage:
+        """The storage itself, or a copy of its bytes on the CPU."""
+        if self.device.type == "cpu":
+            return self
+        made = UntypedStorage(self.nbytes())
+        made.memory()[:] = self.memory()
+        return made
+
+    def new(self) -> UntypedStorage:
+        """An empty storage on the same device."""
+        return UntypedStorage(device=self.device)
 
     def untyped(self) -> UntypedStorage:
         """The storage itself."""
@@ -180,11 +228,37 @@ class UntypedStorage:
         return f"{package.name}.UntypedStorage(device={self.device}) of size {self.nbytes()}"
 
 
+class ElementStorage:
+    """What a storage of elements is to those who take its memory."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> dtype:
+        """The dtype of the elements."""
+        raise NotImplementedError
+
+    def untyped(self) -> UntypedStorage:
+        """The memory as bytes."""
+        raise NotImplementedError
+
+
+def bytes_of(name: str, source: Any, scalar_type: dtype) -> Any:
+    """The bytes of a storage of elements; anything else as it is. RuntimeError for another dtype."""
+    if not isinstance(source, ElementStorage):
+        return source
+    if source.dtype is not scalar_type:
+        raise RuntimeError(
+            f"{name}: Expected a Storage of {scalar_type} or an UntypedStorage, but got one of {source.dtype}"
+        )
+    return source.untyped()
+
+
 def untyped_storage_of(tensor: TensorBase) -> UntypedStorage:
     """The user's handle on a tensor's memory."""
     storage, backend = storage_of(tensor), tensor._type.backend
     root = backend.lib.root(tensor._array)
     found = storage.untyped
     if found is None or found.data_ptr() != backend.lib.data_ptr(root):  # resized since
-        found = storage.untyped = UntypedStorage(root, backend, storage)
+        found = storage.untyped = UntypedStorage.over(root, backend, storage)
     return found

@@ -91,6 +91,8 @@ def load(
     run no code. ``pickle.UnpicklingError`` for one that has anything else or is damaged, and for PyTorch's
     formats before 1.6 and its TorchScript archives. SECURITY.md says what is promised of such files.
 
+    EOFError for an empty file.
+
     Else any code of the file is run. PyTorch's names in it are those of tengen. ``pickle_module`` has the
     Unpickler, which gets ``pickle_load_args``. ValueError for these with ``weights_only=True``.
     """

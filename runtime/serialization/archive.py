@@ -101,6 +101,9 @@ class ArchiveReader:
         if len(header) < _LOCAL_HEADER.size or header[:4] != _LOCAL_MAGIC:
             refuse(f"the record {name[:80]!r} is not where the archive says")
         _, name_length, extra_length = _LOCAL_HEADER.unpack(header)
+        written = self.file.read(int(name_length) + int(extra_length))
+        if written[:name_length] != f"{self.name}/{name}".encode() or not _is_whole(written[name_length:]):
+            refuse(f"the record {name[:80]!r} has a damaged header")  # which says where its bytes begin
         start = record.offset + _LOCAL_HEADER.size + int(name_length) + int(extra_length)
         if start + record.size > record.end:
             refuse(f"the record {name[:80]!r} reaches into what follows it")
@@ -122,6 +125,16 @@ class ArchiveReader:
     def text(self, name: str) -> bytes:
         """The bytes of a small record."""
         return self.read(name).tobytes()
+
+
+def _is_whole(extra: bytes) -> bool:
+    """Whether an extra field is a row of fields, the last of which ends where it does."""
+    at = 0
+    while at < len(extra):
+        if at + _EXTRA_HEADER.size > len(extra):
+            return False
+        at += _EXTRA_HEADER.size + int(_EXTRA_HEADER.unpack_from(extra, at)[1])
+    return at == len(extra)
 
 
 def _fill(file: IO[bytes], buffer: memoryview) -> None:

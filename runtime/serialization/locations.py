@@ -73,10 +73,10 @@ def moved(storage: UntypedStorage, where: device) -> UntypedStorage:
     backend = backend_of_device(where)
     if not backend.has_data:
         return without_data(where, storage.nbytes())
-    return UntypedStorage(backend.lib.from_numpy(storage.memory()), backend)
+    return UntypedStorage.over(backend.lib.from_numpy(storage.memory()), backend)
 
 
 def without_data(where: device, count: int) -> UntypedStorage:
     """A storage of so many bytes on a device that has no data."""
     backend: Any = backend_of_device(where)
-    return UntypedStorage(backend.lib.empty((count,), uint8.array_dtype), backend)
+    return UntypedStorage.over(backend.lib.empty((count,), uint8.array_dtype), backend)

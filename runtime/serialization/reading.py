@@ -89,6 +89,8 @@ def _archive(file: IO[bytes]) -> ArchiveReader:
     start = file.tell()
     head = file.read(_TAR[0] + len(_TAR[1]))
     file.seek(start)
+    if not head:
+        raise EOFError("load: the file is empty")
     if not head.startswith(_ZIP):
         refuse(_other_kind(head))
     archive = ArchiveReader(file)
@@ -112,7 +114,7 @@ def _other_kind(head: bytes) -> str:
             "wrote it: load it there, and save it again with torch.save or tengen.save; pickle.load reads "
             "pickles that you trust"
         )
-    return "the file is no zip archive, which save writes" if head else "the file is empty"
+    return "the file is no zip archive, which save writes"
 
 
 # -- the names in a file ---------------------------------------------------------------------

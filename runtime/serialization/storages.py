@@ -71,7 +71,7 @@ class Storages:
             where = self.locations.device(location)
             if not backend_of_device(where).has_data:
                 return without_data(where, self.archive.size(record))
-        storage = UntypedStorage(self._content(record), backend_of_device(default_device))
+        storage = UntypedStorage.over(self._content(record), backend_of_device(default_device))
         if self._is_swapped:
             self._unordered[id(storage)] = storage
             if kind.dtype is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from ..core.device import as_device, device as Device
 from ..core.function_dispatch import NO_ARGUMENTS, at_level
 from ..core.scalar_type import default, dtype as DType
-from ..core.storage import UntypedStorage
+from ..core.storage import UntypedStorage, bytes_of
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from ..dispatch.legacy_type_dispatch import type_of
@@ -251,6 +251,7 @@ def _legacy(function: str, args: tuple[Any, ...], target: DType, place: Device) 
     """An uninitialised tensor of sizes, or one that holds data, or all of a storage."""
     from .pickling import rebuild_tensor
 
+    args = tuple([bytes_of(function, value, target) for value in args])
     sizes = args[0] if len(args) == 1 and type(args[0]).__name__ == "Size" else args
     if all([isinstance(size, (int, np.integer, TensorBase)) for size in sizes]) and not (
         len(args) == 1 and args[0] is True

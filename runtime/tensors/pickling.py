@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.device import device
+from ..core.device import as_device, device
 from ..core.scalar_type import dtype, from_array_dtype, uint8
-from ..core.storage import UntypedStorage, untyped_storage_of
+from ..core.storage import UntypedStorage, backend_for, untyped_storage_of
 from ..core.tensor_base import TensorBase
 from ..dispatch.legacy_type_dispatch import backend_of_device, type_of
 from .tensor import Tensor, make_subclass
@@ -168,14 +168,15 @@ def rebuild_storage(
         has = "has no" if isinstance(content, int) else "has"
         raise pickle.UnpicklingError(f"a storage on the device {where!s} was written that {has} data")
     if isinstance(content, int):
-        return UntypedStorage(backend.lib.empty((content,), uint8.array_dtype), backend)
+        return UntypedStorage.over(backend.lib.empty((content,), uint8.array_dtype), backend)
     if onto is not None:
         backend = backend_of_device(onto)
     if not backend.has_data:
         return rebuild_storage(onto or where, content.nbytes)
-    return UntypedStorage(backend.lib.from_numpy(content), backend)
+    return UntypedStorage.over(backend.lib.from_numpy(content), backend)
 
 
 copyreg.pickle(UntypedStorage, reduce_storage)
+backend_for.append(lambda where: backend_of_device(as_device(where)))
 for _function in (rebuild_tensor, rebuild_stored, rebuild_subclass, rebuild_parameter, rebuild_storage):
     _function.__module__ = "tengen.serialization"

@@ -14,7 +14,14 @@ from ..autograd.node import NotImplementedNode
 from ..autograd.variable_type_utils import check_inplace
 from ..autograd.view import differentiable, set_history
 from ..core.interception import AliasKind, active, notify_alias
-from ..core.storage import Storage, UntypedStorage, begin_write, storage_of, untyped_storage_of
+from ..core.storage import (
+    Storage,
+    UntypedStorage,
+    begin_write,
+    bytes_of,
+    storage_of,
+    untyped_storage_of,
+)
 from ..core.tensor_base import TensorBase
 from ..dispatch.binding_support import MISSING
 from ..native.layout import contiguous_strides
@@ -48,6 +55,7 @@ def _window(
 ) -> tuple[Any, UntypedStorage | None]:
     """The array that the tensor is to have, and the handle on its memory where there is one already."""
     kind = tensor._type
+    source = bytes_of("set_", source, kind.scalar_type)
     _check_strided(tensor, source)
     if source is MISSING:
         return kind.backend.lib.empty((0,), kind.dtype), None

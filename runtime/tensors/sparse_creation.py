@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def sparse_coo_tensor(
-    indices: Any,
+    indices: Any = None,
     values: Any = None,
     size: Sequence[int] | None = None,
     *,
@@ -41,11 +41,13 @@ def sparse_coo_tensor(
 
     ``indices`` is ``(sparse_dim, nnz)``, ``values`` ``(nnz, *dense sizes)``, of any dtype. What is given for
     one index several times adds up. Without ``size`` it is the smallest that holds all.
-    ``sparse_coo_tensor(size)`` stores nothing. ``is_coalesced`` says that the indices are in order,
+    A ``size`` alone, by its name or not, stores nothing. ``is_coalesced`` says that the indices are in order,
     each once, which ``check_invariants`` checks. Gradients flow to ``values``.
 
     RuntimeError for indices out of bounds, and for sizes that do not agree.
     """
+    if (indices is None and size is None) or (indices is None and values is not None):
+        raise TypeError("sparse_coo_tensor() takes indices and values, or a size, or all three")
     if values is None:
         return required(_nothing_stored(indices if size is None else size, dtype, device), requires_grad)
     places = as_strided_tensor(indices, int64, device).detach()

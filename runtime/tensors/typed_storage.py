@@ -10,13 +10,13 @@ from tengen.generated.functions import empty
 from ..core.device import device as Device
 from ..core.package_name import package
 from ..core.scalar_type import dtype as DType, get_default_dtype
-from ..core.storage import UntypedStorage
+from ..core.storage import ElementStorage, UntypedStorage
 from .tensor import Tensor
 
 Number = bool | int | float | complex
 
 
-class TypedStorage:
+class TypedStorage(ElementStorage):
     """A storage of elements of ``dtype``.
 
     It is that of ``wrap_storage``, or a new one of a number of elements, or with those of a sequence. An
@@ -130,6 +130,14 @@ class TypedStorage:
     def clone(self) -> TypedStorage:
         """A storage with a copy of the elements."""
         return TypedStorage(wrap_storage=self.untyped().clone(), dtype=self.dtype)
+
+    def cpu(self) -> TypedStorage:
+        """The storage itself, or a copy of it on the CPU."""
+        return (
+            self
+            if self.device.type == "cpu"
+            else TypedStorage(wrap_storage=self.untyped().cpu(), dtype=self.dtype)
+        )
 
     def __repr__(self) -> str:
         lines = "".join(f" {value}\n" for value in self.tolist())

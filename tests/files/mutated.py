@@ -330,6 +330,9 @@ def try_one(data: bytes, load: Callable[[Any], Any]) -> bool:
         found = load(io.BytesIO(data))
     except pickle.UnpicklingError:
         return False
+    except EOFError:
+        assert not data
+        return False
     finally:
         used = tracemalloc.get_traced_memory()[1] - before
         assert used <= FACTOR * len(data) + CONSTANT, f"{used} bytes for a file of {len(data)}"

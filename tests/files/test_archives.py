@@ -212,7 +212,6 @@ def given(name: str, content: bytes) -> Callable[[bytes], bytes]:
 
 
 DAMAGED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
-    "nothing": (lambda data: b"", "the file is empty"),
     "the beginning": (lambda data: data[:200], "the archive is damaged: BadZipFile"),
     "no zip file": (lambda data: b"x" + data[1:], "no zip archive"),
     "a byte of the pickle": (
@@ -435,3 +434,38 @@ def test_modules_of_pytorch() -> None:
         pickle.UnpicklingError, match=r"torch.nn.modules.activation.LeRU, which tengen has not"
     ):
         load(gone, weights_only=False)
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_an_empty_file_is_one_that_ended(weights_only: bool, tmp_path: Path) -> None:
+    path = tmp_path / "empty.pt"
+    path.write_bytes(b"")
+    for file in (io.BytesIO(), path):
+        with pytest.raises(EOFError, match="the file is empty"):
+            tengen.load(file, weights_only=weights_only)
+    with pytest.raises(EOFError, match="the file is empty"):
+        tengen.load(path, weights_only=weights_only, mmap=True)
+
+
+def test_a_changed_bit_of_a_mapped_file_is_an_error_or_changes_nothing(tmp_path: Path) -> None:
+    """Of all bytes but the storage's own, which mapping does not look through; and every file cut short."""
+    path, expected = tmp_path / "mapped.pt", tengen.arange(1.0, 4.0)
+    tengen.save(expected, path)
+    data = path.read_bytes()
+    content = data.index(expected.numpy().tobytes())
+    refused = 0
+    for at in range(len(data)):
+        if content <= at < content + 12:
+            continue
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :])
+        try:
+            found = tengen.load(path, mmap=True)
+        except pickle.UnpicklingError:
+            refused += 1
+        else:
+            assert tengen.equal(found, expected), at
+    assert refused > 200
+    for length in range(1, len(data), 7):
+        path.write_bytes(data[:length])
+        with pytest.raises(pickle.UnpicklingError):
+            tengen.load(path, mmap=True)

@@ -464,7 +464,7 @@ def test_every_beginning_of_a_file_is_refused() -> None:
     file = io.BytesIO()
     tengen.save({"a": tengen.ones(2, 3, requires_grad=True), "b": [1.5, "text", 1j]}, file)
     for length in range(len(file.getvalue())):
-        with pytest.raises(pickle.UnpicklingError):
+        with pytest.raises(pickle.UnpicklingError if length else EOFError):
             tengen.load(io.BytesIO(file.getvalue()[:length]))
 
 

@@ -53,3 +53,39 @@ def test_bad_input() -> None:
     with pytest.raises(TypeError, match="a number of elements or a sequence"):
         tengen.TypedStorage(3, 4)
     assert found.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_storages_of_bytes() -> None:
+    """Of a number, or of the lowest bytes of ints; tensors take them, and share them."""
+    assert (tengen.UntypedStorage().nbytes(), tengen.UntypedStorage(4).nbytes()) == (0, 4)
+    made = tengen.UntypedStorage((1, 2, 300, -1))
+    assert made.tolist() == [1, 2, 44, 255] == tengen.UntypedStorage(made).tolist()
+    assert tengen.UntypedStorage(3, device="meta").device.type == "meta" and made.new().nbytes() == 0
+    assert made.cpu() is made
+    taken = tengen.empty(0, dtype=tengen.uint8).set_(made)
+    taken[0] = 7
+    assert made[0] == 7 and taken.untyped_storage() is made
+    for bad, match in [
+        ([1.5], "one of the items was of type float"),
+        ([True], "one of the items was of type bool"),
+        (1.5, "Expected a sequence type, but got float"),
+        (-1, "no negative number of bytes, but got -1"),
+    ]:
+        with pytest.raises(RuntimeError, match=match):
+            tengen.UntypedStorage(bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dtype", [tengen.float32, tengen.int64, tengen.bool, tengen.bfloat16])
+def test_tensors_over_storages_of_elements(dtype: tengen.dtype) -> None:
+    storage = tengen.TypedStorage([1, 0, 1], dtype=dtype)
+    like = tengen.empty(0, dtype=dtype)
+    for made in (like.clone().set_(storage), like.new(storage), like.clone().set_(storage, 0, (3,))):
+        made[1] = 1
+        assert storage.tolist() == [1, 1, 1] and made.data_ptr() == storage.data_ptr()
+        storage[1] = 0
+    assert storage.cpu() is storage
+    other = tengen.TypedStorage([1], dtype=tengen.float64)
+    for call in (like.set_, like.new):
+        with pytest.raises(RuntimeError, match=r"Expected a Storage of .* but got one of tengen\.float64"):
+            call(other)
+    assert like.shape == (0,)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,15 @@ def test_softmax_is_that_of_what_is_stored(name: str, dim: int) -> None:
     (expected * W[stored]).sum().backward()
     assert leaf.grad is not None and dense.grad is not None
     np.testing.assert_allclose(leaf.grad.to_dense()[stored].numpy(), dense.grad[stored].numpy(), atol=1e-14)
+
+
+#: A matrix in each of the layouts that a factor may have.
+SIDES: dict[str, Any] = {
+    "strided": lambda t: t,
+    "coo": lambda t: t.to_sparse(),
+    "csr": lambda t: t.to_sparse_csr(),
+    "csc": lambda t: t.to_sparse_csc(),
+}
 
 
 def test_spdiags() -> None:
@@ -230,3 +241,41 @@ def test_parts_cannot_be_assigned_to(layout: str, index: object, recorded: bool)
     with pytest.raises(TypeError, match=f"Cannot assign to a sparse tensor, which tengen.{layout} is"):
         s[index] = 1.0
     assert s.to_dense().equal(2 * tengen.eye(3))
+
+
+def test_a_size_alone() -> None:
+    for made in (tengen.sparse_coo_tensor((2, 3)), tengen.sparse_coo_tensor(size=(2, 3))):
+        assert made.shape == (2, 3) and made._nnz() == 0 and made.dtype is tengen.float32
+    for given in ({}, {"values": tengen.ones(2), "size": (2,)}):
+        with pytest.raises(TypeError, match="takes indices and values, or a size"):
+            tengen.sparse_coo_tensor(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("left", SIDES)
+@pytest.mark.parametrize("right", SIDES)
+def test_mm_of_every_pair_of_layouts(left: str, right: str) -> None:
+    """Of matrices that are neither square nor symmetric: no side may be taken for the other."""
+    a = tengen.tensor([[1.0, 0, 2], [0, -3, 5]], dtype=tengen.float64)
+    b = tengen.tensor([[0.0, 7, 1, 0], [2, 0, 0, -1], [4, 0, 3, 6]], dtype=tengen.float64)
+    if {left, right} in ({"strided"}, {"coo", "csr"}, {"coo", "csc"}):
+        return  # nothing sparse, and what is refused by name
+    found = tengen.sparse.mm(SIDES[left](a), SIDES[right](b))
+    assert found.shape == (2, 4) and tengen.equal(found.to_dense(), a @ b)
+
+
+@pytest.mark.parametrize("function", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("dtype", [None, tengen.float32, tengen.float64])
+@pytest.mark.parametrize("given", [tengen.float32, tengen.float64, tengen.int64])
+def test_softmaxes_compute_in_the_dtype_that_was_asked_for(function: str, given: Any, dtype: Any) -> None:
+    """Of integers as well; the numbers are those of ``dtype``, not rounded ones of the input's."""
+    x = tengen.sparse_coo_tensor([[0, 0, 1], [0, 2, 1]], tengen.tensor([3, 1, 2]).to(given), (2, 3))
+    call = getattr(tengen.sparse, function)
+    if dtype is None and given is tengen.int64:
+        with pytest.raises(NotImplementedError):
+            call(x, 1)
+        return
+    found = call(x, 1, dtype=dtype)
+    wanted = given if dtype is None else dtype
+    assert found.dtype is wanted
+    row = getattr(tengen, function)(tengen.tensor([3.0, 1.0], dtype=wanted), 0)
+    tengen.testing.assert_close(found.coalesce().values()[:2], row)

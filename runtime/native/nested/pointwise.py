@@ -30,7 +30,7 @@ def on_values(name: str, function: Callable[..., Array], *operands: Any) -> Any:
 
 
 def on_stored(name: str, function: Callable[..., Array], *operands: Any) -> RaggedArray:
-    """As ``on_values``, of a function that takes half types as they are, for it draws in the dtype that it gets."""
+    """As ``on_values``, in the dtype of the values: a function that draws does so in the one that it gets."""
     like = _widest(operands)
     return _stored(function(*[_values_beside(name, a, like) for a in operands]), like)
 
