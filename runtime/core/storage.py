@@ -85,8 +85,8 @@ class UntypedStorage:
         for value in content:
             if isinstance(value, bool) or not isinstance(value, int):
                 raise RuntimeError(
-                    f"UntypedStorage(): tried to construct a storage from a {type(data).__name__}, but one of "
-                    f"the items was of type {type(value).__name__} instead of int"
+                    f"UntypedStorage(): tried to construct a storage from a {type(data).__name__}, but one "
+                    f"of the items was of type {type(value).__name__} instead of int"
                 )
         self._put(backend.lib.empty((count,), np.dtype(np.uint8)), backend)
         if content:
