@@ -111,17 +111,19 @@ static int deliver(const Pass *pass, PyObject *node, Py_ssize_t number, PyObject
 /* Deliver the results of a Node one by one. */
 static int deliver_all(const Pass *pass, PyObject *node, PyObject *results) {
     PyObject *edges = Py_XNewRef(READ(node, Node, next_edges));
-    if (edges == NULL || !PyTuple_Check(edges) || PyTuple_GET_SIZE(results) > PyTuple_GET_SIZE(edges)) {
-        Py_XDECREF(edges);
-        PyErr_SetString(PyExc_RuntimeError, "a Node has fewer edges than results");
-        return -1;
-    }
+    Py_ssize_t count = edges != NULL && PyTuple_Check(edges) ? PyTuple_GET_SIZE(edges) : 0;
     int failed = 0;
     for (Py_ssize_t i = 0; !failed && i < PyTuple_GET_SIZE(results); i++) {
-        PyObject *value = PyTuple_GET_ITEM(results, i), *edge = PyTuple_GET_ITEM(edges, i);
-        if (value != Py_None && edge != Py_None) failed = deliver(pass, node, i, edge, value) < 0;
+        PyObject *value = PyTuple_GET_ITEM(results, i);
+        if (value == Py_None) continue;
+        if (i >= count) {
+            PyErr_SetString(PyExc_RuntimeError, "a Node has fewer edges than results");
+            failed = 1;
+        } else if (PyTuple_GET_ITEM(edges, i) != Py_None) {
+            failed = deliver(pass, node, i, PyTuple_GET_ITEM(edges, i), value) < 0;
+        }
     }
-    Py_DECREF(edges);
+    Py_XDECREF(edges);
     return failed ? -1 : 0;
 }
 
