@@ -36,8 +36,7 @@ _OF_LOCAL: Final = _words(
 _OF_LOCAL_AND_OBJECT: Final = frozenset(("is_same", "is_equal"))
 #: Those with a number.
 _OF_NUMBER: Final = _words(
-    "is_given is_more_given rest call call_out binary unary compare tuple unpack rows "
-    "rows_keeping invoke"
+    "is_given is_more_given rest call call_out binary unary compare tuple unpack rows rows_keeping invoke"
 )
 _KEPT: Final = {"value": 0, "tensor": 1, "result": 2, "shape": 3, "type": 4, "shapes": 5}
 #: By how much an operation changes the height of the stack; those of operands' number are functions of it.

@@ -345,7 +345,7 @@ def linspace(start: Number, end: Number, steps: int, dtype: DType) -> Array:
 
 
 def logspace(start: Number, end: Number, steps: int, base: float, dtype: DType) -> Array:
-    """``base`` to the powers that ``linspace`` gives; a single one is to the start as it is, for integers, too.
+    """``base`` to the powers that ``linspace`` gives; a single one is to the start as it is, of integers too.
 
     Raises RuntimeError as ``linspace`` does.
     """

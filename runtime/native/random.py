@@ -329,7 +329,7 @@ def check_integers(low: int, high: int, dtype: DType) -> None:
 
 
 def narrowed(low: int, high: int, dtype: DType) -> tuple[int, int]:
-    """Ends within [low, high) that are not rounded out of it; these, where the dtype has nothing between them."""
+    """Ends within [low, high) that are not rounded out of it; these, where the dtype has none between."""
     if dtype.kind in "biu":
         return low, high
     first, last = np.array(low).astype(dtype), np.array(high - 1).astype(dtype)

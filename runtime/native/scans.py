@@ -255,7 +255,7 @@ def _complex_logcumsumexp(self: Array, dim: int) -> Array:
 
 
 def _with_infinities(result: Array, self: Array, dim: int) -> Array:
-    """The running log-sum-exps where a sum is 0 or infinite: its angle is 0, or that of all infinite terms."""
+    """The running log-sum-exps where a sum is 0 or infinite: its angle is 0, or that of infinite terms."""
     if np.isfinite(self.real).all():
         return result
     sums, values = np.moveaxis(result, dim, 0), np.moveaxis(self, dim, 0)

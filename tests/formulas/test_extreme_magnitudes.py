@@ -1,7 +1,7 @@
 """Derivatives of pointwise operators near both ends of float32, beside the same in float64.
 
-What an intermediate of float32 loses there, float64 has: where the true derivative is a normal float32, the one
-computed in float32 is neither infinite, nor NaN, nor 0.
+What an intermediate of float32 loses there, float64 has: where the true derivative is a normal float32, the
+one computed in float32 is neither infinite, nor NaN, nor 0.
 """
 
 from __future__ import annotations
