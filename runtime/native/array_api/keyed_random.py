@@ -67,7 +67,7 @@ def normal(xp: Any, source: Any, mean: Any, std: Any) -> Array:
 
 def uniform(xp: Any, source: Any, self: Array, low: float, high: float) -> Array:
     """Uniform in [low, high)."""
-    host.check_range(low, high, host.real_dtype(xp.numpy_dtype(self.dtype)))
+    host.check_range(low, high, real_dtype(xp.numpy_dtype(self.dtype)))
     if is_complex(xp, self):
         drawn = random_uniform(xp, source, self.shape, self.dtype)
         return xp.astype(drawn * (high - low) + (low + 1j * low), self.dtype)
