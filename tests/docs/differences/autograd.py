@@ -224,6 +224,16 @@ except AssertionError:
     pass
 prune.is_pruned(net)
 """
+SMALL_ANGLE = """
+x = m.tensor(1e-25, requires_grad=True)
+m.atan2(x, m.tensor(1e-25)).backward()
+4.99e24 < x.grad.item() < 5.01e24
+"""
+LARGE_ARSINH = """
+x = m.tensor(1e20, requires_grad=True)
+m.asinh(x).backward()
+0.99e-20 < x.grad.item() < 1.01e-20
+"""
 CLAIMS = [
     Claim("Logical operators in place", LOGICAL_NOT, [0.0, 0.0], [1.0, 1.0]),
     Claim("What may be written to before a backward pass", KRON, RuntimeError, [2.0, 2.0]),
@@ -243,6 +253,8 @@ CLAIMS = [
         )
     ),
     Claim("Derivatives at single points", PRELU, 1.0, 0.0),
+    Claim("Derivatives at single points", SMALL_ANGLE, True, False),
+    Claim("Derivatives at single points", LARGE_ARSINH, True, False),
     Claim(
         "Complex derivatives",
         "m.nn.functional.silu(m.ones(2, dtype=m.complex64, requires_grad=True)).requires_grad",

@@ -18,6 +18,11 @@ GROUPED = """
 ends = m.tensor([4, 2], dtype=m.int32)
 m.nn.functional.grouped_mm(m.ones(4, 8), m.ones(2, 8, 16), offs=ends).shape == (4, 16)
 """
+EMPTY = """
+norm = m.nn.InstanceNorm1d(2, track_running_stats=True)
+norm(m.zeros(0, 2, 3))
+norm.running_var.isnan().any().item()
+"""
 CLAIMS = [
     Claim(
         "Deprecated calls", "x = m.ones(2, 2)\nm.addcmul(x, 2, x, tensor2=x).sum().item()", TypeError, 12.0
@@ -30,4 +35,5 @@ CLAIMS = [
     Claim("Recurrent layers", LSTM.format(rows=2, times=2), RuntimeError, True),
     Claim("Recurrent layers", PACKED, RuntimeError, True),
     Claim("Groups of `grouped_mm`", GROUPED, RuntimeError, True),
+    Claim("Empty batches", EMPTY, False, True),
 ]
