@@ -153,6 +153,17 @@ def as_device(value: device | str | int | None) -> device:
     return value if isinstance(value, device) else device(value)
 
 
+def asked_device(value: device | str | int | None) -> device | None:
+    """The device that an argument ``device=`` asks for, of what is somewhere already; None where nothing does.
+
+    None is the default device where a program has chosen one.
+    """
+    chosen = _default.chosen
+    if value is None and chosen is default_device and not _default.before:
+        return None
+    return as_device(value)
+
+
 def get_default_device() -> device:
     """Where tensors are made in this thread when no device is named."""
     return _default.chosen

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.device import as_device, device as Device
+from ..core.device import as_device, asked_device, default_device, device as Device
 from ..core.function_dispatch import NO_ARGUMENTS, at_level
 from ..core.scalar_type import default, dtype as DType
 from ..core.storage import UntypedStorage, bytes_of
@@ -105,13 +105,14 @@ def asarray(
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
         return _leaf(_copied(obj, dtype, device), bool(requires_grad))
+    device = asked_device(device)
     if copy is False:
         _check_alias(source, dtype, device)
     result = _aliased(source, dtype, device)
     if copy and result is source:
         result = result.clone()
     elif copy and not isinstance(obj, TensorBase):
-        result = _copied(result, None, None)
+        result = _copied(result, None, result.device)
     if requires_grad is None or requires_grad == result.requires_grad:
         return result
     if not requires_grad:
@@ -142,12 +143,15 @@ def from_numpy(ndarray: Array) -> Tensor:
 
 
 def from_array(array: Array, writeable: bool | None = None) -> Tensor:
-    """``from_numpy``, of what is known to be an array; ``writeable`` when NumPy's flag is wrong."""
+    """``from_numpy``, of what is known to be an array; ``writeable`` when NumPy's flag is wrong.
+
+    It is where the memory is, whatever the default device.
+    """
     scalar_type = checked_array_dtype(array.dtype)
     _check_layout(array)
     if not (array.flags.writeable if writeable is None else writeable):
         _warn_read_only("NumPy array")
-    return wrap_array(owned(array, writeable), scalar_type)
+    return wrap_array(owned(array, writeable), scalar_type, default_device)
 
 
 def frombuffer(
@@ -185,7 +189,7 @@ def frombuffer(
     if not memory.flags.writeable:
         _warn_read_only("buffer")
     stop = length if count < 0 else offset + count * step
-    return _leaf(wrap_array(memory[offset:stop].view(dtype.array_dtype), dtype), requires_grad)
+    return _leaf(wrap_array(memory[offset:stop].view(dtype.array_dtype), dtype, default_device), requires_grad)
 
 
 def _nonempty(buffer: Any) -> bool:
@@ -305,6 +309,7 @@ def _copied(data: Any, wanted: DType | None, where: Device | str | None) -> Tens
     if isinstance(data, TensorBase):
         source: Any = data
         copied: Tensor = source.detach().clone()
+        where = asked_device(where)
         return copied.to(copied.device if where is None else as_device(where), wanted or copied.dtype)
     array = _foreign_array(data)
     if array is None:
@@ -323,6 +328,7 @@ def _aliased(data: Any, wanted: DType | None, where: Device | str | None) -> Ten
     source = _shareable(data)
     if source is None:
         return _copied(data, wanted, where)
+    where = asked_device(where)
     if wanted is None or wanted is source.dtype:
         if where is None or as_device(where) == source.device:
             return source

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tengen
@@ -142,3 +143,47 @@ def test_warn_always_is_kept() -> None:
     with pytest.raises(RuntimeError, match="bool"):
         tengen.set_warn_always(1)  # type: ignore[arg-type]
     tengen.set_warn_always(False)
+
+
+#: What is made of memory that is somewhere already, of an array or a tensor of the CPU: where the default
+#: device has no say, and where it has.
+STAYS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "from_numpy": lambda m, array, tensor: m.from_numpy(array),
+    "from_dlpack": lambda m, array, tensor: m.from_dlpack(array),
+    "from_dlpack of a tensor": lambda m, array, tensor: m.from_dlpack(tensor),
+    "utils.dlpack": lambda m, array, tensor: m.utils.dlpack.from_dlpack(array),
+    "frombuffer": lambda m, array, tensor: m.frombuffer(bytearray(12), dtype=m.float32),
+    "get_rng_state": lambda m, array, tensor: m.get_rng_state(),
+    "new_tensor": lambda m, array, tensor: tensor.new_tensor([1.0]),
+    "an operator": lambda m, array, tensor: m.from_numpy(array) + tensor,
+}
+GOES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    f"{name} of {what}": lambda m, array, tensor, name=name, what=what: getattr(m, name)(
+        {"a list": [1.0], "an array": array, "a tensor": tensor}[what]
+    )
+    for name in ("tensor", "as_tensor", "asarray")
+    for what in ("a list", "an array", "a tensor")
+}
+
+
+@pytest.mark.filterwarnings("ignore:To copy construct")
+@pytest.mark.parametrize("name", [*STAYS, *GOES])
+def test_what_the_default_device_has_a_say_in(m: Any, name: str) -> None:
+    array, tensor = np.ones(3, np.float32), m.ones(3)
+    make = STAYS.get(name) or GOES[name]
+    with m.device("meta"):
+        inside = make(m, array, tensor)
+    m.set_default_device("meta")
+    try:
+        chosen = make(m, array, tensor)
+    finally:
+        m.set_default_device(None)
+    assert inside.device.type == chosen.device.type == ("cpu" if name in STAYS else "meta")
+    assert make(m, array, tensor).device.type == "cpu"
+
+
+@pytest.mark.filterwarnings("ignore:To copy construct")
+def test_without_a_default_device_tensors_stay_where_they_are(m: Any) -> None:
+    there = m.ones(3, device="meta")
+    for make in (m.tensor, m.as_tensor, m.asarray):
+        assert make(there).device.type == "meta"
