@@ -154,7 +154,7 @@ def as_device(value: device | str | int | None) -> device:
 
 
 def asked_device(value: device | str | int | None) -> device | None:
-    """The device that an argument ``device=`` asks for, of what is somewhere already; None where nothing does.
+    """The device that ``device=`` asks for, of what is somewhere already; None where nothing does.
 
     None is the default device where a program has chosen one.
     """

@@ -7,6 +7,7 @@ names, so that all of them are imported here.
 from __future__ import annotations
 
 from .batched import debug_unwrap
+from .functionalize import functionalize
 from .grad import grad, grad_and_value, vjp
 from .jacobian import hessian, jacfwd, jacrev
 from .jvp import jvp
@@ -17,6 +18,7 @@ from .vmap import vmap
 __all__ = [
     "debug_unwrap",
     "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",

@@ -12,11 +12,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tengen.generated.operators import OPERATORS, OVERLOADS
-
 from ..autograd.grad_mode import no_grad
 from ..core.user_stack import program_stacklevel
-from ..dispatch.arguments import Rejected, bind_arguments
+from ..dispatch.functional_variant import functional_variant
 from ..dispatch.operator import Operator, operator as find_operator
 from ..tensors.tensor import Tensor
 from .graph import Graph, Node, Value, replaced, values_in, walk, writes
@@ -219,15 +217,8 @@ class _Run:
 
 def _functional(node: Node, arguments: tuple[Any, ...]) -> Operator:
     """The operator that computes what the node writes; RuntimeError where there is none."""
-    base = node.operator.base
-    if base in OPERATORS:
-        return find_operator(base)
-    for name in OVERLOADS.get(base or "", ()):  # an in-place operator may name the function alone: transpose_
-        found = find_operator(name)
-        try:
-            bind_arguments(found.parameters, arguments, {})
-        except Rejected:
-            continue
+    found = functional_variant(node.operator, arguments)
+    if found is not None:
         return found
     raise RuntimeError(
         f"jit: {node.operator.name}, called at {node.source}, has no functional variant, so the graph "

@@ -189,7 +189,8 @@ def frombuffer(
     if not memory.flags.writeable:
         _warn_read_only("buffer")
     stop = length if count < 0 else offset + count * step
-    return _leaf(wrap_array(memory[offset:stop].view(dtype.array_dtype), dtype, default_device), requires_grad)
+    array = memory[offset:stop].view(dtype.array_dtype)
+    return _leaf(wrap_array(array, dtype, default_device), requires_grad)
 
 
 def _nonempty(buffer: Any) -> bool:

@@ -94,7 +94,7 @@ def test_the_table_of_the_coverage() -> None:
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert names_coverage.main(["func", "--reasons", "--check"]) == 0
-    assert "func.functionalize: " in capsys.readouterr().out
+    assert "func.rearrange: " in capsys.readouterr().out
     with pytest.raises(SystemExit):
         names_coverage.main(["nothing"])
     assert "no such places: nothing" in capsys.readouterr().err

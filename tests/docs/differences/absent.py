@@ -42,8 +42,7 @@ NO_PIPES = "hasattr(import_module(m.__name__ + '.utils.data'), 'IterDataPipe')"
 NO_AUTOGRAD = ABSENT.replace(
     "NAMES",
     repr([
-        "autograd.function.NestedIOFunction", "autograd.profiler.emit_nvtx", "func.functionalize",
-        "func.rearrange",
+        "autograd.function.NestedIOFunction", "autograd.profiler.emit_nvtx", "func.rearrange",
     ]),
 )  # fmt: skip
 NO_TYPES = ABSENT.replace(

@@ -340,7 +340,18 @@ CLAIMS = [
         for name in ("tril", "triu")
     ),
     Claim("Transforms of functions", "m.vmap(lambda x: x.squeeze(-1))(m.ones(2)).shape", (2,), RuntimeError),
-    Claim("Transforms of functions", FUNC + "hasattr(func, 'functionalize')", False, True),
+    Claim(
+        "Transforms of functions",
+        FUNC + "x = m.zeros(2); m.func.functionalize(lambda x: x.add_(1))(x) is x",
+        True,
+        False,
+    ),
+    Claim(
+        "Transforms of functions",
+        FUNC + "x = m.zeros(2); m.func.functionalize(lambda x, y: x.add_(1))(x, x[:]).tolist()",
+        RuntimeError,
+        [1.0, 1.0],
+    ),
     Claim(
         "Operators of a program",
         OPERATOR + "m.func.grad(lambda x: f(x).sum())(m.ones(2)).tolist()",
