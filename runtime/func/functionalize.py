@@ -35,9 +35,9 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
     In-place operators and ``out=`` become the functional operators, also where they write through views; the
     tensors among the arguments that ``func`` writes to are written to when it has returned. With
-    ``remove="mutations_and_views"`` views become copies, too. What is around the call (``jit.trace``, ``vmap``,
-    ``grad``) sees the operators that are left. Tensors that ``func`` does not get as arguments are written to
-    at once.
+    ``remove="mutations_and_views"`` views become copies, too. What is around the call (``jit.trace``,
+    ``vmap``, ``grad``) sees the operators that are left. Tensors that ``func`` does not get as arguments
+    are written to at once.
 
     Raises RuntimeError for another ``remove``, and where ``func`` writes to one of two arguments that share
     memory and are not the same tensor.
@@ -48,8 +48,8 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
             " Valid options are:\n"
             "     remove='mutations': all inplace and out= operators will be removed from the program, and "
             "replaced with their out-of-place equivalents.\n"
-            "     remove='mutations_and_views': In addition to the above, all aliasing operators {view} will be"
-            " replaced with their non-aliasing counterparts, {view}_copy.\n"
+            "     remove='mutations_and_views': In addition to the above, all aliasing operators {view} will "
+            "be replaced with their non-aliasing counterparts, {view}_copy.\n"
         )
 
     @functools.wraps(func)
@@ -60,7 +60,9 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
         with level:
             result, result_spec = tree_flatten(func(*given, **words))
         level.write_inputs()
-        return tree_unflatten([level.result(t) for t in result], result_spec)
+        results = [level.result(t) for t in result]
+        level.change_inputs()
+        return tree_unflatten(results, result_spec)
 
     return wrapped
 
@@ -68,8 +70,19 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 class _Cell:
     """What a handle stands for, and how that is made of another cell's value, if it is a view."""
 
-    __slots__ = ("__weakref__", "handle", "made", "number", "operator", "parent", "rest", "root", "value", "views",
-                 "writes")  # fmt: skip
+    __slots__ = (
+        "__weakref__",
+        "handle",
+        "made",
+        "number",
+        "operator",
+        "parent",
+        "rest",
+        "root",
+        "value",
+        "views",
+        "writes",
+    )
 
     def __init__(self, value: Tensor) -> None:
         self.value = value
@@ -183,7 +196,7 @@ class FunctionalLevel(Layer):
         return proceed(*given).clone()
 
     def wrap_new(self, arguments: tuple[Any, ...], result: Any) -> Any:
-        """The result of a composite; as a handle, if it is one that no operator made, as of ``zeros_like``."""
+        """The result of a composite; as a handle, if no operator made it, as of ``zeros_like``."""
         if not isinstance(result, Tensor) or id(result) in self.cells or result._requires_grad:
             return result
         memory = storage_of(result)
@@ -233,7 +246,7 @@ class FunctionalLevel(Layer):
         return arguments[-1] if operator.kind == "out" else arguments[0]
 
     def unsaved(self, given: tuple[Any, ...], targets: Sequence[Any]) -> tuple[Any, ...]:
-        """The arguments, with copies of those targets that are inputs' memory, which is written in the end."""
+        """The arguments, with copies of targets in the memory of inputs, which is written in the end."""
         if not grad_mode.enabled or not any([t._requires_grad for t in tensors_in(given)]):
             return given
         memories = {id(storage_of(x)) for x, *_ in self.inputs.values()}
@@ -279,7 +292,7 @@ class FunctionalLevel(Layer):
             rule = WRITE_BACKS.get(cell.operator.name)
             if rule is None:
                 raise RuntimeError(
-                    f"functionalize: a write to the result of {cell.operator.name}, which has no write_back rule"
+                    f"functionalize: a write to what {cell.operator.name} gives, which has no write_back rule"
                 )
             whole, given, rest = cell.parent.value, value, map_tensors(self.value, cell.rest)
             if cell.number is not None:
@@ -356,7 +369,7 @@ class FunctionalLevel(Layer):
 
     def write_inputs(self) -> None:
         """Write what the function wrote to its arguments."""
-        for given, _, memory, changes in self.inputs.values():
+        for given, _, memory, _ in self.inputs.values():
             root = memory[0]
             if root.value is not given:
                 if given._array.shape != root.value._array.shape:
@@ -365,8 +378,10 @@ class FunctionalLevel(Layer):
                 root.value = given
                 root.writes += 1
                 root.made = root.writes
-            if changes and root.parent is None:
-                root.value = _handle_on(given)  # as it was
+
+    def change_inputs(self) -> None:
+        """Give the arguments the geometry that they have got: behind all that is made of their elements."""
+        for given, _, _, changes in self.inputs.values():
             for change in changes:
                 change(given)
 
@@ -421,9 +436,8 @@ def _laid_out_as(value: Any, like: Any) -> Any:
 
 def _alike(value: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Whether a tensor of a shape has these strides, where they matter."""
-    return 0 in shape or all(
-        [n < 2 or a == b for n, a, b in zip(shape, value.stride(), strides, strict=True)]
-    )
+    found = value.stride()
+    return 0 in shape or all([n < 2 or a == b for n, a, b in zip(shape, found, strides, strict=True)])
 
 
 def _become(handle: Any, value: Any) -> None:
@@ -432,8 +446,8 @@ def _become(handle: Any, value: Any) -> None:
         set_value(handle, ensure_batch_dim(value, handle._layer))
     elif value._wraps:
         raise RuntimeError(
-            "vmap: an in-place operator is not possible, for what is written is vmapped over and the tensor that "
-            "it is written to is not; use out-of-place operators instead"
+            "vmap: an in-place operator is not possible, for what is written is vmapped over and the tensor "
+            "that it is written to is not; use out-of-place operators instead"
         )
     else:
         adopt_view(value, handle)
