@@ -11,6 +11,7 @@ from ..core.promotion import promote_types
 from ..core.storage import begin_write
 from ..native.layout import is_dense
 from .autograd_meta import AutogradMeta, meta_of
+from .grad_mode import grad_mode
 from .hooks import run_post_accumulate
 from .inference_mode import check_write
 from .linear_maps import accumulated
@@ -73,7 +74,9 @@ class AccumulateGrad(Node):
             total = meta.grad
             if total is None:
                 try:
-                    if not (is_callers_only(grad) and fits(lib, grad, variable._array)):
+                    if not (
+                        is_callers_only(grad) and (fits(lib, grad, variable._array) or _any_order(lib, grad))
+                    ):
                         grad = copy_like(lib, grad, variable._array)
                     meta.grad = self.type.wrap(grad)
                 except NotStrided:  # the gradient of a strided leaf keeps its layout
@@ -168,6 +171,13 @@ def fits(lib: Any, grad: Any, like: Any) -> bool:
     dense = is_dense(like.shape, lib.strides(like))
     same: bool = lib.same_layout(grad, like) if dense else lib.is_contiguous(grad)
     return same
+
+
+def _any_order(lib: Any, grad: Any) -> bool:
+    """Whether an array may be a gradient as it is laid out, no policy wanting the leaf's layout."""
+    if grad_mode.layout_policy or not grad.shape or not hasattr(grad, "strides"):
+        return False
+    return is_dense(grad.shape, lib.strides(grad))
 
 
 def copy_like(lib: Any, grad: Any, like: Any) -> Any:

@@ -276,9 +276,9 @@ def __getattr__(name: str) -> Any:
 
 
 class enforce_grad_layout_policy(ContextDecorator):  # the user's spelling
-    """Whether gradients of leaves must have these leaves' layouts: kept for programs that set it.
+    """Whether gradients of leaves must have these leaves' layouts; with False not where that spares a copy.
 
-    Here they always have, so that False, which allows another layout where it spares a copy, changes nothing.
+    Then a leaf's first gradient, if nobody else holds it and it has no gaps, keeps the strides that it has.
     At once when called, undone at the end when used with ``with``; or as a decorator. TypeError for what is
     no bool.
     """

@@ -45,7 +45,8 @@ typedef struct {
 } Layout;
 
 extern Layout layout;
-extern PyObject *zero, *one, *out_names, *str_enabled, *str_apply, *str_release, *str_of_array, *str_locked, *str_inference;
+extern PyObject *zero, *one, *out_names, *str_enabled, *str_apply, *str_release, *str_of_array, *str_locked, *str_inference,
+    *str_layout_policy;
 
 /* The slot of an object at an offset; NULL where it was never set. Of an object that was made here, or that READ has looked
    at: others may be of any class. */
@@ -163,6 +164,8 @@ int take_back_write(PyObject *storage);
 /* -- the gradients of leaves: accumulate.c -------------------------------------------------------------------- */
 
 int accumulate(PyObject *node, PyObject *grad);
+/* record.c: what the thread's grad_mode says: 1, 0, or -1 with an exception. */
+int mode_has(PyObject *name);
 
 /* -- the processor's floating-point flags, of which NumPy warns ------------------------------------------------- */
 

@@ -35,8 +35,12 @@ static PyObject *own_array(PyObject *grad) {
     return PyArray_NewCopy(array, NPY_CORDER);
 }
 
-/* The first gradient of a leaf. */
+/* The first gradient of a leaf. One in another order is kept in it where no policy says otherwise: by Python. */
 static int set_gradient(PyObject *node, PyObject *type, PyObject *meta, PyObject *grad) {
+    if (!PyArray_IS_C_CONTIGUOUS((PyArrayObject *)grad)) {
+        int policy = mode_has(str_layout_policy);
+        if (policy <= 0) return policy < 0 ? RAISED : LEFT;
+    }
     PyObject *own = own_array(grad);
     PyObject *handle = own == NULL ? NULL : wrap_array(own, type);
     Py_XDECREF(own);

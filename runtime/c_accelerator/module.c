@@ -4,7 +4,8 @@
 #include "machine.h"
 #include "threads.h"
 
-PyObject *zero, *one, *out_names, *str_enabled, *str_apply, *str_release, *str_of_array, *str_locked, *str_inference, *required;
+PyObject *zero, *one, *out_names, *str_enabled, *str_apply, *str_release, *str_of_array, *str_locked, *str_inference, *required,
+    *str_layout_policy;
 
 static PyMethodDef functions[] = {
     {"lay_out", accelerator_lay_out, METH_O, NULL},
@@ -27,13 +28,14 @@ static int make_constants(void) {
     one = PyLong_FromLong(1);
     out_names = Py_BuildValue("(N)", PyUnicode_InternFromString("out"));
     str_enabled = PyUnicode_InternFromString("enabled");
+    str_layout_policy = PyUnicode_InternFromString("layout_policy");
     str_apply = PyUnicode_InternFromString("apply");
     str_release = PyUnicode_InternFromString("release");
     str_of_array = PyUnicode_InternFromString("of_array");
     str_locked = PyUnicode_InternFromString("locked");
     str_inference = PyUnicode_InternFromString("inference");
     required = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
-    return zero && one && out_names && str_enabled && str_apply && str_release && str_of_array && str_locked && str_inference && required ? 0 : -1;
+    return zero && one && out_names && str_enabled && str_apply && str_release && str_of_array && str_locked && str_inference && str_layout_policy && required ? 0 : -1;
 }
 
 /* The numbers of the operations, by name. */

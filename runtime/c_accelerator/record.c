@@ -28,7 +28,7 @@ static PyObject *storage_of(PyObject *tensor) {
 }
 
 /* What the thread's grad_mode says: 1, 0, or -1 with an exception. */
-static int mode_has(PyObject *name) {
+int mode_has(PyObject *name) {
     PyObject *found = PyObject_GetAttr(layout.grad_mode, name);
     if (found == NULL) return -1;
     int on = found == Py_True ? 1 : found == Py_False ? 0 : PyObject_IsTrue(found);

@@ -264,23 +264,32 @@ def test_multithreading_is_a_word(m: Any) -> None:
     assert enabled()
 
 
-def test_the_layout_policy_is_a_word(m: Any) -> None:
-    """Gradients have the layouts of their leaves, as PyTorch's have under the policy."""
+@pytest.mark.parametrize("transposed", [False, True])
+def test_the_layout_policy(m: Any, transposed: bool) -> None:
+    """Gradients have the layouts of their leaves under the policy, without it those that they come in."""
     policy = m.autograd.enforce_grad_layout_policy
-    given = m.zeros(2, 3).t().requires_grad_()
+    given = (m.zeros(2, 3).t() if transposed else m.zeros(3, 2)).detach().requires_grad_()
+    other = m.ones(3, 2) if transposed else m.ones(2, 3).t()
 
-    def strides() -> Any:
-        (given * m.ones(3, 2)).sum().backward()
+    def strides(held: bool = False) -> Any:
+        (given if held else given * 1).backward(other)
         found, given.grad = given.grad.stride(), None
         return found
 
+    assert given.stride() != other.stride()
     assert strides() == policy()(strides)() == given.stride()
     with policy(False):
         assert policy(True)(strides)() == given.stride()
-        strides()
+        assert strides() == other.stride()
+        assert strides(held=True) == given.stride()  # it is copied anyway
+        given.backward(other)
+        (given * 1).backward(other)  # added to the one that is there
+        assert given.grad.stride() == given.stride() and (given.grad == 2).all()
+        given.grad = None
+    assert policy(False)(strides)() == other.stride()
     policy(False)
     try:
-        strides()
+        assert strides() == other.stride()
     finally:
         policy(True)
     assert strides() == given.stride()

@@ -93,6 +93,7 @@ def test_random_programs(m: Any, remove: str) -> None:
         assert told(freed) == told(plain) and number == same, seed
 
 
+@pytest.mark.filterwarnings("ignore:Converting a tensor")
 @pytest.mark.parametrize("remove", REMOVE)
 def test_no_writes_are_left(remove: str) -> None:
     """What is around the call sees no write but those to the inputs, and with views removed no view."""
