@@ -175,7 +175,7 @@ class FunctionalLevel(Layer):
                 return self.write(operator, arguments, targets)
         elif operator.kind == "composite":
             return self.wrap_new(arguments, proceed(*arguments))
-        given = map_tensors(self.value, arguments)
+        given = tuple(map_tensors(self.value, arguments))
         with _Lowered(self):
             if operator.kind == "view" and id(arguments[0]) in self.cells:
                 result = self.view(operator, given, proceed)
@@ -258,7 +258,7 @@ class FunctionalLevel(Layer):
                     return value.clone()
             return tensor
 
-        return map_tensors(put, given)
+        return tuple(map_tensors(put, given))
 
     def assign(self, operator: Operator, arguments: tuple[Any, ...], target: Tensor, made: Tensor) -> None:
         """Make a target stand for what was made."""
@@ -342,10 +342,10 @@ class FunctionalLevel(Layer):
         for view in before.root.live_views():
             if view.parent is cell:
                 view.parent = before
-        for _, handle, memory, changes in self.inputs.values():
+        for _, own, memory, changes in self.inputs.values():
             if memory[0] is cell:
                 memory[0] = before
-            if cell.handle() is handle:
+            if cell.handle() is own:
                 changes.append(change)
         assert found.parent is not None and found.operator is not None
         cell.view_of(found.parent, found.operator, found.rest, found.number)
