@@ -44,8 +44,8 @@ def sparse_coo_tensor(
     A ``size`` alone, by its name or not, stores nothing. ``is_coalesced`` says that the indices are in order,
     each once, which ``check_invariants`` checks. Gradients flow to ``values``.
 
-    RuntimeError for indices out of bounds, and for sizes that do not agree; TypeError where values lack indices, or all is
-    missing.
+    RuntimeError for indices out of bounds, and for sizes that do not agree;
+    TypeError where values lack indices, or all is missing.
     """
     if (indices is None and size is None) or (indices is None and values is not None):
         raise TypeError("sparse_coo_tensor() takes indices and values, or a size, or all three")

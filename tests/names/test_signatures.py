@@ -30,8 +30,8 @@ LOOSE = {
         new resize sum_to_size tile to view""",
     "func": "linearize vjp",
     "jit": "fork",
-    "functional": """atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod
-        chain_matmul einsum meshgrid""",
+    "functional": """atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors
+        cartesian_prod chain_matmul einsum meshgrid""",
     "nn.utils": "skip_init",
     "nn.utils.init": "skip_init",
     "overrides": "handle_tengen_function has_tengen_function_variadic",
