@@ -137,7 +137,7 @@ def vector_norm(self: Ref, order: Any, dim: Any, keepdim: bool, result: Any) -> 
     value = onnx.Abs(cast(self, result.dtype))
     if 0 in self.shape:
         raise Unsupported("of an empty tensor")
-    if order == float("inf"):
+    if order == float("inf") or (order and all([self.shape[d] == 1 for d in all_dims(self, dim)])):
         return reduced("ReduceMax", value, dim, keepdim)
     if order == -float("inf"):
         return reduced("ReduceMin", value, dim, keepdim)
