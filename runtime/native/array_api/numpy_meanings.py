@@ -25,8 +25,3 @@ def _true(xp: Any, x: Any) -> Any:
     if not hasattr(x, "dtype"):
         return xp.asarray(bool(x))
     return x if xp.isdtype(x.dtype, "bool") else x != 0
-
-
-def real(xp: Any, x: Any) -> Any:
-    """The real part, of real numbers too."""
-    return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
