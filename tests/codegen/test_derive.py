@@ -137,7 +137,7 @@ def test_joint_formula_and_mask(folder: Path) -> None:
     formulas = folder / "runtime" / "formulas"
     formulas.mkdir(exist_ok=True)
     (formulas / "mine.py").write_text("def both(grad, mask):\n    return grad, grad\n")
-    node = NodeWriter(frozenset()).node(derived(folder, FMA, text).nodes["fma"])
+    node = NodeWriter(frozenset(), ()).node(derived(folder, FMA, text).nodes["fma"])
     (branch,) = node.branches
     assert branch.targets == "g0, g1"
     assert branch.formula == "_mine.both(grad, grad_input_mask)"
@@ -145,7 +145,7 @@ def test_joint_formula_and_mask(folder: Path) -> None:
 
 
 def test_metadata_is_rebuilt_from_what_was_saved(folder: Path) -> None:
-    node = NodeWriter(frozenset()).node(
+    node = NodeWriter(frozenset(), ()).node(
         derived(folder, FMA, "- name: fma\n  self: grad * self.shape[0] * self.ndim\n").nodes["fma"]
     )
     assert node.branches[0].formula == "grad * Size(node._self_shape)[0] * len(node._self_shape)"
@@ -156,7 +156,7 @@ def test_forward_mode_formulas(folder: Path) -> None:
     text = "- name: fma\n  self: grad * other\n  other: grad * self\n"
     text += "  result: self_t * other_p + other_t * self_p\n"
     found = derived(folder, FMA, text)
-    function = NodeWriter(frozenset()).jvp(found.jvps["fma"], found.nodes["fma"])
+    function = NodeWriter(frozenset(), ()).jvp(found.jvps["fma"], found.nodes["fma"])
     assert function.parameters == "self, other, weight, alpha, self_t, other_t, result"
     assert [term.first for term in function.terms] == ["self_t * other", "other_t * self"]
     assert function.formulas == (SUM,) and not function.zeros
