@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
 
-def dirichlet_backward(grad: Tensor, alpha: Tensor, x: Tensor) -> Tensor:
+def sample_dirichlet_backward(grad: Tensor, alpha: Tensor, x: Tensor) -> Tensor:
     """The gradient of samples ``x`` for the parameters ``alpha``, all of the same shape."""
     g, a, s = _computed(grad, alpha, x)
     return (_moves(a, s) * (g - (g * s).sum(-1, True))).to(grad.dtype)
 
 
-def dirichlet_jvp(tangent: Tensor, alpha: Tensor, x: Tensor) -> Tensor:
+def sample_dirichlet_jvp(tangent: Tensor, alpha: Tensor, x: Tensor) -> Tensor:
     """The tangent of samples ``x`` from that of the parameters ``alpha``."""
     t, a, s = _computed(tangent, alpha, x)
     moved = _moves(a, s) * t
