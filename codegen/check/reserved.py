@@ -23,6 +23,7 @@ _GLOBAL = frozenset({
     "Any", "F", "FREED", "GeneratedNode", "Generator", "INTEGRAL", "LARGE", "LazyModule", "LibraryFunction",
     "MISSING", "MemoryFormat", "NUMBERS", "Number", "Promoted", "SPECIAL", "SavesResults", "ScalarType",
     "Sequence", "Size", "Tensor", "TensorBase", "TensorMethods", "Type", "active", "any_requires_grad",
+    "rounded", "wide", "widened", "widened_call", "widened_to_sum",
     "as_given", "as_view", "bind", "call", "call_", "call_comparison", "call_operator", "call_operator_",
     "channels_last",
     "check_overlap", "column_major", "contiguous", "differentiable", "explain", "factory_type", "grad_mode",

@@ -48,7 +48,7 @@ GOOD = {
         {"promote": {"kind": "default", "argz": "self"}},
         {"python_module": "lin"},
         {"samples": "[3]"},
-        {"opmath": "no"},
+        {"opmath": []},
     ],
     ids=str,
 )
