@@ -195,7 +195,9 @@ def is_public(module: ModuleType, name: str) -> bool:
     if name in getattr(module, "__all__", ()) or _is_constant(value):
         return True
     if inspect.isclass(value):
-        return _within(home, module.__name__) or home == "torch._C"
+        # A class with a private name stands in for another package's that is not installed.
+        private = value.__name__.startswith("_")
+        return (_within(home, module.__name__) and not private) or home == "torch._C"
     if callable(value):
         if name.endswith("_") and hasattr(module, name[:-1]):
             return is_public(module, name[:-1])
