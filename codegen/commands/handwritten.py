@@ -119,16 +119,17 @@ class HandWritten:
 
     def named_after(self, function: str) -> list[Found]:
         """The functions and classes of the runtime that are named after an operator, and no longer one."""
+        bare = function.strip("_")  # a kernel's name may be public where its operator's is not
         pattern = re.compile(
-            rf"^(?: *(?:def|class) +((?:{'|'.join(_PREFIXES)})*{function}(?:_\w+)?)\b"
-            rf"|({function}(?:_\w+)?) *(?::[^=\n]+)?=(?!=))",
+            rf"^(?: *(?:def|class) +((?:{'|'.join(_PREFIXES)})*{bare}(?:_\w+)?)\b"
+            rf"|({bare}(?:_\w+)?) *(?::[^=\n]+)?=(?!=))",
             re.M,
         )
         found = []
-        for path, text in having(function, self.runtime):
+        for path, text in having(bare, self.runtime):
             for match in pattern.finditer(text):
                 name = match[1] or match[2]
-                exact = name.strip("_") == function.strip("_")
+                exact = name.strip("_") == bare
                 package = path.relative_to(self.home).parts[0]
                 if exact or (package in _NAMED and self.owner(name) in ("", function)):
                     found.append(Found(name, self.shown(path), text.count("\n", 0, match.end()) + 1))
@@ -139,8 +140,10 @@ class HandWritten:
         for prefix in ("", *_PREFIXES):
             words = name.removeprefix(prefix).split("_")
             for count in range(len(words), 0, -1):
-                if "_".join(words[:count]) in self.functions:
-                    return "_".join(words[:count])
+                called = "_".join(words[:count])
+                for name in (called, f"_{called}"):
+                    if name in self.functions:
+                        return name
         return ""
 
     def callers(self, function: str) -> list[Found]:
