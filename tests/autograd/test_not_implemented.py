@@ -137,14 +137,6 @@ def test_an_argument_without_gradient_may_not_require_one(m: Any) -> None:
         m.nn.functional.batch_norm(m.ones(3, 2), mean, m.ones(2))
 
 
-def test_the_creation_of_ranges_by_tensors() -> None:
-    x = tengen.tensor(1.5, requires_grad=True)
-    y = tengen.linspace(x, 3.0, 4)
-    assert y.grad_fn is not None and y.grad_fn.name() == "NotImplemented"
-    with pytest.raises(RuntimeError, match="derivative for linspace is not implemented"):
-        y.sum().backward()
-
-
 # -- how it comes about ----------------------------------------------------------------------
 
 
