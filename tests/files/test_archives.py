@@ -166,6 +166,19 @@ def with_byte(data: bytes, at: int) -> bytes:
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
+def behind(name: str) -> Callable[[bytes], bytes]:
+    """A record that begins 64 bytes later, as its header says: the padding before it is that much longer."""
+
+    def moved(data: bytes) -> bytes:
+        start = header(data, name)
+        # the length of all extra fields, and that of the first, which is the padding, behind the name
+        for at in (start + 28, start + 30 + len(name) + 2):
+            data = data[:at] + struct.pack("<H", struct.unpack_from("<H", data, at)[0] + 64) + data[at + 2 :]
+        return data
+
+    return moved
+
+
 def compressed(data: bytes) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
@@ -223,14 +236,7 @@ DAMAGED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         lambda data: with_byte(data, header(data, "archive/data/0")),
         "is not where the archive says",
     ),
-    "a record behind its place": (
-        lambda data: (
-            data[: (at := header(data, "archive/data/0") + 28)]
-            + struct.pack("<H", struct.unpack_from("<H", data, at)[0] + 64)
-            + data[at + 2 :]
-        ),
-        "reaches into what follows it",
-    ),
+    "a record behind its place": (behind("archive/data/0"), "reaches into what follows it"),
     "compressed records": (compressed, "'archive/data.pkl' is compressed"),
     "overlapping records": (overlapping, "reaches into what follows it"),
     "two records of one name": (doubled, "two records of one name"),
