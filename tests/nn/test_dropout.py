@@ -29,6 +29,7 @@ def test_dropout_is_random_and_scaled() -> None:
     assert abs(noise.mean()) < 0.05 and abs(noise.std() - 1) < 0.05
 
 
+@pytest.mark.filterwarnings("ignore:dropout3d. Received a")  # which the next test looks at
 @pytest.mark.parametrize("shape", [(40,), (40, 3), (40, 3, 2), (40, 3, 2, 2)])
 def test_dropout3d_of_an_image_alone_drops_along_its_first_dimension(shape: tuple[int, ...]) -> None:
     """As in PyTorch, which takes for a batch what has five dimensions."""
