@@ -53,8 +53,15 @@ def through_graph(x: Any) -> None:
     (x**2).sum().backward()
 
 
+def overflowing(x: Any) -> None:
+    """NumPy has to be asked for the second sum, after the write was counted."""
+    for _ in range(2):
+        x.backward(tengen.full_like(x, tengen.finfo(x.dtype).max))
+
+
 USES: dict[str, Callable[[Any], None]] = {
-    f.__name__: f for f in (twice, both, with_hooks, transposed, over_a_shown_gradient, through_graph)
+    f.__name__: f
+    for f in (twice, both, with_hooks, transposed, over_a_shown_gradient, through_graph, overflowing)
 }
 
 
