@@ -6,10 +6,12 @@ import copy
 import pickle
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tengen
 from tengen import nested
+from tengen.native.nested import array
 from tengen.nn import functional as F
 
 PARTS = [tengen.arange(6.0).reshape(2, 3), tengen.arange(3.0).reshape(1, 3)]
@@ -114,13 +116,24 @@ def test_values_and_offsets() -> None:
     assert lists(wide) == [[[0, 1, 2], [5, 6, 7]], [[3, 4], [8, 9]]]
 
 
-def test_gaps_do_not_count_in_gradients() -> None:
+@pytest.mark.parametrize(
+    ("starts", "lengths", "offsets"),
+    [
+        ([0, 3, 7], [2, 1, 3], [0, 3, 7, 10]),
+        ([0, 3], [3, 4], [0, 3, 7]),
+        ([2, 3, 7], [1, 4, 3], [2, 3, 7, 10]),
+    ],
+    ids=["between", "behind", "before"],
+)
+def test_gaps_do_not_count(starts: list[int], lengths: list[int], offsets: list[int]) -> None:
+    """Values between the components, behind the last one and before the first: in results and gradients."""
     values = tengen.rand(10, 3, dtype=tengen.float64, requires_grad=True)
-    places = tengen.tensor([0, 3, 7, 10]), tengen.tensor([2, 1, 3])
+    given = tengen.tensor(lengths) if lengths == [2, 1, 3] else None
     weight = tengen.rand(2, 3, dtype=tengen.float64, requires_grad=True)
     scale = tengen.rand(3, dtype=tengen.float64, requires_grad=True)
-    gaps = nested.nested_tensor_from_jagged(values, *places)
-    parts = [values[start : start + n] for start, n in zip([0, 3, 7], [2, 1, 3], strict=True)]
+    gaps = nested.nested_tensor_from_jagged(values, tengen.tensor(offsets), given)
+    parts = [values[start : start + n] for start, n in zip(starts, lengths, strict=True)]
+    tengen.testing.assert_close(gaps.sum(), sum([p.sum() for p in parts]))
 
     def through(x: Any) -> Any:
         return F.linear(F.layer_norm(x, (3,), scale), weight).tanh()
@@ -129,6 +142,25 @@ def test_gaps_do_not_count_in_gradients() -> None:
     expected = tengen.autograd.grad(sum([through(p).sum() for p in parts]), (values, weight, scale))
     for a, b in zip(found, expected, strict=True):
         tengen.testing.assert_close(a, b)
+
+
+class Filled:
+    """NumPy, whose empty arrays hold sevens."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def empty(self, shape: Any, dtype: Any = float) -> Any:
+        return np.full(shape, 7, dtype)
+
+
+def test_what_is_in_gaps_of_results_is_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what memory held before."""
+    places = tengen.tensor([0, 3, 7, 10]), tengen.tensor([2, 1, 3])
+    gaps = nested.nested_tensor_from_jagged(tengen.zeros(10), *places)
+    monkeypatch.setattr(array, "np", Filled())
+    third = 1 / tengen.tensor(3.0).item()
+    assert gaps.softmax(1).values().tolist() == pytest.approx([0.5] * 2 + [0, 1, 0, 0, 0] + [third] * 3)
 
 
 def test_narrow_masked_select_and_padding() -> None:

@@ -36,7 +36,7 @@ def fitting(variant: str) -> Call:
     raise LookupError(variant)
 
 
-def test_there_are_some_of_either() -> None:
+def test_most_classes_have_operators() -> None:
     assert OWN and CONSTANT and not set(OWN) & set(CONSTANT)
 
 

@@ -48,7 +48,7 @@ def signature(o: Operator) -> tuple[Any, ...]:
     return tuple(arguments), "numbers_as_tensors" in o.tags
 
 
-def test_aliases_are_found() -> None:
+def test_most_aliases_are_found() -> None:
     assert len(ALIASES) > 30 and ALIASES["divide.Tensor"] == "div"
 
 
