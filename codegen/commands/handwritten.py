@@ -141,9 +141,9 @@ class HandWritten:
             words = name.removeprefix(prefix).split("_")
             for count in range(len(words), 0, -1):
                 called = "_".join(words[:count])
-                for name in (called, f"_{called}"):
-                    if name in self.functions:
-                        return name
+                for function in (called, f"_{called}"):
+                    if function in self.functions:
+                        return function
         return ""
 
     def callers(self, function: str) -> list[Found]:
