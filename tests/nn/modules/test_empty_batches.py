@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import torch
 
 import tengen
 
@@ -50,17 +49,19 @@ def outcome(m: Any, name: str, training: bool) -> Any:
     return tuple(y.shape), tuple(x.grad.shape), gradients, [b.tolist() for b in module.buffers()]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("name", MODULES)
-def test_an_empty_batch(name: str, training: bool) -> None:
+def test_an_empty_batch(torch: Any, name: str, training: bool) -> None:
     found = outcome(tengen, name, training)
     assert found == outcome(torch, name, training)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("need_weights", [True, False])
 @pytest.mark.parametrize("batch_first", [True, False])
 @pytest.mark.parametrize("shape", [(0, 3, 4), (3, 0, 4), (0, 0, 4)])
-def test_attention(shape: tuple[int, ...], batch_first: bool, need_weights: bool) -> None:
+def test_attention(torch: Any, shape: tuple[int, ...], batch_first: bool, need_weights: bool) -> None:
     found = []
     for m in (tengen, torch):
         x = m.ones(shape, requires_grad=True)
