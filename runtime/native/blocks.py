@@ -44,10 +44,13 @@ def in_blocks(
     """
     extra = () if scratch is None else (None,) * (1 + scratch)
     arrays = [a for a in operands if _is_array(a)]
+    if function.__class__ is np.ufunc:
+        if not arrays or get_num_threads() == 1:
+            return function(*operands)  # nothing is computed on the way
+        if scratch is not None:
+            function = _into_the_last(function)
     if not arrays:
         return function(*operands, *extra)
-    if function.__class__ is np.ufunc and get_num_threads() == 1:
-        return function(*operands)  # nothing is computed on the way
     shape = arrays[0].shape
     contiguous = all([a.flags.c_contiguous and a.shape == shape for a in arrays])
     plan = None
@@ -61,6 +64,11 @@ def in_blocks(
         if plan is not None and any([r is into for r in plan.results if r is not None]):
             raise  # what it was has been written over
     return function(*operands, *extra)  # an error of the whole says what is wrong with the whole
+
+
+def _into_the_last(ufunc: np.ufunc) -> Callable[..., Any]:
+    """The same, with where to write as its last argument: NumPy wants that by name."""
+    return lambda *given: ufunc(*given[:-1], out=given[-1])
 
 
 def in_shares(kernel: np.ufunc, *operands: Any, into: Array | None = None) -> Array:
