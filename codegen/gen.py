@@ -7,13 +7,14 @@ whether what is there is what the declarations generate.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .emit.cache import Cache
+from .emit.cache import Cache, Kept, sources
 from .outcome import outcome
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def generate(
     author should know. Raises DeclarationErrors with all mistakes found.
     """
     from .emit.files import Renderer
-    from .pipeline import load  # late: where nothing has changed, nothing of this is needed
+    from .loaded import load  # late: where nothing has changed, nothing of this is needed
 
     declared = load(declarations or declarations_dir(), runtime_dir(), library)
     if library is None:
@@ -89,6 +90,35 @@ def generate(
         for each in notes(declared, renderer.derived):
             note(each.render(None))
     return files
+
+
+def generated(
+    declarations: Path, library: Library | None, output: Path, note: Callable[[str], object] | None = None
+) -> list[OutputFile]:
+    """As ``generate``, from the cache where the very same sources were rendered before."""
+    places = [*sources(declarations, runtime_dir(), library), templates_dir()]
+    kept = Kept("rendered.json", declarations, library, places)
+    content = kept.read()
+    found = None if content is None else _rendered(content)
+    if found is None:
+        notes: list[str] = []
+        found = generate(declarations, library, output, notes.append), notes
+        kept.write(json.dumps([[(f.path, f.text) for f in found[0]], notes]).encode())
+    if note is not None:
+        for text in found[1]:
+            note(text)
+    return found[0]
+
+
+def _rendered(content: bytes) -> tuple[list[OutputFile], list[str]] | None:
+    """The files and notes that the cache holds; None where it is damaged."""
+    from .model.source import OutputFile
+
+    try:
+        files, notes = json.loads(content)
+        return [OutputFile(path, text) for path, text in files], [str(text) for text in notes]
+    except (ValueError, TypeError):
+        return None
 
 
 def version() -> str:
@@ -140,12 +170,13 @@ def run(options: argparse.Namespace) -> int:
     """The command, its arguments parsed; returns the exit status."""
     library = library_of(options)
     output: Path = options.output or (output_dir() if library is None else library.generated)
-    cache = cache_of(options, output, library)
+    declarations: Path = options.declarations or declarations_dir()
+    cache = cache_of(declarations, output, library)
     if cache.unchanged():
         return _unchanged(options, output)
     from .emit.write import compare, foreign, write
 
-    files = generate(options.declarations, library, output, lambda text: print(text, file=sys.stderr))
+    files = generated(declarations, library, output, lambda text: print(text, file=sys.stderr))
     if options.check:
         answer = _report(compare(files, output), options)
         if answer == 0:
@@ -167,15 +198,10 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def cache_of(options: argparse.Namespace, output: Path, library: Library | None = None) -> Cache:
+def cache_of(declarations: Path, output: Path, library: Library | None = None) -> Cache:
     """What is known of the last run. It is kept in the project's .cache/, which is not committed."""
-    declarations: Path = options.declarations or declarations_dir()
-    inputs = [declarations, templates_dir(), runtime_dir(), _PACKAGE]
-    inputs += sorted((declarations.parent / "tests").glob("references*.py"))  # named by samples
-    folder = output.resolve().parent
-    if library is not None:
-        inputs += [*library.sources, *sorted(library.tests.glob("references*.py"))]
-        folder = library.root
+    inputs = [*sources(declarations, runtime_dir(), library), templates_dir()]
+    folder = output.resolve().parent if library is None else library.root
     return Cache(folder / ".cache" / "generated.json", inputs, output.resolve())
 
 

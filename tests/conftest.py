@@ -33,12 +33,40 @@ def without_torch(config: pytest.Config) -> bool:
     return importlib.util.find_spec("torch") is None and not config.getoption("markexpr")
 
 
+#: Folders whose tests run commands, in processes of their own, for seconds each.
+LONG = frozenset({"codegen", "commands", "docs", "library"})
+
+
+def long_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """The tests in an order in which the share of each worker begins with what takes long.
+
+    ``--dist worksteal`` cuts the list into shares of one size, and takes from the end of one for another: of
+    what takes long each would wait for the other.
+    """
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    long = [path for path in files if path.parent.name in LONG]
+    rest = [item for path, tests in files.items() if path.parent.name not in LONG for item in tests]
+    found: list[pytest.Item] = []
+    for worker in range(workers):
+        begin, size = len(found), (len(items) - len(found)) // (workers - worker)
+        for path in long[worker::workers]:
+            found += files[path]
+        taken = max(0, size - (len(found) - begin))
+        found, rest = found + rest[:taken], rest[taken:]
+    return found + rest
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the comparisons with torch where it is not: a third of the suite, slow to skip singly."""
     if without_torch(config):
         compared = [item for item in items if item.get_closest_marker("oracle") is not None]
         config.hook.pytest_deselected(items=compared)
         items[:] = [item for item in items if item.get_closest_marker("oracle") is None]
+    if hasattr(config, "workerinput"):
+        items[:] = long_first(items, config.workerinput["workercount"])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

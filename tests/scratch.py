@@ -64,6 +64,10 @@ def copy_project(root: Path, names: Iterable[str] = FOLDERS) -> Scratch:
             shutil.copytree(source, root / name, ignore=shutil.ignore_patterns(".*"))
         else:
             shutil.copy2(source, root)
+    for kept in ("generated.json", "declared.pickle", "rendered.json"):  # what is known of the same files
+        if (PROJECT / ".cache" / kept).is_file():
+            (root / ".cache").mkdir(exist_ok=True)
+            shutil.copy2(PROJECT / ".cache" / kept, root / ".cache")
     shutil.copy2(PROJECT / "pyproject.toml", root)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     path = os.pathsep.join((str(Path(sys.executable).parent), kept.get("PATH", "")))

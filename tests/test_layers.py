@@ -107,6 +107,7 @@ STAGES = (
     "specialise",
     "emit",
     "pipeline",
+    "loaded",
     "outcome",
     "gen",
     "native",

@@ -45,7 +45,7 @@ from tengen.codegen.commands.affected import Affected, Folders, affected
 from tengen.codegen.commands.locate import Locator
 from tengen.codegen.commands.progress import Progress
 from tengen.codegen.commands.workspace import Workspace, add_workspace
-from tengen.codegen.gen import declarations_dir, output_dir, version
+from tengen.codegen.gen import declarations_dir, generated, output_dir
 from tengen.codegen.model.diagnostics import CommandError, Diagnostic, suggestion
 from tengen.codegen.model.operators import Declarations, by_function
 from tengen.codegen.model.source import Place
@@ -192,12 +192,10 @@ def tell(found: Affected) -> None:
 
 
 def regenerate(workspace: Workspace, declared: Declarations, scratch: Path) -> None:
-    """Make the packages in the scratch folder, with newly generated code, and what is declared.
+    """Make the packages in the scratch folder, with the code that is generated, and what is declared.
 
     Of a library that is the library's package; tengen's generated code is then as it is.
     """
-    from tengen.codegen.emit.files import Renderer
-    from tengen.codegen.emit.library_files import LibraryRenderer
     from tengen.codegen.emit.write import write
 
     package, library = scratch / "tengen", workspace.library
@@ -208,15 +206,15 @@ def regenerate(workspace: Workspace, declared: Declarations, scratch: Path) -> N
     link(workspace.templates, package / "templates")
     if library is None:
         link(workspace.declarations.resolve(), package / "declarations")
-        files = Renderer(declared, workspace.runtime, workspace.templates).files()
         output = package / "generated"
     else:
         link(declarations_dir(), package / "declarations")
         link(output_dir(), package / "generated")
-        made = LibraryRenderer(declared, workspace.runtime, workspace.templates, library, version())
-        files = made.files()
         output = _library_package(library, scratch) / "generated"
-    write(files, output)
+    if workspace.is_generated():
+        link(workspace.output, output)
+    else:
+        write(generated(workspace.declarations_below, library, workspace.output), output)
     (scratch / "declared").write_bytes(pickle.dumps(declared, pickle.HIGHEST_PROTOCOL))
 
 

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..gen import declarations_dir, library_of, output_dir, runtime_dir, templates_dir
+from ..gen import cache_of, declarations_dir, library_of, output_dir, runtime_dir, templates_dir
+from ..loaded import load
 from ..model.operators import Declarations
-from ..pipeline import load
 from ..read.libraries import Library
 
 
@@ -38,6 +38,11 @@ class Workspace:
         return Workspace(chosen or declarations_dir(), runtime_dir(), templates_dir(), output_dir())
 
     @property
+    def declarations_below(self) -> Path:
+        """tengen's declarations, on which those of a library stand."""
+        return self.declarations if self.library is None else declarations_dir()
+
+    @property
     def shown(self) -> str:
         """The folder of the generated code as messages show it."""
         library = self.library
@@ -57,6 +62,10 @@ class Workspace:
                 for path in tests.glob("references*.py"):
                     shutil.copy2(path, Path(folder) / "tests")
             yield copy
+
+    def is_generated(self) -> bool:
+        """Whether the output is known to be what the declarations generate."""
+        return cache_of(self.declarations_below, self.output, self.library).unchanged()
 
     def load(self) -> Declarations:
         """What is declared. Raises DeclarationErrors with every mistake."""

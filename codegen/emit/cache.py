@@ -1,20 +1,37 @@
-"""Whether anything has changed since the last run: if not, nothing needs to be generated.
+"""What earlier runs have found out: where nothing has changed, it need not be found out again.
 
-The cache holds two checksums, of all that the generator reads and of all that it wrote. It is a
-hint: without it, or where it is damaged, the same comes out, later.
+``Cache`` holds two checksums, of all that the generator reads and of all that it wrote; ``Kept`` what came of
+the very same sources. They are hints: without them, or where they are damaged, the same comes out, later.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .write import OUTPUTS
+from .write import OUTPUTS, write_whole
 
-_SUFFIXES = frozenset({".py", ".yaml", ".cwrap", ".jinja", ".toml"})
+if TYPE_CHECKING:
+    from ..read.libraries import Library
+
+_CODEGEN = Path(__file__).resolve().parents[1]
+
+#: How the names of files end on which what is generated depends.
+SOURCES = frozenset({".py", ".yaml", ".cwrap", ".jinja", ".toml"})
+
+
+def sources(declarations: Path, runtime: Path, library: Library | None) -> list[Path]:
+    """The files and folders on which what is declared depends: names in it are looked up in the code."""
+    found = [declarations, runtime, _CODEGEN]
+    found += sorted((declarations.parent / "tests").glob("references*.py"))  # named by samples
+    if library is not None:
+        found += [*library.sources, *sorted(library.tests.glob("references*.py"))]
+    return found
 
 
 def digest(places: Iterable[Path], suffixes: frozenset[str]) -> str:
@@ -33,14 +50,15 @@ class Cache:
 
     def __init__(self, file: Path, inputs: Iterable[Path], output: Path) -> None:
         self.file = file
-        self.inputs = digest(inputs, _SUFFIXES)
+        self.inputs = digest(inputs, SOURCES)
         self.output = output
+        self.key = os.path.relpath(output, file.parent.parent)  # holds in a copy of the project
 
     def unchanged(self) -> bool:
         """Whether the output is what the very same inputs gave."""
         try:
             known = json.loads(self.file.read_text(encoding="utf-8"))
-            return bool(known[str(self.output)] == [self.inputs, digest([self.output], OUTPUTS)])
+            return bool(known[self.key] == [self.inputs, digest([self.output], OUTPUTS)])
         except (OSError, ValueError, TypeError, KeyError):
             return False
 
@@ -51,9 +69,40 @@ class Cache:
             known = known if isinstance(known, dict) else {}
         except (OSError, ValueError):
             known = {}
-        known[str(self.output)] = [self.inputs, digest([self.output], OUTPUTS)]
+        known[self.key] = [self.inputs, digest([self.output], OUTPUTS)]
         try:
             self.file.parent.mkdir(exist_ok=True)
             self.file.write_text(json.dumps(known), encoding="utf-8")
+        except OSError:
+            return
+
+
+class Kept:
+    """What came of sources, in the .cache/ of a project; of what is in no project nothing is kept."""
+
+    def __init__(
+        self, name: str, declarations: Path, library: Library | None, places: Iterable[Path]
+    ) -> None:
+        root = declarations.resolve().parent if library is None else library.root
+        in_project = (root / "pyproject.toml").is_file() and (library is None or library.copied is None)
+        self.file = root / ".cache" / name if in_project else None
+        self.key = digest(places, SOURCES).encode() + b"\n" if in_project else b""
+
+    def read(self) -> bytes | None:
+        """What was kept of the very same sources."""
+        if self.file is None:
+            return None
+        try:
+            content = self.file.read_bytes()
+        except OSError:
+            return None
+        return content[len(self.key) :] if content.startswith(self.key) else None
+
+    def write(self, content: bytes) -> None:
+        """Keep it; where that cannot be done, it is not."""
+        if self.file is None:
+            return
+        try:
+            write_whole(self.file, self.key + content)
         except OSError:
             return

@@ -106,12 +106,17 @@ def _generated(output: Path) -> Iterable[Path]:
 
 
 def replace(path: Path, text: str) -> None:
+    """Write a file of text whole, or not at all."""
+    write_whole(path, text.encode())
+
+
+def write_whole(path: Path, content: bytes) -> None:
     """Write a file whole, or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:

@@ -29,7 +29,7 @@ from tengen.codegen.model.operators import Declarations, Derivative, Operator, S
 from tengen.codegen.model.schema import Argument
 from tengen.codegen.model.source import Located
 from tengen.codegen.parse.formula import result_names
-from tengen.codegen.pipeline import load
+from tengen.codegen.loaded import load
 from tengen.codegen.read.libraries import Library
 from tengen.generated.backends import BACKENDS
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tengen.codegen.emit.cache import Cache
+from tengen.codegen import loaded
+from tengen.codegen.emit.cache import Cache, Kept
+from tengen.testing.declared import declarations
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable
 
     from conftest import Scratch
 
@@ -23,21 +28,103 @@ def state(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def test_the_same_with_and_without(scratch: Scratch, tengen: Command) -> None:
-    cache = scratch.root / ".cache" / "generated.json"
     assert tengen("gen").returncode == 0
-    assert cache.is_file()
     before = state(scratch.root / "generated")
-    answers = []
-    for damage in (None, "", "{", "[]", '{"a": 1}', "null"):
-        if damage is None:
-            cache.unlink()
-        else:
-            cache.write_text(damage)
-        answers.append((tengen("gen", "--check").stdout, tengen("gen").stdout))
-        assert cache.is_file()
-    answers.append((tengen("gen", "--check").stdout, tengen("gen").stdout))  # from the cache
+    answers = [(tengen("gen", "--check").stdout, tengen("gen").stdout)]
+    for file in (caches := scratch.root / ".cache").glob("*.*"):
+        file.unlink()
+    answers.append((tengen("gen", "--check").stdout, tengen("gen").stdout))
     assert len(set(answers)) == 1
+    assert {p.name for p in caches.glob("*.*")} == {"generated.json", "declared.pickle", "rendered.json"}
     assert state(scratch.root / "generated") == before
+
+
+def test_what_was_rendered_is_written(scratch: Scratch, tengen: Command) -> None:
+    """The command that looks has rendered what the next one writes."""
+    (scratch.root / "generated" / "nodes.py").unlink()
+    path = scratch.root / "declarations" / "native_functions.unary.yaml"
+    path.write_text(path.read_text().replace("CPU: xp.cos(self)", "CPU: xp.sin(self)"))
+    assert tengen("gen", "--check").returncode == 1
+    rendered = (scratch.root / ".cache" / "rendered.json").read_bytes()
+    assert tengen("gen").returncode == 0
+    assert (scratch.root / ".cache" / "rendered.json").read_bytes() == rendered
+    assert "xp.cos(self" not in (scratch.root / "generated" / "nodes.py").read_text()
+    assert tengen("gen", "--check").returncode == 0
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"a": 1}', "null", '{"out": null}', '{"out": [1]}'])
+def test_a_damaged_cache_knows_nothing(tmp_path: Path, content: str) -> None:
+    (tmp_path / "out").mkdir()
+    file = tmp_path / ".cache" / "cache.json"
+    cache = Cache(file, [], tmp_path / "out")
+    assert not cache.unchanged()
+    cache.remember()
+    assert cache.unchanged()
+    file.write_text(content)
+    assert not cache.unchanged()
+    cache.remember()
+    assert cache.unchanged()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with declarations and nothing else."""
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "declarations").mkdir()
+    return tmp_path / "declarations"
+
+
+def test_what_is_kept_is_of_the_same_sources(project: Path) -> None:
+    kept = Kept("kept", project, None, [project])
+    assert kept.read() is None
+    kept.write(b"1\n2")
+    assert Kept("kept", project, None, [project]).read() == b"1\n2"
+    (project / "more.yaml").touch()
+    assert Kept("kept", project, None, [project]).read() is None
+
+
+def test_of_what_is_in_no_project_nothing_is_kept(project: Path) -> None:
+    (project.parent / "pyproject.toml").unlink()
+    kept = Kept("kept", project, None, [project])
+    kept.write(b"1")
+    assert kept.read() is None and [p.name for p in project.parent.iterdir()] == ["declarations"]
+
+
+def test_a_folder_that_cannot_be_written_keeps_nothing(project: Path) -> None:
+    (project.parent / ".cache").touch()
+    kept = Kept("kept", project, None, [project])
+    kept.write(b"1")
+    assert kept.read() is None
+
+
+class Hostile:
+    def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
+        return os.system, ("exit 1",)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x80", pickle.dumps(1), pickle.dumps(Hostile()), pickle.dumps(pickle.Unpickler)]
+)
+def test_what_is_no_declaration_is_not_read(content: bytes) -> None:
+    assert loaded._declared(content) is None
+
+
+def plain(value: object) -> object:
+    """A value as it can be compared: NaN is NaN, and sets have no order."""
+    if isinstance(value, frozenset):
+        return sorted(map(repr, value))
+    if isinstance(value, (tuple, list)):
+        return [plain(v) for v in value]
+    if isinstance(value, Mapping):
+        return [(repr(k), plain(v)) for k, v in value.items()]
+    if is_dataclass(value) and not isinstance(value, type):
+        return [type(value).__name__, *(plain(getattr(value, f.name)) for f in fields(value))]
+    return repr(value)
+
+
+def test_what_is_read_back_is_what_was_declared() -> None:
+    found = declarations()
+    assert plain(loaded._declared(pickle.dumps(found))) == plain(found)
 
 
 @pytest.mark.parametrize("what", ["declarations", "generated", "templates", "runtime", "orphan", "missing"])
