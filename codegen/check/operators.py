@@ -124,6 +124,7 @@ class OperatorChecker:
             determined=samples.determined(schema, fields.get("determined")),
             expected=expected_values(samples, schema, fields.get("expected")),
             tolerance=samples.tolerance(fields.get("tolerance")),
+            warns=fields["warns"].value if "warns" in fields else "",
             differs=samples.differs(fields.get("differs")),
             saves_result=self.saves_result(declared, kernels),
             symbolic=self.symbolic_checker.symbolic(schema, fields.get("symbolic")),

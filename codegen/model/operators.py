@@ -172,6 +172,7 @@ class Operator:
     determined: tuple[Formula, ...] = ()  # expressions of results that are not unique themselves
     expected: tuple[Expected, ...] = ()  # values at ties, at NaN, and where else they are a convention
     tolerance: Mapping[str, float] = field(default_factory=dict)
+    warns: str = ""  # a part of the text of the warnings that calls give
     differs: Mapping[str, str] = field(default_factory=dict)  # reasons, by ScalarType or aspect
     saves_result: bool = False  # whether a derivative that follows from the kernel may save the result
     symbolic: Rule | None = None  # over ONNX's operators

@@ -63,6 +63,7 @@ _MORE = (
     Key("determined", _LIST, "what tests look at where the results are not unique"),
     Key("expected", _MAP, "results and gradients at ties, at NaN, and where else they are a convention"),
     Key("tolerance", _MAP, "the tolerance of the generated tests, by dtype"),
+    Key("warns", _STR, "what calls of it warn of: a part of the text"),
     Key("differs", _MAP, "where it does not do as PyTorch does, and why"),
     Key("structured", _BOOL),
     Key("structured_delegate", _STR),

@@ -17,7 +17,7 @@ from .fields import words
 
 KEY = "view_copy"
 #: What is the same of the copy as of the view.
-_SAME = ("python_module", "domain", "samples", "errors", "reference", "expected", "tolerance")
+_SAME = ("python_module", "domain", "samples", "errors", "reference", "expected", "tolerance", "warns")
 #: Tags of a view that say nothing of its copy.
 _OF_VIEW = ("core", "internal")
 #: The alias of a view, also of one in a list.

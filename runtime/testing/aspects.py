@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -70,9 +72,10 @@ class Aspect:
         return sorted((v, name) for name in self.operators() for v in self.variants(name))
 
     def check(self, case: Case) -> None:
-        """Check one case. Raises Failure; what else comes out of it is one, too."""
+        """Check one case. Raises Failure; what else comes out of it is one, too, and so are warnings."""
         try:
-            self.look(case)
+            with undeclared_warnings(case):
+                self.look(case)
         except Failure:
             raise
         except Exception as error:
@@ -89,6 +92,23 @@ class Aspect:
         for case in self.cases(name):
             if not variant or case.variant == variant:
                 self.check(case)
+
+
+@contextmanager
+def undeclared_warnings(case: Case) -> Iterator[None]:
+    """Raises Failure for what a case warns of, where its operator does not declare that.
+
+    That numbers overflow or are divided by zero is no news where tengen's own code does it, as for users.
+    """
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"tengen\.")
+        yield
+    declared_text = case.operator.warns
+    for each in heard:
+        if not declared_text or declared_text not in str(each.message):
+            text = f"{case.variant or case.name} warns: {each.message}"
+            raise failure(case, case.name, kernel(), text, help="its entry declares that by `warns`")
 
 
 def kernel() -> Part:

@@ -22,6 +22,7 @@ from tengen.codegen.derive.derived import Derived, derive
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.ir import expressions as ir
 from tengen.codegen.ir.reader import read_expression
+from tengen.codegen.loaded import load
 from tengen.codegen.model.annotations import default_value
 from tengen.codegen.model.derived import NodeSpec, Variant
 from tengen.codegen.model.diagnostics import DeclarationErrors
@@ -29,7 +30,6 @@ from tengen.codegen.model.operators import Declarations, Derivative, Operator, S
 from tengen.codegen.model.schema import Argument
 from tengen.codegen.model.source import Located
 from tengen.codegen.parse.formula import result_names
-from tengen.codegen.loaded import load
 from tengen.codegen.read.libraries import Library
 from tengen.generated.backends import BACKENDS
 

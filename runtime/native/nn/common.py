@@ -19,7 +19,7 @@ def reduce_loss(loss: Array, reduction: int) -> Array:
     if reduction == NONE:
         return loss
     if reduction == MEAN:
-        return np.mean(loss)
+        return np.sum(loss) / loss.size
     if reduction == SUM:
         return np.sum(loss)
     raise ValueError(f"{reduction} is not a valid value for reduction")
