@@ -1,7 +1,8 @@
 """What a program may ask of all operators at once, as ``torch`` has it: determinism, precision, warnings ...
 
 Results depend on values, dtypes, shapes and layouts alone here, and products are computed in the precision of
-their operands. So these settings are kept, and change no result.
+their operands. So these settings are kept, and change no result, but for one: what new memory holds that nobody
+has written (``native/uninitialized.py``).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import warnings
 
 from .core.user_stack import program_stacklevel
 from .native.parallel import default_num_threads
+from .native.uninitialized import NewMemory
 
 _MODES = ("default", "warn", "error")
 _PRECISIONS = ("highest", "high", "medium")
@@ -18,7 +20,6 @@ _PRECISIONS = ("highest", "high", "medium")
 class _Settings:
     """The settings of the process."""
 
-    deterministic = False
     warn_only = False
     precision = "highest"
     interop_threads = 0
@@ -28,16 +29,19 @@ class _Settings:
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for deterministic operators, which all are; with ``warn_only`` others would warn.
 
+    What ``empty`` and its like make, and ``resize_`` adds, is then NaN, the greatest integer or True, unless
+    ``utils.deterministic.fill_uninitialized_memory`` is False.
+
     TypeError for no bool.
     """
     if not isinstance(mode, bool):
         raise TypeError(f"use_deterministic_algorithms(): mode must be a bool, but got {type(mode).__name__}")
-    _Settings.deterministic, _Settings.warn_only = mode, warn_only
+    NewMemory.deterministic, _Settings.warn_only = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether deterministic operators were asked for."""
-    return _Settings.deterministic
+    return NewMemory.deterministic
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
@@ -63,7 +67,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 def get_deterministic_debug_mode() -> int:
     """0 where deterministic operators were not asked for, 1 where others would warn, else 2."""
-    return 2 - _Settings.warn_only if _Settings.deterministic else 0
+    return 2 - _Settings.warn_only if NewMemory.deterministic else 0
 
 
 def set_float32_matmul_precision(precision: str) -> None:

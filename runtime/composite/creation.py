@@ -15,6 +15,7 @@ from ..core.scalar_type import default_complex
 from ..dispatch.legacy_type_dispatch import type_of
 from ..native.creation import check_size, filler
 from ..native.layout import strides_in
+from ..native.uninitialized import unwritten
 from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format
     """Whatever the memory held; nothing is stored in a sparse tensor."""
     _check_same_layout(self, layout)
     kind = _type(self, dtype, device, layout)
-    return _in_layout(kind.wrap(_like(self, kind, memory_format)), self, layout)
+    return _in_layout(kind.wrap(unwritten(_like(self, kind, memory_format))), self, layout)
 
 
 def full_like(
@@ -138,7 +139,9 @@ def new_empty(self: Tensor, size: Shape, dtype: Any, device: Any) -> Tensor:
     kind = _type(self, dtype, device)
     if len(kind.backend.layouts) > 1:
         return new_zeros(self, size, dtype, device)
-    return _made("new_empty", kind, kind.backend.lib.empty, size, kind.dtype)
+    made = _made("new_empty", kind, kind.backend.lib.empty, size, kind.dtype)
+    unwritten(made._array)
+    return made
 
 
 def new_empty_strided(self: Tensor, size: Shape, stride: Shape, dtype: Any, device: Any) -> Tensor:

@@ -34,6 +34,7 @@ from ..native.layout import (
     suggest_memory_format,
     view_strides,
 )
+from ..native.uninitialized import unwritten
 from ..native.views import split_sizes
 
 if TYPE_CHECKING:
@@ -545,7 +546,7 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
     offset, count = lib.storage_offset(array), prod(shape)
     memory = lib.root(array)
     if offset + count > memory.size:
-        grown = lib.empty((offset + count,), self._type.dtype)
+        grown = unwritten(lib.empty((offset + count,), self._type.dtype))
         lib.copyto(lib.as_strided(grown, memory.shape, (1,), 0), memory)
         array = grown
     self._array = lib.as_strided(array, shape, strides, offset)

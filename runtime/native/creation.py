@@ -13,6 +13,7 @@ from ..core.user_stack import program_stacklevel
 from . import cpu
 from .dtypes import NATIVE_FLOATS, is_complex, is_float8, is_stored
 from .layout import check_bytes, contiguous_strides, extent, strides_in
+from .uninitialized import unwritten
 
 Array = Any
 Number = bool | int | float | complex
@@ -111,8 +112,8 @@ def empty(size: Shape, dtype: DType, memory_format: Any = None) -> Array:
     """Whatever the memory held, in a memory format. Raises RuntimeError for a negative dimension."""
     shape = check_size(size)
     if memory_format is None:
-        return np.empty(shape, dtype)
-    return cpu.empty_strided(shape, strides_in(memory_format, shape), dtype)
+        return unwritten(np.empty(shape, dtype))
+    return unwritten(cpu.empty_strided(shape, strides_in(memory_format, shape), dtype))
 
 
 def zeros(size: Shape, dtype: DType) -> Array:
@@ -204,8 +205,8 @@ def strided_size(size: Shape, stride: Shape) -> int:
 
 def empty_strided(size: Shape, stride: Shape, dtype: DType) -> Array:
     """Whatever the memory held, with strides in elements."""
-    memory = np.empty(strided_size(size, stride), dtype)
-    return np.lib.stride_tricks.as_strided(memory, size, [s * dtype.itemsize for s in stride])
+    memory = unwritten(np.empty(strided_size(size, stride), dtype))
+    return np.ndarray(tuple(size), dtype, memory, 0, tuple([s * dtype.itemsize for s in stride]))
 
 
 def empty_permuted_strides(size: Shape, physical_layout: Sequence[int]) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from ..core.user_stack import program_stacklevel
 from ..dispatch.legacy_type_dispatch import type_of
 from ..dispatch.operator import operator
 from ..native.cpu import cast, copy as copy_array, owned
+from ..native.uninitialized import unwritten
 from .sequences import array_of, checked_array_dtype
 
 if TYPE_CHECKING:
@@ -284,7 +285,7 @@ def _uninitialised(sizes: tuple[int, ...], target: DType, place: Device) -> Tens
     if negative:
         raise RuntimeError(f"Trying to create tensor with negative dimension {negative[0]}: {list(sizes)}")
     kind = type_of(target, place)
-    return kind.wrap(kind.backend.lib.empty(sizes, kind.dtype))
+    return kind.wrap(unwritten(kind.backend.lib.empty(sizes, kind.dtype)))
 
 
 # -- what they have in common

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import cpu
 from ..sparse.array import LayoutDtype, layout_dtype
+from ..uninitialized import unwritten
 from .array import REPRESENTATIVE, JaggedArray, NestedArray, RaggedArray, of_parts as of_parts
 from .expansion import expanded_to, sum_to as sum_to
 from .shape import nested_pack
@@ -51,7 +52,7 @@ def empty_like(a: Any, dtype: Any) -> Any:
     """Any values in the places of an array."""
     if not isinstance(a, RaggedArray):
         _no_sizes("empty_like")
-    return a.with_values(np.empty(a.values.shape, dtype.base))
+    return a.with_values(unwritten(np.empty(a.values.shape, dtype.base)))
 
 
 def zeros_like(a: Any, dtype: Any) -> Any:
