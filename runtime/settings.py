@@ -1,7 +1,7 @@
 """What a program may ask of all operators at once, as ``torch`` has it: determinism, precision, warnings ...
 
 Results depend on values, dtypes, shapes and layouts alone here, and products are computed in the precision of
-their operands. So these settings are kept, and change no result, but for one: what new memory holds that nobody
+their operands. So these settings are kept, and change no result, but for what memory holds that nobody
 has written (``native/uninitialized.py``).
 """
 

@@ -26,6 +26,12 @@ POINTWISE_VALUES = "pointwise_values"
 #: The capability that calls operators with the tag below on these values, in the dtype that they have.
 STORED_VALUES = "stored_values"
 
+#: The tag of operators that fill an output of as many elements as their result, whatever its shape.
+FILLS_OUT = "fills_out"
+
+#: The tag of operators that make tensors of a given size, and warn where an output is of another.
+WARNS_OF_SIZE = "warns_of_size"
+
 #: The tag of operators that draw each element by itself.
 DRAWN_BY_ELEMENT = "drawn_by_element"
 

@@ -17,7 +17,7 @@ from ..model.annotations import default, parameter_name, return_annotation
 from ..model.derived import Saved, Variant
 from ..model.metadata import SLOTS
 from ..model.methods import CallMethod
-from ..model.names import EXPLICIT, IMPLICIT
+from ..model.names import EXPLICIT, FILLS_OUT, IMPLICIT, WARNS_OF_SIZE
 from ..model.operators import Kernel, Operator
 from ..model.schema import Argument
 from ..read.functions import ABSOLUTE, module_path
@@ -105,7 +105,7 @@ class VariantWriter:
             return self._method(variant, call, ", out: Sequence[Tensor]")
         outs = "tuple(out)" if many else "(out,)"
         call = f'run_out("{variant.name.called}", operator("{base.name}").proceed, ({arguments}), {outs}'
-        call += exact + _overlap(variant.operator) + ")"
+        call += exact + _overlap(variant.operator) + _sizes(base) + ")"
         call += "" if many else "[0]"
         structure = self.structures.get(str(variant.name))
         call = call if structure is None else f"{structure}({call})"
@@ -214,6 +214,12 @@ def _needs_no_promotion(operator: Operator) -> str | None:
             case _ if a.name in operator.promoted:
                 return None
     return " and ".join(tests) or None
+
+
+def _sizes(base: Operator) -> str:
+    """What says how an output of another shape than the result's is treated."""
+    fills = ", fills=True" if FILLS_OUT in base.tags else ""
+    return fills + (", warns=False" if base.factory and WARNS_OF_SIZE not in base.tags else "")
 
 
 def _exact_in_place(base: Operator) -> str:

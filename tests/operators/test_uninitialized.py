@@ -1,5 +1,4 @@
-"""What new memory holds in deterministic mode: of every operator whose results nobody has written, and of what
-else makes such memory."""
+"""What new memory holds in deterministic mode, of all operators whose results nobody has written."""
 
 from __future__ import annotations
 
