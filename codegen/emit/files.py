@@ -288,6 +288,7 @@ class Renderer:
                 "from tengen.dispatch.operator import operator",
                 "from tengen.tensors.tensor import Tensor",
                 "from tengen.dispatch.absent import lacks",
+                "from tengen.dispatch.generic_methods import in_shape_of",
                 "from tengen.dispatch.type import Type",
                 *([] if self.scope.library else [ACCELERATE]),
                 "",

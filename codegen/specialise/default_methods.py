@@ -104,8 +104,11 @@ class VariantWriter:
             call = f"{write(self._function('shape.write_list'))}({call}{_overlap(variant.operator)})"
             return self._method(variant, call, ", out: Sequence[Tensor]")
         outs = "tuple(out)" if many else "(out,)"
-        call = f'run_out("{variant.name.called}", operator("{base.name}").proceed, ({arguments}), {outs}'
-        call += exact + _overlap(variant.operator) + _sizes(base) + ")"
+        functional = f'operator("{base.name}").proceed'
+        if FILLS_OUT in base.tags:
+            functional = f"in_shape_of(out, {functional})"
+        call = f'run_out("{variant.name.called}", {functional}, ({arguments}), {outs}'
+        call += exact + _overlap(variant.operator) + _warns(base) + ")"
         call += "" if many else "[0]"
         structure = self.structures.get(str(variant.name))
         call = call if structure is None else f"{structure}({call})"
@@ -216,10 +219,9 @@ def _needs_no_promotion(operator: Operator) -> str | None:
     return " and ".join(tests) or None
 
 
-def _sizes(base: Operator) -> str:
-    """What says how an output of another shape than the result's is treated."""
-    fills = ", fills=True" if FILLS_OUT in base.tags else ""
-    return fills + (", warns=False" if base.factory and WARNS_OF_SIZE not in base.tags else "")
+def _warns(base: Operator) -> str:
+    """What says whether there is a warning where an output of another size is resized."""
+    return ", warns=False" if base.factory and WARNS_OF_SIZE not in base.tags else ""
 
 
 def _exact_in_place(base: Operator) -> str:

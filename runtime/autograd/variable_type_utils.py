@@ -280,7 +280,6 @@ def run_out(
     exact: bool = False,
     truth: bool = False,
     overlap: Mapping[int, str] = NOTHING,
-    fills: bool = False,
     warns: bool = True,
 ) -> Any:
     """Write the results of ``functional(*args)`` into ``outs``, a Tensor or several; return ``outs``.
@@ -288,8 +287,8 @@ def run_out(
     Raises RuntimeError, with nothing changed, when an output or a result requires gradients while recording
     is on, when an output shares memory with an input as ``overlap`` (by number of the argument) does not let
     it, or when a result's dtype does not go into its output, whose it must be if that is ``exact``; with
-    ``truth`` that is bool or uint8. An output of another shape is resized, with a warning, if ``warns``, unless
-    it is empty; with ``fills`` only one of another number of elements, else they are filled in their order.
+    ``truth`` that is bool or uint8. An output of another shape is resized; one that is not empty with a
+    warning, if ``warns``.
     """
     targets: Sequence[Any] = (outs,) if isinstance(outs, TensorBase) else outs
     for target in targets:
@@ -320,23 +319,14 @@ def run_out(
                 f"{target._type.scalar_type} instead"
             )
         check_cast(op_name, result._type, target._type)
-        if _keeps_shape(target, result, fills):
+        if target._array.shape == result._array.shape:
             check_no_internal_overlap(op_name, target)
     for target, result in zip(targets, results, strict=True):
         begin_write(target)
-        array = result._array
-        if not _keeps_shape(target, result, fills):
-            _resize_output(target, array.shape, warns)
-        elif fills:
-            array = result._type.view(result, target._array.shape)._array
-        write(target, array)
+        if target._array.shape != result._array.shape:
+            _resize_output(target, result._array.shape, warns)
+        write(target, result._array)
     return outs
-
-
-def _keeps_shape(target: Any, result: Any, fills: bool) -> bool:
-    """Whether an output is written as it lies."""
-    given, wanted = target._array.shape, result._array.shape
-    return given == wanted or (fills and element_count(given) == element_count(wanted))
 
 
 def check_backend(op_name: str, target: Any, result: Any) -> None:

@@ -21,6 +21,16 @@ Compute = Callable[[], Any]
 Convert = Callable[..., Any]
 
 
+def in_shape_of(out: Any, functional: Convert) -> Convert:
+    """``functional``, with its result in the shape of ``out`` where that has as many elements."""
+
+    def made(*arguments: Any) -> Any:
+        result = functional(*arguments)
+        return result._type.view(result, out.shape) if result.numel() == out.numel() else result
+
+    return made
+
+
 def run_kernel(
     T: Any,
     method: str,
