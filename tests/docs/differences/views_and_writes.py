@@ -9,7 +9,7 @@ import warnings
 out = m.ones(2)
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    m.{call}
+    m.bernoulli(m.ones(3), out=out)
 any("was resized" in str(w.message) for w in caught)
 """
 EXPANDED_FLOATS = "x = m.ones(2)\nout = m.zeros(1).expand(5)\n"
@@ -130,22 +130,17 @@ CLAIMS = [
             "pixel_unshuffle(x[None], 2, out=m.empty(0))",
         )
     ),
+    Claim("Outputs that are resized", RESIZED, True, False),
     *(
-        Claim("Outputs that are resized", RESIZED.format(call=call), True, False)
-        for call in (
-            "zeros(3, out=out)",
-            "ones(3, out=out)",
-            "full((3,), 1.0, out=out)",
-            "empty(3, out=out)",
-            "eye(3, out=out)",
-            "linspace(0, 1, 3, out=out)",
-            "logspace(0, 1, 3, out=out)",
-            "rand(3, out=out)",
-            "randn(3, out=out)",
-            "randint(5, (3,), out=out)",
-            "randperm(3, out=out)",
-            "normal(0.0, 1.0, (3,), out=out)",
-            "bernoulli(m.ones(3), out=out)",
+        Claim(
+            "Outputs with gaps or more dimensions",
+            f"{out}\nm.fft.fftfreq(4, out=out).flatten().tolist()",
+            here,
+            there,
+        )
+        for out, here, there in (
+            ("out = m.zeros(8)[::2]", [0, 0.25, -0.5, -0.25], [0, 0.25, -0.5, 0.75]),
+            ("out = m.zeros(1, 4)", [0, 0.25, -0.5, -0.25], [0, 0.25, 0.5, 0.75]),
         )
     ),
     *(
