@@ -154,7 +154,10 @@ def cov(
     total: Any = count if weights is None else weights.sum()
     if weights is not None and not _holds(total != 0):
         raise RuntimeError("cov(): weights sum to zero, can't be normalized")
-    centred = values - ((values if weights is None else values * weights).sum(1) / total).unsqueeze(1)
+    centred = values
+    for _ in range(2):  # the mean of large numbers is rounded: what is left has a mean
+        means = (centred if weights is None else centred * weights).sum(1) / total
+        centred = centred - means.unsqueeze(1)
     freedom: Any = total - correction
     if weights is not None and aweights is not None and correction:
         freedom = total - correction * (weights * aweights).sum() / total

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from tengen.generated import functions as F
 
+from .reduction import centred
+
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
@@ -32,18 +34,18 @@ def normalised_input(
 
     eps is not at hand: it is what makes rstd of the variance, ``rstd^-2 - variance``, a constant.
     """
-    centred = x - mean_over(x, dims) if around_mean else x
-    variance = mean_over(centred * centred, dims)
+    x = centred(x, dims) if around_mean else x
+    variance = mean_over(x * x, dims)
     rstd = (variance + (rstd.detach() ** -2 - variance.detach())).rsqrt()
-    return centred * rstd, rstd
+    return x * rstd, rstd
 
 
 def projection(
     v: Tensor, normalised: Tensor, rstd: Tensor, dims: tuple[int, ...], around_mean: bool = True
 ) -> Tensor:
     """``rstd * (v - mean(v) - n * mean(v n))``: the derivative of normalisation, which is symmetric."""
-    centred = v - mean_over(v, dims) if around_mean else v
-    return (centred - normalised * mean_over(v * normalised, dims)) * rstd
+    v_less = v - mean_over(v, dims) if around_mean else v
+    return (v_less - normalised * mean_over(v * normalised, dims)) * rstd
 
 
 def _statistics_gradient(

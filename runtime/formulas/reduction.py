@@ -82,10 +82,17 @@ def selected(self: Tensor, dim: int, indices: Tensor, keepdim: bool) -> Tensor:
 # -- moments -------------------------------------------------------------------------------------
 
 
+def centred(self: Tensor, dim: Dims) -> Tensor:
+    """A tensor less its mean over ``dim``: twice, for the first one was rounded, as large as it may be."""
+    once = self - self.mean(dim, True)
+    rest = once.mean(dim, True)
+    return once - rest.masked_fill(rest.isfinite().logical_not(), 0)
+
+
 def _spread(self: Tensor, dim: Dims, correction: Number | None) -> Tensor:
     """The derivative of the variance by each element: 2 (x - mean) / (n - correction)."""
     free = count_of(self, dim) - (1 if correction is None else correction)
-    return (self - self.mean(dim, True)) * (2 / free if free > 0 else inf)
+    return centred(self, dim) * (2 / free if free > 0 else inf)
 
 
 def var_backward(grad: Tensor, self: Tensor, dim: Dims, correction: Number | None, keepdim: bool) -> Tensor:

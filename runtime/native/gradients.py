@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .dims import wrap_dim
+from .moments import centred
 from .nn.normalization import native_group_norm_backward
 from .reductions import count, restore_dims, sum_dim
 from .select import select
@@ -46,7 +47,7 @@ def var_backward(grad: Array, self: Array, dim: Dims, correction: Number | None,
     dims = _listed(dim)
     free = count(self, dims) - (1 if correction is None else correction)
     factor = restore_dims(grad, dims, keepdim, self.ndim) * (2 / free if free > 0 else np.inf)
-    return (self - sum_dim(self, dims, True, None) / count(self, dims)) * factor
+    return centred(self, dims) * factor
 
 
 def std_backward(

@@ -21,6 +21,17 @@ from .shares import share_rows
 Array = Any  # an ndarray, or the 0-d result of a ufunc
 
 
+def centred(self: Array, dim: Dims) -> Array:
+    """An array less its mean over ``dim``: twice, for the first one was rounded, as large as it may be."""
+    return _less_rest(self - sum_dim(self, dim, True, None) / count(self, dim), dim)
+
+
+def _less_rest(deviation: Array, dim: Dims) -> Array:
+    """Deviations from a rounded mean less their own, where these are numbers."""
+    rest = sum_dim(np.asarray(deviation), dim, True, None) / count(deviation, dim)
+    return deviation - np.where(np.isfinite(rest), rest, 0)
+
+
 def degrees_of_freedom(elements: int, correction: complex | None) -> float:
     """The divisor of a variance. Raises RuntimeError for a complex correction."""
     if isinstance(correction, complex):
@@ -65,7 +76,7 @@ def _moments(self: Array, dim: Dims, correction: float | None, keepdim: bool) ->
     wide = np.result_type(self.dtype, FLOAT64)
     self = self.astype(wide, copy=False)
     mean = sum_dim(self, dim, True, None) / elements
-    deviation = self - mean
+    deviation = _less_rest(self - mean, dim)
     if wide.kind == "c":
         square = deviation.real * deviation.real + deviation.imag * deviation.imag
     else:

@@ -19,6 +19,8 @@ def _statistics(xp: Any, x: Array, axes: tuple[int, ...], eps: float) -> tuple[A
     count = math.prod([x.shape[d] for d in axes]) or 1
     mean = xp.sum(x, axis=axes, keepdims=True) / as_array(xp, count, x)
     centred = x - mean
+    rest = xp.sum(centred, axis=axes, keepdims=True) / as_array(xp, count, x)  # what was rounded away
+    mean, centred = mean + rest, centred - rest
     variance = xp.sum(centred * centred, axis=axes, keepdims=True) / as_array(xp, count, x)
     return centred, mean, 1 / xp.sqrt(variance + eps)
 

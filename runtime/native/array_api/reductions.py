@@ -64,6 +64,7 @@ def var_mean(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim:
     """The variance (real) and the mean over ``dim``; the divisor is the count less ``correction``."""
     mean = mean_dim(xp, self, dim, True, None)
     deviation = self - mean
+    deviation = deviation - mean_dim(xp, deviation, dim, True, None)  # what was rounded away
     if is_complex(xp, self):
         square = xp.real(deviation) * xp.real(deviation) + xp.imag(deviation) * xp.imag(deviation)
     else:

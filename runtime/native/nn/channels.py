@@ -49,67 +49,64 @@ def are_native(table: Array, *others: Array | None) -> bool:
 
 def moments(x: Array) -> tuple[Array, Array]:
     """Mean and (biased) variance of each channel."""
-    batch, depth, places = x.shape
-    count = max(batch * places, 1)
     if are_native(x):
         return _native_moments(x)
+    mean, variance = _moments_about(x, None)
+    enough = _outweighs(variance, mean)
+    if enough.all():
+        return mean, variance
+    rest, about = _moments_about(x, mean)
+    mean = np.where(enough | np.isinf(mean), mean, mean + rest)
+    return mean, np.where(enough, variance, np.maximum(about, 0))
+
+
+def _moments_about(x: Array, centre: Array | None) -> tuple[Array, Array]:
+    """Mean and variance of each channel less its ``centre``, of sums of values and of their squares."""
+    batch, depth, places = x.shape
+    count = max(batch * places, 1)
     if places >= CHANNEL_PLACES and batch:
-        table = x.reshape(batch * depth, places)
-        total, squares = np.empty(batch * depth, x.dtype), np.empty(batch * depth, x.dtype)
-        rows.run(_sums_and_squares, table, total, squares)
-        mean = np.add.reduce(total.reshape(batch, depth), 0) / count
-        variance = np.add.reduce(squares.reshape(batch, depth), 0) / count - mean * mean
-        enough = _outweighs(variance, mean)
-        if not enough.all():
-            rows.run(_squares_without, table, _column(mean, batch), squares)
-            variance = np.where(enough, variance, np.add.reduce(squares.reshape(batch, depth), 0) / count)
-        return mean, variance
-    if places == 1:
+        total, squares = np.empty((2, batch * depth), x.dtype)
+        less = [] if centre is None else [_column(centre, batch)]
+        rows.run(_sums_and_squares, x.reshape(batch * depth, places), total, squares, *less)
+        total, squares = (np.add.reduce(a.reshape(batch, depth), 0) for a in (total, squares))
+    elif places == 1:
         table = x.reshape(batch, depth)
-        mean = sums.sum_along(table, 0)[0] / count
-        variance = sums.sum_along(table * table, 0)[0] / count - mean * mean
-        enough = _outweighs(variance, mean)
-        if not enough.all():
-            centred = table - mean
-            centred *= centred
-            variance = np.where(enough, variance, sums.sum_along(centred, 0)[0] / count)
-        return mean, variance
-    mean = np.add.reduce(x, (0, 2)) / count
-    centred = x - mean[:, None]
-    return mean, np.einsum("ncl,ncl->c", centred, centred) / count
+        if centre is not None:
+            table = table - centre
+        total, squares = sums.sum_along(table, 0)[0], sums.sum_along(table * table, 0)[0]
+    else:
+        if centre is not None:
+            x = x - centre[:, None]
+        total, squares = np.add.reduce(x, (0, 2)), np.einsum("ncl,ncl->c", x, x)
+    mean = total / count
+    return mean, squares / count - mean * mean
 
 
 def _native_moments(x: Array) -> tuple[Array, Array]:
     """The same by native kernels: of the moments of rows, or of columns where rows would be short."""
     batch, depth, places = x.shape
     if places >= CHANNEL_PLACES:
-        means, variances = np.empty((batch, depth), x.dtype), np.empty((batch, depth), x.dtype)
+        found = np.empty((3, batch, depth), x.dtype)
         table = in_rows(x).reshape(batch * depth, places)
-        results = means.reshape(-1), variances.reshape(-1)
-        share_rows(kernels.variance, (table,), (x.dtype.type(places),), results)
-        return _moments_together(means, variances)
-    mean, variance = np.empty(depth * places, x.dtype), np.empty(depth * places, x.dtype)
-    share_columns(kernels.column_moments, (_as_columns(x),), (), (mean, variance))
-    if places == 1:
-        return mean, variance
-    parts = [in_rows(a.reshape(depth, places).T) for a in (mean, variance)]
-    return _moments_together(*parts)
+        share_rows(kernels.moments, (table,), (), tuple(found.reshape(3, -1)))
+        return _moments_together(*found)
+    found = np.empty((3, depth * places), x.dtype)
+    share_columns(kernels.column_moments, (_as_columns(x),), (), tuple(found))
+    return _moments_together(*found.reshape(3, depth, places).swapaxes(1, 2))
 
 
-def _moments_together(means: Array, variances: Array) -> tuple[Array, Array]:
+def _moments_together(near: Array, rest: Array, variances: Array) -> tuple[Array, Array]:
     """The moments of channels of those of parts of them, which are as large as each other.
 
-    The squares of how the means differ add up.
+    Means come as numbers near them and what these lack. The squares of how they differ add up, in float64:
+    there are few.
     """
-    count = len(means)
-    mean = sums.sum_columns(means)
-    mean /= count
+    means = near.astype(np.float64)
+    means += rest
+    mean = np.add.reduce(means, 0) / len(means)
     means -= mean
-    means *= means
-    variances += means
-    variance = sums.sum_columns(variances)
-    variance /= count
-    return mean, variance
+    variance = np.add.reduce(variances + means * means, 0) / len(means)
+    return mean.astype(near.dtype), variance.astype(near.dtype)
 
 
 def _as_columns(x: Array) -> Array:
@@ -128,14 +125,11 @@ def _outweighs(variance: Array, mean: Array) -> Array:
     return found
 
 
-def _sums_and_squares(table: Array, total: Array, squares: Array) -> None:
+def _sums_and_squares(table: Array, total: Array, squares: Array, *centre: Array) -> None:
+    for column in centre:
+        table = table - column
     total[...] = sums.sum_rows(table)
     np.vecdot(table, table, out=squares)
-
-
-def _squares_without(table: Array, mean: Array, squares: Array) -> None:
-    centred = table - mean
-    np.vecdot(centred, centred, out=squares)
 
 
 # -- forward -----------------------------------------------------------------------------------

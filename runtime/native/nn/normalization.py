@@ -182,6 +182,9 @@ def _normalise(
     count = table.shape[1] or 1
     np.divide(sums.sum_along(table, 1), count, out=mean)
     np.subtract(table, mean, out=out)
+    rest = sums.sum_along(out, 1) / count  # what the mean lacks, having been rounded
+    mean += rest
+    out -= rest
     _reciprocal_deviation(out, rstd, count, eps)
     if scaled:
         out *= rstd
@@ -200,6 +203,10 @@ def _normalised_few(
     mean = table.dot(ones)
     np.divide(mean, count, out=mean)
     out = table - mean
+    rest = out.dot(ones)
+    np.divide(rest, count, out=rest)
+    mean += rest
+    out -= rest
     rstd = (out * out).dot(ones)
     np.divide(rstd, count, out=rstd)
     np.add(rstd, sums.NUMBERS[char][eps], out=rstd)
