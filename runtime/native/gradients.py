@@ -14,7 +14,7 @@ import numpy as np
 from .dims import wrap_dim
 from .moments import centred
 from .nn.normalization import native_group_norm_backward
-from .reductions import count, restore_dims, sum_dim
+from .reductions import count, restore_dims
 from .select import select
 from .views import split_sizes
 

@@ -58,7 +58,7 @@ SPREADS = {
 @pytest.mark.parametrize("name", SPREADS)
 def test_variances(name: str, shape: Any, dim: Any, offset: float) -> None:
     found, true = both(lambda x: SPREADS[name](x, dim), numbers(shape, offset))
-    # Formed in float64 and rounded; the gradient has a difference, whose mean of n terms is taken off, and factors.
+    # Formed in float64 and rounded; the gradient has a difference, less a mean of n terms, and factors.
     assert_within(found[0], true[0], 2 * EPS * np.abs(true[0]), name)
     n = np.size(true[1]) / np.size(true[0])
     assert_within(found[1], true[1], (8 + n) * EPS * np.abs(true[1]).max(), f"the gradient of {name}")

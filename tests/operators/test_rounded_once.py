@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tengen
+from tengen.autograd import forward_ad
+from tengen.autograd.forward.operators import rule_of
 from tengen.core.operands import map_tensors, tensors_in
 from tengen.core.scalar_type import named
+from tengen.dispatch.operator import operator as operator_named
 from tengen.testing import declared
 from tengen.testing.aspects import Case
 from tengen.testing.differentiable import inputs_of, nodes, recorded
@@ -149,3 +153,59 @@ def hand_over_results(narrow: Any, full: Any) -> None:
                 saved, own = getattr(narrow, slot), getattr(full, slot)
                 if isinstance(own, np.ndarray):
                     setattr(full, slot, saved.astype(own.dtype))
+
+
+@pytest.mark.parametrize("name", [n for n in declared.operators() if differentiated(n)])
+def test_tangents(name: str) -> None:
+    """They are the float32 tangents at the results as they were rounded, where formulas use these."""
+    for case, magnitude, given, wide in calls_of(name):
+        try:
+            found = tangents(case, name, given)
+            with results_rounded(name, case.kind):
+                expected = tangents(case, name, wide)
+        except (RuntimeError, NotImplementedError, ValueError):
+            continue
+        for a, b in zip(found, expected, strict=True):
+            assert (a is None) is (b is None), str(case)
+            if a is not None:
+                assert_rounded(a, b, f"the tangent of {case} times {magnitude}")
+
+
+@contextmanager
+def results_rounded(name: str, kind: Any) -> Iterator[None]:
+    """Meanwhile the forward formula of an operator is given results as the reduced type has them."""
+    rule = rule_of(operator_named(name))
+    if rule is None or not rule.results:
+        yield
+        return
+    formula, count = rule.formula, rule.results
+
+    def of_rounded(*given: Any) -> Any:
+        def rounded(t: Any) -> Any:
+            return t.to(kind).to(t.dtype) if t.dtype is kind.opmath else t
+
+        return formula(*given[:-count], *map_tensors(rounded, list(given[-count:])))
+
+    rule.formula = of_rounded
+    try:
+        yield
+    finally:
+        rule.formula = formula
+
+
+def tangents(case: Case, name: str, values: list[Any]) -> list[Any]:
+    """Those of the results, of random ones of all differentiable inputs, the same numbers in either type."""
+    rng = np.random.default_rng(len(name))
+    own = list(values)
+    with forward_ad.dual_level():
+        for i, j in inputs_of(case.call, values):
+            tensor = values[i] if j is None else values[i][j]
+            if tensor.dtype not in (case.kind, case.kind.opmath):
+                continue
+            tangent = tengen.from_numpy(rng.uniform(-1, 1, tensor.shape)).to(case.kind).to(tensor.dtype)
+            dual = forward_ad.make_dual(tensor, tangent)
+            if j is None:
+                own[i] = dual
+            else:
+                own[i] = [*own[i][:j], dual, *own[i][j + 1 :]]
+        return [forward_ad.unpack_dual(r).tangent for r in declared.flat(declared.run(name, own))]
