@@ -67,10 +67,11 @@ def prod(
     """
     if input.layout is not strided:
         return sparse.reduce("prod", 1, input, dim, keepdim, _total(input, dtype), mask)
-    result = filled("prod", input, mask, 1).to(_total(input, dtype))
+    total = _total(input, dtype)
+    result = filled("prod", input, mask, 1).to(total).to(total.opmath)
     for d in reversed(dimensions(dim, input.ndim)):
         result = result.prod(d, keepdim)
-    return result
+    return result.to(total)
 
 
 @takes_masked
@@ -185,8 +186,8 @@ def mean(
     if input.layout is not strided:
         check_layout("mean", input, sparse_csr)
         return sparse.reduce("mean", math.nan, input, dim, keepdim, wanted, mask)
-    total = sum(input, dim, keepdim=keepdim, dtype=wanted, mask=mask)
-    return total / _count("mean", input, dim, keepdim, mask)
+    total = sum(input.to(wanted), dim, keepdim=keepdim, dtype=wanted.opmath, mask=mask)
+    return (total / _count("mean", input, dim, keepdim, mask)).to(wanted)
 
 
 def _count(function: str, input: Tensor, dim: Dims, keepdim: bool, mask: Tensor | None) -> int | Tensor:

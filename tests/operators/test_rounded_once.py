@@ -209,3 +209,38 @@ def tangents(case: Case, name: str, values: list[Any]) -> list[Any]:
             else:
                 own[i] = [*own[i][:j], dual, *own[i][j + 1 :]]
         return [forward_ad.unpack_dual(r).tangent for r in declared.flat(declared.run(name, own))]
+
+
+COUNT = 70000  # above the greatest float16
+SHARES = {
+    "mean": lambda x: x.mean(),
+    "nanmean": lambda x: x.nanmean(),
+    "max": lambda x: x.max(),
+    "amin": lambda x: x.amin(),
+    "logsumexp": lambda x: x.logsumexp(0),
+    "scatter_reduce": lambda x: x.new_zeros(1).scatter_reduce(0, zeros(), x, "mean", include_self=False),
+    "index_reduce": lambda x: x.new_zeros(1).index_reduce(0, zeros(), x, "mean", include_self=False),
+    "segment_reduce": lambda x: tengen.segment_reduce(x, "mean", lengths=tengen.tensor([COUNT])),
+    "avg_pool1d": lambda x: tengen.nn.functional.avg_pool1d(x.view(1, 1, -1), COUNT),
+    "adaptive_avg_pool1d": lambda x: tengen.nn.functional.adaptive_avg_pool1d(x.view(1, 1, -1), 1),
+    "masked.mean": lambda x: tengen.masked.mean(x, 0, mask=x == x),
+}
+
+
+def zeros() -> Any:
+    return tengen.zeros(COUNT, dtype=tengen.int64)
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_counts_beyond_the_greatest_number(name: str) -> None:
+    """What averages, or shares a gradient out, divides by the count itself: gradients are 1 / count each."""
+    x = tengen.ones(COUNT, dtype=tengen.float16, requires_grad=True)
+    result = SHARES[name](x)
+    expected = 1 + np.log(COUNT) if name == "logsumexp" else 1.0
+    limits = tengen.finfo(tengen.float16)
+    assert abs(result.item() - expected) <= limits.eps * expected
+    (grad,) = tengen.autograd.grad(result, x)
+    unit = limits.smallest_normal * limits.eps  # 1 / count is subnormal
+    # The logarithm is saved rounded, and its error is the gradient's.
+    off = limits.eps * expected / COUNT if name == "logsumexp" else 0
+    assert (np.abs(grad.double().numpy() - 1 / COUNT) <= unit + off).all()
