@@ -23,11 +23,7 @@ Array = Any  # an ndarray, or the 0-d result of a ufunc
 
 def centred(self: Array, dim: Dims) -> Array:
     """An array less its mean over ``dim``: twice, for the first one was rounded, as large as it may be."""
-    return _less_rest(self - sum_dim(self, dim, True, None) / count(self, dim), dim)
-
-
-def _less_rest(deviation: Array, dim: Dims) -> Array:
-    """Deviations from a rounded mean less their own, where these are numbers."""
+    deviation = self - sum_dim(self, dim, True, None) / count(self, dim)
     rest = sum_dim(np.asarray(deviation), dim, True, None) / count(deviation, dim)
     return deviation - np.where(np.isfinite(rest), rest, 0)
 
@@ -73,16 +69,23 @@ def _moments(self: Array, dim: Dims, correction: float | None, keepdim: bool) ->
             return _of_rows(kernel, self, free, keepdim)
         if not dim and has_contiguous_rows(self, -1):
             return _of_all(kernel, self, free, keepdim)
-    wide = np.result_type(self.dtype, FLOAT64)
+    wide, given = np.result_type(self.dtype, FLOAT64), self.dtype
     self = self.astype(wide, copy=False)
     mean = sum_dim(self, dim, True, None) / elements
-    deviation = _less_rest(self - mean, dim)
-    if wide.kind == "c":
-        square = deviation.real * deviation.real + deviation.imag * deviation.imag
-    else:
-        square = deviation * deviation
-    variance = np.divide(sum_dim(np.asarray(square), dim, keepdim, None), free)
+    deviation = np.asarray(self - mean)
+    squares = sum_dim(_squared(deviation), dim, keepdim, None)
+    if given == wide:  # of narrower numbers this mean is as good as exact
+        rest = _squared(sum_dim(deviation, dim, keepdim, None)) / elements
+        squares = np.where(np.isfinite(squares), np.abs(squares - rest), squares)
+    variance = np.divide(squares, free)
     return variance, mean if keepdim or self.ndim == 0 else mean.reshape(variance.shape)
+
+
+def _squared(values: Array) -> Array:
+    """The squares of absolute values."""
+    if values.dtype.kind == "c":
+        return np.asarray(values.real * values.real + values.imag * values.imag)
+    return np.asarray(values * values)
 
 
 def _kernel(dtype: np.dtype[Any]) -> Any:

@@ -323,7 +323,7 @@ def test_group_norm(dtype: str, shift: float, affine: bool, places: tuple[int, .
         close(gradients[2], wide.sum(axes), dtype, factor)
 
 
-@pytest.mark.parametrize("places", [1, 20, 300])
+@pytest.mark.parametrize("places", [1, 20, 300, 400])
 def test_a_samples_groups_do_not_depend_on_others(places: int) -> None:
     """As few samples and as many."""
     x, g = random("f", 90, 6, places), random("f", 90, 6, places, seed=1)

@@ -19,6 +19,7 @@ from ...core.costs import GROUPS_SMALL, ROWS_LARGE, WEIGHTS_REPEATED
 from .. import rows, sums
 from ..copies import in_rows
 from ..dtypes import REDUCED
+from ..machine_code import shared_from
 from ..native_kernels import as_bits, kernel_of, kernels
 from ..reduced import in_float32
 from ..shares import share_columns, share_rows
@@ -422,26 +423,29 @@ def native_group_norm(
     group_shapes(input, weight, bias, C, group)
     check_group_size(input, N, C, HxW)
     dtype = input.dtype
-    if C * HxW <= GROUPS_SMALL and input.size <= ROWS_LARGE and channels.are_native(input, weight, bias):
-        table = in_rows(input).reshape(N, group, -1)
-        rows_of = _of_groups(weight, 1, table, HxW), _of_groups(bias, 0, table, HxW)
-        found = kernels.normalize_groups(table, *rows_of, dtype.type(eps))
-        return found[0].reshape(input.shape), found[1], found[2]
+    native = channels.are_native(input, weight, bias)
+    if native and C * HxW <= GROUPS_SMALL:
+        return _small_groups_normalised(
+            in_rows(input).reshape(N, group, -1), weight, bias, HxW, eps, input.shape
+        )
     out, mean, rstd = np.empty(input.shape, dtype), np.empty((N, group), dtype), np.empty((N, group), dtype)
     operands = input.reshape(N, C * HxW), out.reshape(N, C * HxW), mean, rstd
 
     def natively(table: Array, out: Array, mean: Array, rstd: Array) -> None:
         samples = len(table)
         groups = in_rows(table).reshape(samples, group, -1)
-        kernels.variance(groups, dtype.type(groups.shape[2]), out=(mean, rstd))
-        np.add(rstd, dtype.type(eps), out=rstd)
-        np.sqrt(rstd, out=rstd)
-        np.reciprocal(rstd, out=rstd)
+        near, rest, variance = kernels.moments(groups)
+        np.add(near, rest, out=mean)
+        np.reciprocal(np.sqrt(variance + dtype.type(eps)), out=rstd)
         each = (samples, group, C // group)
         scale = rstd[:, :, None] if weight is None else rstd[:, :, None] * weight.reshape(each[1:])
         shift = dtype.type(0) if bias is None else bias.reshape(each[1:])
         kernels.scale_and_shift(
-            groups.reshape(*each, HxW), mean[:, :, None], scale, shift, out=out.reshape(*each, HxW)
+            groups.reshape(*each, HxW),
+            near[:, :, None],
+            scale,
+            shift - rest[:, :, None] * scale,
+            out=out.reshape(*each, HxW),
         )
 
     def some(table: Array, out: Array, mean: Array, rstd: Array) -> None:
@@ -457,7 +461,21 @@ def native_group_norm(
         if bias is not None:
             by_channel += bias[:, None]
 
-    rows.run(natively if channels.are_native(input, weight, bias) else some, *operands, columns=HxW)
+    rows.run(natively if native else some, *operands, columns=HxW)
+    return out, mean, rstd
+
+
+def _small_groups_normalised(
+    table: Array, weight: Array | None, bias: Array | None, places: int, eps: float, shape: Shape
+) -> tuple[Array, Array, Array]:
+    """(samples, groups, elements) normalised by one native kernel, in a shape; mean and rstd of groups."""
+    kernel, dtype = kernels.normalize_groups, table.dtype
+    shared = _of_groups(weight, 1, table, places), _of_groups(bias, 0, table, places), dtype.type(eps)
+    if table.size < shared_from(kernel):
+        out, mean, rstd = kernel(table, *shared)
+        return out.reshape(shape), mean, rstd
+    out, mean, rstd = np.empty(shape, dtype), *np.empty((2, *table.shape[:2]), dtype)
+    share_rows(kernel, (table,), shared, (out.reshape(table.shape), mean, rstd))
     return out, mean, rstd
 
 
