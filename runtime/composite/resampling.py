@@ -140,14 +140,21 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
             f"Expected a batch of affine matrices of shape {[size[0], dims, dims + 1]} for size {list(size)}"
             f", but got {list(theta.shape)}"
         )
+    points = affine_grid_base(theta, size, align_corners).bmm(theta.transpose(1, 2))
+    return F._unsafe_view(points, (size[0], *spatial, dims))
+
+
+def affine_grid_base(like: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """The points of a regular grid, each with a 1 behind it, (N, points, d + 1), for sizes (N, C, ...)."""
+    spatial = tuple(size[2:])
+    dims = len(spatial)
     axes = [
-        _linspace(theta, n, align_corners).reshape([-1 if d == place else 1 for place in range(dims)])
+        _linspace(like, n, align_corners).reshape([-1 if d == place else 1 for place in range(dims)])
         for d, n in enumerate(spatial)
     ]
-    every = [axis.expand(tuple(spatial)) for axis in axes[::-1]]
+    every = [axis.expand(spatial) for axis in axes[::-1]]
     base = F.stack([*every, F.ones_like(every[0])], -1).reshape((1, prod(spatial), dims + 1))
-    points = base.expand((size[0], -1, -1)).bmm(theta.transpose(1, 2))
-    return points.reshape((size[0], *spatial, dims))
+    return base.expand((size[0], -1, -1))
 
 
 def grid_sampler(

@@ -418,3 +418,13 @@ def nll_loss_backward_decomposition(
     slope = F.where(weights == 0, 0, slope)
     zeros = F.zeros_like(self)
     return zeros.scatter(dim, valid.unsqueeze(dim), slope.unsqueeze(dim))
+
+
+# ------------------------------------------------------------------------------------ grids
+
+
+def affine_grid_generator_batched(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """``affine_grid_generator`` of (batch, N, d, d + 1): of as many maps as there are in all."""
+    count = theta.shape[:2] if theta.ndim > 2 else theta.shape
+    points = F.affine_grid_generator(theta.flatten(0, 1), (count.numel(), *size[1:]), align_corners)
+    return points.unflatten(0, count)

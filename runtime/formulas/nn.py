@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tengen.generated import functions as F
 
 from ..composite.losses import MEAN, apply_reduction
+from ..composite.resampling import affine_grid_base
 from ..native.meta.array import broadcast_shapes
 
 if TYPE_CHECKING:
@@ -354,3 +355,12 @@ def embedding_dense_double_backward(
     if padding_idx >= 0:
         out = out.masked_fill((indices == padding_idx).unsqueeze(-1), 0)
     return out
+
+
+# --------------------------------------------------------------------------- grids
+
+
+def affine_grid_gradient(grad: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """The gradient of affine maps (N, d, d + 1) from that of their points (N, ..., d); it needs no values."""
+    points = grad.reshape((size[0], -1, grad.shape[-1]))
+    return points.transpose(1, 2).bmm(affine_grid_base(grad, size, align_corners))
