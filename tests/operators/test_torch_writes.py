@@ -34,6 +34,18 @@ def test_same_writes(name: str) -> None:
     side.fail_for(sorted(set(differences)), WRITABLE[name], "writes")
 
 
+@pytest.mark.parametrize(
+    "name", [n for n in WRITABLE if not {"writes", "gradient"} & {*OPERATORS[n].differs}]
+)
+def test_backward_again(name: str) -> None:
+    """A second backward pass is no error where it is none in PyTorch, for a Node that saves nothing."""
+    for call in calls(name):
+        for kind in working_dtypes(call)[:1]:
+            places = inputs_of(call, call.tensors(kind))
+            if places and not side.failed(side.outcome(after, TORCH, call, kind, places, None, passes=2)):
+                after(TENGEN, call, kind, places, None, passes=2)
+
+
 def differing(call: Call, kind: Any) -> list[str]:
     """How writes to the inputs and results of one call differ."""
     values = call.tensors(kind)

@@ -119,10 +119,10 @@ def same_schema(operator: Operator) -> bool:
 # -- outcomes ------------------------------------------------------------------------------
 
 
-def outcome(function: Any, *arguments: Any) -> Any:
+def outcome(function: Any, *arguments: Any, **named: Any) -> Any:
     """A call's result, or the exception that it raised."""
     try:
-        return function(*arguments)
+        return function(*arguments, **named)
     except Exception as error:
         return error
 

@@ -33,11 +33,13 @@ def after(
     write: Place | None,
     copied: bool = False,
     how: Callable[[Any], None] = double,
+    passes: int = 1,
 ) -> list[Any]:
     """The gradients at these places when something is written to before the backward pass.
 
     With ``copied`` the call has copies of its arguments, and what is written to is a copy of its result: so
     nothing that was saved is written to, and the gradients are what they must be if there is no error.
+    Of several ``passes`` each gives what it saved away.
     """
     values = call.tensors(kind, make=of.make)
     leaves = [get(values, p).requires_grad_() for p in places]
@@ -51,7 +53,8 @@ def after(
     seeds = [of.make(cotangent(r, i)).to(r.dtype) for i, r in enumerate(wanted)]
     if not wanted:
         return [None] * len(leaves)
-    gradients = of.library.autograd.grad(wanted, leaves, seeds, allow_unused=True)
+    for _ in range(passes):
+        gradients = of.library.autograd.grad(wanted, leaves, seeds, allow_unused=True)
     return [None if g is None else of.array(g) for g in gradients]
 
 
