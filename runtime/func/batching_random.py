@@ -63,9 +63,9 @@ class Random(Rule):
             with level.lower():
                 return operator(*arguments)
         if level.randomness == "same":
-            from .batching_writes import write_result
+            from .batching_writes import write_functional
 
-            return write_result(level, operator, target, base(*arguments))
+            return write_functional(level, operator, base, arguments)
         with level.lower():
             ndim = target._array.ndim
             operator(

@@ -60,9 +60,9 @@ class Rule:
 
     def write(self, level: VmapLevel, operator: Operator, base: Operator, arguments: Sequence[Any]) -> Any:
         """The in-place variant ``operator`` of ``base``, which has this rule; ``self`` is of the level."""
-        from .batching_writes import write_result
+        from .batching_writes import write_functional
 
-        return write_result(level, operator, arguments[0], base(*arguments))
+        return write_functional(level, operator, base, arguments)
 
 
 _rules: dict[str, Rule | None] = {}

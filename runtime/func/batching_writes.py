@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.grad_mode import grad_mode
 from ..autograd.input_metadata import broadcasts_to
-from ..autograd.variable_type_utils import check_cast
+from ..autograd.variable_type_utils import check_cast, requires_grad_in
 from ..formulas.batching import pad_to_logical_rank
 from ..tensors.tensor import Tensor
 from .batched import is_batched_at, move_batch_dim_to_front
@@ -32,7 +33,7 @@ class InPlace(Rule):
         if not is_batched_at(arguments[0], level) and not self.is_random:
             raise unbatched_target_error(operator)
         if rule is None:
-            return write_result(level, operator, arguments[0], self.base(*arguments))
+            return write_functional(level, operator, self.base, arguments)
         return rule.write(level, operator, self.base, arguments)
 
 
@@ -64,6 +65,16 @@ class Out(Rule):
             else:
                 target.copy_(result)
         return out
+
+
+def write_functional(level: VmapLevel, operator: Operator, base: Operator, arguments: Sequence[Any]) -> Any:
+    """Write what ``base`` gives into its first argument, a tensor of the level.
+
+    Where it is recorded it is given a copy: what its Node saves is not written over.
+    """
+    target, *rest = arguments
+    source = target.clone() if grad_mode.enabled and requires_grad_in(arguments) else target
+    return write_result(level, operator, target, base(source, *rest))
 
 
 def write_result(level: VmapLevel, operator: Operator, target: Any, result: Any) -> Any:
