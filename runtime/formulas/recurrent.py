@@ -32,7 +32,7 @@ def leaves_of(tensors: Some) -> list[Tensor | None]:
     found = [None if t is None else t.view_as(t) for t in tensors]
     for t in found:
         if t is not None and not t.requires_grad:
-            t.requires_grad_()
+            t.requires_grad = True  # the method refuses in transforms, for it is the program's
     return found
 
 

@@ -253,10 +253,14 @@ def _composite(
 
 
 def _inplace_composite(operator: Operator, arguments: Arguments) -> Any:
-    """Run an in-place variant of a composite: write the functional result, which has its tangents."""
-    result = operator_named(str(operator.base))(*arguments)
-    write(arguments[0], result)
-    return arguments[0]
+    """Run an in-place variant of a composite: write the functional result, which has its tangents.
+
+    Its parts may save what they are given: if they are recorded they are given a copy.
+    """
+    target, *rest = arguments
+    source = operator_named("clone")(target, None) if grad_mode.enabled else target
+    write(target, operator_named(str(operator.base))(source, *rest))
+    return target
 
 
 def _inplace(
