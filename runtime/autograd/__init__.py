@@ -187,7 +187,7 @@ def _grad_of_many(
     roots: Sequence[Any], targets: Sequence[Any], grad_outputs: Any, options: tuple[Any, ...]
 ) -> list[Any]:
     """The gradients for each of many ``grad_outputs``, which their first dimension numbers."""
-    from ..func.vmap import vmap
+    from ..func.vmap import several_at_once
 
     given = grads_for(roots, grad_outputs)
     for index, (root, gradient) in enumerate(zip(roots, given, strict=True)):
@@ -207,7 +207,8 @@ def _grad_of_many(
         missing[:] = [i for i, value in enumerate(found) if value is None]
         return [value for value in found if value is not None]
 
-    results: list[Any] = vmap(for_one, in_dims=tuple([None if g is None else 0 for g in given]))(*given)
+    in_dims = tuple([None if g is None else 0 for g in given])
+    results: list[Any] = several_at_once(for_one, *given, in_dims=in_dims)
     for index in missing:
         results.insert(index, None)
     return results

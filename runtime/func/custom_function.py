@@ -9,6 +9,8 @@ from ..autograd.linear_maps import SumTo, apply_linear
 from ..core.tensor_base import TensorBase
 from ..utils.pytree import _broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .batched import BatchedTensor, ensure_batch_dim, is_batched_at, move_batch_dim_to_front, wrap
+from .batching_loop import loop_and_stack
+from .batching_rules import wrap_results
 from .level import VmapLevel, vmap_levels
 
 if TYPE_CHECKING:
@@ -27,9 +29,12 @@ class VmapInfo(NamedTuple):
 def apply_batched(function: type[Function], args: tuple[Any, ...]) -> Any:
     """``function.apply`` where an argument is batched: the batched results.
 
-    Raises RuntimeError for a Function that has no rule, or two, or is not fit for transforms.
+    Raises RuntimeError for a Function that has no rule, or two, or is not fit for transforms; where none
+    transforms (``several_at_once``), one without a rule is applied to each slice.
     """
     level = _newest(args)
+    if not level.strict and not _has_rule(function):
+        return _looped(function, level, args)
     _check(function)
     values = tree_map(lambda a: a._value if is_batched_at(a, level) else a, args)
     in_dims = tree_map(lambda a: a._bdim if is_batched_at(a, level) else None, args)
@@ -72,18 +77,29 @@ def _newest(args: Any) -> VmapLevel:
     return [level for level in vmap_levels() if id(level) in found][-1]
 
 
+def _has_rule(function: type[Function]) -> bool:
+    from ..autograd.function import Function
+
+    return function.generate_vmap_rule or function.vmap is not Function.vmap
+
+
+def _looped(function: type[Function], level: VmapLevel, args: tuple[Any, ...]) -> Any:
+    """The stacked results for each slice."""
+    with level.lower():
+        return wrap_results(loop_and_stack(level, function.apply, args), level)
+
+
 def _check(function: type[Function]) -> None:
     from ..autograd.function import Function
 
     name = function.__name__
-    has_rule = function.vmap is not Function.vmap
-    if function.generate_vmap_rule and has_rule:
+    if function.generate_vmap_rule and function.vmap is not Function.vmap:
         raise RuntimeError(
             f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overriden vmap "
             "staticmethod. Please set generate_vmap_rule=False or delete the overriden vmap staticmethod to "
             "avoid ambiguity."
         )
-    if not function.generate_vmap_rule and not has_rule:
+    if not _has_rule(function):
         raise RuntimeError(
             f"You tried to vmap over {name}, but it does not have vmap support. Please override and "
             "implement the vmap staticmethod or set generate_vmap_rule=True."

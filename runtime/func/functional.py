@@ -17,7 +17,7 @@ from ..autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 from ..core.tensor_base import TensorBase
 from .jacobian import columns_of, unit_vectors
 from .jvp import jvp_of
-from .vmap import vmap
+from .vmap import several_at_once
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -351,7 +351,7 @@ def _rows_at_once(outputs: Tensors, leaves: Tensors, create_graph: bool) -> list
         found = _grads(outputs, leaves, vectors, create_graph)
         return tuple([zeros_like(t) if g is None else g for g, t in zip(found, leaves, strict=True)])
 
-    stacked = vmap(products)(*basis)
+    stacked = several_at_once(products, *basis)
     result, start = [], 0
     for output in outputs:
         count = math.prod(output.shape)
@@ -378,9 +378,9 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any) -> Any:
         return outs[0].tensors
 
     def column(*tangents: Any) -> Any:
-        return jvp_of(values, ins.tensors, tangents, None, False, False)[1]
+        return jvp_of(values, ins.tensors, tangents, None, False, False, transform=False)[1]
 
-    columns = vmap(column)(*basis)
+    columns = several_at_once(column, *basis)
     return outs[0].like([ins.like(columns_of(c, ins.tensors)) for c in columns])
 
 

@@ -50,8 +50,12 @@ def jvp_of(
     argnums: Argnums | None,
     strict: bool,
     has_aux: bool,
+    transform: bool = True,
 ) -> tuple[Any, ...]:
-    """As ``jvp``, with respect to the primals ``argnums``, whose tangents ``tangents`` is a tuple of."""
+    """As ``jvp``, with respect to the primals ``argnums``, whose tangents ``tangents`` is a tuple of.
+
+    Without ``transform`` ``func`` may do what is refused inside of transforms.
+    """
     if not isinstance(primals, tuple):
         raise RuntimeError(
             f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
@@ -67,7 +71,7 @@ def jvp_of(
         )
     check_given_tensors(flat, _JVP, "primals")
     check_given_tensors(flat_tangents, _JVP, "tangents")
-    with _computing(), ForwardLevel() as level:
+    with _computing(transform), ForwardLevel() as level:
         duals = [_dual(level, p, t) for p, t in zip(flat, flat_tangents, strict=True)]
         output, aux = func(*replaced(primals, places, tree_unflatten(duals, spec))), None
         if has_aux:
@@ -82,11 +86,11 @@ def jvp_of(
 
 
 @contextmanager
-def _computing() -> Iterator[None]:
+def _computing(transform: bool) -> Iterator[None]:
     """A context in which forward mode is on and inference mode off, whatever they are outside."""
     before = forward_mode.enabled, grad_mode.inference, grad_mode.transforms
     forward_mode.enabled, grad_mode.inference = True, False
-    grad_mode.transforms += 1
+    grad_mode.transforms += transform
     try:
         yield
     finally:

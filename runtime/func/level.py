@@ -32,16 +32,18 @@ class VmapLevel(Layer):
     #: How many transforms this one is nested in.
     outer_transforms = 0
 
-    def __init__(self, level: int, size: int, randomness: str) -> None:
+    def __init__(self, level: int, size: int, randomness: str, strict: bool = True) -> None:
         self.level = level
         self.size = size
         self.randomness = randomness
+        #: Whether what transforms refuse is refused: a Function whose forward is given ctx.
+        self.strict = strict
 
     def enter(self) -> None:
         super().enter()
         # No call from here on, where an interrupt could come.
         self.outer_transforms = grad_mode.transforms
-        grad_mode.transforms += 1
+        grad_mode.transforms += self.strict
         self.entered = True
 
     def leave(self) -> None:

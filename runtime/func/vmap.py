@@ -59,15 +59,27 @@ def vmap(
     return wrapped
 
 
+def several_at_once(func: Callable[..., Any], *args: Any, in_dims: Any = 0) -> Any:
+    """What ``vmap`` computes, for callers that transform nothing: they only run one function several times.
+
+    So it may do what is refused inside of transforms: call a Function whose ``forward`` is given ctx, or
+    ``requires_grad_``.
+    """
+    return _Call(func, in_dims, 0, "error", strict=False).run(args, {})
+
+
 class _Call:
     """A function with the arguments of vmap."""
 
-    def __init__(self, func: Callable[..., Any], in_dims: Any, out_dims: Any, randomness: str) -> None:
+    def __init__(
+        self, func: Callable[..., Any], in_dims: Any, out_dims: Any, randomness: str, strict: bool = True
+    ) -> None:
         self.func = func
         self.name = getattr(func, "__name__", repr(func))
         self.in_dims = in_dims
         self.out_dims = out_dims
         self.randomness = randomness
+        self.strict = strict
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The results for the whole batch at once."""
@@ -167,7 +179,7 @@ class _Call:
         self, flat: list[Any], dims: list[int | None], spec: TreeSpec, size: int
     ) -> tuple[list[int | None], list[Any], TreeSpec]:
         """The out_dims of the results, their values with the batch dimension in front, and the structure."""
-        level = VmapLevel(len(vmap_levels()) + 1, size, self.randomness)
+        level = VmapLevel(len(vmap_levels()) + 1, size, self.randomness, self.strict)
         with level:
             given = [t if d is None else wrap(t, d, level) for t, d in zip(flat, dims, strict=True)]
             args, kwargs = tree_unflatten(given, spec)

@@ -133,9 +133,14 @@ def embedding(
     elif padding_idx < 0:
         padding_idx += rows
     if max_norm is not None:
-        with no_grad():
-            F.embedding_renorm_(weight, input, max_norm, norm_type)
+        _shorten(weight, input, max_norm, norm_type)
     return F.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+def _shorten(weight: Tensor, rows: Tensor, max_norm: float, norm_type: float) -> None:
+    """Scale rows down in place: a change of the data, of which neither gradients nor tangents know."""
+    with no_grad():
+        F.embedding_renorm_(weight.detach(), rows, max_norm, norm_type)
 
 
 _MODES = {"sum": 0, "mean": 1, "max": 2}
@@ -189,7 +194,6 @@ def embedding_bag(
             f"embedding_bag: per_sample_weights is only supported for mode='sum' (got mode='{mode}')"
         )
     if max_norm is not None:
-        with no_grad():
-            F.embedding_renorm_(weight, input, max_norm, norm_type)
+        _shorten(weight, input, max_norm, norm_type)
     rest = (scale_grad_by_freq, _MODES[mode], sparse, per_sample_weights, include_last_offset)
     return F.embedding_bag(weight, input, offsets, *rest, padding_idx)[0]

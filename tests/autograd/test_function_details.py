@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+import tengen
+
 
 def function(m: Any, forward: Any, backward: Any = lambda ctx, *grads: grads[0], jvp: Any = None) -> Any:
     """A Function of these methods."""
@@ -202,3 +204,99 @@ def test_the_tangent_of_a_view_is_a_view_of_the_tangent(m: Any) -> None:
 def test_a_view_of_what_has_no_tangent_may_have_any(m: Any) -> None:
     f = function(m, lambda ctx, x, y: (x * 1, y.view(2)), jvp=lambda ctx, t, u: (t * 1, m.ones(2)))
     assert tangents(m, f, m.ones(2)) == [[[2.0, 2.0], [2.0, 2.0]], [1.0, 1.0]]
+
+
+# -- several passes at once ----------------------------------------------------------------------
+
+
+def square_by_functions(m: Any) -> Any:
+    """``x * x`` by a Function whose ``forward`` is given ctx; its derivatives are such Functions, too."""
+
+    class Derivative(m.autograd.Function):  # type: ignore[name-defined]
+        @staticmethod
+        def forward(ctx: Any, g: Any, x: Any) -> Any:
+            ctx.save_for_backward(g, x)
+            ctx.save_for_forward(g, x)
+            return g * x * 2
+
+        @staticmethod
+        def backward(ctx: Any, h: Any) -> Any:
+            g, x = ctx.saved_tensors
+            return Derivative.apply(h, x), Derivative.apply(h, g)
+
+        @staticmethod
+        def jvp(ctx: Any, g_t: Any, x_t: Any) -> Any:
+            g, x = ctx.saved_tensors
+            return (g_t * x + g * x_t) * 2
+
+    class Square(m.autograd.Function):  # type: ignore[name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return Derivative.apply(g, *ctx.saved_tensors)
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            return 2 * ctx.saved_tensors[0] * t
+
+    return Square
+
+
+def test_several_passes_through_functions_that_are_given_ctx(m: Any) -> None:
+    """Batches of gradients and tangents transform nothing: what ``vmap`` refuses is allowed."""
+    square = square_by_functions(m)
+    x = m.tensor([1.0, 2.0, 3.0], dtype=m.float64, requires_grad=True)
+    for create_graph in (False, True):
+        (rows,) = m.autograd.grad(
+            square.apply(x),
+            x,
+            m.eye(3, dtype=m.float64),
+            is_grads_batched=True,
+            create_graph=create_graph,
+        )
+        assert rows.tolist() == [[2.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 6.0]]
+    calculus = m.autograd.functional
+    for strategy in ("reverse-mode", "forward-mode"):
+        rows = calculus.jacobian(square.apply, x, vectorize=True, strategy=strategy)
+        assert rows.tolist() == [[2.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 6.0]]
+        hessian = calculus.hessian(
+            lambda x: square.apply(x).sum(), x, vectorize=True, outer_jacobian_strategy=strategy
+        )
+        assert hessian.tolist() == [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]
+    checks = {"check_batched_grad": True, "check_forward_ad": True, "check_batched_forward_grad": True}
+    assert m.autograd.gradcheck(square.apply, (x,), **checks)
+    assert m.autograd.gradgradcheck(square.apply, (x,), check_batched_grad=True)
+    with pytest.raises(RuntimeError, match="setup_context"):
+        m.func.vmap(square.apply)(x.detach())
+
+
+def test_gradients_of_several_passes_are_differentiable() -> None:
+    """The loop over the batch is recorded. (torch loses the history.)"""
+    x = tengen.tensor([1.0, 2.0], requires_grad=True)
+    (rows,) = tengen.autograd.grad(
+        square_by_functions(tengen).apply(x), x, tengen.eye(2), is_grads_batched=True, create_graph=True
+    )
+    assert tengen.autograd.grad(rows.sum(), x)[0].tolist() == [2.0, 2.0]
+
+
+def test_backward_may_record_while_several_passes_run(m: Any) -> None:
+    class Square(m.autograd.Function):  # type: ignore[name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            with m.enable_grad():
+                x = ctx.saved_tensors[0].detach().requires_grad_()
+                return g * m.autograd.grad((x * x).sum(), x)[0]
+
+    x = m.tensor([1.0, 2.0], requires_grad=True)
+    (rows,) = m.autograd.grad(Square.apply(x), x, m.eye(2), is_grads_batched=True)
+    assert rows.tolist() == [[2.0, 0.0], [0.0, 4.0]]

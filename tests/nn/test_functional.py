@@ -277,6 +277,28 @@ def test_embedding_max_norm() -> None:
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5)
 
 
+def test_scaling_rows_down_is_no_part_of_derivatives() -> None:
+    """Gradients and tangents are those of the rows as they are afterwards."""
+    indices = tengen.tensor([[1, 2, 1]])
+    for function, used in ((F.embedding, [0.0, 2.0, 1.0, 0.0]), (F.embedding_bag, [0.0, 2.0, 1.0, 0.0])):
+
+        def total(weight: Any, function: Any = function) -> Any:
+            return function(indices, weight, max_norm=1.0).sum() * (3 if function is F.embedding_bag else 1)
+
+        weight = tengen.full((4, 2), 2.0, requires_grad=True)
+        total(weight).backward()
+        assert weight.grad is not None and weight.grad[:, 0].tolist() == used
+        with tengen.autograd.forward_ad.dual_level() as level:
+            start = tengen.full((4, 2), 2.0)
+            dual = tengen.autograd.forward_ad.make_dual(start, tengen.ones(4, 2))
+            tangent = tengen.autograd.forward_ad.unpack_dual(total(dual), level=level).tangent
+            assert tangent is not None and tangent.item() == 6.0
+            kept = tengen.autograd.forward_ad.unpack_dual(dual, level=level).tangent
+            assert kept is not None and kept.tolist() == [[1.0, 1.0]] * 4
+        assert start.tolist() == weight.tolist()
+        assert tengen.func.jacfwd(total)(tengen.full((4, 2), 2.0))[:, 0].tolist() == used
+
+
 def test_masked_attention() -> None:
     mask = np.array([[True, False, True], [False, False, False]])
 

@@ -462,7 +462,7 @@ def _normal(tensor: Any, random: np.random.Generator) -> Array:
 
 def _check_batched_tangents(problem: Problem) -> None:
     """Two tangents computed at once are those computed one after the other."""
-    from ...func.vmap import vmap
+    from ...func.vmap import several_at_once
 
     random = np.random.default_rng(0)
     for j, variable in enumerate(problem.variables):
@@ -470,7 +470,7 @@ def _check_batched_tangents(problem: Problem) -> None:
         along = [_normal(variable, random) for _ in range(2)]
         single = [[values_of(t) for t in jvp(like(variable, u))] for u in along]
         try:
-            found = vmap(jvp)(like(variable, np.stack(along)))
+            found = several_at_once(jvp, like(variable, np.stack(along)))
         except RuntimeError as error:
             raise GradcheckError(
                 f"While computing batched gradients, got: {error}\n\n{_BATCHED_FORWARD}"
