@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
+from sys import getrefcount
 from typing import Any, ClassVar
 
 from ..core.function_dispatch import users_level
@@ -89,7 +90,7 @@ class Context(FunctionCtx):
     _is_pure_view = False
 
     def __init__(self, node: PyNode) -> None:
-        self.__node = weakref.ref(node)  # the Node has the context: otherwise they were a cycle
+        self.__node: Any = weakref.ref(node)  # the Node has the context: otherwise they were a cycle
         self.materialize_grads = True
         self.to_save = self.saved_for_forward = self.dirty_tensors = self.non_differentiable = ()
 
@@ -112,6 +113,10 @@ class Context(FunctionCtx):
             raise TypeError(f"_materialize_non_diff_grads must be a bool, not {type(value).__name__}")
         self.__dict__["_materialize_non_diff_grads"] = value
 
+    def _keep(self, node: PyNode) -> None:
+        """Be what keeps the Node, which nothing else has any more."""
+        self.__node = lambda: node
+
     def __getattr__(self, name: str) -> Any:
         """What the user did not set: ``saved_tensors``, ``needs_input_grad``, ``next_functions`` ..."""
         node = None if name.startswith("__") or name in _INTERNAL else self.__node()
@@ -120,6 +125,8 @@ class Context(FunctionCtx):
         return getattr(node, name)
 
 
+#: The references to a context that only its Node has: the Node's, and that of the one who counts.
+_OURS = 2
 #: What the engine keeps in a Node, and is none of the user's business.
 _INTERNAL = frozenset(Node.__slots__)
 
@@ -180,6 +187,15 @@ class PyNode(Node):
         self.in_jvp = self.cleared = False
         self.unmaterialized = frozenset()
         self.ctx = Context(self)
+
+    def __del__(self) -> None:
+        """Live on where ``ctx`` was kept: what was saved can still be asked for. (In PyTorch it is the Node.)"""
+        try:
+            kept = getrefcount(self.ctx) > _OURS
+        except AttributeError:  # an interrupt came before there was one
+            return
+        if kept:
+            self.ctx._keep(self)
 
     def __getattr__(self, name: str) -> Any:
         """What the user has set on ``ctx``."""

@@ -128,6 +128,53 @@ def test_saved_tensors_after_they_were_freed(m: Any) -> None:
             again()
 
 
+def kept(ctx: Any, a: Any, into: list[Any]) -> Any:
+    into.append(ctx)
+    result = a * 2
+    ctx.save_for_backward(a, result)
+    ctx.note = "kept"
+    return result
+
+
+def test_a_ctx_that_is_kept_keeps_what_was_saved(m: Any) -> None:
+    """Also when nothing else of the graph is there any more."""
+    found: list[Any] = []
+    double = function(m, lambda ctx, a: kept(ctx, a, found))
+    x = leaf(m)
+    y = double.apply(x * 1)
+    for _ in range(2):
+        (ctx,) = found
+        a, result = ctx.saved_tensors
+        assert a.tolist() == [1.0, 2.0] and result.tolist() == [2.0, 4.0]
+        assert result.grad_fn.name() == "MadeBackward" and ctx.needs_input_grad == (True,)
+        assert ctx.next_functions[0][0].name() == "MulBackward0" and ctx.note == "kept"
+        del y, a, result
+        gc.collect()
+        y = None
+    (ctx.saved_tensors[1] * 3).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        ctx.saved_tensors  # noqa: B018
+
+
+def test_a_ctx_of_a_call_that_was_not_recorded(m: Any) -> None:
+    found: list[Any] = []
+    with m.no_grad():
+        function(m, lambda ctx, a: kept(ctx, a, found)).apply(leaf(m))
+    assert found[0].saved_tensors == () and found[0].needs_input_grad == (True,)
+
+
+def test_a_ctx_that_was_kept_is_freed_with_its_graph() -> None:
+    found: list[Any] = []
+    y = function(tengen, lambda ctx, a: kept(ctx, a, found)).apply(leaf(tengen))
+    node = weakref.ref(y.grad_fn)
+    del y
+    assert node() is not None
+    found.clear()
+    gc.collect()
+    assert node() is None
+
+
 def test_only_tensors_are_saved(m: Any) -> None:
     def forward(ctx: Any, a: Any) -> Any:
         ctx.save_for_backward(a, None, 3)

@@ -305,8 +305,7 @@ USES: dict[str, Callable[[Callable[[Any], Any]], object]] = {
 
 #: What does not go together.
 REFUSED = {
-    *((name, "batched") for name in ("reentrant", "reentrant in threads", "reentrant checkpoint")),
-    *(("reentrant checkpoint", use) for use in ("grad", "second derivative")),
+    *(("reentrant checkpoint", use) for use in ("batched", "grad", "second derivative")),
     ("selective checkpoint", "second derivative"),
 }
 

@@ -19,6 +19,7 @@ x = m.ones(2, requires_grad=True).clone()
 with m.no_grad():
     view = x[0]
 """
+INFERENCE_VIEW = NO_GRAD_VIEW.replace("no_grad", "inference_mode")
 UNBOUND = """
 x = m.ones(2, requires_grad=True).clone()
 a, b = x.unbind()
@@ -33,13 +34,21 @@ except IndexError:
 x.tolist()
 """
 CLAIMS = [
-    Claim("Views of no_grad", NO_GRAD_VIEW + "view.requires_grad", False, True),
+    *(
+        Claim("Views of no_grad", view + "view.requires_grad", False, True)
+        for view in (NO_GRAD_VIEW, INFERENCE_VIEW)
+    ),
     Claim("Views whose base was written", UNBOUND + "(a * 2).item()", 4.0, RuntimeError),
     Claim("Views whose base was written", UNBOUND + "(a * 2).backward()", RuntimeError, RuntimeError),
     Claim("Views whose base was written", UNBOUND + "a.grad_fn", RuntimeError, RuntimeError),
-    Claim("Views whose base was written", NO_GRAD_VIEW + "x.mul_(2)\n(view * 2).item()", 4.0, RuntimeError),
-    Claim(
-        "Views whose base was written", NO_GRAD_VIEW + "x.mul_(2)\nview.grad_fn", RuntimeError, RuntimeError
+    *(
+        Claim("Views whose base was written", f"{view}x.mul_(2)\n{use}", here, RuntimeError)
+        for view in (NO_GRAD_VIEW, INFERENCE_VIEW)
+        for use, here in (
+            ("(view * 2).item()", 4.0),
+            ("view.grad_fn", RuntimeError),
+            ("(view * 2).backward()", RuntimeError),
+        )
     ),
     Claim("Expanded memory", "m.zeros(1).expand(3).copy_(m.ones(1)).tolist()", RuntimeError, RuntimeError),
     Claim("Expanded memory", "m.zeros(1).expand(3).zero_().tolist()", [0.0] * 3, [0.0] * 3),
