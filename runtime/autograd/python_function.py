@@ -189,7 +189,7 @@ class PyNode(Node):
         self.ctx = Context(self)
 
     def __del__(self) -> None:
-        """Live on where ``ctx`` was kept: what was saved can still be asked for. (In PyTorch it is the Node.)"""
+        """Live on where ``ctx`` was kept: what was saved can be asked for. (In PyTorch it is the Node.)"""
         try:
             kept = getrefcount(self.ctx) > _OURS
         except AttributeError:  # an interrupt came before there was one
