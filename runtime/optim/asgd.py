@@ -14,7 +14,17 @@ from ..tensors.creation import tensor as make_tensor
 from ..tensors.tensor import Tensor
 from .blocks import Array, Update, constants, native_update
 from .checks import check_not_negative, check_rate
-from .elementwise import Elementwise, State, add_scaled, as_real, counted, decayed, new_count, rate_of
+from .elementwise import (
+    Elementwise,
+    State,
+    add_scaled,
+    as_real,
+    counted,
+    decayed,
+    factor_of,
+    new_count,
+    rate_of,
+)
 from .optimizer import Group, Params, count_dtype
 
 __all__ = ["ASGD"]
@@ -113,7 +123,7 @@ class ASGD(Elementwise):
     def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
         grad = decayed(group, param, grad)
         param, grad, mean = as_real(param, grad, state["ax"])
-        eta, mu = counted(group, state["eta"]), counted(group, state["mu"])
+        eta, mu = factor_of(group, state["eta"]), factor_of(group, state["mu"])
         state["step"] += 1
         param.mul_(1 - group["lambd"] * eta)
         add_scaled(param, grad, -eta)

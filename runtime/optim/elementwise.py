@@ -225,6 +225,11 @@ def counted(group: Group, count: Tensor) -> Any:
     return count.clone() if group.get("capturable") else count.item()
 
 
+def factor_of(group: Group, factor: Tensor) -> Any:
+    """A state that is a factor of the step: a number, or a tensor where a gradient flows to it."""
+    return factor.clone() if group["differentiable"] and factor.requires_grad else counted(group, factor)
+
+
 def count_step(group: Group, state: State) -> Any:
     """Count a step of a parameter; which it is, as ``counted``."""
     state["step"] += 1

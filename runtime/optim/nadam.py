@@ -13,7 +13,7 @@ from ..native.native_kernels import kernels
 from ..tensors.tensor import Tensor
 from .blocks import Array, Update, constants, native_update
 from .checks import check_moments, check_not_negative, check_rate
-from .elementwise import Elementwise, State, add_quotient, count_step, counted, new_count, rate_of
+from .elementwise import Elementwise, State, add_quotient, count_step, factor_of, new_count, rate_of
 from .moments import moments_numbers, moments_of, moments_start
 from .optimizer import Group, Params
 
@@ -125,7 +125,7 @@ class NAdam(Elementwise):
         step = count_step(group, state)
         mu, following = _momenta(group, step)
         state["mu_product"] *= mu
-        product = counted(group, state["mu_product"])
+        product = factor_of(group, state["mu_product"])
         root = square.div(1 - beta2**step).sqrt().add(group["eps"])
         add_quotient(param, grad, root, -rate * (1 - mu) / (1 - product))
         mean = mean.clone() if group["differentiable"] else mean

@@ -416,6 +416,33 @@ def test_differentiable(m: ModuleType, name: str) -> None:
             assert gradient[i].item() == pytest.approx((values[0] - values[1]) / 2e-6, abs=1e-6)
 
 
+@pytest.mark.parametrize("name", OPTIONS)
+def test_differentiable_by_states(name: str) -> None:
+    """What a step makes of parameter, gradient and states, as a function of them, by differences."""
+    options: dict[str, Any] = {"momentum": 0.9} if name in ("SGD", "RMSprop") else {}
+    cls, p = getattr(tengen.optim, name), tengen.tensor([0.5, -1.0], dtype=tengen.float64)
+    made = cls([p], lr=0.1, **options)
+    for g in ([0.3, 0.2], [0.1, 0.4]):
+        p.grad = tengen.tensor(g, dtype=tengen.float64)
+        made.step()
+    states = made.state[p]
+    names = [key for key, value in states.items() if key != "step" and isinstance(value, tengen.Tensor)]
+
+    def after(start: Any, grad: Any, *given: Any) -> tuple[Any, ...]:
+        q = start.clone()
+        made = cls([q], lr=0.1, differentiable=True, **options)
+        q.grad = grad
+        made.state[q] = states | {key: value.clone() for key, value in zip(names, given, strict=True)}
+        if "step" in states:
+            made.state[q]["step"] = states["step"].clone()
+        made.step()
+        return q, *[made.state[q][key] for key in names]
+
+    inputs = [p, tengen.tensor([0.2, 0.7], dtype=tengen.float64), *[states[key] for key in names]]
+    leaves = [t.detach().double().requires_grad_() for t in inputs]
+    assert tengen.autograd.gradcheck(after, leaves, eps=1e-8)  # the smallest states are near 1e-6
+
+
 def test_learning_to_learn(m: ModuleType) -> None:
     """The derivative with respect to the learning rate."""
     for name, options in (("SGD", {}), ("Adam", {"eps": 1e-2})):
