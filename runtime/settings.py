@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 
-from .core.user_stack import program_stacklevel
+from .core.user_stack import Warned, program_stacklevel
 from .native.parallel import default_num_threads
 from .native.uninitialized import NewMemory
 
@@ -23,7 +23,6 @@ class _Settings:
     warn_only = False
     precision = "highest"
     interop_threads = 0
-    warn_always = False
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -130,9 +129,9 @@ def set_warn_always(b: bool, /) -> None:
     """
     if not isinstance(b, bool):
         raise RuntimeError(f"set_warn_always(): expected a bool, but got {type(b).__name__}")
-    _Settings.warn_always = b
+    Warned.always = b
 
 
 def is_warn_always_enabled() -> bool:
     """What ``set_warn_always`` was given."""
-    return _Settings.warn_always
+    return Warned.always

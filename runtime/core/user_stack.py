@@ -6,8 +6,10 @@ A frame belongs to them by the name of its module, wherever that is installed.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from types import FrameType
+from typing import ClassVar
 
 #: What stands between the program and the library: context managers and decorators.
 _BETWEEN = ("contextlib", "functools")
@@ -43,6 +45,21 @@ def program_stacklevel() -> int:
     while frame.f_back is not None and not _is_program(frame):
         level, frame = level + 1, frame.f_back
     return level
+
+
+class Warned:
+    """What ``warn_once`` has warned of."""
+
+    subjects: ClassVar[set[str]] = set()
+    #: Whether it warns each time, as ``set_warn_always`` says.
+    always = False
+
+
+def warn_once(subject: str, text: str) -> None:
+    """Give a UserWarning at the program's line, unless one of this subject was given before."""
+    if subject not in Warned.subjects or Warned.always:
+        Warned.subjects.add(subject)
+        warnings.warn(text, UserWarning, stacklevel=program_stacklevel())
 
 
 def program_call() -> tuple[str, str]:

@@ -5,7 +5,6 @@ A mode or an argument may take a call over before (``tengen.overrides``).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from ..core.error_notes import note_operator
 from ..core.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch_bound, state
 from ..core.interception import active
 from ..core.tensor_base import declare_tensor
-from ..core.user_stack import program_stacklevel
+from ..core.user_stack import warn_once
 from .arguments import (
     UNDECIDED,
     Mismatch,
@@ -217,10 +216,6 @@ def chosen_overload(
     return None
 
 
-#: The functions whose deprecated forms were warned of.
-_warned: set[str] = set()
-
-
 def _deprecated_form(
     function: str, arguments: tuple[Any, ...], keywords: dict[str, Any], is_method: bool
 ) -> tuple[Operator, list[Any]] | None:
@@ -247,16 +242,11 @@ def _given_twice(function: str, keywords: dict[str, Any], names: Sequence[str]) 
 
 
 def _warn_of_deprecated(function: str, names: Sequence[str], chosen: Operator) -> None:
-    from ..settings import is_warn_always_enabled  # seldom needed
-
-    if function not in _warned or is_warn_always_enabled():
-        _warned.add(function)
-        warnings.warn(
-            f"This overload of {function} is deprecated:\n\t{function}({', '.join(names)})\n"
-            f"Consider using the following signature instead:\n\t{chosen.schema}",
-            UserWarning,
-            stacklevel=program_stacklevel(),
-        )
+    warn_once(
+        f"overload of {function}",
+        f"This overload of {function} is deprecated:\n\t{function}({', '.join(names)})\n"
+        f"Consider using the following signature instead:\n\t{chosen.schema}",
+    )
 
 
 def plain_keywords(keywords: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:

@@ -7,12 +7,14 @@ int32 arrays, masks bool (uint8 in advanced indexing). Out-of-range indices are 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..core.costs import INDEX_LARGE
+from ..core.user_stack import program_stacklevel
 from .creation import as_scalar
 from .dims import wrap_dim
 from .dtypes import INT64, acc_dtype, is_complex
@@ -220,13 +222,23 @@ def _key(shape: Shape, indices: Indices) -> tuple[Any, ...]:
                         f"The shape of the mask {list(i.shape)} at index {offset} does not match the shape "
                         f"of the indexed tensor {list(shape)} at index {dim + offset}"
                     )
-            key.append(i if i.dtype.kind == "b" else i.astype(bool))
+            key.append(i if i.dtype.kind == "b" else _from_bytes(i))
             dim += i.ndim
         else:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     if dim > len(shape):
         raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {dim})")
     return tuple(key)
+
+
+def _from_bytes(mask: Array) -> Array:
+    """A mask of bytes as one of bools; a warning says that these are wanted."""
+    warnings.warn(
+        "indexing with dtype tengen.uint8 is now deprecated, please use a dtype tengen.bool instead.",
+        UserWarning,
+        stacklevel=program_stacklevel(),
+    )
+    return mask.astype(bool)
 
 
 def _result_ndim(ndim: int, indices: Indices) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..c_accelerator import accelerated
+from ..core.user_stack import warn_once
 from .creation import as_number
 from .dtypes import is_complex
 
@@ -57,8 +58,15 @@ def within(value: Number, array: Array) -> Number:
 
 
 def truth(condition: Array) -> Array:
-    """``condition`` itself. Raises RuntimeError unless it is of bool or, as PyTorch still allows, uint8."""
-    if condition.dtype.char in "?B":
+    """``condition`` itself. RuntimeError unless it is of bool; of uint8 it is old, as a warning says."""
+    if condition.dtype.char == "?":
+        return condition
+    if condition.dtype.char == "B":
+        warn_once(  # as PyTorch; parts of large arrays come here one by one
+            "uint8 condition",
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
+            "future version. Use a boolean condition instead.",
+        )
         return condition
     raise RuntimeError(
         f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"

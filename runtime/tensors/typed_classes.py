@@ -7,6 +7,7 @@ They are PyTorch's from before dtypes were. No tensor is made of such a class; i
 from __future__ import annotations
 
 import builtins
+import warnings
 from typing import Any
 
 from tengen.generated.functions import empty
@@ -14,6 +15,7 @@ from tengen.generated.functions import empty
 from ..core.device import DEVICES, UNSERVED, default_device, device as Device
 from ..core.memory_format import layout as Layout, sparse_coo, strided
 from ..core.scalar_type import dtype as DType, set_default_dtype
+from ..core.user_stack import program_stacklevel
 from .tensor import Tensor
 
 _made: dict[tuple[str, Layout, str], TensorType] = {}
@@ -145,9 +147,15 @@ def class_named(name: Any) -> TensorType:
 def set_default_tensor_type(t: Any, /) -> None:
     """Make tensors of a type's dtype, on its device, where neither is said; ``set_default_dtype`` is newer.
 
-    ``t`` is a class as ``tengen.DoubleTensor``, or its name. TypeError for a dtype that is not
-    floating-point, and where its devices are not available; ValueError for no type's name.
+    A UserWarning says so. ``t`` is a class as ``tengen.DoubleTensor``, or its name. TypeError for a dtype
+    that is not floating-point, and where its devices are not available; ValueError for no type's name.
     """
+    warnings.warn(
+        "tengen.set_default_tensor_type() is deprecated, please use tengen.set_default_dtype() and "
+        "tengen.set_default_device() as alternatives.",
+        UserWarning,
+        stacklevel=program_stacklevel(),
+    )
     chosen = class_named(t)
     chosen.check_available()
     if not chosen.dtype.is_floating_point or chosen.is_sparse:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -187,3 +189,52 @@ def test_without_a_default_device_tensors_stay_where_they_are(m: Any) -> None:
     there = m.ones(3, device="meta")
     for make in (m.tensor, m.as_tensor, m.asarray):
         assert make(there).device.type == "meta"
+
+
+def warned(m: ModuleType, function: Callable[[], object]) -> list[str]:
+    """What is warned of, without the library's name and torch's notes of where it comes from."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        function()
+    assert {w.filename for w in found} <= {__file__}
+    return [
+        str(w.message).replace("torch.", "tengen.").partition(". ")[0].partition(" (Trig")[0] for w in found
+    ]
+
+
+def test_masks_of_bytes_are_old(m: ModuleType) -> None:
+    """Indexing warns each time, and for each mask; ``where`` once, or always where that is asked for."""
+    x, mask = m.arange(4.0), m.tensor([1, 0, 1, 0], dtype=m.uint8)
+    square, target = m.ones(4, 4), m.zeros(4)
+    for _ in range(2):
+        assert [len(warned(m, lambda: x[mask])), len(warned(m, lambda: square[mask, mask]))] == [1, 2]
+        assert len(warned(m, lambda: target.__setitem__(mask, m.ones(2)))) == 1
+        assert len(warned(m, lambda: target.index_put_((mask,), m.ones(2)))) == 1
+        assert len(warned(m, lambda: x[np.array([1, 0, 1, 0], dtype=np.uint8)])) == 1
+        assert warned(m, lambda: x[mask.bool()]) == []
+    assert "indexing with dtype tengen.uint8 is now deprecated" in warned(m, lambda: x[mask])[0]
+    try:
+        m.set_warn_always(True)
+        for _ in range(2):
+            (text,) = warned(m, lambda: m.where(mask, x, x))
+            assert text == "where received a uint8 condition tensor"
+        m.set_warn_always(False)
+        warned(m, lambda: m.where(mask, x, x))
+        large = m.ones(300_000, dtype=m.uint8)
+        for condition, other in ((mask, x), (large, large.float())):
+            assert warned(m, lambda c=condition, o=other: m.where(c, o, o)) == []
+    finally:
+        m.set_warn_always(False)
+    for refused in ("masked_fill", "masked_scatter"):
+        with pytest.raises(RuntimeError, match="only supports boolean masks"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's masked_scatter warns, too
+            getattr(x, refused)(mask, m.tensor(1.0))
+
+
+def test_errors_of_warnings_leave_everything() -> None:
+    x, mask = tengen.arange(4.0), tengen.tensor([1, 0, 1, 0], dtype=tengen.uint8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="indexing with dtype"):
+            x[mask] = tengen.ones(2)
+    assert x.tolist() == [0.0, 1.0, 2.0, 3.0]

@@ -85,7 +85,7 @@ def test_what_uses_a_device_that_is_not_there_raises() -> None:
 
 
 def test_deprecated_orders_give_what_the_others_do_and_warn_once() -> None:
-    from tengen.dispatch import calls
+    from tengen.core.user_stack import Warned
 
     a, m = tengen.arange(3.0), tengen.arange(9.0).reshape(3, 3)
     cases = [
@@ -101,7 +101,7 @@ def test_deprecated_orders_give_what_the_others_do_and_warn_once() -> None:
         (tengen.addbmm, "addbmm", (2, m, 3, m[None], m[None]), 2 * m + 3 * m @ m),
     ]
     for function, name, arguments, expected in cases:
-        calls._warned.discard(name)
+        Warned.subjects.discard(f"overload of {name}")
         with pytest.warns(UserWarning, match=f"This overload of {name} is deprecated"):
             assert tengen.equal(function(*arguments), expected)
         first = next(i for i, v in enumerate(arguments) if isinstance(v, tengen.Tensor))
@@ -169,12 +169,14 @@ def test_classes_of_tensors_of_one_dtype() -> None:
 
 def test_default_tensor_type() -> None:
     try:
-        tengen.set_default_tensor_type(tengen.DoubleTensor)
+        with pytest.warns(UserWarning, match="set_default_tensor_type.. is deprecated"):
+            tengen.set_default_tensor_type(tengen.DoubleTensor)
         assert tengen.ones(1).dtype is tengen.float64
-        with pytest.raises(TypeError, match="only floating-point"):
+        with pytest.raises(TypeError, match="only floating-point"), pytest.warns(UserWarning):
             tengen.set_default_tensor_type("torch.LongTensor")
     finally:
-        tengen.set_default_tensor_type("torch.FloatTensor")
+        with pytest.warns(UserWarning):
+            tengen.set_default_tensor_type("torch.FloatTensor")
     assert tengen.ones(1).dtype is tengen.float32
 
 
