@@ -48,12 +48,12 @@ def fractional_max(
         bounds = []
         for n, k, new, s in zip(plane.shape, kernels, sizes, order, strict=True):
             step = (n - k) / (new - 1) if new > 1 else 0
-            starts = [int((i + s) * step) - int(s * step) for i in range(new - 1)] + [n - k]
+            starts = [int((i + s) * step) - int(s * step) for i in range(new - 1)] + [n - k] * (new > 0)
             bounds.append([(a, a + k) for a in starts])
         results.append(greatest_within(plane, bounds, dims))
     shape = (*x.shape[:-dims], *sizes)
     best, where = (np.array(part).reshape(shape) for part in zip(*results, strict=True))
-    return best.astype(x.dtype), where
+    return best.astype(x.dtype), where.astype(np.int64)
 
 
 def pairs(*given: Shape | int) -> list[tuple[int, int]]:

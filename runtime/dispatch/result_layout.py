@@ -60,12 +60,26 @@ def strided_as(lib: Any, array: Any, operand: Any) -> Any:
 
 
 def channels_last(lib: Any, array: Any, *operands: Any) -> Any:
-    """The second dimension innermost where that is so of an operand, images or volumes; else row-major."""
+    """The second dimension innermost where that is so of an operand, images or volumes; else row-major.
+
+    The strides of dimensions of size 1 matter here: by them an image of one element stands so or not.
+    """
     shape = array.shape
     for a in operands:
         if len(shape) == a.ndim and stands_channels_last(a.shape, lib.strides(a)):
-            return _laid_out(lib, array, channels_last_strides(shape))
+            strides = channels_last_strides(shape)
+            laid_out = _laid_out(lib, array, strides)
+            return laid_out if 1 not in shape[1:] else _restrided(lib, laid_out, strides)
     return lib.contiguous(array)
+
+
+def _restrided(lib: Any, array: Any, strides: Shape) -> Any:
+    """The array, or a copy, with these very strides."""
+    if lib.strides(array) == strides or 0 in array.shape:
+        return array
+    fresh = lib.empty_strided(array.shape, strides, array.dtype)
+    lib.copyto(fresh, array)
+    return fresh
 
 
 def _laid_out(lib: Any, array: Any, strides: Shape) -> Any:
@@ -78,6 +92,4 @@ def _laid_out(lib: Any, array: Any, strides: Shape) -> Any:
             break
     else:
         return array
-    fresh = lib.empty_strided(shape, strides, array.dtype)
-    lib.copyto(fresh, array)
-    return fresh
+    return _restrided(lib, array, strides)

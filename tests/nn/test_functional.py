@@ -277,6 +277,34 @@ def test_embedding_max_norm() -> None:
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5)
 
 
+@pytest.mark.parametrize("dims", [2, 3])
+def test_fractional_pools_of_no_windows_and_wrong_arguments(dims: int) -> None:
+    def run(library: Any, functions: Any) -> Any:
+        pool = getattr(functions, f"fractional_max_pool{dims}d")
+        x = library.ones((1, 2) + (5,) * dims, requires_grad=True)
+        samples = library.full((1, 2, dims), 0.5)
+        sizes = [0, (0,) + (2,) * (dims - 1), (3,) * (dims - 1) + (0,)]
+        empty = [pool(x, 2, output_size=size, _random_samples=samples) for size in sizes]
+        sum([y.sum() for y in empty]).backward()
+        refused = [
+            (x, (2,) * (dims + 1), 2, samples),
+            (x, 2, (2,) * (dims + 1), samples),
+            (x, 2, -1, samples),
+            (x, 5, 3, samples),
+            (x, 2, 2, samples.double()),
+            (x, 2, 2, samples[..., 1:]),
+            (x, 2, 2, samples[:, :1]),
+            (x, 2, 2, samples[0]),
+        ]
+        for given, kernel, size, drawn in refused:
+            with pytest.raises(RuntimeError):
+                pool(given, kernel, output_size=size, _random_samples=drawn)
+        return [tuple(y.shape) for y in empty], x.grad.sum().item()
+
+    ours, theirs = both(run)
+    assert ours == theirs and ours[1] == 0
+
+
 def test_scaling_rows_down_is_no_part_of_derivatives() -> None:
     """Gradients and tangents are those of the rows as they are afterwards."""
     indices = tengen.tensor([[1, 2, 1]])

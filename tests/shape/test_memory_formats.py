@@ -95,6 +95,16 @@ def test_empty_and_single() -> None:
 
 # -- what keeps it -----------------------------------------------------------------------------
 
+#: What makes one element of each channel, whose strides still say that channels are innermost.
+TO_ONE: list[Callable[[Any], Any]] = [
+    lambda m: m.nn.functional.adaptive_avg_pool2d(given(m), 1),
+    lambda m: m.nn.functional.adaptive_avg_pool2d(given(m).half(), 1),
+    lambda m: m.nn.functional.adaptive_avg_pool2d(given(m), (1, 2)),
+    lambda m: m.nn.functional.adaptive_max_pool2d(given(m), 1),
+    lambda m: m.nn.functional.max_pool2d(given(m), (4, 5)),
+    lambda m: m.nn.functional.avg_pool2d(given(m), (4, 5)),
+    lambda m: m.nn.functional.conv2d(given(m), m.ones(4, 3, 4, 5)),
+]
 F: dict[str, Callable[[Any], Any]] = {
     "is_contiguous": lambda m: [
         x.is_contiguous(memory_format=f)
@@ -150,6 +160,11 @@ F: dict[str, Callable[[Any], Any]] = {
         m.nn.functional.avg_pool3d(given(m, 5), 2),
         m.nn.functional.adaptive_avg_pool2d(given(m), 2),
         m.nn.functional.adaptive_avg_pool3d(given(m, 5), 2),
+    ],
+    "to one element": lambda m: [
+        *(one(m) for one in TO_ONE),
+        m.nn.functional.adaptive_avg_pool2d(m.ones(1, 1, 4, 4), 1),
+        m.nn.functional.adaptive_avg_pool2d(m.ones(1, 4, 4), 1),
     ],
     "norms": lambda m: [
         m.nn.functional.batch_norm(given(m), m.zeros(3), m.ones(3)),

@@ -65,7 +65,7 @@ def fractional_shape(
             f"Expect _random_samples of shape {list(expected)}, but got {list(random_samples.shape)}"
         )
     for n, k, new in zip(self.shape[-dims:], kernel_size, output_size, strict=True):
-        if new < 1 or k < 1 or new + k - 1 > n - (dims == 3):
+        if new < 0 or k < 1 or new + k - 1 > n - (dims == 3):
             raise RuntimeError(
                 f"fractional_max_pool{dims}d: {new} windows of size {k} do not fit into {n} elements"
             )
@@ -88,6 +88,8 @@ def fractional_max_pool(
     """The maxima of windows that begin at random places, and where they are in the flattened image."""
     dims = len(kernel_size)
     shape = fractional_shape(self, kernel_size, output_size, random_samples)
+    if 0 in output_size:
+        return np.zeros(shape, self.dtype), np.zeros(shape, np.int64)
     sizes = self.shape[-dims:]
     planes = self.reshape(math.prod(self.shape[:-dims]), math.prod(sizes))
     samples = random_samples.reshape(-1, dims)[: len(planes)].astype(self.dtype, copy=False)
