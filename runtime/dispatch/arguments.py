@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from ..core.device import device as Device
 from ..core.function_dispatch import Overridden, overrides, plain
 from ..core.memory_format import layout, memory_format
@@ -86,10 +88,20 @@ def _scalar(value: Any) -> Any:
             raise Mismatch
         return value.item()
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # NumPy's scalars
-        return value.item()
+        return _python_number(value)
     if isinstance(value, (int, float, complex)):
         return value
     raise Mismatch
+
+
+def _python_number(value: Any) -> Any:
+    """A scalar of NumPy's as a number of Python's, of which those of long doubles are none by themselves."""
+    number = value.item()
+    if isinstance(number, np.inexact):
+        return complex(number) if number.dtype.kind == "c" else float(number)
+    if value.dtype.kind in "mMUS" or not isinstance(number, (int, float, complex)):  # dates, texts
+        raise Mismatch
+    return number
 
 
 def _int(value: Any) -> Any:

@@ -95,7 +95,7 @@ def _fractional(
     for name, sizes in (("kernel_size", kernel_size), ("output_size", output_size)):
         if isinstance(sizes, Sequence) and len(sizes) not in (1, dims):
             raise RuntimeError(
-                f"fractional_max_pool{dims}d: {name} must be a single int or a tuple of {dims}, but got {sizes}"
+                f"fractional_max_pool{dims}d: {name} must be an int or a tuple of {dims}, but got {sizes}"
             )
     if output_size is None:
         if output_ratio is None:

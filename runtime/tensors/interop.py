@@ -90,6 +90,8 @@ def to_capsule(
     if tensor._type.backend.lib.dlpack_device[0] != CPU_DEVICE[0]:
         exported: Any = tensor._array
         return exported.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+    if stream is not None and type(stream) is not int:
+        raise TypeError("stream must be ``int`` or ``none``")
     if stream is not None and stream != -1:
         raise AssertionError(f"stream should be None on {tensor._type.backend.device.type}.")
     array = tensor._type.backend.lib.to_numpy(tensor._array)

@@ -80,6 +80,8 @@ def test_a_copy_of_what_is_read_only_is_not(m: Any) -> None:
         (lambda m: m.from_dlpack(m.to_dlpack(m.ones(2)), copy=True), AssertionError),
         (lambda m: m.from_dlpack(m.to_dlpack(m.ones(2)), device="cpu"), AssertionError),
         (lambda m: m.ones(2).__dlpack__(stream=1), AssertionError),
+        (lambda m: m.ones(2).__dlpack__(stream="1"), TypeError),
+        (lambda m: m.ones(2).__dlpack__(stream=True), TypeError),
         (lambda m: m.ones(2).__dlpack__(copy=1), TypeError),
         (lambda m: m.ones(2).__dlpack__(None), TypeError),
         (lambda m: m.from_dlpack(m.ones(2), "cpu"), TypeError),

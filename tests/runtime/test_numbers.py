@@ -1,6 +1,7 @@
 """The numbers that a Type keeps, and what is computed with them."""
 
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -104,3 +105,35 @@ def test_integers_keep_their_dtype(n, dtype):
     x = tg.tensor([1, 2, 3], dtype=dtype)
     assert (x + n).dtype is dtype and (x * 2.0).dtype is tg.float32 and (x / 2).dtype is tg.float32
     assert (x + n).tolist() == [(v + int(n)) % 256 if dtype is tg.uint8 else v + n for v in (1, 2, 3)]
+
+
+def test_long_doubles_of_numpy_are_numbers():
+    """They are real, or complex, and are rounded; comparisons and dtypes are those with Python's numbers."""
+    long, pair = np.longdouble(2.5), np.clongdouble(2 + 1j)
+    for dtype in (tg.float32, tg.float16, tg.bfloat16, tg.float64, tg.int32):
+        x = tg.tensor([1, 2, 3], dtype=dtype)
+        for function in (operator.add, operator.mul, operator.truediv, operator.lt, operator.ge, operator.eq):
+            for a, b in ((function(x, long), function(x, 2.5)), (function(long, x), function(2.5, x))):
+                assert a.dtype is b.dtype and a.tolist() == b.tolist()
+    assert tg.full((2,), long).dtype is tg.float32 and tg.full((2,), pair).tolist() == [2 + 1j] * 2
+    assert tg.arange(long).tolist() == [0.0, 1.0, 2.0]
+    assert (tg.ones(1) + pair).tolist() == [3 + 1j]
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.datetime64("2020-01-01"), np.timedelta64(3), np.str_("3"), np.bytes_(b"3")]
+)
+def test_dates_and_texts_of_numpy_are_none(m, wrong):
+    x = m.ones(2)
+    for call in (
+        lambda: m.full((2,), wrong),
+        lambda: x.clamp(wrong),
+        lambda: m.mul(x, wrong),
+        lambda: m.add(x, x, alpha=wrong),
+        lambda: m.where(x > 0, x, wrong),
+        lambda: m.linspace(0, wrong, 3),
+        lambda: x < wrong,
+        lambda: x - wrong,
+    ):
+        with pytest.raises(TypeError):
+            call()
