@@ -50,7 +50,8 @@ _STATE_BYTES: Final = 8 + 2 * _WORD + 1 + 4
 class Generator:
     """A source of random numbers for operators' ``generator`` argument.
 
-    RuntimeError for a device that has no generators.
+    Without a device it is of the default one, or where that has no generators of the CPU. RuntimeError for a
+    device that has none.
     """
 
     __module__ = "tengen"
@@ -58,6 +59,8 @@ class Generator:
 
     def __init__(self, device: Device | str | None = None) -> None:
         self._device = as_device(device if device is None else Device(device))
+        if device is None and not backend_of_device(self._device).has_data:
+            self._device = Device("cpu")
         if not backend_of_device(self._device).has_data:
             raise RuntimeError(f"{self._device.type} has no random number generators")
         self._seed = DEFAULT_SEED

@@ -29,8 +29,8 @@ def functional_call(
 
     ``args`` are the arguments, or the only one. With ``tie_weights`` what is given for one name of a
     parameter that has several is there by all. ValueError for names in several dicts and for different
-    tensors by tied names, TypeError for no dict; with ``strict`` RuntimeError for names that are missing
-    or nobody's.
+    tensors by tied names, TypeError for no dict, for what is no tensor, and for names of what is none;
+    KeyError for an empty name; with ``strict`` RuntimeError for names that are missing or nobody's.
     """
     given = _merged(parameter_and_buffer_dicts)
     positional = () if args is None else args if isinstance(args, tuple) else (args,)
@@ -49,6 +49,8 @@ def reparametrized(
     tensors = _tied(module, given) if tie_weights else dict(given)
     if strict:
         _check_names(module, tensors)
+    for name, tensor in tensors.items():
+        _check_place(module, name, tensor)
     before: dict[str, Any] = {}
     try:
         for name, tensor in tensors.items():
@@ -111,6 +113,18 @@ def _check_names(module: Any, given: Mapping[str, Tensor]) -> None:
     ]
     if said:
         raise RuntimeError("Error(s) in reparametrizing module: " + " ".join(said))
+
+
+def _check_place(module: Any, name: str, tensor: Any) -> None:
+    """Raise unless a tensor, or None, may stand in a name's place: in that of one, or of nothing."""
+    path, _, last = name.rpartition(".")
+    if not last:
+        raise KeyError(f'tensor name can\'t be empty string "" (of {name!r})')
+    if tensor is not None and not isinstance(tensor, Tensor):
+        raise TypeError(f"{name}: {tensor!r} is not an instance of tengen.Tensor")
+    found = getattr(module.get_submodule(path), last, None)
+    if found is not None and not isinstance(found, Tensor):
+        raise TypeError(f"attribute `{name}`: {found!r} is not an instance of tengen.Tensor")
 
 
 def _swap(module: Any, name: str, tensor: Any) -> Any:

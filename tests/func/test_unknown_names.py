@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -66,3 +67,29 @@ def test_unknown_names_are_taken_away(name: str, kind: str, fails: bool, names: 
         except (RuntimeError, AttributeError):
             assert fails or "no.such" in names
         assert everything(module) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("", 1.0, KeyError),
+        ("0.", 1.0, KeyError),
+        ("0", 1.0, TypeError),
+        (".0", 1.0, TypeError),
+        ("forward", 1.0, TypeError),
+        ("training", 1.0, TypeError),
+        ("0.in_features", 1.0, TypeError),
+        ("__class__", 1.0, TypeError),
+        ("_parameters", 1.0, TypeError),
+        ("0.weight", "a text", TypeError),
+        ("1.weight", 1.0, AttributeError),
+    ],
+)
+def test_names_of_what_is_no_tensor(m: ModuleType, name: str, value: Any, error: type[Exception]) -> None:
+    """They are refused before anything is put in place."""
+    net = m.nn.Sequential(m.nn.Linear(1, 1))
+    before, weight = dict(net.__dict__), net[0].weight
+    given = {"0.weight": m.ones(1, 1), name: m.full((1, 1), value) if value == 1.0 else value}
+    with pytest.raises(error):
+        m.func.functional_call(net, given, (m.ones(1, 1),))
+    assert net.__dict__ == before and net[0].weight is weight and net[0].in_features == 1

@@ -39,6 +39,13 @@ def test_seed_errors():
         tengen.Generator("meta")
 
 
+def test_without_a_device_it_has_numbers_under_any_default_device(m):
+    with m.device("meta"):
+        generator = m.Generator()
+        assert m.rand(2, generator=generator).device.type == "meta"
+    assert generator.device.type == "cpu" and m.rand(2, generator=generator).shape == (2,)
+
+
 def test_states():
     generator = tengen.Generator().manual_seed(5)
     tengen.randint(0, 10, [3], generator=generator)  # leaves half a word behind

@@ -23,6 +23,13 @@ norm = m.nn.InstanceNorm1d(2, track_running_stats=True)
 norm(m.zeros(0, 2, 3))
 norm.running_var.isnan().any().item()
 """
+DEFAULT_DEVICE = """
+import warnings
+warnings.simplefilter("ignore")
+with m.device("meta"):
+    made = m.{call}
+made.device.type
+"""
 CLAIMS = [
     Claim(
         "Deprecated calls", "x = m.ones(2, 2)\nm.addcmul(x, 2, x, tensor2=x).sum().item()", TypeError, 12.0
@@ -35,5 +42,9 @@ CLAIMS = [
     Claim("Recurrent layers", LSTM.format(rows=2, times=2), RuntimeError, True),
     Claim("Recurrent layers", PACKED, RuntimeError, True),
     Claim("Groups of `grouped_mm`", GROUPED, RuntimeError, True),
+    *(
+        Claim("Default device", DEFAULT_DEVICE.format(call=call), "meta", "cpu")
+        for call in ("normal(0.0, 1.0, (2,))", "range(0, 3)", "Tensor(2)", "UntypedStorage(2)")
+    ),
     Claim("Empty batches", EMPTY, False, True),
 ]
