@@ -422,3 +422,22 @@ def test_a_node_of_several_results() -> None:
             found.append([*seen, a.grad.tolist()])
     assert len(found[0][4]) > 20
     assert found[1] == found[0] and found[2] == found[0]
+
+
+def test_numbers_beside_rows_are_one_for_each() -> None:
+    """A kernel's operands that are one number for each row lie next to each other, a number apart."""
+    left: list[int] = []
+
+    @c_accelerator.accelerated(
+        "fetch_kernel kernels.scale_and_shift; local x; local mean; local scale; local shift; rows 4; give"
+    )
+    def scaled(x: Any, mean: Any, scale: Any, shift: Any) -> Any:
+        left.append(1)
+        return (x - mean[..., None]) * scale[..., None] + shift[..., None]
+
+    for dtype in (np.float32, np.float64):
+        x = np.arange(24, dtype=dtype).reshape(2, 3, 4)
+        mean, scale, shift = (np.arange(6, dtype=dtype).reshape(2, 3) + n for n in (1, 2, 3))
+        expected = (x - mean[..., None]) * scale[..., None] + shift[..., None]
+        np.testing.assert_array_equal(scaled(x, mean, scale, shift), expected)
+    assert not left or kernels.scale_and_shift is None

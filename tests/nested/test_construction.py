@@ -144,6 +144,24 @@ def test_gaps_do_not_count(starts: list[int], lengths: list[int], offsets: list[
         tengen.testing.assert_close(a, b)
 
 
+def test_sums_over_components() -> None:
+    """Over batch and ragged dimension, with and without gaps, and over one before the ragged dimension."""
+    values = tengen.rand(10, 3, dtype=tengen.float64)
+    for lengths in (None, tengen.tensor([2, 1, 3])):
+        n = nested.nested_tensor_from_jagged(values, tengen.tensor([0, 3, 7, 10]), lengths)
+        parts = n.unbind()
+        for dim in ((0, 1), (0, 1, 2)):
+            tengen.testing.assert_close(n.sum(dim), sum([p.sum([d - 1 for d in dim if d]) for p in parts]))
+        tengen.testing.assert_close(n.sum(1), tengen.stack([p.sum(0) for p in parts]))
+        tengen.testing.assert_close(n.amax((0, 1)), tengen.cat(parts).amax(0))
+    wide = nested.nested_tensor_from_jagged(values.t(), tengen.tensor([0, 3, 7, 10]), jagged_dim=2)
+    for keepdim in (False, True):
+        found, parts = wide.sum(1, keepdim), [p.sum(0, keepdim) for p in wide.unbind()]
+        assert [tuple(p.shape) for p in found.unbind()] == [tuple(p.shape) for p in parts]
+        tengen.testing.assert_close(found.values(), tengen.cat(parts, -1))
+        tengen.testing.assert_close((found * 2).sum(), sum([p.sum() * 2 for p in parts]))
+
+
 class Filled:
     """NumPy, whose empty arrays hold sevens."""
 
@@ -245,6 +263,21 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
         lambda: nested.narrow(tengen.ones(2, 3), 1, tengen.tensor([0, 2]), 2, layout=tengen.jagged),
         RuntimeError,
         "out of bounds",
+    ),
+    "narrow over a row's end": (
+        lambda: nested.narrow(tengen.ones(2, 3), 1, tengen.tensor([2, 0]), 2, layout=tengen.jagged),
+        RuntimeError,
+        "out of bounds",
+    ),
+    "matmul of more matrices": (
+        lambda: jagged() @ tengen.ones(3, 3, 2),
+        RuntimeError,
+        "matmul: .*",
+    ),
+    "matmul of fewer matrices": (
+        lambda: jagged() @ tengen.ones(1, 3, 2),
+        RuntimeError,
+        "matmul: .*",
     ),
     "other offsets": (lambda: jagged() + jagged(), RuntimeError, "^add: .*same offsets"),
     "no broadcast": (lambda: jagged() * tengen.ones(2, 2, 3), RuntimeError, "^mul: .*shapes"),
