@@ -133,7 +133,7 @@ _LAZY = {
 def __dir__() -> list[str]:
     """What users write, and none of the modules that it is made in; PyTorch has these names, too."""
     special = {name for name in globals() if name.startswith("__")}
-    return sorted({*special, *_public(), *_SUBMODULES, *_ELSEWHERE, *_LAZY, *_typed_classes()})
+    return sorted({*special, *_public(), *_SUBMODULES, *_ELSEWHERE, *_LAZY, *_typed_classes(), *_storage_classes()})
 
 
 def _public() -> list[str]:
@@ -145,6 +145,13 @@ def _typed_classes() -> frozenset[str]:
     from .core.scalar_type import CLASS_NAMES
 
     return CLASS_NAMES
+
+
+def _storage_classes() -> frozenset[str]:
+    """The classes of storages of one dtype, "FloatStorage"."""
+    from .core.scalar_type import STORAGE_NAMES
+
+    return STORAGE_NAMES
 
 
 def _device_modules() -> set[str]:
@@ -174,6 +181,8 @@ def _attribute(name: str) -> _typing.Any:
         return getattr(_import_module(f"tengen.{_LAZY[name]}"), name)
     if name in _typed_classes():
         return _import_module("tengen.tensors.typed_classes").typed_class(name)
+    if name in _storage_classes():
+        return _import_module("tengen.tensors.storage_classes").storage_class(name)
     if name.startswith("_") and not name.startswith("__") and not _generating():
         # An operator with an underscore, as PyTorch has them beside its public ones; `dir` does not show it.
         found = getattr(_import_module("tengen.generated.internal_functions"), name, None)

@@ -9,9 +9,10 @@ from typing import Any
 from ..core.error_notes import note_operator
 from ..core.interception import AliasKind, active, notify_alias
 from ..core.promotion import can_cast
-from ..core.storage import begin_write, storage_of
+from ..core.storage import begin_write, check_room, storage_of, with_room
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
+from ..native.layout import contiguous_strides
 from .copy_slices import CopySlices
 from .edge import Edge, gradient_edge
 from .grad_mode import grad_mode
@@ -321,6 +322,8 @@ def run_out(
         check_cast(op_name, result._type, target._type)
         if target._array.shape == result._array.shape:
             check_no_internal_overlap(op_name, target)
+        else:
+            check_room(target, element_count(result._array.shape))
     for target, result in zip(targets, results, strict=True):
         begin_write(target)
         if target._array.shape != result._array.shape:
@@ -371,11 +374,7 @@ def _resize_output(tensor: Any, shape: tuple[int, ...], warns: bool) -> None:
     if not tensor._type.backend.mutable:
         give_own(tensor, lib.empty(shape, tensor._type.dtype))
         return
-    offset = lib.storage_offset(array)
-    if offset + element_count(shape) <= lib.root(array).size:
-        fresh = lib.empty(shape, tensor._type.dtype)
-        tensor._array = lib.as_strided(array, shape, lib.strides(fresh), offset)
-    else:
-        tensor._array = lib.empty(shape, tensor._type.dtype)
+    offset, strides = lib.storage_offset(array), contiguous_strides(shape)
+    tensor._array = lib.as_strided(with_room(tensor, element_count(shape)), shape, strides, offset)
     if tensor._meta is not None:
         tensor._meta.fit_accumulator(shape, tensor._type)

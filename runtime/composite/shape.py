@@ -34,7 +34,6 @@ from ..native.layout import (
     suggest_memory_format,
     view_strides,
 )
-from ..native.uninitialized import unwritten
 from ..native.views import split_sizes
 
 if TYPE_CHECKING:
@@ -523,7 +522,7 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
     """Another size for ``self``, in its own memory as far as that goes."""
     from ..autograd.grad_mode import grad_mode
     from ..autograd.inference_mode import check_write
-    from ..core.storage import begin_write
+    from ..core.storage import begin_write, with_room
 
     if not self._type.backend.is_strided:
         raise NotImplementedError(
@@ -542,13 +541,9 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
     if array.shape == shape and (memory_format is None or strides == lib.strides(array)):
         return self
     check_bytes(shape, self._type.dtype.itemsize)
+    offset = lib.storage_offset(array)
+    array = with_room(self, prod(shape))
     begin_write(self)  # who saved the tensor would find another shape
-    offset, count = lib.storage_offset(array), prod(shape)
-    memory = lib.root(array)
-    if offset + count > memory.size:
-        grown = unwritten(lib.empty((offset + count,), self._type.dtype))
-        lib.copyto(lib.as_strided(grown, memory.shape, (1,), 0), memory)
-        array = grown
     self._array = lib.as_strided(array, shape, strides, offset)
     if self._meta is not None:  # it may have required gradients once
         self._meta.fit_accumulator(shape, self._type)

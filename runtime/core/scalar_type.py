@@ -29,6 +29,12 @@ __all__ = [
 #: The categories of the dtypes that are older than dtypes: each had a class, ``FloatTensor``.
 _WITH_CLASS = ("bool", "integral", "floating", "reduced")
 CLASS_NAMES = frozenset(f"{d.type_name}Tensor" for d in dtype.registry.values() if d.category in _WITH_CLASS)
+#: Those whose storages had one, as "FloatStorage", which are the names that files have for them.
+STORAGE_NAMES = frozenset(
+    f"{d.type_name}Storage"
+    for d in dtype.registry.values()
+    if d.category in (*_WITH_CLASS, "complex")
+)
 
 
 class _Default:

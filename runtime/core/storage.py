@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 import weakref
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from .device import device, device as Device
 from .package_name import package
 from .scalar_type import dtype
+from .storage_conversions import StorageConversions
 
 if TYPE_CHECKING:
     from .tensor_base import TensorBase
+
+T = TypeVar("T", bound="TensorBase")
 
 
 class Storage:
@@ -21,10 +26,13 @@ class Storage:
 
     Made only once something needs it (a view, an in-place operator): a tensor without one has
     version 0. ``version`` counts the writes. ``views`` has a weak reference to each live view,
-    so that a write through one of them can give the others their new history.
+    so that a write through one of them can give the others their new history. ``is_held`` is set where
+    somebody else has the memory, too, so that it must stay where it is.
     """
 
-    __slots__ = ("__weakref__", "untyped", "version", "views")
+    __slots__ = ("__weakref__", "is_held", "untyped", "version", "views")
+
+    is_held: bool
 
     def __init__(self) -> None:
         self.version = 0
@@ -57,17 +65,30 @@ def begin_write(tensor: TensorBase) -> None:
     storage_of(tensor).version += 1
 
 
+def hold(tensor: T) -> T:
+    """The tensor, whose memory stays where it is from now on: NumPy has it, too, or another library."""
+    storage = storage_of(tensor)
+    storage.is_held = True
+    if storage.untyped is not None:
+        storage.untyped._held = True
+    return tensor
+
+
+def _is_held(storage: Storage) -> bool:
+    return getattr(storage, "is_held", False)  # a slot that few storages fill
+
+
 #: What finds the backend of a device, which a higher floor puts here.
 backend_for: list[Callable[[Any], Any]] = []
 
 
-class UntypedStorage:
+class UntypedStorage(StorageConversions):
     """The bytes that a tensor's elements are kept in, as the user sees them.
 
     ``t.untyped_storage()`` of a tensor and of its views is the same object.
     """
 
-    __slots__ = ("__weakref__", "_backend", "_owner", "_root")
+    __slots__ = ("__weakref__", "_backend", "_filename", "_held", "_owner", "_root")
 
     def __init__(self, data: int | Sequence[int] = 0, *, device: Device | str | None = None) -> None:
         """A storage of so many bytes, or of the lowest bytes of these ints.
@@ -97,13 +118,51 @@ class UntypedStorage:
         """The handle on memory that there is: a 1-d array of the backend's over all of it."""
         made = cls.__new__(cls)
         made._put(root, backend)
-        # weak: the Storage holds this handle
-        made._owner = None if owner is None else weakref.ref(owner)
+        if owner is not None:
+            made._owner = weakref.ref(owner)  # weak: the Storage holds this handle
+            made._held = _is_held(owner)
+        return made
+
+    @classmethod
+    def from_buffer(
+        cls,
+        buffer: Any,
+        byte_order: str | None = None,
+        count: int = -1,
+        offset: int = 0,
+        *,
+        dtype: dtype,
+    ) -> UntypedStorage:
+        """A storage with a copy of a buffer's bytes, which are elements of ``dtype`` in this order.
+
+        ``byte_order`` is "big", "little" or "native"; elements of one byte need none. ``count`` is in elements
+        (-1: all there are), ``offset`` in bytes. TypeError for what is no buffer, RuntimeError without an
+        order, ValueError for an unknown order and where the buffer does not hold so many whole elements.
+        """
+        from .storage_sources import of_buffer
+
+        backend = backend_for[0]("cpu")
+        return cls.over(backend.lib.from_numpy(of_buffer(buffer, byte_order, count, offset, dtype)), backend)
+
+    @classmethod
+    def from_file(cls, filename: str, shared: bool = False, size: int = 0) -> UntypedStorage:
+        """The first ``size`` bytes of a file, mapped into memory.
+
+        With ``shared`` what is written is written to the file, which is made as long as that; else it is not,
+        and the file is as it was. RuntimeError for a file that cannot be opened or is too short, TypeError
+        for what is no path.
+        """
+        from .storage_sources import of_file
+
+        made = cls.over(of_file(filename, shared, size), backend_for[0]("cpu"))
+        made._held, made._filename = True, filename if shared else None
         return made
 
     def _put(self, root: Any, backend: Any) -> None:
         self._root, self._backend = root.view(np.uint8), backend
         self._owner: weakref.ref[Storage] | None = None
+        self._held = False
+        self._filename: str | None = None
 
     def shared(self) -> Storage:
         """The Storage of the tensors over this memory, made if none of them is left."""
@@ -147,6 +206,74 @@ class UntypedStorage:
         step = array_dtype.itemsize
         return self._root[: self.nbytes() // step * step].view(array_dtype)
 
+    def resizable(self) -> bool:
+        """Whether ``resize_`` can change the size: not of memory that NumPy or a file has, or of a slice."""
+        owner = None if self._owner is None else self._owner()
+        return not (self._held or (owner is not None and _is_held(owner)))
+
+    def resize_(self, size: int) -> UntypedStorage:
+        """Give the storage so many bytes, the first of which are as before; returns it.
+
+        The tensors over it are so afterwards. RuntimeError for what is no number of bytes, for a storage that
+        cannot be resized, and where one of its tensors would lie beyond its end: nothing is changed then.
+        """
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise RuntimeError(f"resize_ expects an int, but got {type(size).__name__}")
+        if size < 0:
+            raise RuntimeError(f"resize_ expects no negative number of bytes, but got {size}")
+        check_resizable(self)
+        if size == self.nbytes():
+            return self
+        lib = self._backend.lib
+        root = lib.empty((size,), self._root.dtype)
+        kept = min(size, self.nbytes())
+        if kept:
+            lib.copyto(lib.as_strided(root, (kept,), (1,), 0), lib.as_strided(self._root, (kept,), (1,), 0))
+        found = UntypedStorage.over(root, self._backend)
+        moved = [(tensor, found._window(tensor)) for tensor in self._tensors()]
+        self._root = found._root
+        for tensor, array in moved:
+            tensor._array = array
+        return self
+
+    def _window(self, tensor: TensorBase) -> Any:
+        """The tensor's array, in the memory of this storage."""
+        array, lib = tensor._array, self._backend.lib
+        shape, strides, offset = tuple(array.shape), lib.strides(array), lib.storage_offset(array)
+        end = 0
+        if 0 not in shape:
+            end = 1 + offset + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
+        if end * array.itemsize > self.nbytes():
+            raise RuntimeError(
+                f"resize_: a tensor of the shape {list(shape)} ends at byte {end * array.itemsize} of the storage, "
+                f"which cannot be given {self.nbytes()} bytes"
+            )
+        return lib.as_strided(self.typed(array.dtype), shape, strides, offset)
+
+    def _tensors(self) -> Iterator[TensorBase]:
+        """The tensors over the memory. Nothing lists them: few storages are ever resized."""
+        from .tensor_base import TensorBase
+
+        if gc.get_freeze_count():
+            gc.unfreeze()  # else those of before would not be found
+        owners = {id(s): s for s in gc.get_referrers(self) if type(s) is Storage and s.untyped is self}
+        for found in gc.get_referrers(*owners.values()) if owners else ():
+            if isinstance(found, TensorBase) and id(found._storage) in owners:
+                yield found
+
+    @property
+    def filename(self) -> str | None:
+        """The file that what is written is written to; None where there is none."""
+        return self._filename
+
+    def byteswap(self, dtype: dtype) -> None:
+        """Turn the order of the bytes of each element of a dtype. RuntimeError where these are not all."""
+        from .storage_sources import swapped
+
+        if self.nbytes() % dtype.itemsize:
+            raise RuntimeError(f"the length of data is not a multiple of {dtype.itemsize}")
+        self.memory()[:] = swapped(self.memory(), dtype)
+
     def tolist(self) -> list[int]:
         """The bytes, as ints."""
         values: list[int] = self.memory().tolist()
@@ -159,8 +286,16 @@ class UntypedStorage:
         """
         chosen = self._chosen(index)
         if isinstance(chosen, slice):
-            return UntypedStorage.over(self._root[chosen], self._backend)
+            return self._part(chosen)
         return int(self.memory()[chosen])
+
+    def _part(self, chosen: slice) -> UntypedStorage:
+        root = self._root[chosen]
+        if isinstance(root, np.ndarray):  # whose memory is to begin and end there
+            root = np.frombuffer(memoryview(root), np.uint8)
+        part = UntypedStorage.over(root, self._backend)
+        part._held = True
+        return part
 
     def __setitem__(self, index: int | slice, value: int) -> None:
         """Set a byte, or all of a slice. RuntimeError for a value that is no int; else as ``__getitem__``."""
@@ -216,6 +351,26 @@ class UntypedStorage:
         made.memory()[:] = self.memory()
         return made
 
+    def to(self, *, device: Device | str, non_blocking: bool = False) -> UntypedStorage:
+        """The storage itself, or a copy of its bytes on another device."""
+        backend = backend_for[0](device)
+        if backend.device == self.device:
+            return self
+        made = UntypedStorage.over(backend.lib.empty((self.nbytes(),), np.dtype(np.uint8)), backend)
+        return made.copy_(self) if backend.has_data else made
+
+    def cuda(self, device: Device | str | int | None = None, non_blocking: bool = False) -> UntypedStorage:
+        """The storage itself, or a copy of its bytes on a GPU. As ``Tensor.cuda`` where there is none."""
+        number = f"cuda:{device}" if isinstance(device, int) else device
+        return self.to(device="cuda" if number is None else number)
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """The name of the class; with a class of storages, or its name, the bytes as its elements."""
+        if dtype is None:
+            return f"{package.name}.storage.UntypedStorage"
+        named = dtype.rpartition(".")[2] if isinstance(dtype, str) else dtype
+        return self if named in (UntypedStorage, "UntypedStorage") else self._as(dtype)
+
     def new(self) -> UntypedStorage:
         """An empty storage on the same device."""
         return UntypedStorage(device=self.device)
@@ -225,10 +380,17 @@ class UntypedStorage:
         return self
 
     def __repr__(self) -> str:
-        return f"{package.name}.UntypedStorage(device={self.device}) of size {self.nbytes()}"
+        lines = "".join(f" {value}\n" for value in self.tolist()) if self._backend.has_data else "...\n"
+        return f"{lines}[{package.name}.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
 
 
-class ElementStorage:
+def check_resizable(storage: UntypedStorage) -> None:
+    """RuntimeError where the storage is memory that somebody else has, too."""
+    if not storage.resizable():
+        raise RuntimeError("Trying to resize storage that is not resizable")
+
+
+class ElementStorage(StorageConversions):
     """What a storage of elements is to those who take its memory."""
 
     __slots__ = ()
@@ -262,3 +424,32 @@ def untyped_storage_of(tensor: TensorBase) -> UntypedStorage:
     if found is None or found.data_ptr() != backend.lib.data_ptr(root):  # resized since
         found = storage.untyped = UntypedStorage.over(root, backend, storage)
     return found
+
+
+def check_room(tensor: TensorBase, count: int) -> None:
+    """RuntimeError where ``with_room`` cannot make the memory grow."""
+    storage, backend = tensor._storage, tensor._type.backend
+    if storage is None or not backend.is_strided or not backend.mutable:
+        return
+    lib, array = backend.lib, tensor._array
+    if lib.storage_offset(array) + count > lib.root(array).size:
+        check_resizable(untyped_storage_of(tensor))
+
+
+def with_room(tensor: TensorBase, count: int) -> Any:
+    """An array of the tensor's in memory that has room for so many elements behind its first one.
+
+    The memory grows where it has to, for all tensors over it. RuntimeError where it cannot.
+    """
+    array, lib, storage = tensor._array, tensor._type.backend.lib, tensor._storage
+    end = lib.storage_offset(array) + count
+    memory = lib.root(array)
+    if end <= memory.size:
+        return array
+    # the slot of the tensor, and the name here
+    if storage is not None and (storage.untyped is not None or sys.getrefcount(storage) > 3 or _is_held(storage)):
+        untyped_storage_of(tensor).resize_(end * array.itemsize)
+        return tensor._array
+    grown = lib.empty((end,), tensor._type.dtype)
+    lib.copyto(lib.as_strided(grown, memory.shape, (1,), 0), memory)
+    return grown

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..core.device import device as Device
-from ..core.scalar_type import CLASS_NAMES
+from ..core.scalar_type import CLASS_NAMES, STORAGE_NAMES
 from ..core.tensor_base import TensorBase
 from ..random import default_generator
 
@@ -70,7 +70,7 @@ __all__ = [
     "stream",
     "synchronize",
 ]
-__all__ += sorted(CLASS_NAMES)
+__all__ += sorted(CLASS_NAMES | STORAGE_NAMES)
 
 
 def __dir__() -> list[str]:
@@ -113,6 +113,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.amp")
     if name in CLASS_NAMES:
         return import_module("tengen.tensors.typed_classes").typed_class(name, "cuda")
+    if name in STORAGE_NAMES:
+        return import_module("tengen.tensors.storage_classes").storage_class(name, "cuda")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

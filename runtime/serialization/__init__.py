@@ -15,6 +15,7 @@ from ..tensors.pickling import (
     rebuild_stored as rebuild_stored,
     rebuild_subclass as rebuild_subclass,
     rebuild_tensor as rebuild_tensor,
+    rebuild_typed_storage as rebuild_typed_storage,
 )
 from .safe_globals import (
     add_safe_globals as add_safe_globals,

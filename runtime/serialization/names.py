@@ -7,15 +7,7 @@ from functools import cache
 from typing import Any, Final, NoReturn
 
 from ..core.memory_format import CONSTANTS, layout, memory_format
-from ..core.scalar_type import dtype
-
-#: The scalar types, as ``type_name``, whose storages have a class each. Tensors of others name their dtype.
-_TYPED: Final = frozenset(
-    {
-        *("Bool", "Byte", "Char", "Short", "Int", "Long"),
-        *("Half", "BFloat16", "Float", "Double", "ComplexFloat", "ComplexDouble"),
-    }
-)
+from ..core.scalar_type import STORAGE_NAMES, dtype
 
 #: The module that has the functions which make tensors.
 UTILS: Final = "torch._utils"
@@ -57,8 +49,8 @@ def storage_name(scalar_type: dtype | None) -> TorchName:
 
 
 def has_typed_storage(scalar_type: dtype) -> bool:
-    """Whether storages of the dtype have a class of their own."""
-    return scalar_type.type_name in _TYPED
+    """Whether storages of the dtype have a class of their own. Tensors of others name their dtype."""
+    return f"{scalar_type.type_name}Storage" in STORAGE_NAMES
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import sys
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..core.device import default_device, device
 from ..core.scalar_type import dtype
 from ..core.storage import UntypedStorage
 from ..dispatch.legacy_type_dispatch import backend_of_device
+from ..tensors.typed_storage import TypedStorage
 from .archive import ArchiveReader, Bytes, refuse
 from .locations import Locations, moved, without_data
 from .names import StorageKind
@@ -19,13 +20,6 @@ from .names import StorageKind
 _BYTE_ORDERS: Final = {b"little": "little", b"big": "big"}
 #: Elements must not begin at other addresses than multiples of their size: this is the largest.
 _ALIGNMENT: Final = 16
-
-
-class Held(NamedTuple):
-    """A storage as a pickle names it: with the dtype of its elements."""
-
-    storage: UntypedStorage
-    dtype: dtype
 
 
 class Storages:
@@ -49,7 +43,7 @@ class Storages:
         found = self.archive.text("byteorder")
         return _BYTE_ORDERS.get(found) or refuse(f"the archive has the byte order {found[:20]!r}")
 
-    def load(self, named: Any) -> Held | UntypedStorage:
+    def load(self, named: Any) -> TypedStorage | UntypedStorage:
         """The storage of a persistent id: ("storage", its class, its key, its device, its elements)."""
         kinds = [type(part) for part in named] if type(named) is tuple else []
         if kinds != [str, StorageKind, str, str, int] or named[0] != "storage":
@@ -63,7 +57,7 @@ class Storages:
                 f"the file has a storage {key[:20]!r} of {found.nbytes()} bytes, and names it as one of "
                 f"{str(count)[:20]} elements of {kind.itemsize} bytes"
             )
-        return found if kind.dtype is None else Held(found, kind.dtype)
+        return found if kind.dtype is None else TypedStorage(wrap_storage=found, dtype=kind.dtype)
 
     def _placed(self, kind: StorageKind, record: str, location: str) -> UntypedStorage:
         has_choice = self.locations.function is not None

@@ -20,10 +20,10 @@ from ..tensors.parameter import Parameter
 from ..tensors.pickling import rebuild_parameter, rebuild_stored, rebuild_tensor
 from ..tensors.sparse_creation import check_stored
 from ..tensors.tensor import Tensor
+from ..tensors.typed_storage import TypedStorage
 from .archive import refuse
 from .locations import Locations, without_data
 from .names import UTILS, layout_named, values
-from .storages import Held
 from .weights_builders import BUILDERS, Builder, are_ints, check_bools, described, is_shape, need
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ def _tensor_v2(reader: WeightsUnpickler, arguments: Arguments) -> Tensor:
     name = "_rebuild_tensor_v2"
     need(len(arguments) in (6, 7), name, arguments)
     held, offset, size, strides, requires_grad, hooks, *rest = arguments
-    need(type(held) is Held, name, arguments)
+    need(type(held) is TypedStorage, name, arguments)
     return _strided(
-        reader, name, held.storage, (held.dtype, offset, size, strides, requires_grad), hooks, rest
+        reader, name, held.untyped(), (held.dtype, offset, size, strides, requires_grad), hooks, rest
     )
 
 

@@ -26,11 +26,12 @@ from ..core.size import Size
 from ..core.storage import UntypedStorage
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor
+from ..tensors.typed_storage import TypedStorage
 from .archive import refuse
 from .safe_globals import chosen
 from .storages import Storages
 from .tensor_builders import allowed, check_attributes
-from .weights_builders import Builder, checked_key, described, set_array_state, set_dtype_state
+from .weights_builders import Builder, check_bools, checked_key, described, set_array_state, set_dtype_state
 
 T = TypeVar("T")
 
@@ -364,7 +365,7 @@ _STEPS: Final[dict[bytes, Callable[[WeightsUnpickler], None]]] = {
 
 _ATOMS: Final = frozenset({type(None), bool, int, float, complex, str, bytes, bytearray})
 _LEAVES: Final = (
-    Size, dtype, device, layout, memory_format, np.ndarray, np.dtype, np.generic, UntypedStorage
+    Size, dtype, device, layout, memory_format, np.ndarray, np.dtype, np.generic, UntypedStorage, TypedStorage
 )  # fmt: skip
 
 
@@ -380,6 +381,9 @@ def _parts(value: Any, allowed: Collection[Any]) -> Iterator[Any]:
             parts += vars(value).values()
     elif kind is Tensor or kind is Parameter:
         parts = list(vars(value).values())
+    elif kind is TypedStorage and value.dtype.category == "bool":
+        if value.device.type != "meta":
+            check_bools(value.untyped().memory())
     elif isinstance(value, Builder):
         refuse(f"the file holds {described(value)} itself, which is no data")
     elif kind not in _ATOMS and not isinstance(value, _LEAVES) and not _is_among(value, kind, allowed):

@@ -21,6 +21,7 @@ from ..native.compressed.array import KINDS
 from ..tensors.parameter import Parameter
 from ..tensors.pickling import reduce_tensor, stored_parts
 from ..tensors.tensor import Tensor
+from ..tensors.typed_storage import TypedStorage
 from .archive import ALIGNMENT, FORMAT_VERSION, ArchiveWriter
 from .names import UTILS, TorchName, has_typed_storage, storage_name, torch_name
 
@@ -37,15 +38,6 @@ _CLASSES: Final = {
 }
 #: The methods that say how a tensor is pickled, but for those of a subclass that has its own.
 _OWN: Final = frozenset({Tensor.__reduce_ex__, Parameter.__reduce_ex__})
-
-
-class _TypedStorage:
-    """A storage and the dtype of its elements, to be written as one object."""
-
-    __slots__ = ("dtype", "untyped")
-
-    def __init__(self, untyped: UntypedStorage, dtype: dtype | None) -> None:
-        self.untyped, self.dtype = untyped, dtype
 
 
 def write(obj: Any, f: File, pickle_module: ModuleType | None, protocol: int, byteorder: bool) -> None:
@@ -107,7 +99,11 @@ def pickler_class(module: ModuleType) -> Any:
             kind = type(obj)
             if kind is UntypedStorage:
                 return self._storage_id(obj, None)
-            return self._storage_id(obj.untyped, obj.dtype) if kind is _TypedStorage else None
+            if kind is not TypedStorage:
+                return None
+            if not has_typed_storage(obj.dtype):
+                raise RuntimeError(f"save: files have no storages of {obj.dtype}; save a tensor, or untyped()")
+            return self._storage_id(obj.untyped(), obj.dtype)
 
         def _storage_id(self, storage: UntypedStorage, scalar_type: dtype | None) -> tuple[Any, ...]:
             if not storage._backend.has_data:
@@ -197,7 +193,7 @@ def _reduce_plain(tensor: Any) -> tuple[Any, tuple[Any, ...]]:
         return torch_name(UTILS, "_rebuild_device_tensor_from_cpu_tensor"), arguments
     untyped, offset = untyped_storage_of(tensor), backend.lib.storage_offset(array)
     if has_typed_storage(scalar_type):
-        held = _TypedStorage(untyped, scalar_type)
+        held = TypedStorage(wrap_storage=untyped, dtype=scalar_type)
         arguments = (held, offset, size, strides, requires_grad, OrderedDict())
         return torch_name(UTILS, "_rebuild_tensor_v2"), arguments
     arguments = (untyped, offset, size, strides, requires_grad, OrderedDict(), scalar_type)

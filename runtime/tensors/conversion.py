@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.grad_mode import grad_mode
 from ..core.array_namespace import array_namespace
 from ..core.interception import active, notify_conversion
+from ..core.storage import hold
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 
@@ -123,6 +124,8 @@ class TensorConversion(TensorBase):
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
+        if backend.mutable:
+            hold(self)
         return array.view()  # not the tensor's own: its shape may be assigned to
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

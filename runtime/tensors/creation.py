@@ -11,7 +11,7 @@ import numpy as np
 from ..core.device import as_device, asked_device, default_device, device as Device
 from ..core.function_dispatch import NO_ARGUMENTS, at_level
 from ..core.scalar_type import default, dtype as DType
-from ..core.storage import UntypedStorage, bytes_of
+from ..core.storage import UntypedStorage, bytes_of, hold
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from ..dispatch.legacy_type_dispatch import type_of
@@ -140,7 +140,7 @@ def from_numpy(ndarray: Array) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {_qualified(type(ndarray))})")
-    return from_array(ndarray)
+    return hold(from_array(ndarray))
 
 
 def from_array(array: Array, writeable: bool | None = None) -> Tensor:
@@ -191,7 +191,7 @@ def frombuffer(
         _warn_read_only("buffer")
     stop = length if count < 0 else offset + count * step
     array = memory[offset:stop].view(dtype.array_dtype)
-    return _leaf(wrap_array(array, dtype, default_device), requires_grad)
+    return _leaf(hold(wrap_array(array, dtype, default_device)), requires_grad)
 
 
 def _nonempty(buffer: Any) -> bool:
@@ -346,7 +346,7 @@ def _shareable(data: Any) -> Tensor | None:
         return itself
     array = _foreign_array(data)
     if array is not None:
-        return from_array(array)
+        return hold(from_array(array))
     if type(data).__name__ == "PyCapsule":  # what ``__dlpack__`` gives
         from .interop import from_dlpack
 

@@ -119,10 +119,13 @@ class TensorDescription(TensorBase):
         return TypedStorage(wrap_storage=untyped_storage_of(self), dtype=self.dtype)
 
     def storage_type(self) -> type[TypedStorage]:
-        """The class of ``storage()``."""
+        """The class of ``storage()``: ``FloatStorage``; TypedStorage where the dtype has none of its own."""
+        from .storage_classes import STORAGE_NAMES, class_name, storage_class
         from .typed_storage import TypedStorage
 
-        return TypedStorage
+        if f"{self.dtype.type_name}Storage" not in STORAGE_NAMES:
+            return TypedStorage
+        return storage_class(class_name(self.dtype), self.device.type)
 
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
         """Whether the elements stand in memory in the order of the indices, without gaps.

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.device import DEVICES, as_device, device
 from ..core.scalar_type import from_array_dtype, get_default_dtype, named
+from ..core.storage import hold
 from ..core.tensor_base import TensorBase
 from ..dispatch.legacy_type_dispatch import backend_of_device, type_of
 from .creation import from_array
@@ -94,7 +95,7 @@ def to_capsule(
         raise TypeError("stream must be ``int`` or ``none``")
     if stream is not None and stream != -1:
         raise AssertionError(f"stream should be None on {tensor._type.backend.device.type}.")
-    array = tensor._type.backend.lib.to_numpy(tensor._array)
+    array = hold(tensor)._type.backend.lib.to_numpy(tensor._array)
     options = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
     added = _ADDED.get(tensor._type.scalar_type.name)
     if added is None:
@@ -141,7 +142,7 @@ def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bo
     if exporter.added is not None:
         array = array.view(named(exporter.added).array_dtype)
     # NumPy takes what comes in a capsule without flags to be read-only; nobody else does
-    return from_array(array, None if exporter.has_flags else True)
+    return hold(from_array(array, None if exporter.has_flags else True))
 
 
 def _library_of(kind: int) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from ..core.device import as_device, device
 from ..core.scalar_type import dtype, from_array_dtype, uint8
 from ..core.storage import UntypedStorage, backend_for, untyped_storage_of
+from ..core.storage_conversions import converter
 from ..core.tensor_base import TensorBase
 from ..dispatch.legacy_type_dispatch import backend_of_device, type_of
 from .tensor import Tensor, make_subclass
@@ -176,7 +177,21 @@ def rebuild_storage(
     return UntypedStorage.over(backend.lib.from_numpy(content), backend)
 
 
+def rebuild_typed_storage(memory: UntypedStorage, scalar_type: dtype) -> Any:
+    """A storage of elements over one of bytes."""
+    from .typed_storage import TypedStorage
+
+    return TypedStorage(wrap_storage=memory, dtype=scalar_type)
+
+
+def _converted(storage: Any, kind: Any) -> Any:
+    from .typed_storage import converted
+
+    return converted(storage, kind)
+
+
+converter.append(_converted)
 copyreg.pickle(UntypedStorage, reduce_storage)
 backend_for.append(lambda where: backend_of_device(as_device(where)))
-for _function in (rebuild_tensor, rebuild_stored, rebuild_subclass, rebuild_parameter, rebuild_storage):
+for _function in (rebuild_tensor, rebuild_stored, rebuild_subclass, rebuild_parameter, rebuild_storage, rebuild_typed_storage):
     _function.__module__ = "tengen.serialization"

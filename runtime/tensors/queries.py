@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from ..core.storage import UntypedStorage
+from ..core.storage import ElementStorage, UntypedStorage
 from ..core.tensor_base import TensorBase
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ def is_tensor(obj: Any) -> TypeGuard[Tensor]:
     return isinstance(obj, TensorBase)
 
 
-def is_storage(obj: Any) -> TypeGuard[UntypedStorage]:
-    """Whether ``obj`` is a tensor's storage."""
-    return isinstance(obj, UntypedStorage)
+def is_storage(obj: Any) -> TypeGuard[UntypedStorage | ElementStorage]:
+    """Whether ``obj`` is a tensor's storage, of bytes or of elements."""
+    return isinstance(obj, (UntypedStorage, ElementStorage))
 
 
 def is_floating_point(input: Tensor) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..autograd.edge import gradient_edge
 from ..autograd.forward_mode import newest_tangent
@@ -24,7 +24,7 @@ from ..core.storage import (
 )
 from ..core.tensor_base import TensorBase
 from ..dispatch.binding_support import MISSING
-from ..native.layout import contiguous_strides
+from ..native.layout import MAX_NUMEL, contiguous_strides, extent
 
 Shape = tuple[int, ...]
 
@@ -34,8 +34,9 @@ def set_memory(tensor: Any, source: Any, offset: Any, size: Any, stride: Any) ->
 
     Errors are those of ``Tensor.set_``, and leave everything as it was.
     """
-    array, memory = _window(tensor, source, offset, size, stride)
-    edge = _checked_edge(tensor, source, array.shape)
+    window = _window(tensor, source, offset, size, stride)
+    edge = _checked_edge(tensor, source, window.shape)
+    array, memory = _grown(tensor._type, window), window.memory
     begin_write(tensor)  # who saved the tensor would find another one
     old = storage_of(tensor)
     _leave_views(tensor, old)
@@ -50,15 +51,23 @@ def set_memory(tensor: Any, source: Any, offset: Any, size: Any, stride: Any) ->
         set_history(tensor, edge)
 
 
-def _window(
-    tensor: Any, source: Any, offset: Any, size: Any, stride: Any
-) -> tuple[Any, UntypedStorage | None]:
-    """The array that the tensor is to have, and the handle on its memory where there is one already."""
+class _Window(NamedTuple):
+    """What the tensor is to be of a memory, or of none."""
+
+    memory: UntypedStorage | None
+    shape: Shape
+    strides: Shape
+    offset: int
+    array: Any = None  # that there is already
+
+
+def _window(tensor: Any, source: Any, offset: Any, size: Any, stride: Any) -> _Window:
+    """What the tensor is to be, of the memory that there is already."""
     kind = tensor._type
     source = bytes_of("set_", source, kind.scalar_type)
     _check_strided(tensor, source)
     if source is MISSING:
-        return kind.backend.lib.empty((0,), kind.dtype), None
+        return _Window(None, (0,), (1,), 0)
     if not isinstance(source, (TensorBase, UntypedStorage)) or (offset is MISSING) is not (size is MISSING):
         given = ", ".join(type(v).__name__ for v in (source, offset, size) if v is not MISSING)
         raise TypeError(
@@ -66,17 +75,18 @@ def _window(
             f"perhaps stride, but got ({given})"
         )
     _check_kind(tensor, source)
-    memory = untyped_storage_of(source) if isinstance(source, TensorBase) else source
+    lib = kind.backend.lib
     if isinstance(source, TensorBase):
+        memory, array = untyped_storage_of(source), source._array
+        start = lib.storage_offset(array)
         if offset is MISSING:
-            return source._array, memory
-        lib = kind.backend.lib
-        if not lib.is_contiguous(source._array):
+            return _Window(memory, tuple(array.shape), lib.strides(array), start, array)
+        if not lib.is_contiguous(array):
             raise RuntimeError("set_: passed in tensor to be used as storage must be contiguous")
-        return _part(kind, memory, lib.storage_offset(source._array) + index(offset), size, stride), memory
+        return _part(memory, start + index(offset), size, stride)
     if offset is MISSING:
-        return memory.typed(kind.dtype), memory
-    return _part(kind, memory, index(offset), size, stride), memory
+        return _Window(source, (source.nbytes() // kind.dtype.itemsize,), (1,), 0)
+    return _part(source, index(offset), size, stride)
 
 
 def _check_strided(tensor: Any, source: Any) -> None:
@@ -105,8 +115,8 @@ def _check_kind(tensor: Any, source: Any) -> None:
         )
 
 
-def _part(kind: Any, memory: UntypedStorage, offset: int, size: Sequence[int], stride: Sequence[int]) -> Any:
-    """The window of the memory. RuntimeError where the memory does not reach so far."""
+def _part(memory: UntypedStorage, offset: int, size: Sequence[int], stride: Sequence[int]) -> _Window:
+    """A window of the memory. RuntimeError for sizes and strides that no tensor has."""
     shape = tuple(map(index, size))
     if shape and min(shape) < 0:
         raise RuntimeError(
@@ -115,7 +125,27 @@ def _part(kind: Any, memory: UntypedStorage, offset: int, size: Sequence[int], s
     steps = tuple(map(index, stride)) or contiguous_strides(shape)
     if len(steps) != len(shape):
         raise RuntimeError(f"set_: unequal size length ({len(shape)}) and stride length ({len(steps)})")
-    return kind.backend.lib.as_strided(memory.typed(kind.dtype), shape, steps, offset)
+    if steps and min(steps) < 0:
+        raise RuntimeError(f"set_: expected no negative strides, but got {list(steps)}")
+    if offset < 0:
+        raise RuntimeError(f"set_: expected no negative storage offset, but got {offset}")
+    return _Window(memory, shape, steps, offset)
+
+
+def _grown(kind: Any, window: _Window) -> Any:
+    """The array of the window. Where the memory does not reach so far it grows, for all tensors over it."""
+    memory, shape, strides, offset, array = window
+    if array is not None:
+        return array
+    if memory is None:
+        return kind.backend.lib.empty(shape, kind.dtype)
+    reach = extent(shape, strides)
+    needed = (offset + reach) * kind.dtype.itemsize if reach else 0
+    if needed > MAX_NUMEL:
+        raise RuntimeError(f"set_: Storage size calculation overflowed with sizes={list(shape)}")
+    if needed > memory.nbytes():
+        memory.resize_(needed)
+    return kind.backend.lib.as_strided(memory.typed(kind.dtype), shape, strides, offset)
 
 
 def _checked_edge(tensor: Any, source: Any, shape: Shape) -> Any:

@@ -23,7 +23,7 @@ class TypedStorage(ElementStorage):
     element is a Python number. ``untyped()`` is the memory as bytes. TypeError for other arguments.
     """
 
-    __slots__ = ("_tensor",)
+    __slots__ = ("__weakref__", "_dtype", "_untyped")
 
     def __init__(
         self,
@@ -32,66 +32,106 @@ class TypedStorage(ElementStorage):
         dtype: DType | None = None,
         device: Device | str | None = None,
     ) -> None:
-        dtype = get_default_dtype() if dtype is None else dtype
-        self._tensor: Tensor  # 1-d, over the whole memory
+        self._dtype = get_default_dtype() if dtype is None else dtype
+        self._untyped: UntypedStorage
         if wrap_storage is not None:
             if args or not isinstance(wrap_storage, UntypedStorage):
                 raise TypeError(
                     "TypedStorage(): expected wrap_storage to be an UntypedStorage, and given alone, "
                     f"but got {type(wrap_storage).__name__} and {len(args)} other arguments"
                 )
-            count = wrap_storage.nbytes() // dtype.itemsize
-            whole = empty(0, dtype=dtype, device=wrap_storage.device)
-            self._tensor = whole.set_(wrap_storage, 0, (count,), (1,))
+            self._untyped = wrap_storage
             return
-        if len(args) > 1:
-            raise TypeError(f"TypedStorage(): expected a number of elements or a sequence, but got {args!r}")
         values = args[0] if args else 0
-        count = values if isinstance(values, int) else len(values)
-        self._tensor = empty(count, dtype=dtype, device=device)
-        if not isinstance(values, int):
-            self[:] = values
+        is_number = isinstance(values, int) and not isinstance(values, bool)
+        is_sequence = isinstance(values, (Sequence, TypedStorage)) and not isinstance(values, (str, bytes))
+        if len(args) > 1 or not (is_number or is_sequence):
+            raise TypeError(f"TypedStorage(): expected a number of elements or a sequence, but got {args!r}")
+        count: Any = values if is_number else len(values)  # type: ignore[arg-type]
+        if count < 0:
+            raise RuntimeError(f"TypedStorage(): expected no negative number of elements, but got {count}")
+        self._untyped = empty(count, dtype=self._dtype, device=device).untyped_storage()
+        if not is_number:
+            self[:] = list(values)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_buffer(
+        cls,
+        buffer: Any,
+        byte_order: str | None = None,
+        count: int = -1,
+        offset: int = 0,
+        *,
+        dtype: DType | None = None,
+    ) -> TypedStorage:
+        """A storage with a copy of a buffer's elements. Arguments and errors of ``UntypedStorage.from_buffer``."""
+        own = cls._own_dtype()
+        if own is not None and dtype is not None:
+            raise RuntimeError(f"from_buffer: {cls.__name__} is of {own}, so that 'dtype' cannot be given")
+        kind = own or dtype or get_default_dtype()
+        memory = UntypedStorage.from_buffer(buffer, byte_order, count, offset, dtype=kind)
+        return TypedStorage(wrap_storage=memory, dtype=kind)
+
+    @classmethod
+    def from_file(cls, filename: str, shared: bool, size: int) -> TypedStorage:
+        """As ``UntypedStorage.from_file``, for the classes of one dtype, in elements. RuntimeError else."""
+        own = cls._own_dtype()
+        if own is None:
+            raise RuntimeError("from_file can only be called on derived classes")
+        memory = UntypedStorage.from_file(filename, shared, size * own.itemsize)
+        return TypedStorage(wrap_storage=memory, dtype=own)
+
+    @classmethod
+    def _own_dtype(cls) -> DType | None:
+        """The dtype of a class as ``FloatStorage``."""
+        found = vars(cls).get("dtype")
+        return found if isinstance(found, DType) else None
+
+    def _whole(self) -> Tensor:
+        """A tensor over the whole memory, with a version of its own."""
+        whole: Tensor = empty(0, dtype=self._dtype, device=self.device)
+        return whole.set_(self._untyped)
 
     @property
     def dtype(self) -> DType:
         """The dtype of the elements."""
-        return self._tensor.dtype
+        return self._dtype
 
     @property
     def device(self) -> Device:
         """Where the memory is."""
-        return self._tensor.device
+        return self._untyped.device
 
     @property
-    def is_cuda(self) -> bool:
-        """Whether the memory is a GPU's."""
-        return self._tensor.is_cuda
+    def filename(self) -> str | None:
+        """The file that what is written is written to; None where there is none."""
+        return self._untyped.filename
 
     def untyped(self) -> UntypedStorage:
         """The memory as bytes."""
-        return self._tensor.untyped_storage()
+        return self._untyped
 
     def size(self) -> int:
         """The number of elements."""
-        return self._tensor.numel()
+        return self.nbytes() // self._dtype.itemsize
 
     __len__ = size
 
     def nbytes(self) -> int:
         """The number of bytes."""
-        return self.untyped().nbytes()
+        return self._untyped.nbytes()
 
     def element_size(self) -> int:
         """The number of bytes of an element."""
-        return self._tensor.element_size()
+        return self._dtype.itemsize
 
     def data_ptr(self) -> int:
         """The address of the first element; 0 where there is none."""
-        return self._tensor.data_ptr()
+        return self._untyped.data_ptr() if self.nbytes() else 0
 
     def tolist(self) -> list[Number]:
         """The elements, as numbers."""
-        found: list[Number] = self._tensor.tolist()
+        found: list[Number] = self._whole().tolist()
         return found
 
     def __iter__(self) -> Iterator[Number]:
@@ -101,45 +141,112 @@ class TypedStorage(ElementStorage):
         """An element. IndexError where there is none, RuntimeError for a slice, else TypeError."""
         if isinstance(index, slice):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        found: Number = self._whole()[self._checked(index)].item()
+        return found
+
+    def _checked(self, index: Any) -> int:
         if isinstance(index, bool) or not isinstance(index, int):
             raise TypeError(f"can't index a {package.name}.TypedStorage with {type(index).__name__}")
         if not -self.size() <= index < self.size():
             raise IndexError(f"index {index} out of range for storage of size {self.size()}")
-        found: Number = self._tensor[index].item()
-        return found
+        return index
 
     def __setitem__(self, index: int | slice, value: Number | Sequence[Number]) -> None:
         """Set an element, or those of a slice to a number or to as many. Errors as of ``Tensor``'s."""
+        if not isinstance(index, slice):
+            index = self._checked(index)
         given: Any = value
         if not isinstance(value, (int, float, complex)):
-            given = self._tensor.new_tensor(value)
-        self._tensor.detach()[index] = given
+            given = self._whole().new_tensor(value)
+        self._whole()[index] = given
 
     def fill_(self, value: Number) -> TypedStorage:
         """Set all elements to a number; returns the storage."""
         self[:] = value
         return self
 
-    def copy_(self, source: TypedStorage, non_blocking: bool = False) -> TypedStorage:
-        """Write the elements of another, cast to this dtype; returns this. RuntimeError for another size."""
+    def copy_(
+        self, source: TypedStorage | UntypedStorage, non_blocking: bool | None = None
+    ) -> TypedStorage:
+        """Write the elements of another, cast to this dtype; returns this. RuntimeError for another size.
+
+        Of a storage of bytes the bytes are written as they are.
+        """
+        if isinstance(source, UntypedStorage):
+            self._untyped.copy_(source)
+            return self
         if source.size() != self.size():
             raise RuntimeError(f"size does not match, self was {self.size()} but src was {source.size()}")
-        self._tensor.copy_(source._tensor)
+        self._whole().copy_(source._whole())
         return self
 
     def clone(self) -> TypedStorage:
         """A storage with a copy of the elements."""
-        return TypedStorage(wrap_storage=self.untyped().clone(), dtype=self.dtype)
+        return self._of(self._untyped.clone())
+
+    def _of(self, memory: UntypedStorage) -> TypedStorage:
+        return self if memory is self._untyped else TypedStorage(wrap_storage=memory, dtype=self._dtype)
+
+    def resizable(self) -> bool:
+        """Whether ``resize_`` can change the size."""
+        return self._untyped.resizable()
+
+    def resize_(self, size: int) -> None:
+        """Give the storage so many elements. Errors are those of ``UntypedStorage.resize_``."""
+        is_number = isinstance(size, int) and not isinstance(size, bool)
+        self._untyped.resize_(size * self._dtype.itemsize if is_number else size)
 
     def cpu(self) -> TypedStorage:
         """The storage itself, or a copy of it on the CPU."""
-        return (
-            self
-            if self.device.type == "cpu"
-            else TypedStorage(wrap_storage=self.untyped().cpu(), dtype=self.dtype)
-        )
+        return self._of(self._untyped.cpu())
+
+    def cuda(self, device: Device | str | int | None = None, non_blocking: bool = False) -> TypedStorage:
+        """The storage itself, or a copy of it on a GPU. As ``Tensor.cuda`` where there is none."""
+        return self._of(self._untyped.cuda(device))
+
+    def to(self, *, device: Device | str, non_blocking: bool = False) -> TypedStorage:
+        """The storage itself, or a copy of it on another device."""
+        return self._of(self._untyped.to(device=device))
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """The name of the class of the dtype's storages; with such a class, or its name, a conversion."""
+        if dtype is not None:
+            return self._as(dtype)
+        place = "" if self.device.type == "cpu" else f"{self.device.type}."
+        return f"{package.name}.{place}{self.pickle_storage_type()}"
+
+    def pickle_storage_type(self) -> str:
+        """The name of the class of the dtype's storages, as "FloatStorage". KeyError where there is none."""
+        from .storage_classes import class_name
+
+        return class_name(self._dtype)
 
     def __repr__(self) -> str:
-        lines = "".join(f" {value}\n" for value in self.tolist())
+        lines = "".join(f" {value}\n" for value in self.tolist()) if self.device.type != "meta" else "...\n"
         kind = f"[{package.name}.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size"
         return f"{lines}{kind} {self.size()}]"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .pickling import rebuild_typed_storage
+
+        return rebuild_typed_storage, (self._untyped, self._dtype)
+
+    def __copy__(self) -> TypedStorage:
+        return self.clone()  # as PyTorch has it
+
+
+def converted(storage: UntypedStorage | TypedStorage, kind: Any) -> TypedStorage:
+    """The elements, or bytes, as elements of a dtype, or of a class of storages: itself if it is that.
+
+    ValueError for what is none of these.
+    """
+    from .storage_classes import StorageType, class_named
+
+    dtype = kind if isinstance(kind, DType) else class_named(kind).dtype
+    place = class_named(kind).place if isinstance(kind, (StorageType, str)) else storage.device.type
+    if isinstance(storage, UntypedStorage):
+        storage = TypedStorage(wrap_storage=storage, dtype=DType.registry["uint8"])
+    made = storage
+    if dtype is not storage.dtype:
+        made = TypedStorage(wrap_storage=storage._whole().to(dtype).untyped_storage(), dtype=dtype)
+    return made if made.device.type == place else made.to(device=place)
