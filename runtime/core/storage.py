@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .device import device, device as Device
+from .device import default_device, device, device as Device
 from .package_name import package
 from .scalar_type import dtype
 from .storage_conversions import StorageConversions
@@ -141,7 +141,7 @@ class UntypedStorage(StorageConversions):
         """
         from .storage_sources import of_buffer
 
-        backend = backend_for[0]("cpu")
+        backend = backend_for[0](default_device)
         return cls.over(backend.lib.from_numpy(of_buffer(buffer, byte_order, count, offset, dtype)), backend)
 
     @classmethod
@@ -154,7 +154,7 @@ class UntypedStorage(StorageConversions):
         """
         from .storage_sources import of_file
 
-        made = cls.over(of_file(filename, shared, size), backend_for[0]("cpu"))
+        made = cls.over(of_file(filename, shared, size), backend_for[0](default_device))
         made._held, made._filename = True, filename if shared else None
         return made
 

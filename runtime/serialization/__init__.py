@@ -15,8 +15,8 @@ from ..tensors.pickling import (
     rebuild_stored as rebuild_stored,
     rebuild_subclass as rebuild_subclass,
     rebuild_tensor as rebuild_tensor,
-    rebuild_typed_storage as rebuild_typed_storage,
 )
+from ..tensors.typed_storage import rebuild_typed_storage as rebuild_typed_storage
 from .safe_globals import (
     add_safe_globals as add_safe_globals,
     clear_safe_globals as clear_safe_globals,

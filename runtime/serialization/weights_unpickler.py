@@ -382,7 +382,7 @@ def _parts(value: Any, allowed: Collection[Any]) -> Iterator[Any]:
     elif kind is Tensor or kind is Parameter:
         parts = list(vars(value).values())
     elif kind is TypedStorage and value.dtype.category == "bool":
-        if value.device.type != "meta":
+        if value.untyped()._backend.has_data:
             check_bools(value.untyped().memory())
     elif isinstance(value, Builder):
         refuse(f"the file holds {described(value)} itself, which is no data")

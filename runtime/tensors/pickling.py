@@ -177,13 +177,6 @@ def rebuild_storage(
     return UntypedStorage.over(backend.lib.from_numpy(content), backend)
 
 
-def rebuild_typed_storage(memory: UntypedStorage, scalar_type: dtype) -> Any:
-    """A storage of elements over one of bytes."""
-    from .typed_storage import TypedStorage
-
-    return TypedStorage(wrap_storage=memory, dtype=scalar_type)
-
-
 def _converted(storage: Any, kind: Any) -> Any:
     from .typed_storage import converted
 
@@ -193,5 +186,5 @@ def _converted(storage: Any, kind: Any) -> Any:
 converter.append(_converted)
 copyreg.pickle(UntypedStorage, reduce_storage)
 backend_for.append(lambda where: backend_of_device(as_device(where)))
-for _function in (rebuild_tensor, rebuild_stored, rebuild_subclass, rebuild_parameter, rebuild_storage, rebuild_typed_storage):
+for _function in (rebuild_tensor, rebuild_stored, rebuild_subclass, rebuild_parameter, rebuild_storage):
     _function.__module__ = "tengen.serialization"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tengen.generated.functions import empty
 
-from ..core.device import device as Device
+from ..core.device import default_device, device as Device
 from ..core.package_name import package
 from ..core.scalar_type import dtype as DType, get_default_dtype
 from ..core.storage import ElementStorage, UntypedStorage
-from .tensor import Tensor
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
 
 Number = bool | int | float | complex
 
@@ -212,7 +214,7 @@ class TypedStorage(ElementStorage):
         """The name of the class of the dtype's storages; with such a class, or its name, a conversion."""
         if dtype is not None:
             return self._as(dtype)
-        place = "" if self.device.type == "cpu" else f"{self.device.type}."
+        place = "" if self.device == default_device else f"{self.device.type}."
         return f"{package.name}.{place}{self.pickle_storage_type()}"
 
     def pickle_storage_type(self) -> str:
@@ -222,17 +224,23 @@ class TypedStorage(ElementStorage):
         return class_name(self._dtype)
 
     def __repr__(self) -> str:
-        lines = "".join(f" {value}\n" for value in self.tolist()) if self.device.type != "meta" else "...\n"
+        lines = "".join(f" {value}\n" for value in self.tolist()) if self._untyped._backend.has_data else "...\n"
         kind = f"[{package.name}.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size"
         return f"{lines}{kind} {self.size()}]"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from .pickling import rebuild_typed_storage
-
         return rebuild_typed_storage, (self._untyped, self._dtype)
 
     def __copy__(self) -> TypedStorage:
         return self.clone()  # as PyTorch has it
+
+
+def rebuild_typed_storage(memory: UntypedStorage, dtype: DType) -> TypedStorage:
+    """A storage of elements over one of bytes, for pickles."""
+    return TypedStorage(wrap_storage=memory, dtype=dtype)
+
+
+rebuild_typed_storage.__module__ = "tengen.serialization"
 
 
 def converted(storage: UntypedStorage | TypedStorage, kind: Any) -> TypedStorage:

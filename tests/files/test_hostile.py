@@ -266,7 +266,6 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         b"]" + storage() + b"a" + storage(b"K\1") + b"a",
         "names it as one of 1 elements",
     ),
-    "a storage of a dtype as a value": (storage(), "holds a Held"),
     "no such device": (name("torch", "device") + text("tpu") + b"\x85R", "RuntimeError: Expected one of "),
     "tensors on no such device": (tensor(held=storage(where=text("tpu"))), "device 'tpu', which is not here"),
     "no such type": (name("torch", "float31"), "torch.float31, which is not allowed"),

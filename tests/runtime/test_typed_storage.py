@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import tengen
@@ -34,7 +35,7 @@ def test_storages_of_their_own() -> None:
     assert tengen.TypedStorage(3).copy_(made).tolist() == [1.0, 2.0, 3.0]
     assert tengen.TypedStorage(wrap_storage=made.untyped(), dtype=tengen.int32).size() == 6
     assert repr(made).endswith("TypedStorage(dtype=tengen.int64, device=cpu) of size 3]")
-    assert tengen.storage.TypedStorage is tengen.ones(1).storage_type()
+    assert tengen.FloatStorage is tengen.ones(1).storage_type()
     assert tengen.TypedStorage().size() == 0
 
 
@@ -89,3 +90,39 @@ def test_tensors_over_storages_of_elements(dtype: tengen.dtype) -> None:
         with pytest.raises(RuntimeError, match=r"Expected a Storage of .* but got one of tengen\.float64"):
             call(other)
     assert like.shape == (0,)
+
+
+def test_a_storage_grows_for_all_tensors_over_it() -> None:
+    """Also by ``resize_`` of one of them; not where NumPy has the memory, and not below a tensor of it."""
+    x = tengen.arange(3.0)
+    y = x[1:]
+    x.untyped_storage().resize_(40)
+    x[1] = 5
+    assert y.tolist() == [5, 2] and y.untyped_storage().nbytes() == 40
+    x.resize_(50)
+    x[2] = 7
+    assert y.tolist() == [5, 7]
+    with pytest.raises(RuntimeError, match="ends at byte 200"):
+        x.untyped_storage().resize_(8)
+    memory = tengen.UntypedStorage(4)
+    assert tengen.empty(0).set_(memory, 0, (9,)).shape == (9,) and memory.nbytes() == 36
+    shared = tengen.ones(3)
+    array = shared.numpy()
+    for held in (shared, tengen.from_numpy(np.ones(3, np.float32))):
+        with pytest.raises(RuntimeError, match="not resizable"):
+            held.resize_(9)
+        with pytest.raises(RuntimeError, match="not resizable"):
+            tengen.add(tengen.ones(9), 1, out=held)
+        assert held.shape == (3,)
+    assert array.tolist() == [1, 1, 1]
+
+
+def test_classes_of_one_dtype() -> None:
+    made = tengen.FloatStorage([1, 2.5])
+    assert type(made) is tengen.TypedStorage and isinstance(made, tengen.FloatStorage)
+    assert not isinstance(made, tengen.LongStorage) and made.type() == "tengen.FloatStorage"
+    assert made.long().tolist() == [1, 2] and made.type("torch.DoubleStorage").dtype is tengen.float64
+    assert tengen.FloatStorage.from_buffer(b"\0\0\x80?", "little").tolist() == [1.0]
+    swapped = tengen.UntypedStorage([1, 2, 3, 4])
+    swapped.byteswap(tengen.int16)
+    assert swapped.tolist() == [2, 1, 4, 3]
