@@ -90,7 +90,8 @@ def load(
     With ``weights_only`` (the default) nothing but tensors, numbers, strings, NumPy's arrays of these, and
     containers of them is built, and what ``add_safe_globals`` allows, so that a file of unknown origin can
     run no code. ``pickle.UnpicklingError`` for one that has anything else or is damaged, and for PyTorch's
-    formats before 1.6 and its TorchScript archives. SECURITY.md says what is promised of such files.
+    tar files and TorchScript archives; its format before 1.6 is read. SECURITY.md says what is promised
+    of such files.
 
     EOFError for an empty file.
 

@@ -9,9 +9,13 @@ import zlib
 from collections.abc import Iterator
 from hashlib import sha256
 from pickle import UnpicklingError
-from typing import IO, Any, Final, NamedTuple, NoReturn
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from .locations import Locations
+    from .storages import Storages
 
 #: What every archive of this kind says of its format.
 VERSION: Final = b"3\n"
@@ -93,6 +97,12 @@ class ArchiveReader:
     def _record(self, name: str) -> _Record:
         return self.records.get(name) or refuse(f"the archive has no record {name[:80]!r}")
 
+    def storages(self, locations: Locations, mapped: IO[bytes] | None) -> Storages:
+        """What reads the storages that the archive's pickle names."""
+        from .storages import Storages
+
+        return Storages(self, locations, mapped)
+
     def start(self, name: str) -> int:
         """Where the bytes of a record begin in the file."""
         record = self._record(name)
@@ -114,7 +124,7 @@ class ArchiveReader:
         record, start = self._record(name), self.start(name)
         self.file.seek(start)
         content: Bytes = np.empty(record.size, np.uint8)
-        _fill(self.file, content.data)
+        fill(self.file, content.data)
         if zlib.crc32(content.data) != record.checksum:
             refuse(
                 f"the record {name[:80]!r} is damaged: its checksum is another one. (PyTorch writes wrong "
@@ -137,7 +147,7 @@ def _is_whole(extra: bytes) -> bool:
     return at == len(extra)
 
 
-def _fill(file: IO[bytes], buffer: memoryview) -> None:
+def fill(file: IO[bytes], buffer: memoryview) -> None:
     """Read as many bytes as there is room for."""
     read_into = getattr(file, "readinto", None)
     done = 0

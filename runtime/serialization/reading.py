@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from .archive import ArchiveReader, refuse
+from .legacy import LegacyReader, is_legacy
 from .locations import Locations
-from .storages import Storages
 from .weights_unpickler import WeightsUnpickler
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def read(
     locations = Locations(map_location)
     with opened(f) as file:
         archive = _archive(file)
-        storages = Storages(archive, locations, file if mapped else None)
+        storages = archive.storages(locations, file if mapped else None)
         text = io.BytesIO(archive.text(_PICKLE))
         if weights_only:
             return WeightsUnpickler(text, storages).load()
@@ -84,13 +84,15 @@ def _check_stream(f: Any) -> None:
         )
 
 
-def _archive(file: IO[bytes]) -> ArchiveReader:
-    """The archive. UnpicklingError for a file of another kind, which says what to do with it."""
+def _archive(file: IO[bytes]) -> ArchiveReader | LegacyReader:
+    """The archive, or what is read as one. UnpicklingError for another kind, which says what to do."""
     start = file.tell()
     head = file.read(_TAR[0] + len(_TAR[1]))
     file.seek(start)
     if not head:
         raise EOFError("load: the file is empty")
+    if is_legacy(head):
+        return LegacyReader(file)
     if not head.startswith(_ZIP):
         refuse(_other_kind(head))
     archive = ArchiveReader(file)
@@ -110,9 +112,8 @@ def _other_kind(head: bytes) -> str:
         return "the file is a tar archive, as PyTorch before 0.1.10 wrote it: load and save it with PyTorch 2"
     if head[:1] == pickle.PROTO:
         return (
-            "the file is a pickle and no zip archive, as PyTorch before 1.6 and tengen before its archives "
-            "wrote it: load it there, and save it again with torch.save or tengen.save; pickle.load reads "
-            "pickles that you trust"
+            "the file is a pickle and no zip archive, as pickle.dump and tengen before its archives wrote "
+            "it: load it there, and save it again with tengen.save; pickle.load reads pickles that you trust"
         )
     return "the file is no zip archive, which save writes"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import sys
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from .archive import ArchiveReader, Bytes, refuse
 from .locations import Locations, moved, without_data
 from .names import StorageKind
 
+if TYPE_CHECKING:
+    from .legacy import LegacyReader
+
 _BYTE_ORDERS: Final = {b"little": "little", b"big": "big"}
 #: Elements must not begin at other addresses than multiples of their size: this is the largest.
 _ALIGNMENT: Final = 16
@@ -25,7 +28,9 @@ _ALIGNMENT: Final = 16
 class Storages:
     """Reads storages, and keeps them for those who share them."""
 
-    def __init__(self, archive: ArchiveReader, locations: Locations, mapped: IO[bytes] | None = None) -> None:
+    def __init__(
+        self, archive: ArchiveReader | LegacyReader, locations: Locations, mapped: IO[bytes] | None = None
+    ) -> None:
         self.archive, self.locations = archive, locations
         self._memory: mmap.mmap | None = None
         if mapped is not None:

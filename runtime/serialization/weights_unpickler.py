@@ -47,11 +47,11 @@ _NAMES: Final = {getattr(pickle, name): name for name in pickle.__all__ if name.
 
 
 class WeightsUnpickler:
-    """Reads one object from a file."""
+    """Reads one object from a file; without ``storages`` one that has no tensors."""
 
-    def __init__(self, file: IO[bytes], storages: Storages) -> None:
+    def __init__(self, file: IO[bytes], storages: Storages | None) -> None:
         self.file = file
-        self.storages = storages
+        self.storages: Any = storages
         self.names = allowed()
         #: By its name what the program allows besides.
         self.chosen = chosen()
@@ -76,20 +76,24 @@ class WeightsUnpickler:
                     refuse(f"the opcode {_NAMES.get(opcode, opcode)} is not allowed")
                 step(self)
             found = self.stack.pop()
-            check_data([found, self.deep], self.chosen.values())
+            self.check(found)
             return found
         except BaseException as error:
             for container in self.deep:
                 container.clear()
             if isinstance(error, OSError) or not isinstance(error, Exception):
                 raise
-            if error is self.storages.locations.raised:
+            if self.storages is not None and error is self.storages.locations.raised:
                 raise
             known = isinstance(error, pickle.UnpicklingError)
             text = str(error) if known else f"the file is damaged: {type(error).__name__}: {str(error)[:200]}"
             raise pickle.UnpicklingError(
                 f"load: {text} (byte {self.position}, {_NAMES.get(opcode, opcode)!s})"
             ) from (None if known else error)
+
+    def check(self, found: Any) -> None:
+        """Refuse what is no data, or nested too deeply."""
+        check_data([found, self.deep], self.chosen.values())
 
     def begin(self) -> None:
         """The first two bytes."""
@@ -203,6 +207,9 @@ class WeightsUnpickler:
         found = self.items()
         self.target(set).update(map(checked_key, found))
 
+    def frozen_set(self) -> None:
+        self.stack.append(frozenset(map(checked_key, self.items())))
+
     def fetch(self, number: int) -> None:
         if number not in self.memo:
             refuse(f"the file refers to an object {number} that it has not")
@@ -260,6 +267,8 @@ class WeightsUnpickler:
         self.stack.append(cls.__new__(cls, *[_itself(a) for a in arguments]))
 
     def persistent(self) -> None:
+        if self.storages is None:
+            refuse("the file names a storage where it has none")
         self.stack.append(self.storages.load(self.stack.pop()))
 
     def build(self) -> None:
@@ -334,7 +343,7 @@ _STEPS: Final[dict[bytes, Callable[[WeightsUnpickler], None]]] = {
     pickle.EMPTY_TUPLE: lambda u: u.push(()),
     pickle.EMPTY_DICT: lambda u: u.push({}),
     pickle.EMPTY_SET: lambda u: u.push(set()),
-    pickle.FROZENSET: lambda u: u.push(frozenset(map(checked_key, u.items()))),
+    pickle.FROZENSET: lambda u: u.frozen_set(),
     pickle.TUPLE1: lambda u: u.pack(1),
     pickle.TUPLE2: lambda u: u.pack(2),
     pickle.TUPLE3: lambda u: u.pack(3),
@@ -342,11 +351,11 @@ _STEPS: Final[dict[bytes, Callable[[WeightsUnpickler], None]]] = {
     pickle.MARK: WeightsUnpickler.mark,
     pickle.POP: WeightsUnpickler.pop,
     pickle.POP_MARK: WeightsUnpickler.pop_mark,
-    pickle.APPEND: WeightsUnpickler.append,
-    pickle.APPENDS: WeightsUnpickler.appends,
-    pickle.SETITEM: WeightsUnpickler.set_item,
-    pickle.SETITEMS: WeightsUnpickler.set_items,
-    pickle.ADDITEMS: WeightsUnpickler.add_items,
+    pickle.APPEND: lambda u: u.append(),
+    pickle.APPENDS: lambda u: u.appends(),
+    pickle.SETITEM: lambda u: u.set_item(),
+    pickle.SETITEMS: lambda u: u.set_items(),
+    pickle.ADDITEMS: lambda u: u.add_items(),
     pickle.BINGET: lambda u: u.fetch(u.number(1)),
     pickle.LONG_BINGET: lambda u: u.fetch(u.number(4)),
     pickle.BINPUT: lambda u: u.memoize(u.number(1)),
@@ -355,9 +364,9 @@ _STEPS: Final[dict[bytes, Callable[[WeightsUnpickler], None]]] = {
     pickle.GLOBAL: lambda u: u.name(u.line(), u.line()),
     pickle.STACK_GLOBAL: WeightsUnpickler.named,
     pickle.REDUCE: WeightsUnpickler.reduce,
-    pickle.NEWOBJ: WeightsUnpickler.new_object,
-    pickle.BINPERSID: WeightsUnpickler.persistent,
-    pickle.BUILD: WeightsUnpickler.build,
+    pickle.NEWOBJ: lambda u: u.new_object(),
+    pickle.BINPERSID: lambda u: u.persistent(),
+    pickle.BUILD: lambda u: u.build(),
 }
 
 

@@ -102,7 +102,9 @@ def pickler_class(module: ModuleType) -> Any:
             if kind is not TypedStorage:
                 return None
             if not has_typed_storage(obj.dtype):
-                raise RuntimeError(f"save: files have no storages of {obj.dtype}; save a tensor, or untyped()")
+                raise RuntimeError(
+                    f"save: files have no storages of {obj.dtype}; save a tensor, or untyped()"
+                )
             return self._storage_id(obj.untyped(), obj.dtype)
 
         def _storage_id(self, storage: UntypedStorage, scalar_type: dtype | None) -> tuple[Any, ...]:

@@ -247,10 +247,34 @@ def test_modules_of_a_trusted_file(tmp_path: Path) -> None:
     assert torch.allclose(out, net(x), atol=1e-6)
 
 
-def test_formats_before_the_archive(tmp_path: Path) -> None:
-    torch.save(torch.ones(2), tmp_path / "old.pt", _use_new_zipfile_serialization=False)
-    with pytest.raises(pickle.UnpicklingError, match=r"as PyTorch before 1.6"):
-        tengen.load(tmp_path / "old.pt")
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_formats_before_the_archive(tmp_path: Path, weights_only: bool) -> None:
+    x = torch.arange(12.0).reshape(3, 4)
+    given = {
+        "x": x, "part": x.t()[1:], "p": torch.nn.Parameter(x), "i": torch.tensor([1, 2]),
+        "b": torch.tensor([True, False]), "h": torch.ones(3).bfloat16(), "c": torch.ones(2) * 1j,
+        "none": torch.empty(0),
+        "f": torch.ones(3).to(torch.float8_e5m2), "sparse": torch.eye(3).to_sparse(), "else": [1, {2.5}, "x"],
+    }  # fmt: skip
+    torch.save(given, tmp_path / "old.pt", _use_new_zipfile_serialization=False)
+    for mapped in (False, True):
+        found = tengen.load(tmp_path / "old.pt", weights_only=weights_only, mmap=mapped)
+        assert found.keys() == given.keys() and found["else"] == given["else"]
+        assert found["x"].untyped_storage() is found["part"].untyped_storage()
+        assert type(found["p"]) is tengen.nn.Parameter
+        for name in given.keys() - {"else"}:
+            one, two = found[name], given[name]
+            assert str(one.dtype).split(".")[1] == str(two.dtype).split(".")[1]
+            assert one.to_dense().cfloat().tolist() == two.to_dense().cfloat().tolist()
+
+
+def test_a_module_before_the_archive(tmp_path: Path) -> None:
+    """Beside the class of a module the file has its source."""
+    torch.save(torch.nn.ReLU(), tmp_path / "old.pt", _use_new_zipfile_serialization=False)
+    assert type(tengen.load(tmp_path / "old.pt", weights_only=False)) is tengen.nn.ReLU
+
+
+def test_programs(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.jit.script(torch.nn.Linear(2, 2)).save(str(tmp_path / "script.pt"))
