@@ -133,7 +133,9 @@ _LAZY = {
 def __dir__() -> list[str]:
     """What users write, and none of the modules that it is made in; PyTorch has these names, too."""
     special = {name for name in globals() if name.startswith("__")}
-    return sorted({*special, *_public(), *_SUBMODULES, *_ELSEWHERE, *_LAZY, *_typed_classes(), *_storage_classes()})
+    return sorted(
+        {*special, *_public(), *_SUBMODULES, *_ELSEWHERE, *_LAZY, *_typed_classes(), *_storage_classes()}
+    )
 
 
 def _public() -> list[str]:

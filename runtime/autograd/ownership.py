@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from numpy import ndarray
+
 _refcount = sys.getrefcount
 
 
@@ -28,6 +30,18 @@ def is_buffers_only(buffers: Any, key: Any) -> bool:
     """Whether ``buffers[key]`` is an array held by ``buffers`` alone."""
     array = buffers[key]
     return _refcount(array) <= _ITEM and owns_memory(array)
+
+
+def is_tensors_only(tensor: Any) -> bool:
+    """Whether the slot of ``tensor`` alone holds its array, and no other array is over that one's memory."""
+    array = tensor._array
+    if _refcount(array) > _ITEM:
+        return False
+    is_numpy = array.__class__ is ndarray
+    base = array.base if is_numpy else array.storage
+    if base is None:
+        return True
+    return (not is_numpy or (base.__class__ is ndarray and base.base is None)) and _refcount(base) <= _BASE
 
 
 def owns_memory(array: Any) -> bool:

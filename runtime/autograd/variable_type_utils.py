@@ -9,7 +9,7 @@ from typing import Any
 from ..core.error_notes import note_operator
 from ..core.interception import AliasKind, active, notify_alias
 from ..core.promotion import can_cast
-from ..core.storage import begin_write, check_room, storage_of, with_room
+from ..core.storage import begin_write, storage_of
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from ..native.layout import contiguous_strides
@@ -21,6 +21,7 @@ from .input_metadata import broadcasts_to
 from .linear_maps import BroadcastTo, Cast, Copy, Identity, apply_linear
 from .memory_overlap import FREE, NOTHING, check_no_internal_overlap, check_overlap
 from .node import NotImplementedNode, UndefinedGrad
+from .room import check_room, with_room
 from .view import differentiable, lose_history, modified_message, renew_views, rewrite_views, set_history
 from .view_geometry import element_count
 from .view_paths import pair_of
@@ -367,14 +368,13 @@ def warn_resized(shape: Sequence[int], wanted: Sequence[int]) -> None:
 
 def _resize_output(tensor: Any, shape: tuple[int, ...], warns: bool) -> None:
     """Give an output another shape, in its own memory when that is large enough."""
-    array = tensor._array
     if warns:
-        warn_resized(array.shape, shape)
+        warn_resized(tensor._array.shape, shape)
     lib = tensor._type.backend.lib
     if not tensor._type.backend.mutable:
         give_own(tensor, lib.empty(shape, tensor._type.dtype))
         return
-    offset, strides = lib.storage_offset(array), contiguous_strides(shape)
+    offset, strides = lib.storage_offset(tensor._array), contiguous_strides(shape)
     tensor._array = lib.as_strided(with_room(tensor, element_count(shape)), shape, strides, offset)
     if tensor._meta is not None:
         tensor._meta.fit_accumulator(shape, tensor._type)

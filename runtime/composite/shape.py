@@ -522,7 +522,8 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
     """Another size for ``self``, in its own memory as far as that goes."""
     from ..autograd.grad_mode import grad_mode
     from ..autograd.inference_mode import check_write
-    from ..core.storage import begin_write, with_room
+    from ..autograd.room import with_room
+    from ..core.storage import begin_write
 
     if not self._type.backend.is_strided:
         raise NotImplementedError(
@@ -536,12 +537,12 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
     shape = check_size(size)
     if memory_format is preserve_format:
         raise RuntimeError("resize_: preserve_format is not supported")
-    array, lib = self._array, self._type.backend.lib
+    lib = self._type.backend.lib
     strides = strides_in(memory_format, shape)
-    if array.shape == shape and (memory_format is None or strides == lib.strides(array)):
+    if self._array.shape == shape and (memory_format is None or strides == lib.strides(self._array)):
         return self
     check_bytes(shape, self._type.dtype.itemsize)
-    offset = lib.storage_offset(array)
+    offset = lib.storage_offset(self._array)
     array = with_room(self, prod(shape))
     begin_write(self)  # who saved the tensor would find another shape
     self._array = lib.as_strided(array, shape, strides, offset)

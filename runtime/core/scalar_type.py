@@ -31,9 +31,7 @@ _WITH_CLASS = ("bool", "integral", "floating", "reduced")
 CLASS_NAMES = frozenset(f"{d.type_name}Tensor" for d in dtype.registry.values() if d.category in _WITH_CLASS)
 #: Those whose storages had one, as "FloatStorage", which are the names that files have for them.
 STORAGE_NAMES = frozenset(
-    f"{d.type_name}Storage"
-    for d in dtype.registry.values()
-    if d.category in (*_WITH_CLASS, "complex")
+    f"{d.type_name}Storage" for d in dtype.registry.values() if d.category in (*_WITH_CLASS, "complex")
 )
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import gc
-import sys
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from .tensor_base import TensorBase
 
 T = TypeVar("T", bound="TensorBase")
+
+_new = object.__new__
 
 
 class Storage:
@@ -48,7 +49,8 @@ def storage_of(tensor: TensorBase) -> Storage:
     """
     storage = tensor._storage
     if storage is None:
-        storage = tensor._storage = Storage()
+        storage = tensor._storage = _new(Storage)  # what its __init__ does, without the call
+        storage.version, storage.views, storage.untyped = 0, None, None
         if tensor._edge is not None:
             node, number = tensor._edge[0], tensor._edge[1]
             stored = getattr(node, "result_stored", None)
@@ -67,25 +69,28 @@ def begin_write(tensor: TensorBase) -> None:
 
 def hold(tensor: T) -> T:
     """The tensor, whose memory stays where it is from now on: NumPy has it, too, or another library."""
-    storage = storage_of(tensor)
+    storage = tensor._storage or storage_of(tensor)
     storage.is_held = True
     if storage.untyped is not None:
         storage.untyped._held = True
     return tensor
 
 
-def _is_held(storage: Storage) -> bool:
+def is_held(storage: Storage) -> bool:
+    """Whether somebody else has the memory, too."""
     return getattr(storage, "is_held", False)  # a slot that few storages fill
 
 
 #: What finds the backend of a device, which a higher floor puts here.
 backend_for: list[Callable[[Any], Any]] = []
+#: The handles that users have, by the address of the memory, for `x` and `x.data`, which share no Storage.
+_handles: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDictionary()
 
 
 class UntypedStorage(StorageConversions):
     """The bytes that a tensor's elements are kept in, as the user sees them.
 
-    ``t.untyped_storage()`` of a tensor and of its views is the same object.
+    ``t.untyped_storage()`` of all tensors over a memory is the same object.
     """
 
     __slots__ = ("__weakref__", "_backend", "_filename", "_held", "_owner", "_root")
@@ -110,6 +115,7 @@ class UntypedStorage(StorageConversions):
                     f"of the items was of type {type(value).__name__} instead of int"
                 )
         self._put(backend.lib.empty((count,), np.dtype(np.uint8)), backend)
+        self._note()
         if content:
             self.memory()[:] = [value & 0xFF for value in content]
 
@@ -118,9 +124,10 @@ class UntypedStorage(StorageConversions):
         """The handle on memory that there is: a 1-d array of the backend's over all of it."""
         made = cls.__new__(cls)
         made._put(root, backend)
+        made._note()
         if owner is not None:
             made._owner = weakref.ref(owner)  # weak: the Storage holds this handle
-            made._held = _is_held(owner)
+            made._held = is_held(owner)
         return made
 
     @classmethod
@@ -135,9 +142,10 @@ class UntypedStorage(StorageConversions):
     ) -> UntypedStorage:
         """A storage with a copy of a buffer's bytes, which are elements of ``dtype`` in this order.
 
-        ``byte_order`` is "big", "little" or "native"; elements of one byte need none. ``count`` is in elements
-        (-1: all there are), ``offset`` in bytes. TypeError for what is no buffer, RuntimeError without an
-        order, ValueError for an unknown order and where the buffer does not hold so many whole elements.
+        ``byte_order`` is "big", "little" or "native"; elements of one byte need none. ``count`` is in
+        elements (-1: all there are), ``offset`` in bytes. TypeError for what is no buffer, RuntimeError
+        without an order, ValueError for an unknown order and where the buffer does not hold so many whole
+        elements.
         """
         from .storage_sources import of_buffer
 
@@ -163,6 +171,10 @@ class UntypedStorage(StorageConversions):
         self._owner: weakref.ref[Storage] | None = None
         self._held = False
         self._filename: str | None = None
+
+    def _note(self) -> None:
+        if self._backend.has_data:
+            _handles[self.data_ptr()] = self
 
     def shared(self) -> Storage:
         """The Storage of the tensors over this memory, made if none of them is left."""
@@ -203,13 +215,12 @@ class UntypedStorage(StorageConversions):
 
     def typed(self, array_dtype: Any) -> Any:
         """The backend's 1-d array over the memory, as whole elements of a dtype."""
-        step = array_dtype.itemsize
-        return self._root[: self.nbytes() // step * step].view(array_dtype)
+        return _typed(self._root, self.nbytes(), array_dtype)
 
     def resizable(self) -> bool:
         """Whether ``resize_`` can change the size: not of memory that NumPy or a file has, or of a slice."""
         owner = None if self._owner is None else self._owner()
-        return not (self._held or (owner is not None and _is_held(owner)))
+        return not (self._held or (owner is not None and is_held(owner)))
 
     def resize_(self, size: int) -> UntypedStorage:
         """Give the storage so many bytes, the first of which are as before; returns it.
@@ -221,7 +232,7 @@ class UntypedStorage(StorageConversions):
             raise RuntimeError(f"resize_ expects an int, but got {type(size).__name__}")
         if size < 0:
             raise RuntimeError(f"resize_ expects no negative number of bytes, but got {size}")
-        check_resizable(self)
+        tensors = self.movable()
         if size == self.nbytes():
             return self
         lib = self._backend.lib
@@ -229,37 +240,60 @@ class UntypedStorage(StorageConversions):
         kept = min(size, self.nbytes())
         if kept:
             lib.copyto(lib.as_strided(root, (kept,), (1,), 0), lib.as_strided(self._root, (kept,), (1,), 0))
-        found = UntypedStorage.over(root, self._backend)
-        moved = [(tensor, found._window(tensor)) for tensor in self._tensors()]
-        self._root = found._root
-        for tensor, array in moved:
+        arrays = [self._window(tensor, root) for tensor in tensors]
+        if self._backend.has_data:
+            _handles.pop(self.data_ptr(), None)
+        self._root = root
+        self._note()
+        for tensor, array in zip(tensors, arrays, strict=True):
             tensor._array = array
         return self
 
-    def _window(self, tensor: TensorBase) -> Any:
-        """The tensor's array, in the memory of this storage."""
+    def movable(self) -> list[TensorBase]:
+        """The tensors over the memory, which may be moved. RuntimeError where somebody else has it, too."""
+        tensors = self._tensors()
+        if not self.resizable() or any([t._storage is not None and is_held(t._storage) for t in tensors]):
+            raise RuntimeError("Trying to resize storage that is not resizable")
+        return tensors
+
+    def _window(self, tensor: TensorBase, root: Any) -> Any:
+        """The tensor's array, in other memory. RuntimeError where that ends before it."""
         array, lib = tensor._array, self._backend.lib
         shape, strides, offset = tuple(array.shape), lib.strides(array), lib.storage_offset(array)
-        end = 0
-        if 0 not in shape:
-            end = 1 + offset + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
-        if end * array.itemsize > self.nbytes():
+        reach = 0 if 0 in shape else 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
+        end, size = (offset + reach) * array.itemsize, lib.nbytes(root)
+        if reach and end > size:
             raise RuntimeError(
-                f"resize_: a tensor of the shape {list(shape)} ends at byte {end * array.itemsize} of the storage, "
-                f"which cannot be given {self.nbytes()} bytes"
+                f"resize_: a tensor of the shape {list(shape)} ends at byte {end} of the storage, "
+                f"which cannot be given {size} bytes"
             )
-        return lib.as_strided(self.typed(array.dtype), shape, strides, offset)
+        return lib.as_strided(_typed(root, size, array.dtype), shape, strides, offset)
 
-    def _tensors(self) -> Iterator[TensorBase]:
-        """The tensors over the memory. Nothing lists them: few storages are ever resized."""
+    def _tensors(self) -> list[TensorBase]:
+        """The tensors over the memory.
+
+        They are looked for among all objects, which takes milliseconds. To have them listed would cost
+        every handle that is made, by ``detach``, for ``data``, in a transform, a weak reference, for the
+        sake of the few memories which are resized while somebody shares them.
+        """
         from .tensor_base import TensorBase
 
         if gc.get_freeze_count():
-            gc.unfreeze()  # else those of before would not be found
-        owners = {id(s): s for s in gc.get_referrers(self) if type(s) is Storage and s.untyped is self}
-        for found in gc.get_referrers(*owners.values()) if owners else ():
-            if isinstance(found, TensorBase) and id(found._storage) in owners:
-                yield found
+            gc.unfreeze()  # it does not tell of those that are frozen; they only become the collector's again
+        alive = [found for found in gc.get_objects() if issubclass(type(found), TensorBase)]
+        return [found for found in alive if self._is_memory_of(found)]
+
+    def _is_memory_of(self, tensor: TensorBase) -> bool:
+        """Whether the tensor is a window of this memory; not one whose slots are still being filled."""
+        backend = getattr(tensor, "_type", None) and tensor._type.backend
+        if backend is not self._backend or tensor._wraps or not hasattr(tensor, "_array"):
+            return False
+        lib = self._backend.lib
+        root = lib.root(tensor._array)
+        return bool(
+            lib.data_ptr(root) == lib.data_ptr(self._root)
+            and (self._backend.has_data or lib.may_share_memory(root, self._root))
+        )
 
     @property
     def filename(self) -> str | None:
@@ -293,7 +327,8 @@ class UntypedStorage(StorageConversions):
         root = self._root[chosen]
         if isinstance(root, np.ndarray):  # whose memory is to begin and end there
             root = np.frombuffer(memoryview(root), np.uint8)
-        part = UntypedStorage.over(root, self._backend)
+        part = UntypedStorage.__new__(UntypedStorage)
+        part._put(root, self._backend)
         part._held = True
         return part
 
@@ -384,10 +419,9 @@ class UntypedStorage(StorageConversions):
         return f"{lines}[{package.name}.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
 
 
-def check_resizable(storage: UntypedStorage) -> None:
-    """RuntimeError where the storage is memory that somebody else has, too."""
-    if not storage.resizable():
-        raise RuntimeError("Trying to resize storage that is not resizable")
+def _typed(root: Any, size: int, array_dtype: Any) -> Any:
+    step = array_dtype.itemsize
+    return root[: size // step * step].view(array_dtype)
 
 
 class ElementStorage(StorageConversions):
@@ -420,36 +454,17 @@ def untyped_storage_of(tensor: TensorBase) -> UntypedStorage:
     """The user's handle on a tensor's memory."""
     storage, backend = storage_of(tensor), tensor._type.backend
     root = backend.lib.root(tensor._array)
-    found = storage.untyped
-    if found is None or found.data_ptr() != backend.lib.data_ptr(root):  # resized since
-        found = storage.untyped = UntypedStorage.over(root, backend, storage)
+    address, found = backend.lib.data_ptr(root), storage.untyped
+    if found is None or found.data_ptr() != address:  # none yet, or another memory since
+        found = _handles.get(address) if backend.has_data else None
+        if found is None or found._backend is not backend:
+            found = UntypedStorage.over(root, backend, storage)
+        elif is_held(storage):
+            found._held = True
+        storage.untyped = found
     return found
 
 
-def check_room(tensor: TensorBase, count: int) -> None:
-    """RuntimeError where ``with_room`` cannot make the memory grow."""
-    storage, backend = tensor._storage, tensor._type.backend
-    if storage is None or not backend.is_strided or not backend.mutable:
-        return
-    lib, array = backend.lib, tensor._array
-    if lib.storage_offset(array) + count > lib.root(array).size:
-        check_resizable(untyped_storage_of(tensor))
-
-
-def with_room(tensor: TensorBase, count: int) -> Any:
-    """An array of the tensor's in memory that has room for so many elements behind its first one.
-
-    The memory grows where it has to, for all tensors over it. RuntimeError where it cannot.
-    """
-    array, lib, storage = tensor._array, tensor._type.backend.lib, tensor._storage
-    end = lib.storage_offset(array) + count
-    memory = lib.root(array)
-    if end <= memory.size:
-        return array
-    # the slot of the tensor, and the name here
-    if storage is not None and (storage.untyped is not None or sys.getrefcount(storage) > 3 or _is_held(storage)):
-        untyped_storage_of(tensor).resize_(end * array.itemsize)
-        return tensor._array
-    grown = lib.empty((end,), tensor._type.dtype)
-    lib.copyto(lib.as_strided(grown, memory.shape, (1,), 0), memory)
-    return grown
+def resize_memory(tensor: TensorBase, size: int) -> None:
+    """Give a tensor's memory so many bytes, for all tensors over it. Errors of ``UntypedStorage.resize_``."""
+    untyped_storage_of(tensor).resize_(size)

@@ -35,14 +35,16 @@ def of_buffer(buffer: Any, byte_order: str | None, count: int, offset: int, scal
     content: Bytes = np.frombuffer(memoryview(buffer).tobytes(), np.uint8)
     length = len(content)
     if not 0 <= offset <= length:
-        raise ValueError(f"offset must be non-negative and no greater than buffer length ({length}), but got {offset}")
+        raise ValueError(
+            f"offset must be non-negative and no greater than buffer length ({length}), but got {offset}"
+        )
     if count < 0 and (length - offset) % step:
         raise ValueError(f"buffer size ({length - offset}) must be a multiple of element size ({step})")
     stop = length if count < 0 else offset + count * step
     if stop > length:
         raise ValueError(
-            f"buffer has only {(length - offset) // step} elements after offset {offset}, but specified a size "
-            f"of {count}"
+            f"buffer has only {(length - offset) // step} elements after offset {offset}, but specified a "
+            f"size of {count}"
         )
     found = content[offset:stop]
     if scalar_type.category == "bool":

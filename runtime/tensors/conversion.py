@@ -5,10 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from numpy import ndarray
+
 from ..autograd.grad_mode import grad_mode
 from ..core.array_namespace import array_namespace
 from ..core.interception import active, notify_conversion
-from ..core.storage import hold
+from ..core.storage import hold, storage_of
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 
@@ -110,6 +112,22 @@ class TensorConversion(TensorBase):
             notify_conversion(self, "NumPy array")
         if force.__class__ is not bool:
             raise TypeError(f"numpy(): argument 'force' must be bool, not {type(force).__name__}")
+        array: np.ndarray[Any, Any] = self._array
+        is_shared = array.__class__ is ndarray
+        if not is_shared:
+            array = self._numpy_copy(force)
+        if self._requires_grad and grad_mode.enabled and not force:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        if is_shared:  # ``hold``, without its call
+            storage = self._storage or storage_of(self)
+            storage.is_held = True
+            if storage.untyped is not None:
+                hold(self)
+        return array.view()  # not the tensor's own: its shape may be assigned to
+
+    def _numpy_copy(self, force: bool) -> np.ndarray[Any, Any]:
         backend = self._type.backend
         try:
             array: np.ndarray[Any, Any] = backend.lib.to_numpy(self._array)
@@ -120,13 +138,7 @@ class TensorConversion(TensorBase):
                 f"can't convert {backend.device.type} device type tensor to numpy. Use Tensor.cpu() to copy "
                 "the tensor to host memory first."
             ) from None
-        if self._requires_grad and grad_mode.enabled and not force:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
-        if backend.mutable:
-            hold(self)
-        return array.view()  # not the tensor's own: its shape may be assigned to
+        return array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.numpy()

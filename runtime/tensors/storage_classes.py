@@ -36,11 +36,7 @@ class StorageType(type):
         return TypedStorage(*args, dtype=cls.dtype, device=cls.place)
 
     def __instancecheck__(cls, value: object) -> builtins.bool:
-        return (
-            isinstance(value, TypedStorage)
-            and value.dtype is cls.dtype
-            and value.device.type == cls.place
-        )
+        return isinstance(value, TypedStorage) and value.dtype is cls.dtype and value.device.type == cls.place
 
 
 def class_name(dtype: DType) -> str:
@@ -81,5 +77,3 @@ def class_named(name: Any) -> StorageType:
     if package in ("tengen", "torch") and known and kind in STORAGE_NAMES:
         return storage_class(kind, where[0] if where else None)
     raise ValueError(f"invalid type: {name!r}")
-
-

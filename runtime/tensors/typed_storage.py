@@ -22,7 +22,8 @@ class TypedStorage(ElementStorage):
     """A storage of elements of ``dtype``.
 
     It is that of ``wrap_storage``, or a new one of a number of elements, or with those of a sequence. An
-    element is a Python number. ``untyped()`` is the memory as bytes. TypeError for other arguments.
+    element is a Python number. ``untyped()`` is the memory as bytes. TypeError for other arguments,
+    RuntimeError for a negative number of elements.
     """
 
     __slots__ = ("__weakref__", "_dtype", "_untyped")
@@ -66,7 +67,10 @@ class TypedStorage(ElementStorage):
         *,
         dtype: DType | None = None,
     ) -> TypedStorage:
-        """A storage with a copy of a buffer's elements. Arguments and errors of ``UntypedStorage.from_buffer``."""
+        """A storage with a copy of a buffer's elements, as ``UntypedStorage.from_buffer`` takes them.
+
+        RuntimeError for a ``dtype`` that is given to a class of one dtype; other errors are those of that.
+        """
         own = cls._own_dtype()
         if own is not None and dtype is not None:
             raise RuntimeError(f"from_buffer: {cls.__name__} is of {own}, so that 'dtype' cannot be given")
@@ -167,9 +171,7 @@ class TypedStorage(ElementStorage):
         self[:] = value
         return self
 
-    def copy_(
-        self, source: TypedStorage | UntypedStorage, non_blocking: bool | None = None
-    ) -> TypedStorage:
+    def copy_(self, source: TypedStorage | UntypedStorage, non_blocking: bool | None = None) -> TypedStorage:
         """Write the elements of another, cast to this dtype; returns this. RuntimeError for another size.
 
         Of a storage of bytes the bytes are written as they are.
@@ -224,7 +226,9 @@ class TypedStorage(ElementStorage):
         return class_name(self._dtype)
 
     def __repr__(self) -> str:
-        lines = "".join(f" {value}\n" for value in self.tolist()) if self._untyped._backend.has_data else "...\n"
+        lines = (
+            "".join(f" {value}\n" for value in self.tolist()) if self._untyped._backend.has_data else "...\n"
+        )
         kind = f"[{package.name}.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size"
         return f"{lines}{kind} {self.size()}]"
 

@@ -261,7 +261,12 @@ def test_there(program: str, expected: Any, torch: Any) -> None:
 def test_set_leaves_everything_after_an_error() -> None:
     x = tengen.arange(6.0)
     view = x.view(2, 3)
-    for bad in [(tengen.arange(3),), (tengen.ones(2).set_(tengen.from_numpy(np.ones(2, np.float32))), 0, (99,)), (x, -1, (1,)), (3,)]:
+    for bad in [
+        (tengen.arange(3),),
+        (tengen.ones(2).set_(tengen.from_numpy(np.ones(2, np.float32))), 0, (99,)),
+        (x, -1, (1,)),
+        (3,),
+    ]:
         with pytest.raises((RuntimeError, TypeError)):
             x.set_(*bad)
     assert x.tolist() == list(range(6)) and x._version == 0 and view._base is x

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -126,3 +128,65 @@ def test_classes_of_one_dtype() -> None:
     swapped = tengen.UntypedStorage([1, 2, 3, 4])
     swapped.byteswap(tengen.int16)
     assert swapped.tolist() == [2, 1, 4, 3]
+
+
+def handles(x: tengen.Tensor) -> list[tengen.Tensor]:
+    """All kinds of tensors over a memory of three numbers, of which each sees the second one first."""
+    with tengen.inference_mode():
+        inside = x[1:]
+    set_to, data = tengen.empty(0).set_(x, 1, (2,)), tengen.empty(0)
+    data.data = x[1:]
+    nested = tengen.func.vjp(lambda v: v[1:], x)[0]
+    return [x[1:], x.detach()[1:], x.data[1:], tengen.nn.Parameter(x)[1:], inside, set_to, data, nested]
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("by_storage", [False, True])
+def test_all_handles_follow_a_memory_that_grows(by_storage: bool, frozen: bool) -> None:
+    for used in (False, True):
+        x = tengen.arange(3.0)
+        if used:
+            assert x.untyped_storage().nbytes() == 12
+        others = handles(x)
+        if frozen:
+            gc.freeze()
+        if by_storage:
+            x.untyped_storage().resize_(400)
+        else:
+            x.resize_(100)
+        x[1] = 7
+        assert [y[0].item() for y in others] == [7] * len(others)
+        assert all(y.untyped_storage() is x.untyped_storage() for y in others)
+        assert gc.get_freeze_count() == 0
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_a_memory_of_one_tensor_grows_without_a_search(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tengen.UntypedStorage, "_tensors", lambda self: pytest.fail("looked for tensors"))
+    x = tengen.empty(0, device=device)
+    for size in (3, 2, 7, 9):
+        x.resize_(size)
+        x.add_(1)
+    y = tengen.empty(0, device=device)
+    for _ in range(2):
+        y.resize_(0)
+        tengen.add(x, 1, out=y)
+        x.resize_(2 * len(x))
+    tengen.ones(4, 4, device=device).t().clone().resize_(9, 9)
+    data = x.data
+    with pytest.raises(pytest.fail.Exception):
+        x.resize_(1000)
+    assert data.shape == x.shape
+
+
+def test_what_cannot_grow_is_left_as_it_was() -> None:
+    x = tengen.arange(3.0)
+    data = x.data
+    array = data.numpy()
+    with pytest.raises(RuntimeError, match="not resizable"):
+        tengen.linalg.qr(tengen.ones(4, 4), out=(tengen.empty(0), x))
+    with pytest.raises(RuntimeError, match="not resizable"):
+        x.resize_(9)
+    assert x.tolist() == [0, 1, 2] and array.tolist() == [0, 1, 2] and x._version == 0
+    x[0] = 5
+    assert array[0] == data[0] == 5

@@ -48,7 +48,7 @@ NO_AUTOGRAD = ABSENT.replace(
 NO_TYPES = ABSENT.replace(
     "NAMES",
     repr([
-        "FloatStorage", "DoubleStorage",
+        "bits8", "int4", "quint8",
     ]),
 )  # fmt: skip
 FLOAT8 = """
@@ -93,18 +93,11 @@ CLAIMS = [
     Claim("float8", "m.finfo(m.float8_e5m2fnuz).eps", 0.25, 0.125),
     Claim("float8", "str(m.zeros(1, dtype=m.float8_e8m0fnu))[8:11]", "5.8", "0.]"),
     Claim("float8", FLOAT8 + "str(x.numpy().dtype)", "float8_e4m3fn", TypeError),
-    Claim(
-        "Typed classes",
-        "type(m.ones(2)).__name__ + str(len(m.ones(2).untyped_storage()))",
-        "Tensor8",
-        "Tensor8",
-    ),
-    Claim(
-        "Typed classes",
-        "m.ones(2).set_(m.ones(2).untyped_storage(), 0, (9,)).numel()",
-        RuntimeError,
-        9,
-    ),
+    Claim("Typed classes", "type(m.DoubleTensor(2)).__name__", "Tensor", "Tensor"),
+    Claim("Sizes of storages", "m.ones(3).untyped_storage().resize_(0).nbytes()", 0, 0),
+    Claim("Sizes of storages", "x = m.ones(3)\nx.untyped_storage().resize_(4).nbytes()", RuntimeError, 4),
+    Claim("Sizes of storages", "x = m.ones(3)\nc = x.__dlpack__()\nx.resize_(9).numel()", RuntimeError, 9),
+    Claim("Sizes of storages", "x = m.ones(3)\nn = x.data.numpy()\nx.resize_(9).numel()", 9, RuntimeError),
     Claim(
         "Function overrides",
         OVERRIDES + "[(x == x).__name__, (x ** 2).__name__]",
