@@ -185,6 +185,8 @@ def _attribute(name: str) -> _typing.Any:
         return _import_module("tengen.tensors.typed_classes").typed_class(name)
     if name in _storage_classes():
         return _import_module("tengen.tensors.storage_classes").storage_class(name)
+    if name == "_segment_reduce":  # PyTorch's first name for it
+        return _import_module("tengen.generated.functions").segment_reduce
     if name.startswith("_") and not name.startswith("__") and not _generating():
         # An operator with an underscore, as PyTorch has them beside its public ones; `dir` does not show it.
         found = getattr(_import_module("tengen.generated.internal_functions"), name, None)

@@ -53,19 +53,33 @@ def segment_reduce(
     # 0 is in front of the first segment, and what is behind the last one has a place of its own, too.
     segment = F.searchsorted(bounds, places, right=True)
     segment = segment.view((*segment.shape, *(1,) * (data.ndim - axis - 1))).expand(data.shape)
-    way, nothing = _REDUCTIONS[reduce]
     shape = (*data.shape[:axis], count + 2, *data.shape[axis + 1 :])
-    found = (
-        data.new_full(shape, nothing)
-        .scatter_reduce(axis, segment, data, way)
-        .narrow(axis, 1, count)
-        .contiguous()
-    )
+    wide = data.to(data.dtype.opmath)  # rounded once, at the end
+    found = _scattered(reduce, wide, axis, segment, shape).narrow(axis, 1, count).contiguous()
     found = found if initial is None else _with_initial(found, reduce, initial)
-    if reduce != "mean":
-        return found
-    sizes = bounds.diff().view((*bounds.shape[:-1], count, *(1,) * (data.ndim - axis - 1)))
-    return found / (sizes if initial is None else sizes.clamp(1))
+    if reduce == "mean":
+        sizes = bounds.diff().view((*bounds.shape[:-1], count, *(1,) * (data.ndim - axis - 1)))
+        found = found / (sizes if initial is None else sizes.clamp(1))
+    return found.to(data.dtype)
+
+
+def _scattered(reduce: str, data: Tensor, axis: int, segment: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The reductions without an initial number.
+
+    The gradient of a maximum that is NaN is shared by the NaNs, and that of a factor NaN is the product of
+    the others, as PyTorch has it.
+    """
+    way, nothing = _REDUCTIONS[reduce]
+    full, none, is_nan = data.new_full(shape, nothing), data.new_zeros(shape), data.isnan()
+    if way == "sum":
+        return full.scatter_reduce(axis, segment, data, way)
+    nans = none.scatter_add(axis, segment, F.where(is_nan, data, 0))
+    count = none.scatter_add(axis, segment, is_nan.to(data.dtype))
+    if way == "prod":
+        others = full.scatter_reduce(axis, segment, F.where(is_nan, 1, data), way)
+        return others * F.where(count == 0, 1, nans * F.where(count > 1, nans.detach(), 1))
+    found = full.scatter_reduce(axis, segment, data, way)
+    return F.where(found.isnan(), nans / count.clamp(1), found)
 
 
 def _with_initial(found: Tensor, reduce: str, initial: Number) -> Tensor:

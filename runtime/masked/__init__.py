@@ -13,7 +13,10 @@ from .maskedtensor import (
     is_masked_tensor as is_masked_tensor,
     masked_tensor as masked_tensor,
 )
-from .masks import input_mask as _input_mask  # noqa: F401
+from .masks import (
+    canonical_dim as _canonical_dim,  # noqa: F401
+    input_mask as _input_mask,  # noqa: F401
+)
 from .normalizations import (
     cumprod as cumprod,
     cumsum as cumsum,
@@ -34,10 +37,12 @@ from .reductions import (
     norm as norm,
     output_mask as _output_mask,  # noqa: F401
     prod as prod,
+    reduction_identity as _reduction_identity,  # noqa: F401
     std as std,
     sum as sum,
     var as var,
 )
+from .sparse import where as _where  # noqa: F401
 
 
 def __dir__() -> list[str]:

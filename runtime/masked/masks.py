@@ -119,6 +119,11 @@ def dimensions(dim: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(wrap_dims([dim] if isinstance(dim, int) else dim, ndim)))
 
 
+def canonical_dim(dim: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """As ``dimensions``, with its errors, but that a 0-d tensor has a dimension 0 where that is named."""
+    return dimensions(dim, ndim if dim is None or dim == () else max(ndim, 1))
+
+
 def dimension(dim: int | None, ndim: int) -> int:
     """The one dimension that is meant, counted from the front: the first for None, as in PyTorch.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tengen.generated import functions
 
+from ..core.promotion import promote_types
 from ..core.scalar_type import dtype as DType
 from ..tensors.tensor import Tensor
 from . import reductions
@@ -83,8 +84,10 @@ def normalize(
     The norm is computed in ``dtype``, by default that of ``input``.
     """
     kept = filled("normalize", input, mask, 0)
-    norms = reductions.norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
-    return kept / functions.maximum(norms, norms.new_full([], eps))
+    wanted = dtype or input.dtype
+    norms = reductions.norm(input, ord, dim, keepdim=True, dtype=wanted.opmath, mask=mask)
+    result = kept / functions.maximum(norms, norms.new_full([], eps))
+    return result.to(promote_types(input.dtype, wanted))
 
 
 def logaddexp(

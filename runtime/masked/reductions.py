@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from tengen.generated import functions, linalg_functions, scalar_types
 
@@ -283,19 +283,7 @@ def var(
     is a bool tensor that broadcasts to ``input``. The result has the dtype ``dtype``, by default that of
     ``input``, of integers float32; with ``keepdim`` the reduced dimensions have size 1.
     """
-    if unbiased is not None and correction is not None:
-        raise ValueError("masked.var(): expected one of 'unbiased' and 'correction', but got both")
-    less = correction if correction is not None else 0.0 if unbiased is False else 1.0
-    check_layout("var", input)
-    wanted = dtype or (scalar_types.float32 if _total(input, None) is scalar_types.int64 else input.dtype)
-    computed = wanted if wanted.is_inexact else scalar_types.float32
-    means = sum(input, dim, keepdim=True, dtype=wanted, mask=mask) / _count("var", input, dim, True, mask)
-    centred = input - means
-    squares = sum(centred * centred.conj(), dim, keepdim=keepdim, dtype=computed, mask=mask)
-    count = _count("var", input, dim, keepdim, mask)
-    if isinstance(count, Tensor):
-        return (squares / (count.to(scalar_types.float64) - less).clamp(min=0)).to(wanted)
-    return (squares / max(count - less, 0)).to(wanted)
+    return _variances("var", input, dim, unbiased, correction, keepdim, mask, dtype).to(_wanted(input, dtype))
 
 
 @takes_masked
@@ -310,8 +298,70 @@ def std(
     mask: Tensor | None = None,
 ) -> Tensor:
     """The square roots of what ``masked.var`` gives, with its arguments, dtypes and errors."""
-    variances = var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask)
-    return functions.sqrt(variances)
+    variances = _variances("std", input, dim, unbiased, correction, keepdim, mask, dtype)
+    return functions.sqrt(variances).to(_wanted(input, dtype))
+
+
+def _wanted(input: Tensor, dtype: DType | None) -> DType:
+    """The dtype of variances: of integers float32."""
+    return dtype or (input.dtype if input.dtype.is_inexact else scalar_types.float32)
+
+
+def _variances(
+    function: str,
+    input: Tensor,
+    dim: Dims,
+    unbiased: bool | None,
+    correction: float | None,
+    keepdim: bool,
+    mask: Tensor | None,
+    dtype: DType | None,
+) -> Tensor:
+    """What ``var`` rounds to its dtype, in the one that it is computed in."""
+    if unbiased is not None and correction is not None:
+        raise ValueError(f"masked.{function}(): expected one of 'unbiased' and 'correction', but got both")
+    less = correction if correction is not None else 0.0 if unbiased is False else 1.0
+    check_layout(function, input)
+    wanted = _wanted(input, dtype)
+    computed = wanted.opmath if wanted.is_inexact else scalar_types.float32
+    count = _count(function, input, dim, True, mask)
+    centred = input - sum(input, dim, keepdim=True, dtype=computed, mask=mask) / count
+    squares = sum(centred * centred.conj(), dim, keepdim=keepdim, dtype=computed, mask=mask)
+    count = _count(function, input, dim, keepdim, mask)
+    if isinstance(count, Tensor):
+        return squares / (count.to(scalar_types.float64) - less).clamp(min=0)
+    return squares / max(count - less, 0)
+
+
+def reduction_identity(op_name: str, input: Tensor, *args: Any) -> Tensor | None:
+    """What a reduction gives where nothing is left, as a 0-d tensor on the device of ``input``.
+
+    It has the dtype of ``input``, of the median of integers float32. None for a mean and variances, which
+    have none; NotImplementedError for what is no reduction, and for dtypes that have none. ``args`` are the
+    reduction's: the order of a norm.
+    """
+    name, dtype = op_name.rpartition(".")[2], input.dtype
+    if name in ("mean", "var", "std"):
+        return None
+    if name not in _IDENTITIES:
+        raise NotImplementedError(f"masked._reduction_identity(): {op_name} is no reduction with an identity")
+    value = _IDENTITIES[name]
+    if callable(value):
+        value = value(name, dtype)
+    elif name == "norm" and args and args[0] == -math.inf:
+        value = math.inf
+    elif name == "median" and not dtype.is_floating_point:
+        dtype = scalar_types.float32
+    return functions.scalar_tensor(value, dtype=dtype, device=input.device)
+
+
+_IDENTITIES: Final[Mapping[str, float | Callable[[str, DType], float]]] = {
+    **dict.fromkeys(("sum", "cumsum", "norm"), 0),
+    **dict.fromkeys(("prod", "cumprod"), 1),
+    **dict.fromkeys(("amax", "argmax", "logaddexp", "logsumexp"), lowest),
+    **dict.fromkeys(("amin", "argmin"), highest),
+    "median": math.nan,
+}
 
 
 def output_mask(

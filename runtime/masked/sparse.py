@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.memory_format import sparse_coo, sparse_csr
+from ..core.memory_format import sparse_coo, sparse_csr, strided
 from ..core.scalar_type import dtype as DType
 from ..tensors.sparse_creation import sparse_coo_tensor
 from ..tensors.tensor import Tensor
@@ -41,7 +41,25 @@ def reduce(
     return _reduce_groups(function, kept.to(dtype), dims, keepdim).to_sparse_csr()
 
 
-def _kept(function: str, input: Tensor, mask: Tensor | None, identity: float) -> Tensor:
+def where(mask: Tensor, input: Tensor, fill_value: Tensor) -> Tensor:
+    """``input`` where ``mask`` is True, else a 0-d ``fill_value``.
+
+    Of a sparse_coo or sparse_csr mask, which ``input`` has the layout of, the result stores what the mask
+    leaves; of stored blocks the rest is the ``fill_value``. ValueError for other layouts.
+    """
+    if mask.layout is strided:
+        return input.where(mask, fill_value)
+    if mask.layout not in (sparse_coo, sparse_csr) or input.layout is not mask.layout:
+        raise ValueError(
+            "masked._where(): expected a mask of the layout strided, sparse_coo or sparse_csr and an input "
+            f"of the same, but got {mask.layout} and {input.layout}"
+        )
+    if mask.layout is sparse_coo:
+        return _kept("_where", input, mask, fill_value)
+    return _kept("_where", input.to_sparse(), mask.to_sparse(), fill_value).to_sparse_csr()
+
+
+def _kept(function: str, input: Tensor, mask: Tensor | None, identity: float | Tensor) -> Tensor:
     """What the mask leaves, coalesced; ``identity`` in those places of stored blocks that it masks out."""
     if mask is None:
         return input.coalesce()

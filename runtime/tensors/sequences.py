@@ -5,6 +5,7 @@ Inference of the scalar type, the conversions allowed and the errors are PyTorch
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from operator import index
@@ -25,6 +26,7 @@ from ..core.scalar_type import (
     uint64,
 )
 from ..core.tensor_base import TensorBase
+from ..core.user_stack import program_stacklevel
 from ..native.cpu import cast
 
 Array = np.ndarray[Any, Any]
@@ -188,6 +190,8 @@ def _infer(data: Any) -> dtype:
 
 def _collect(data: Any, sizes: tuple[int, ...], depth: int, leaf: Any, flat: list[Any]) -> None:
     """Append the elements of ``data``, whose shape must be ``sizes[depth:]``, to ``flat``."""
+    if depth and isinstance(data, np.ndarray):
+        _warn_of_arrays()
     if depth == len(sizes):
         flat.append(leaf(data))
         return
@@ -199,6 +203,23 @@ def _collect(data: Any, sizes: tuple[int, ...], depth: int, leaf: Any, flat: lis
         raise ValueError(f"expected sequence of length {sizes[depth]} at dim {depth} (got {len(items)})")
     for item in items:
         _collect(item, sizes, depth + 1, leaf, flat)
+
+
+_warned: list[bool] = []
+
+
+def _warn_of_arrays() -> None:
+    """Warn, once or where warnings are always given, of a sequence that has arrays."""
+    from ..settings import is_warn_always_enabled  # seldom needed
+
+    if not _warned or is_warn_always_enabled():
+        _warned[:] = [True]
+        warnings.warn(
+            "A tensor is made from a list of numpy.ndarrays, which is extremely slow: numbers are taken out one "
+            "by one. Make one array of them first, with numpy.array() or numpy.stack().",
+            UserWarning,
+            stacklevel=program_stacklevel(),
+        )
 
 
 def _leaf_of(target: dtype) -> Callable[[Any], Any]:

@@ -382,3 +382,19 @@ def test_options_beside_out(name: str) -> None:
     with pytest.raises(TypeError):
         make(*arguments, dtype="float64", out=out)
     assert make(*arguments, out=tengen.empty(0, dtype=tengen.float64), requires_grad=True).requires_grad
+
+
+def test_lists_of_arrays_are_warned_of() -> None:
+    """Once, or each time where that is asked for; not of numbers of NumPy."""
+    arrays = [np.ones(2), np.ones(2)]
+    tengen.set_warn_always(True)
+    try:
+        for make in (tengen.tensor, tengen.as_tensor, tengen.Tensor, tengen.ones(1).new_tensor):
+            with pytest.warns(UserWarning, match=r"list of numpy\.ndarrays, which is extremely slow"):
+                assert make(arrays).shape == (2, 2)
+    finally:
+        tengen.set_warn_always(False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tengen.tensor(arrays).shape == (2, 2)
+        tengen.tensor([np.float32(1), np.float32(2)])
