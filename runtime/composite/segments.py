@@ -84,6 +84,10 @@ def _scattered(reduce: str, data: Tensor, axis: int, segment: Tensor, shape: tup
 
 def _with_initial(found: Tensor, reduce: str, initial: Number) -> Tensor:
     """The reductions with a number; where that is as great as an element, the gradient is the element's."""
+    if isinstance(initial, complex):
+        if initial.imag:
+            raise RuntimeError("value cannot be converted to type float without overflow")
+        initial = initial.real
     if reduce in ("sum", "mean"):
         return found + initial
     if reduce == "prod":

@@ -26,6 +26,20 @@ def takes_masked(function: _F) -> _F:
     return public  # type: ignore[return-value]
 
 
+#: What masked reductions give where nothing is left: a number, what finds it for a dtype, or None.
+IDENTITIES: dict[str, float | Callable[[str, DType], float] | None] = {}
+
+
+def with_identity(value: float | Callable[[str, DType], float] | None) -> Callable[[_F], _F]:
+    """Of the function what is in ``IDENTITIES``."""
+
+    def noted(function: _F) -> _F:
+        IDENTITIES[function.__name__] = value
+        return function
+
+    return noted
+
+
 def data_and_mask(input: Any, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
     """Of a MaskedTensor the data and what both masks leave; of another tensor what was given."""
     own = getattr(input, "_masked_mask", None)

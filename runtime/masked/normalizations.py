@@ -8,10 +8,11 @@ from ..core.promotion import promote_types
 from ..core.scalar_type import dtype as DType
 from ..tensors.tensor import Tensor
 from . import reductions
-from .masks import data_and_mask, dimension, filled, highest, lowest, takes_masked
+from .masks import data_and_mask, dimension, filled, highest, lowest, takes_masked, with_identity
 
 
 @takes_masked
+@with_identity(0)
 def cumsum(
     input: Tensor, dim: int | None, *, dtype: DType | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -25,6 +26,7 @@ def cumsum(
 
 
 @takes_masked
+@with_identity(1)
 def cumprod(
     input: Tensor, dim: int | None, *, dtype: DType | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -90,6 +92,7 @@ def normalize(
     return result.to(promote_types(input.dtype, wanted))
 
 
+@with_identity(lowest)
 def logaddexp(
     input: Tensor,
     other: Tensor,

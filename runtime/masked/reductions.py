@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from tengen.generated import functions, linalg_functions, scalar_types
 
@@ -12,7 +12,18 @@ from ..core.memory_format import sparse_csr, strided
 from ..core.scalar_type import dtype as DType
 from ..tensors.tensor import Tensor
 from . import sparse
-from .masks import check_layout, dimension, dimensions, filled, fitting, highest, lowest, takes_masked
+from .masks import (
+    IDENTITIES,
+    check_layout,
+    dimension,
+    dimensions,
+    filled,
+    fitting,
+    highest,
+    lowest,
+    takes_masked,
+    with_identity,
+)
 
 Dims = int | Sequence[int] | None
 
@@ -25,6 +36,7 @@ def _total(input: Tensor, dtype: DType | None) -> DType:
 
 
 @takes_masked
+@with_identity(0)
 def sum(
     input: Tensor,
     dim: Dims = None,
@@ -48,6 +60,7 @@ def sum(
 
 
 @takes_masked
+@with_identity(1)
 def prod(
     input: Tensor,
     dim: Dims = None,
@@ -75,6 +88,7 @@ def prod(
 
 
 @takes_masked
+@with_identity(lowest)
 def amax(
     input: Tensor,
     dim: Dims = None,
@@ -101,6 +115,7 @@ def amax(
 
 
 @takes_masked
+@with_identity(highest)
 def amin(
     input: Tensor,
     dim: Dims = None,
@@ -127,6 +142,7 @@ def amin(
 
 
 @takes_masked
+@with_identity(lowest)
 def argmax(
     input: Tensor,
     dim: int | None = None,
@@ -146,6 +162,7 @@ def argmax(
 
 
 @takes_masked
+@with_identity(highest)
 def argmin(
     input: Tensor,
     dim: int | None = None,
@@ -165,6 +182,7 @@ def argmin(
 
 
 @takes_masked
+@with_identity(None)
 def mean(
     input: Tensor,
     dim: Dims = None,
@@ -199,6 +217,7 @@ def _count(function: str, input: Tensor, dim: Dims, keepdim: bool, mask: Tensor 
 
 
 @takes_masked
+@with_identity(math.nan)
 def median(
     input: Tensor,
     dim: int = -1,
@@ -225,6 +244,7 @@ def median(
 
 
 @takes_masked
+@with_identity(lowest)
 def logsumexp(
     input: Tensor,
     dim: Dims = None,
@@ -244,6 +264,7 @@ def logsumexp(
 
 
 @takes_masked
+@with_identity(0)
 def norm(
     input: Tensor,
     ord: float | None = 2.0,
@@ -266,6 +287,7 @@ def norm(
 
 
 @takes_masked
+@with_identity(None)
 def var(
     input: Tensor,
     dim: Dims = None,
@@ -287,6 +309,7 @@ def var(
 
 
 @takes_masked
+@with_identity(None)
 def std(
     input: Tensor,
     dim: Dims = None,
@@ -341,27 +364,18 @@ def reduction_identity(op_name: str, input: Tensor, *args: Any) -> Tensor | None
     reduction's: the order of a norm.
     """
     name, dtype = op_name.rpartition(".")[2], input.dtype
-    if name in ("mean", "var", "std"):
+    if name not in IDENTITIES:
+        raise NotImplementedError(f"masked._reduction_identity(): {op_name} is no masked reduction")
+    value = IDENTITIES[name]
+    if value is None:
         return None
-    if name not in _IDENTITIES:
-        raise NotImplementedError(f"masked._reduction_identity(): {op_name} is no reduction with an identity")
-    value = _IDENTITIES[name]
     if callable(value):
         value = value(name, dtype)
-    elif name == "norm" and args and args[0] == -math.inf:
+    elif args and args[0] == -math.inf:  # the order of a norm
         value = math.inf
-    elif name == "median" and not dtype.is_floating_point:
+    elif math.isnan(value) and not dtype.is_floating_point:
         dtype = scalar_types.float32
     return functions.scalar_tensor(value, dtype=dtype, device=input.device)
-
-
-_IDENTITIES: Final[Mapping[str, float | Callable[[str, DType], float]]] = {
-    **dict.fromkeys(("sum", "cumsum", "norm"), 0),
-    **dict.fromkeys(("prod", "cumprod"), 1),
-    **dict.fromkeys(("amax", "argmax", "logaddexp", "logsumexp"), lowest),
-    **dict.fromkeys(("amin", "argmin"), highest),
-    "median": math.nan,
-}
 
 
 def output_mask(

@@ -215,8 +215,8 @@ def _warn_of_arrays() -> None:
     if not _warned or is_warn_always_enabled():
         _warned[:] = [True]
         warnings.warn(
-            "A tensor is made from a list of numpy.ndarrays, which is extremely slow: numbers are taken out one "
-            "by one. Make one array of them first, with numpy.array() or numpy.stack().",
+            "A tensor is made from a list of numpy.ndarrays, which is extremely slow: numbers are taken out "
+            "one by one. Make one array of them first, with numpy.array() or numpy.stack().",
             UserWarning,
             stacklevel=program_stacklevel(),
         )
