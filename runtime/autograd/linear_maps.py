@@ -219,6 +219,9 @@ class Cast(LinearMap):
     def __call__(self, array: Any) -> Any:
         lib, source = self.target.backend.lib, self.source.backend.lib
         if lib is not source:
+            if not self.source.backend.is_strided:
+                where = self.target.backend.device
+                raise NotImplementedError(f"to: only strided tensors are copied to the device {where}")
             array = lib.from_numpy(source.to_numpy(array))
         return lib.cast(array, self.target.dtype)
 

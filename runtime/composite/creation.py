@@ -32,6 +32,9 @@ Shape = tuple[int, ...]
 
 def _type(self: Tensor, dtype: DType | None, device: Device | None, layout: Layout | None = None) -> Type:
     """The Type for a tensor like ``self``, save for what was asked."""
+    if self.is_nested:
+        _check_nested(self, device, layout)
+        device = layout = None  # those that it has
     if layout is not None and layout is not self.layout:
         scalar_type = self.dtype if dtype is None else dtype
         return type_of(scalar_type, self.device if device is None else device, None, layout.name)
@@ -41,6 +44,17 @@ def _type(self: Tensor, dtype: DType | None, device: Device | None, layout: Layo
     if device is None:
         return own if dtype is None else own.of(dtype)
     return type_of(own.scalar_type if dtype is None else dtype, as_device(device), None, self.layout.name)
+
+
+def _check_nested(self: Tensor, device: Device | None, layout: Layout | None) -> None:
+    """RuntimeError for a layout other than the nested tensor's, NotImplementedError for another device."""
+    if layout is not None and layout is not self.layout:
+        raise RuntimeError(
+            f"a tensor like a nested one of the layout {self.layout} has that layout: got layout={layout}; "
+            "nested.as_nested_tensor(tensor.unbind(), layout=...) gives another one"
+        )
+    if device is not None and as_device(device) != self.device:
+        raise NotImplementedError(f"there are no nested tensors on the device {device}")
 
 
 def _in_layout(made: Tensor, self: Tensor, layout: Layout | None) -> Tensor:

@@ -285,8 +285,13 @@ class UntypedStorage(StorageConversions):
 
     def _is_memory_of(self, tensor: TensorBase) -> bool:
         """Whether the tensor is a window of this memory; not one whose slots are still being filled."""
-        backend = getattr(tensor, "_type", None) and tensor._type.backend
-        if backend is not self._backend or tensor._wraps or not hasattr(tensor, "_array"):
+        kind: Any = getattr(tensor, "_type", None)
+        if (
+            kind is None
+            or kind.backend is not self._backend
+            or tensor._wraps
+            or not hasattr(tensor, "_array")
+        ):
             return False
         lib = self._backend.lib
         root = lib.root(tensor._array)
@@ -326,7 +331,7 @@ class UntypedStorage(StorageConversions):
     def _part(self, chosen: slice) -> UntypedStorage:
         root = self._root[chosen]
         if isinstance(root, np.ndarray):  # whose memory is to begin and end there
-            root = np.frombuffer(memoryview(root), np.uint8)
+            root = np.frombuffer(root.data, np.uint8)
         part = UntypedStorage.__new__(UntypedStorage)
         part._put(root, self._backend)
         part._held = True

@@ -48,7 +48,7 @@ def of_buffer(buffer: Any, byte_order: str | None, count: int, offset: int, scal
         )
     found = content[offset:stop]
     if scalar_type.category == "bool":
-        return (found != 0).view(np.uint8)
+        return (found != 0).astype(np.uint8)
     is_swapped = byte_order not in (None, "native", sys.byteorder)
     return swapped(found, scalar_type) if is_swapped else found.copy()
 

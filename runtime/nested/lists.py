@@ -43,9 +43,13 @@ def nested_tensor(
 
     With the layout ``tengen.strided``, the default, components may differ in all sizes, and their dtypes
     promote. With ``tengen.jagged`` they may differ in one, and their dtypes must agree. ``dtype`` and
-    ``device`` are those of the first component, unless given. TypeError for what is no list, RuntimeError for
-    components that do not go together.
+    ``device`` are those of the first component, unless given. TypeError for what is no list and a requirement
+    that is no bool, RuntimeError for components that do not go together.
     """
+    if not isinstance(requires_grad, bool):
+        raise TypeError(
+            f"nested_tensor(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
+        )
     if not isinstance(tensor_list, list) and not (layout is jagged and _is_tensor(tensor_list)):
         raise TypeError(
             "nested_tensor(): Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in "

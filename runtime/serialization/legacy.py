@@ -14,8 +14,6 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..core.storage import UntypedStorage
-from ..tensors.typed_storage import TypedStorage
 from .archive import Bytes, fill, refuse
 from .names import StorageKind, values
 from .storages import Storages
@@ -154,15 +152,14 @@ class LegacyReader:
 class LegacyStorages(Storages):
     """Storages as such files name them."""
 
-    def load(self, named: Any) -> TypedStorage | UntypedStorage:
+    def load(self, named: Any) -> Any:
         """The storage of a persistent id, which says, too, of which other one it is a part.
 
         A class comes with its source, of which nothing is known here: the class is what is meant.
         """
         parts = named if type(named) is tuple else ()
         if len(parts) == 4 and parts[0] == "module":
-            found: Any = parts[1]
-            return found
+            return parts[1]
         if len(parts) != 6 or parts[5] is not None:
             refuse("the file has a persistent id that is none of a whole storage")
         return super().load(parts[:5])

@@ -118,14 +118,15 @@ class TensorDescription(TensorBase):
 
         return TypedStorage(wrap_storage=untyped_storage_of(self), dtype=self.dtype)
 
-    def storage_type(self) -> type[TypedStorage]:
+    def storage_type(self) -> type:
         """The class of ``storage()``: ``FloatStorage``; TypedStorage where the dtype has none of its own."""
-        from .storage_classes import STORAGE_NAMES, class_name, storage_class
+        from .storage_classes import class_name, storage_class
         from .typed_storage import TypedStorage
 
-        if f"{self.dtype.type_name}Storage" not in STORAGE_NAMES:
+        try:
+            return storage_class(class_name(self.dtype), self.device.type)
+        except KeyError:
             return TypedStorage
-        return storage_class(class_name(self.dtype), self.device.type)
 
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
         """Whether the elements stand in memory in the order of the indices, without gaps.
@@ -143,6 +144,8 @@ class TensorDescription(TensorBase):
             return contiguous
         if memory_format is preserve_format:
             raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+        if self.is_nested:  # whose dimensions have an order of their own only in each component
+            return False
         return is_channels_last(memory_format, self._array.shape, self.stride())
 
     def dim_order(self, *, ambiguity_check: bool | list[MemoryFormat] = False) -> tuple[int, ...]:

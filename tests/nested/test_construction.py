@@ -340,3 +340,57 @@ def test_parts_chosen_of_a_batch() -> None:
     leaf = n.detach().requires_grad_()
     leaf.split(1)[1].sum().backward()
     assert [part.sum().item() for part in leaf.grad.unbind()] == [0, 6, 0]
+
+
+LIKE = {
+    "empty": tengen.empty_like,
+    "zeros": tengen.zeros_like,
+    "ones": tengen.ones_like,
+    "full": lambda n, **options: tengen.full_like(n, 2.0, **options),
+    "rand": tengen.rand_like,
+    "randn": tengen.randn_like,
+    "randint": lambda n, **options: tengen.randint_like(n, 5, **options),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+@pytest.mark.parametrize("name", LIKE)
+def test_layout_and_device_of_what_is_like_it(name: str, layout: Any) -> None:
+    """They may be named, and are those of the nested tensor."""
+    n = nested.nested_tensor(PARTS, layout=layout)
+    made = LIKE[name](n, layout=layout, device="cpu", dtype=tengen.float64)
+    assert made.is_nested and made.layout is layout and made.dtype is tengen.float64
+    assert [p.shape for p in made.unbind()] == [p.shape for p in PARTS]
+    for other in {tengen.strided, tengen.jagged, tengen.sparse_coo} - {layout}:
+        with pytest.raises(RuntimeError, match=f"a nested one of the layout {layout} has that layout: got"):
+            LIKE[name](n, layout=other)
+    with pytest.raises(NotImplementedError, match="no nested tensors on the device meta"):
+        LIKE[name](n, device="meta")
+
+
+def test_copies_between_offsets_of_the_same_sizes() -> None:
+    n, other = jagged(), nested.nested_tensor([2 * p for p in PARTS], layout=tengen.jagged)
+    size = n.size(1)
+    assert lists(n.copy_(other)) == lists(other) and n.size(1) == size != other.size(1)
+    before = lists(n)
+    for wrong in (nested.nested_tensor(PARTS[::-1], layout=tengen.jagged), nested.nested_tensor(PARTS)):
+        with pytest.raises(RuntimeError, match="does not expand to"):
+            n.copy_(wrong)
+    assert lists(n) == before
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_what_there_is_not_of_nested_tensors(layout: Any) -> None:
+    n = nested.nested_tensor(PARTS, layout=layout)
+    for call in (n.data_ptr, n.untyped_storage, n.storage):
+        with pytest.raises(
+            (RuntimeError, NotImplementedError), match=r"nested tensor.*(no storage|has none)"
+        ):
+            call()
+    for call in (n.clone, n.contiguous):
+        with pytest.raises(RuntimeError, match="a nested tensor has no order of the dimensions"):
+            call(memory_format=tengen.channels_last)
+    with pytest.raises(NotImplementedError, match="only strided tensors are copied to the device meta"):
+        n.to("meta")
+    with pytest.raises(TypeError, match="argument 'requires_grad' must be bool, not int"):
+        nested.nested_tensor(PARTS, layout=layout, requires_grad=1)  # type: ignore[arg-type]

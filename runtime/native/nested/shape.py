@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.memory_format import contiguous_format
+from ...core.memory_format import contiguous_format, preserve_format
 from ...core.sym_int import SymInt
 from .. import cpu
 from ..creation import fill_by
@@ -95,8 +95,22 @@ def nested_to_copy(self: RaggedArray, dtype: Any) -> RaggedArray:
 
 
 def nested_clone(self: RaggedArray, memory_format: Any) -> RaggedArray:
-    """A copy; with ``contiguous_format`` the components one behind the other."""
+    """A copy; with ``contiguous_format`` the components one behind the other.
+
+    RuntimeError for channels_last and its like.
+    """
+    if memory_format not in (None, contiguous_format, preserve_format):
+        raise RuntimeError(f"clone: a nested tensor has no order of the dimensions {memory_format}")
     return nested_pack(self).copy() if memory_format is contiguous_format else self.copy()
+
+
+def nested_copy_value(self: RaggedArray, src: RaggedArray) -> RaggedArray:
+    """The elements of ``src`` in the components of ``self``: their offsets may be others of the same sizes."""
+    if src.shape == self.shape or type(src) is not type(self):
+        return src
+    if [c.shape for c in src.components()] != [c.shape for c in self.components()]:
+        return src
+    return self.with_components(src.components())
 
 
 def nested_fill(self: RaggedArray, value: Any) -> RaggedArray:
