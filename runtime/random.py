@@ -60,7 +60,7 @@ class Generator:
     def __init__(self, device: Device | str | None = None) -> None:
         self._device = as_device(device if device is None else Device(device))
         if device is None and not backend_of_device(self._device).has_data:
-            self._device = Device("cpu")
+            self._device = default_device
         if not backend_of_device(self._device).has_data:
             raise RuntimeError(f"{self._device.type} has no random number generators")
         self._seed = DEFAULT_SEED

@@ -51,7 +51,7 @@ def test_storage_is_shared_by_views():
     assert storage.nbytes() == len(storage) == storage.size() == 24
     assert storage.data_ptr() == x.data_ptr() and storage.device == tengen.device("cpu")
     assert storage[3] == 63 and storage.tolist()[:4] == [0, 0, 128, 63]
-    assert tengen.is_storage(storage) and repr(storage).endswith("of size 24")
+    assert tengen.is_storage(storage) and repr(storage).endswith("of size 24]")
     assert tengen.zeros(2, device="meta").untyped_storage().nbytes() == 8
 
 
