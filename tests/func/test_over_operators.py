@@ -14,7 +14,10 @@ from tengen.testing.declared import REAL, operators, run
 from tengen.testing.differentiable import as_function, cases, inputs_of, recorded
 from tengen.testing.samples import Call
 
-pytestmark = pytest.mark.filterwarnings("ignore:Casting complex values to real")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Casting complex values to real"),
+    pytest.mark.filterwarnings("ignore:Tensor.mH is deprecated"),
+]
 
 NAMES = [name for name in operators() if recorded(name)]
 #: The in-place variants that are derived, with the operators of which they write the result.
