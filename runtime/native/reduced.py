@@ -32,7 +32,16 @@ def converted(array: Any, dtype: DType) -> Array:
             kernel = kernels.to_float16 if dtype.char == "e" else kernels.to_bfloat16
             if kernel is not None:
                 return _by_kernel(kernel, array, dtype)
+    if array.__class__ is np.ndarray and 0 in array.strides:
+        return _of_expanded(array, dtype)
     found: Array = array.astype(dtype)
+    return found
+
+
+def _of_expanded(array: Array, dtype: DType) -> Array:
+    """The same of an expanded array, laid out as by a kernel: ``astype`` puts expanded dims innermost."""
+    once = array[(*[slice(None) if step else slice(1) for step in array.strides],)].astype(dtype)
+    found: Array = np.positive(np.broadcast_to(once, array.shape))
     return found
 
 

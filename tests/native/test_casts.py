@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tengen.native import cpu
+import tengen
+from tengen.native import cpu, reduced
 from tengen.native.creation import as_number
 from tengen.native.reductions import all_dims, any_dims
+from tengen.testing import declared
+from tengen.testing.arrangements import arrangements, tensors
 
 SHAPES = [s for n in range(4) for s in itertools.product((1, 2, 3), repeat=n)]
 
@@ -78,3 +81,55 @@ def test_complex32_is_true_where_it_is_not_zero() -> None:
     values = np.array([[0, 0.5], [1e-3j, 0]], ml_dtypes.complex32)
     assert all_dims(values, (0,), False).tolist() == [False, False]
     assert any_dims(values, (0,), False).tolist() == [True, True]
+
+
+DECLARED = declared.declared_operators()
+POINTWISE = [
+    name
+    for name in declared.operators()
+    if "pointwise" in DECLARED[name].tags and not declared.writes(DECLARED[name])
+]
+
+
+def of_dtype(array: Any, dtype: Any) -> Any:
+    """A tensor of floats of another dtype, with the same strides."""
+    made = tengen.from_numpy(array)
+    if array.dtype != np.float64:
+        return made
+    once = tuple([slice(None) if step else slice(1) for step in array.strides])
+    return made[once].to(dtype).expand(array.shape)
+
+
+def strides_of(name: str, given: Any, dtype: Any) -> Any:
+    """Those of what an operator gives; None where it has no such dtype."""
+    try:
+        found = declared.flat(declared.run(name, tensors(given.arrays, lambda a: of_dtype(a, dtype))))
+    except (RuntimeError, NotImplementedError):
+        return None
+    return [(t.shape, t.stride()) for t in found]
+
+
+@pytest.mark.parametrize("name", POINTWISE)
+def test_strides_over_expanded_halves_are_those_over_floats(name: str) -> None:
+    """With native kernels as in NumPy's form, which widens operands first."""
+    expanded = [given for given in arrangements(name) if given.text.endswith("all expanded")]
+    for given in expanded[:2]:
+        expected = strides_of(name, given, tengen.float32)
+        for dtype in (tengen.float16, tengen.bfloat16):
+            found = strides_of(name, given, dtype)
+            assert None in (found, expected) or found == expected, given.text
+
+
+def test_expanded_arrays_are_converted_as_kernels_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The layout of what is converted, and its elements, do not depend on whether there is a kernel."""
+    for dtype in (np.dtype(np.float16), tengen.bfloat16.array_dtype):
+        narrow = np.arange(24, dtype=np.float32).reshape(2, 3, 4).astype(dtype)
+        arrays = [np.broadcast_to(narrow[:1], (5, 3, 4)), np.broadcast_to(narrow[:, :1], (2, 6, 4))]
+        arrays += [a.transpose(2, 0, 1) for a in arrays] + [np.broadcast_to(narrow[:1, :1, :1], (2, 3, 4))]
+        found = [reduced.upcast(a) for a in arrays]
+        with monkeypatch.context() as without:
+            for name in ("from_float16", "from_bfloat16"):
+                without.setattr(reduced.kernels, name, None)
+            for array, expected in zip(arrays, found, strict=True):
+                again = reduced.upcast(array)
+                assert again.strides == expected.strides and (again == expected).all()
