@@ -50,7 +50,8 @@ def of_buffer(buffer: Any, byte_order: str | None, count: int, offset: int, scal
     if scalar_type.category == "bool":
         return (found != 0).astype(np.uint8)
     is_swapped = byte_order not in (None, "native", sys.byteorder)
-    return swapped(found, scalar_type) if is_swapped else found.copy()
+    made: Bytes = swapped(found, scalar_type) if is_swapped else found.copy()
+    return made
 
 
 def of_file(filename: str, shared: bool, size: int) -> Bytes:

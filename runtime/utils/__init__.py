@@ -18,6 +18,7 @@ if _typing.TYPE_CHECKING:
         safetensors as safetensors,
         tensorboard as tensorboard,
     )
+    from .swapping import swap_tensors as swap_tensors
 
 __all__ = [
     "checkpoint",
@@ -26,6 +27,7 @@ __all__ = [
     "dlpack",
     "hooks",
     "pytree",
+    "swap_tensors",
 ]
 
 #: Those that are imported when they are first used.
@@ -49,6 +51,8 @@ def _attribute(name: str) -> _typing.Any:
     """The modules that are imported when they are first used."""
     if name in _LATE:
         return _import_module(f"tengen.utils.{name}")
+    if name == "swap_tensors":
+        return _import_module("tengen.utils.swapping").swap_tensors
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -105,7 +105,7 @@ def nested_clone(self: RaggedArray, memory_format: Any) -> RaggedArray:
 
 
 def nested_copy_value(self: RaggedArray, src: RaggedArray) -> RaggedArray:
-    """The elements of ``src`` in components of ``self``, whose offsets may be others of the same sizes."""
+    """The elements of ``src`` in the components of ``self``; the offsets may be others of the same sizes."""
     if src.shape == self.shape or type(src) is not type(self):
         return src
     if [c.shape for c in src.components()] != [c.shape for c in self.components()]:
