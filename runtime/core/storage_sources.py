@@ -47,10 +47,11 @@ def of_buffer(buffer: Any, byte_order: str | None, count: int, offset: int, scal
             f"size of {count}"
         )
     found = content[offset:stop]
+    made: Bytes = found.copy()
     if scalar_type.category == "bool":
-        return (found != 0).astype(np.uint8)
-    is_swapped = byte_order not in (None, "native", sys.byteorder)
-    made: Bytes = swapped(found, scalar_type) if is_swapped else found.copy()
+        made = (found != 0).astype(np.uint8)
+    elif byte_order not in (None, "native", sys.byteorder):
+        made = swapped(found, scalar_type)
     return made
 
 
