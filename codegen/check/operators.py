@@ -105,7 +105,7 @@ class OperatorChecker:
             same_dtype=self.same_dtype(declared),
             result=self.result(fields.get("result"), tags, promote),
             out=self.out(declared),
-            overlap=self.overlap(declared),
+            overlap=self.overlap(declared, autogen),
             layout=self.layout(declared, composite),
             layouts=parse_mixtures(
                 fields.get("layouts"),
@@ -447,9 +447,10 @@ class OperatorChecker:
             self.report.error(located.place, message, length=8, expected="ScalarType? dtype in the schema")
         return str(located.value)
 
-    def overlap(self, declared: Declared) -> dict[str, str]:
-        """What Tensor arguments may share with memory that is written."""
+    def overlap(self, declared: Declared, autogen: Iterable[OperatorName]) -> dict[str, str]:
+        """What Tensor arguments may share with memory that is written; of out variants `out` itself, too."""
         known = [a.name for a in declared.schema.arguments if a.is_tensor_like]
+        known += ["out"] if any(name.overload.endswith("out") for name in autogen) else []
         located, found = declared.fields.get("overlap"), {}
         for name, word in located.value.items() if located is not None else ():
             there = known_word(name, word.key or word.place, known, "Tensor argument", self.report)

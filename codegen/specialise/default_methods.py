@@ -237,6 +237,8 @@ def _overlap(operator: Operator) -> str:
     """What arguments may share with what is written, by number."""
     words = operator.overlap
     rules = {i: words[a.name] for i, a in enumerate(operator.schema.arguments) if a.name in words}
+    if "out" in words:
+        rules[-1] = words["out"]
     return f", overlap={rules}".replace("'", '"') if rules else ""
 
 

@@ -11,6 +11,8 @@ from .view_geometry import TensorGeometry, geometry_of
 #: What a declaration says of an argument: it may share nothing with what is written, or anything. Any other
 #: may be all of it, but no part.
 NONE, FREE = "none", "free"
+#: The number of ``out``, which may be expanded if it is free: all that is written is one number.
+OUT = -1
 NOTHING: Mapping[int, str] = {}
 
 

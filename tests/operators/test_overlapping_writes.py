@@ -139,6 +139,35 @@ def test_expanded_memory(name: str) -> None:
                 np.testing.assert_array_equal(run(name, given).numpy(), expected.numpy())
 
 
+#: Operators that make what ``out`` holds, and what they write there.
+MADE: dict[str, Any] = {
+    "full": lambda out: tengen.full((2, 3), 5, out=out),
+    "ones": lambda out: tengen.ones(2, 3, out=out),
+    "zeros": lambda out: tengen.zeros(2, 3, out=out),
+    "eye": lambda out: tengen.eye(2, 3, out=out),
+    "rand": lambda out: tengen.rand(2, 3, out=out),
+    "randint": lambda out: tengen.randint(3, (2, 3), out=out),
+    "arange": lambda out: tengen.arange(3, out=out[0]),
+    "linspace": lambda out: tengen.linspace(0, 2, 3, out=out[0]),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 1), (1, 3)])
+def test_expanded_outputs(name: str, sizes: tuple[int, int]) -> None:
+    """They are written to by what puts one number everywhere, as declared."""
+    memory = tengen.full(sizes, 7.0)
+    out = memory.expand(2, 3)
+    if variants()[f"{name}.out"].operator.overlap.get("out") == "free":
+        expected = MADE[name](tengen.zeros(2, 3)).tolist()
+        assert MADE[name](out).tolist() == expected and (memory == expected[0][0]).all()
+        assert MADE[name](tengen.zeros(1, device="meta").expand(2, 3)).stride() == (0, 0)
+    elif sizes[1] == 1:
+        with pytest.raises(RuntimeError, match=EXPANDED):
+            MADE[name](out)
+        assert (memory == 7).all()
+
+
 # -- assignments ---------------------------------------------------------------------------------
 
 

@@ -54,6 +54,18 @@ CLAIMS = [
     Claim("Expanded memory", "m.zeros(1).expand(3).zero_().tolist()", [0.0] * 3, [0.0] * 3),
     Claim("Expanded memory", "x = m.zeros(1).expand(3)\nx[0:2] = 4\nx.tolist()", RuntimeError, RuntimeError),
     Claim("Expanded memory", "m.zeros(1).expand(3).fill_(2).tolist()", [2.0] * 3, [2.0] * 3),
+    *(
+        Claim(
+            "Expanded memory", f"out = m.full((1,), 7.0).expand(2)\nm.{call}, out=out).tolist()", here, here
+        )
+        for call, here in (("full((2,), 3.0", [3.0] * 2), ("ones(2", [1.0] * 2), ("zeros(2", [0.0] * 2))
+    ),
+    Claim(
+        "Expanded memory",
+        "m.eye(2, out=m.zeros(1).expand(2, 2)).tolist()",
+        RuntimeError,
+        [[1.0, 1.0], [1.0, 1.0]],
+    ),
     Claim("Expanded memory", "m.ones(1).expand(2, 2).tril_().tolist()", RuntimeError, [[0.0] * 2] * 2),
     *(
         Claim("Expanded memory", f"out = m.zeros(1{dtype}).expand(2)\nm.{call}.tolist()", RuntimeError, there)
