@@ -74,6 +74,16 @@ def test_libraries(follow: Callable[[str], None]) -> None:
     follow("docs/libraries.md")
 
 
+def test_operators_of_libraries_are_counted_once() -> None:
+    """The page of libraries says what the command said, whose output is on the page that runs it."""
+    pages = [PROJECT / "docs" / f"{name}.md" for name in ("libraries", "extending")]
+    counted = [
+        re.findall(r"(\d+) of (\d+) (?:on `jax`|operators run)", page.read_text(encoding="utf-8"))
+        for page in pages
+    ]
+    assert counted[0] == counted[1] and len(counted[0]) == 1
+
+
 def test_add_a_reduction(follow: Callable[[str], None]) -> None:
     follow("docs/add-a-reduction.md")
 
