@@ -208,7 +208,7 @@ class WeightsUnpickler:
         self.target(set).update(map(checked_key, found))
 
     def frozen_set(self) -> None:
-        self.push(frozenset(map(checked_key, self.items())))
+        self.push(frozenset(map(checked_key, self.items())))  # ``items`` changes the stack
 
     def fetch(self, number: int) -> None:
         if number not in self.memo:
