@@ -10,6 +10,7 @@ import pytest
 from tengen.codegen import gen
 from tengen.codegen.emit import compiled
 from tengen.codegen.emit.compiled import check_compiles
+from tengen.codegen.emit.cache import Kept
 from tengen.codegen.emit.files import Renderer
 from tengen.codegen.model.diagnostics import DeclarationErrors
 from tengen.codegen.model.source import OutputFile
@@ -60,6 +61,7 @@ def test_what_is_of_no_operator(tmp_path: Path) -> None:
 def test_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(Kept, "read", lambda kept: None)
     whole = Renderer.files
     monkeypatch.setattr(Renderer, "files", lambda r: [*whole(r), OutputFile("zz.py", "def f(a, a): ...\n")])
     assert gen.main(["--output", str(tmp_path / "generated")]) == 1
