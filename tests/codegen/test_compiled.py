@@ -9,8 +9,8 @@ import pytest
 
 from tengen.codegen import gen
 from tengen.codegen.emit import compiled
-from tengen.codegen.emit.compiled import check_compiles
 from tengen.codegen.emit.cache import Kept
+from tengen.codegen.emit.compiled import check_compiles
 from tengen.codegen.emit.files import Renderer
 from tengen.codegen.model.diagnostics import DeclarationErrors
 from tengen.codegen.model.source import OutputFile
