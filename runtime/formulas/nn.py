@@ -360,7 +360,7 @@ def embedding_dense_double_backward(
 # --------------------------------------------------------------------------- grids
 
 
-def affine_grid_gradient(grad: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+def affine_grid_generator_backward(grad: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """The gradient of affine maps (N, d, d + 1) from that of their points (N, ..., d); it needs no values."""
     points = grad.reshape((size[0], -1, grad.shape[-1]))
     return points.transpose(1, 2).bmm(affine_grid_base(grad, size, align_corners))

@@ -104,7 +104,7 @@ def nested_clone(self: RaggedArray, memory_format: Any) -> RaggedArray:
     return nested_pack(self).copy() if memory_format is contiguous_format else self.copy()
 
 
-def nested_copy_value(self: RaggedArray, src: RaggedArray) -> RaggedArray:
+def nested_copy(self: RaggedArray, src: RaggedArray) -> RaggedArray:
     """The elements of ``src`` in the components of ``self``; the offsets may be others of the same sizes."""
     if src.shape == self.shape or type(src) is not type(self):
         return src
