@@ -9,7 +9,7 @@ from typing import Any
 from ..c_accelerator import accelerated
 from ..core.function_dispatch import disabled_impl
 from ..core.storage import Storage, storage_of
-from ..core.tensor_base import declare_tensor
+from ..core.tensor_base import PARTS, declare_tensor
 from .autograd_meta import CUSTOM_VIEW, INFERENCE_VIEW, MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, PLAIN_VIEW, meta_of
 from .edge import gradient_edge
 from .grad_mode import grad_mode
@@ -95,7 +95,7 @@ def view_of_all(source: Any) -> Any:
 
 def adopt_view(view: Any, handle: Any) -> Any:
     """Make ``handle``, new and of any class, the view that ``view`` is, which nobody else has."""
-    for name in ("_array", "_type", "_requires_grad", "_edge", "_storage", "_base", "_meta"):
+    for name in PARTS:
         setattr(handle, name, getattr(view, name))
     if not handle._type.backend.mutable:
         adopt(handle)

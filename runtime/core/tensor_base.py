@@ -46,6 +46,9 @@ class TensorBase:
     _meta: Any
 
 
+#: What a tensor is made of, besides its class and its attributes.
+PARTS = tuple([name for name in TensorBase.__slots__ if not name.startswith("__")])
+
 #: The namespaces of the modules that use the class Tensor and are imported before it is made.
 _declared: list[dict[str, Any]] = []
 _defined: list[type[TensorBase]] = []

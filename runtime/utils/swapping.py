@@ -10,10 +10,7 @@ from typing import Any, NoReturn
 from ..autograd.accumulate_grad import AccumulateGrad
 from ..autograd.grad_mode import grad_mode
 from ..autograd.node import Node
-from ..core.tensor_base import TensorBase
-
-#: What a tensor is made of, besides its class and its attributes.
-_PARTS = ("_array", "_type", "_requires_grad", "_edge", "_storage", "_base", "_meta")
+from ..core.tensor_base import PARTS, TensorBase
 
 
 def swap_tensors(t1: Any, t2: Any) -> None:
@@ -37,14 +34,14 @@ def swap_tensors(t1: Any, t2: Any) -> None:
         _check_single(name, tensor)
     for tensor in (t1, t2):
         _cut_off(tensor)
-    for part in ("__class__", "__dict__", *_PARTS, *_slots(t1)):
+    for part in ("__class__", "__dict__", *PARTS, *_slots(t1)):
         _exchange(part, t1, t2)
 
 
 def _slots(tensor: Any) -> list[str]:
     """The slots that its class adds to those of all tensors."""
     found: list[str] = copyreg._slotnames(type(tensor))  # type: ignore[attr-defined]
-    return [name for name in found if name not in _PARTS]
+    return [name for name in found if name not in PARTS]
 
 
 def _check_single(name: str, tensor: Any) -> None:
