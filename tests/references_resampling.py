@@ -133,3 +133,19 @@ def keys(t: float, a: float) -> float:
     if t <= 1:
         return (a + 2) * t**3 - (a + 3) * t**2 + 1
     return a * t**3 - 5 * a * t**2 + 8 * a * t - 4 * a if t < 2 else 0
+
+
+def affine_points(theta: Array, size: Shape, align: bool) -> Array:
+    """What affine maps make of the points of a grid, each of which has its coordinates and 1."""
+    places = list(np.ndindex(*size[2:]))
+    points = [[*(place_of(i, n, align) for i, n in zip(p, size[2:], strict=True)), 1.0] for p in places]
+    grid = np.array(points).reshape(-1, len(size) - 1)
+    grid = np.concatenate([grid[:, -2::-1], grid[:, -1:]], 1)
+    return np.array([grid @ m.T for m in theta]).reshape(theta.shape[0], *size[2:], len(size) - 2)
+
+
+def place_of(i: int, n: int, align: bool) -> float:
+    """Where the element ``i`` of ``n`` is from -1 to 1: the middles of the outermost ones, or their ends."""
+    if align:
+        return 2 * i / (n - 1) - 1 if n > 1 else 0.0
+    return (2 * i + 1) / n - 1

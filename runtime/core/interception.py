@@ -103,11 +103,8 @@ class Layer:
     def enter(self) -> None:
         """Begin to intercept the operators of this thread. An interrupt meanwhile undoes this."""
         self.thread = current_thread.ident
-        position, rank = len(active), _rank(self)
-        while position and _rank(active[position - 1]) > rank:
-            position -= 1
         try:
-            active.insert(position, self)
+            active.append(self)  # at once, for other threads change the list, too
         except BaseException:
             Layer.leave(self)  # not what a subclass has entered: one that resumes is still in it
             raise
@@ -158,9 +155,12 @@ def _rank(interceptor: Any) -> int:
 
 
 def layers() -> tuple[Interceptor, ...]:
-    """The interceptors of this thread, the newest last: a snapshot, for the list is of all threads."""
+    """The interceptors of this thread by rank, then age: of a snapshot, for the list is of all threads."""
     thread = current_thread.ident
-    return tuple([found for found in active if getattr(found, "thread", thread) == thread])
+    found = [each for each in active.copy() if getattr(each, "thread", thread) == thread]
+    if len(found) > 1:
+        found.sort(key=_rank)
+    return tuple(found)
 
 
 class layers_hidden:

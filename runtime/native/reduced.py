@@ -41,7 +41,10 @@ def converted(array: Any, dtype: DType) -> Array:
 def _of_expanded(array: Array, dtype: DType) -> Array:
     """The same of an expanded array, laid out as by a kernel: ``astype`` puts expanded dims innermost."""
     once = array[(*[slice(None) if step else slice(1) for step in array.strides],)].astype(dtype)
-    found: Array = np.positive(np.broadcast_to(once, array.shape))
+    spread = np.broadcast_to(once, array.shape)
+    corner = spread[(*(slice(2),) * spread.ndim,)]
+    found: Array = np.empty_like(np.equal(corner, corner), dtype, shape=array.shape)
+    found[...] = spread
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -152,7 +153,12 @@ def test_threads() -> None:
         except BaseException as error:
             failed.append(error)
 
-    in_threads(work, range(8))
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)  # each is interrupted everywhere
+    try:
+        in_threads(work, range(8))
+    finally:
+        sys.setswitchinterval(before)
     assert not failed
     for x, gradients, curvature in found:
         assert close(gradients, 3 * x * x)
