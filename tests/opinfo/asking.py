@@ -62,8 +62,10 @@ class Side:
     def put(self, result: Any, empty: bool) -> Any:
         """What is written to ``out=``, of torch's result's shapes or without elements."""
         like = [result] if isinstance(result, torch.Tensor) else list(result)
-        blank = [torch.empty([0] if empty else t.shape, dtype=t.dtype) for t in like]
-        outs = tuple(self.translate(t) for t in blank)
+        if empty:  # memory of its own, or it could not grow
+            outs = tuple(self.library.empty([0], dtype=self.translate(t.dtype)) for t in like)
+        else:
+            outs = tuple(self.translate(torch.empty(t.shape, dtype=t.dtype)) for t in like)
         given = outs[0] if isinstance(result, torch.Tensor) else outs
         returned = self.op(*self.arguments, **self.keywords, out=given)
         assert list(map(id, self.tensors(returned))) == list(map(id, outs)), "out is not what is returned"
