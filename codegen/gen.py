@@ -93,16 +93,18 @@ def generate(
 
 
 def generated(
-    declarations: Path, library: Library | None, output: Path, note: Callable[[str], object] | None = None
+    declarations: Path,
+    library: Library | None,
+    cache: Cache,
+    note: Callable[[str], object] | None = None,
 ) -> list[OutputFile]:
-    """As ``generate``, from the cache where the very same sources were rendered before."""
-    places = [*sources(declarations, runtime_dir(), library), templates_dir()]
-    kept = Kept("rendered.json", declarations, library, places)
+    """As ``generate``, from what is kept where the sources of ``cache`` were rendered before."""
+    kept = Kept("rendered.json", declarations, library, cache.inputs)
     content = kept.read()
     found = None if content is None else _rendered(content)
     if found is None:
         notes: list[str] = []
-        found = generate(declarations, library, output, notes.append), notes
+        found = generate(declarations, library, cache.output, notes.append), notes
         kept.write(json.dumps([[(f.path, f.text) for f in found[0]], notes]).encode())
     if note is not None:
         for text in found[1]:
@@ -176,7 +178,7 @@ def run(options: argparse.Namespace) -> int:
         return _unchanged(options, output)
     from .emit.write import compare, foreign, write
 
-    files = generated(declarations, library, output, lambda text: print(text, file=sys.stderr))
+    files = generated(declarations, library, cache, lambda text: print(text, file=sys.stderr))
     if options.check:
         answer = _report(compare(files, output), options)
         if answer == 0:

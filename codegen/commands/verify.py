@@ -211,10 +211,11 @@ def regenerate(workspace: Workspace, declared: Declarations, scratch: Path) -> N
         link(declarations_dir(), package / "declarations")
         link(output_dir(), package / "generated")
         output = _library_package(library, scratch) / "generated"
-    if workspace.is_generated():
+    cache = workspace.cache()
+    if cache.unchanged():
         link(workspace.output, output)
     else:
-        write(generated(workspace.declarations_below, library, workspace.output), output)
+        write(generated(workspace.declarations_below, library, cache), output)
     (scratch / "declared").write_bytes(pickle.dumps(declared, pickle.HIGHEST_PROTOCOL))
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..emit.cache import Cache
 from ..gen import cache_of, declarations_dir, library_of, output_dir, runtime_dir, templates_dir
 from ..loaded import load
 from ..model.operators import Declarations
@@ -63,9 +64,9 @@ class Workspace:
                     shutil.copy2(path, Path(folder) / "tests")
             yield copy
 
-    def is_generated(self) -> bool:
-        """Whether the output is known to be what the declarations generate."""
-        return cache_of(self.declarations_below, self.output, self.library).unchanged()
+    def cache(self) -> Cache:
+        """What is known of the last run of ``gen``."""
+        return cache_of(self.declarations_below, self.output, self.library)
 
     def load(self) -> Declarations:
         """What is declared. Raises DeclarationErrors with every mistake."""

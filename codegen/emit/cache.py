@@ -70,23 +70,30 @@ class Cache:
         except (OSError, ValueError):
             known = {}
         known[self.key] = [self.inputs, digest([self.output], OUTPUTS)]
-        try:
-            self.file.parent.mkdir(exist_ok=True)
-            self.file.write_text(json.dumps(known), encoding="utf-8")
-        except OSError:
-            return
+        _note(self.file, json.dumps(known).encode())
+
+
+def _note(file: Path, content: bytes) -> None:
+    """Write a file of the cache; where that cannot be done, it is not."""
+    try:
+        write_whole(file, content)
+    except OSError:
+        return
 
 
 class Kept:
     """What came of sources, in the .cache/ of a project; of what is in no project nothing is kept."""
 
     def __init__(
-        self, name: str, declarations: Path, library: Library | None, places: Iterable[Path]
+        self, name: str, declarations: Path, library: Library | None, inputs: str | Iterable[Path]
     ) -> None:
+        """``inputs`` are the sources, or their checksum where that is known."""
         root = declarations.resolve().parent if library is None else library.root
         in_project = (root / "pyproject.toml").is_file() and (library is None or library.copied is None)
         self.file = root / ".cache" / name if in_project else None
-        self.key = digest(places, SOURCES).encode() + b"\n" if in_project else b""
+        self.key = b""
+        if in_project:
+            self.key = (inputs if isinstance(inputs, str) else digest(inputs, SOURCES)).encode() + b"\n"
 
     def read(self) -> bytes | None:
         """What was kept of the very same sources."""
@@ -99,10 +106,6 @@ class Kept:
         return content[len(self.key) :] if content.startswith(self.key) else None
 
     def write(self, content: bytes) -> None:
-        """Keep it; where that cannot be done, it is not."""
-        if self.file is None:
-            return
-        try:
-            write_whole(self.file, self.key + content)
-        except OSError:
-            return
+        """Keep it."""
+        if self.file is not None:
+            _note(self.file, self.key + content)
