@@ -29,7 +29,8 @@ class Interruptions:
 
     def __init__(self, at: int | None) -> None:
         self.at = at
-        self.seen = 0
+        #: Where each point so far was: the code and the place in it.
+        self.places: list[tuple[CodeType, int]] = []
         self.raised = False
         self._last: dict[FrameType, str] = {}
 
@@ -42,7 +43,7 @@ class Interruptions:
         frame.f_trace_opcodes = True
         frame.f_trace_lines = False
         if frame.f_code.co_name != _UNDOING and not frame.f_code.co_flags & inspect.CO_GENERATOR:
-            self._point()
+            self._point(frame)
         return self._step
 
     def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
@@ -50,14 +51,14 @@ class Interruptions:
             before = self._last.get(frame, "")
             self._last[frame] = _names(frame.f_code).get(frame.f_lasti, "")
             if before in _CHECKING:
-                self._point()
+                self._point(frame)
         elif event == "return":
             self._last.pop(frame, None)
         return self._step
 
-    def _point(self) -> None:
-        self.seen += 1
-        if self.seen == self.at:
+    def _point(self, frame: FrameType) -> None:
+        self.places.append((frame.f_code, frame.f_lasti))
+        if len(self.places) == self.at:
             self.raised = True
             sys.settrace(None)
             raise KeyboardInterrupt
@@ -88,6 +89,6 @@ def run(program: Callable[[], object], at: int | None) -> Interruptions:
     return found
 
 
-def points(program: Callable[[], object]) -> int:
-    """At how many points the program can be interrupted."""
-    return run(program, None).seen
+def points(program: Callable[[], object]) -> list[tuple[CodeType, int]]:
+    """The points at which the program can be interrupted: the code and the place in it."""
+    return run(program, None).places

@@ -43,20 +43,18 @@ class AllowMutation(Layer):
             self.enter()
         except BaseException:  # an interrupt
             self.leave()
-            self._hooks.__exit__()
             raise
         _entered = self._open = True
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def leave(self) -> None:
+        """Leave what was entered: done again, it leaves what an interrupt had left over."""
         global _entered
         _entered = self._open = False
-        try:
-            super().__exit__(*error)
-        finally:
-            if self._hooks is not None:
-                self._hooks.__exit__(*error)
-                self._hooks = None
+        super().leave()
+        hooks, self._hooks = self._hooks, None
+        if hooks is not None:
+            hooks.__exit__()
         self.clear()
 
     def clear(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +30,8 @@ use = importlib.import_module("tengen.autograd.inference_mode").use
 
 #: How many of a program's points are tried, spread over all of them.
 TRIED = 60
+#: What a function is called that enters or leaves something: each place in one is tried.
+ENTERING = re.compile(r"enter|exit|leave|suspend|resume|restore|begin|end|watch")
 
 
 def state() -> tuple[Any, ...]:
@@ -46,12 +49,14 @@ def state() -> tuple[Any, ...]:
     )
 
 
-def tried(program: Callable[[], object]) -> range:
+def tried(program: Callable[[], object]) -> list[int]:
     """The points at which a program is interrupted."""
     program()  # what is imported or made when it is first used
-    count = points(program)
-    assert count > 3
-    return range(1, count + 1, max(1, count // TRIED))
+    found = points(program)
+    assert len(found) > 3
+    first = {place: at for at, place in reversed(list(enumerate(found, 1)))}
+    entering = {at for (code, _), at in first.items() if ENTERING.search(code.co_name)}
+    return sorted(entering.union(range(1, len(found) + 1, max(1, len(found) // TRIED))))
 
 
 def leaf() -> tg.Tensor:

@@ -268,7 +268,6 @@ BACKWARD_KERNELS = [
     ("nn/loss.py", "huber_loss_backward", "huber_loss"),  # one kernel for two gradients
     ("nn/normalization.py", "native_layer_norm_backward", "native_layer_norm"),  # called by a formula
     ("nn/pooling.py", "max_pool2d_backward", "max_pool2d"),  # made by another function
-    ("nn/activation.py", "log_sigmoid_backward", "log_sigmoid_forward"),
 ]
 
 

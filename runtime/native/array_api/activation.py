@@ -121,16 +121,14 @@ def elu_backward(
     return xp.where(self <= 0, slope, grad_output * scale)
 
 
-def log_sigmoid_forward(xp: Any, self: Array) -> tuple[Array, Array]:
-    """``log(1 / (1 + exp(-x)))`` and the buffer ``exp(-|x|)``."""
-    buffer = xp.exp(-xp.abs(self))
-    return xp.minimum(self, xp.zeros_like(self)) - xp.log1p(buffer), buffer
+def log_sigmoid_forward(xp: Any, self: Array) -> Array:
+    """``log(1 / (1 + exp(-x)))``."""
+    return xp.minimum(self, xp.zeros_like(self)) - xp.log1p(xp.exp(-xp.abs(self)))
 
 
-def log_sigmoid_backward(xp: Any, grad_output: Array, self: Array, buffer: Array) -> Array:
+def log_sigmoid_backward(xp: Any, grad_output: Array, self: Array) -> Array:
     """The gradient of ``log_sigmoid_forward``."""
-    small = buffer / (buffer + 1)
-    return xp.where(self < 0, 1 - small, small) * grad_output
+    return _sigmoid(xp, -self) * grad_output
 
 
 def silu_forward(xp: Any, self: Array) -> Array:

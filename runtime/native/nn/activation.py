@@ -224,18 +224,16 @@ def elu_backward(grad_output: Array, self: Array, alpha: Number, scale: Number, 
     return select(self <= 0, slope, grad_output * scale if scale != 1 else grad_output)
 
 
-def log_sigmoid_forward(self: Array) -> tuple[Array, Array]:
-    """``log(1 / (1 + exp(-x)))`` and the buffer ``exp(-|x|)``."""
-    buffer = np.exp(-np.abs(self))
+def log_sigmoid_forward(self: Array) -> Array:
+    """``log(1 / (1 + exp(-x)))``."""
     out = np.minimum(self, 0)
-    out -= np.log1p(buffer)
-    return out, buffer
+    out -= np.log1p(np.exp(-np.abs(self)))
+    return out
 
 
-def log_sigmoid_backward(grad_output: Array, self: Array, buffer: Array) -> Array:
-    """``grad / (1 + exp(x))``: with z = exp(-|x|) it is 1 - z/(1+z) for negative x, else z/(1+z)."""
-    small = buffer / (buffer + 1)
-    slope = select(self < 0, 1 - small, small)
+def log_sigmoid_backward(grad_output: Array, self: Array) -> Array:
+    """``grad / (1 + exp(x))``."""
+    slope = stable_sigmoid(-self)
     slope *= grad_output
     return slope
 
