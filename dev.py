@@ -40,8 +40,12 @@ PYTHON = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python
 
 
 def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> int:
-    """Run a program of the environment in a folder, the project's; returns its exit status."""
-    return subprocess.run([str(c) for c in command], cwd=cwd, env={**os.environ, **environment}).returncode
+    """Run a program of the environment in a folder, the project's; returns its exit status.
+
+    Modules are compiled once, whatever the shell says: the tests start a thousand processes.
+    """
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return subprocess.run([str(c) for c in command], cwd=cwd, env={**kept, **environment}).returncode
 
 
 #: What tests and the demo use where it can be installed: not every platform has a wheel of llvmlite.

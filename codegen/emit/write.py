@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import importlib.util
 import os
 import re
 import tempfile
@@ -106,8 +107,13 @@ def _generated(output: Path) -> Iterable[Path]:
 
 
 def replace(path: Path, text: str) -> None:
-    """Write a file of text whole, or not at all."""
+    """Write a file of text whole, or not at all.
+
+    What Python compiled of the file goes: of files of one size it sees a change only from one second to the next.
+    """
     write_whole(path, text.encode())
+    if path.suffix == ".py":
+        Path(importlib.util.cache_from_source(path)).unlink(missing_ok=True)
 
 
 def write_whole(path: Path, content: bytes) -> None:
