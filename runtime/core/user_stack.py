@@ -5,6 +5,7 @@ A frame belongs to them by the name of its module, wherever that is installed.
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -19,9 +20,16 @@ _libraries: tuple[str, ...] = ()
 
 
 def add_library(package: str) -> None:
-    """From now on the operators of a library are no program."""
+    """From now on the operators of a library are no program; what their numbers come to is no event, as here."""
     global _libraries
     _libraries += tuple([f"{package}.{name}." for name in _OF_LIBRARIES])
+    ignore_numbers()
+
+
+def ignore_numbers() -> None:
+    """Warn of no division by zero in modules of tengen and its libraries: the result says so, as in PyTorch."""
+    own = "|".join([re.escape(name) for name in ("tengen.", *_libraries)])
+    warnings.filterwarnings("ignore", category=RuntimeWarning, module=own)
 
 
 def _is_program(frame: FrameType) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tengen.codegen.model.operators import Operator
 
+from ..core.user_stack import ignore_numbers
 from . import declared
 from .failure import Failure, Part, failure, in_short
 from .refusals import at_fault, refusal
@@ -103,12 +104,13 @@ class Aspect:
 def undeclared_warnings(case: Case) -> Iterator[None]:
     """Raises Failure for what a case warns of, where its operator does not declare that.
 
-    That numbers overflow or are divided by zero is no news where tengen's own code does it, as for users; nor
-    that references cast to real numbers.
+    That numbers overflow or are divided by zero is no news where the code of tengen or of a library does it, as
+    for users; nor that references cast to real numbers; nor that an operator has no batching rule.
     """
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"tengen\.")
+        warnings.filterwarnings("ignore", "There is a performance drop", UserWarning)
+        ignore_numbers()
         warnings.filterwarnings("ignore", category=np.exceptions.ComplexWarning, module=r"(?!tengen\.)")
         yield
     declared_text = case.operator.warns
