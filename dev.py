@@ -12,6 +12,7 @@
     python dev.py machines  the tests with other BLAS kernels, orders of sums, Pythons, versions: hours
     python dev.py fuzz      random programs of operators, for as many --minutes as one wants
     python dev.py array_api the array API standard's own tests, of a checkout that one names, or cloned
+    python dev.py install   the environment alone, with the extras that are named: install test docs
     python dev.py mutants   whether the tests notice the mistakes that are listed in tests/mutants
 
 Each command makes the environment .venv if it is not there and installs what it needs into it.
@@ -84,6 +85,12 @@ def install(extras: Sequence[str]) -> bool:
     """Install the project with extras; whether that went well."""
     print(f"installing tengen[{','.join(extras)}]", flush=True)
     return not run(PYTHON, "-m", "pip", "install", "--quiet", "--editable", f".[{','.join(extras)}]")
+
+
+def prepare(arguments: Sequence[str]) -> int:
+    """The environment, with the extras that are named: what other commands then need not install."""
+    require(*arguments, optional=[COMPILE])
+    return 0
 
 
 def demo(arguments: Sequence[str]) -> int:
@@ -244,6 +251,7 @@ def tree(project: Path = ROOT) -> Path:
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "install": prepare,
     "array_api": array_api,
     "demo": demo,
     "test": test,

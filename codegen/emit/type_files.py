@@ -12,7 +12,7 @@ from ..model.kernels import NativeKernel
 from ..model.methods import AbsentMethod, Method, TypeClass, type_class
 from ..model.names import CATEGORIES
 from ..model.nodes import NodeClass
-from ..model.operators import Backend, Declarations, ScalarType
+from ..model.operators import Backend, Declarations
 from ..model.source import OutputFile
 from ..read.functions import FunctionIndex
 from ..specialise.array_nodes import ArrayWriter
@@ -167,11 +167,12 @@ class BackendFiles:
         variants = [v for v in computed if self.scope.has_method(v, self.backend, recording)]
         prefix = ("Variable" if recording else "") + self.backend.name
         branches: dict[str, dict[str, dict[str, Method]]] = {}
+        in_place = self._inplace_writer() if recording else None
         for s in self.scalars:
             leaves = branches.setdefault(f"{prefix}{CATEGORIES[s.category]}Type", {})
             methods = leaves[f"{prefix}{s.name}Type"] = self.specialiser.methods(variants, s, recording)
-            if recording:
-                methods.update(self._inplace(s))
+            if in_place is not None:
+                methods.update(in_place.methods(s))
         top = tree(f"{prefix}Type", branches)
         hoist(top)
         if not recording:
@@ -189,11 +190,10 @@ class BackendFiles:
         shared = self.scope.records(variant, self.backend) and own == recorder(*given, "")
         return None if shared else own
 
-    def _inplace(self, scalar: ScalarType) -> dict[str, Method]:
-        """The methods that write as they compute."""
-        writer = InplaceWriter(self.specialiser, self.declared.primitives)
+    def _inplace_writer(self) -> InplaceWriter:
+        """What makes the methods that write as they compute."""
         variants = [v for v in self.derived.variants if self.scope.has_method(v, self.backend, True)]
-        return {m.name: m for v in variants if (m := writer.method(v, scalar)) is not None}
+        return InplaceWriter(self.specialiser, self.declared.primitives, variants)
 
     def _imports(self) -> list[str]:
         return [

@@ -109,7 +109,7 @@ def _generated(output: Path) -> Iterable[Path]:
 def replace(path: Path, text: str) -> None:
     """Write a file of text whole, or not at all.
 
-    What Python compiled of the file goes: of files of one size it sees a change only from one second to the next.
+    What Python compiled of the file goes: of one size, a change within the second would not be seen.
     """
     write_whole(path, text.encode())
     if path.suffix == ".py":

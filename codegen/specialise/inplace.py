@@ -8,7 +8,7 @@ does not fit, or fails, is left to the general form, which says what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ..derive.ufuncs import Ufuncs
@@ -25,20 +25,23 @@ from .type_methods import FLAT, Specialiser
 class InplaceWriter:
     """Makes the in-place methods of one backend's recording classes."""
 
-    def __init__(self, specialiser: Specialiser, primitives: Mapping[str, Primitive]) -> None:
+    def __init__(
+        self, specialiser: Specialiser, primitives: Mapping[str, Primitive], variants: Iterable[Variant]
+    ) -> None:
+        """Of ``variants`` those that may have such a method are looked at."""
         self.specialiser = specialiser
         self.ufuncs = Ufuncs(primitives)
         self.by_name = {str(v.name): v.operator for v in specialiser.derived.variants}
+        written = [v for v in variants if v.kind == "inplace" and v.exposed]
+        self.variants = [v for v in written if specialiser.is_flat(v.operator)]
 
-    def method(self, variant: Variant, scalar: ScalarType) -> StoreMethod | None:
-        """The method of the class of a scalar type; None where only the general form will do."""
-        if (
-            not self.specialiser.is_flat(variant.operator)
-            or scalar.category != FLAT
-            or variant.kind != "inplace"
-            or not variant.exposed
-        ):
-            return None
+    def methods(self, scalar: ScalarType) -> dict[str, StoreMethod]:
+        """The methods of the class of a scalar type; those that only have the general form are left out."""
+        if scalar.category != FLAT:
+            return {}
+        return {m.name: m for v in self.variants if (m := self._method(v, scalar)) is not None}
+
+    def _method(self, variant: Variant, scalar: ScalarType) -> StoreMethod | None:
         base = self.by_name[str(variant.base)]
         # An operator that is declared in place may give what is written in another form: one number for all.
         kernel = self.specialiser.kernel(variant.operator) or self.specialiser.kernel(base)

@@ -20,14 +20,14 @@ _libraries: tuple[str, ...] = ()
 
 
 def add_library(package: str) -> None:
-    """From now on the operators of a library are no program; what their numbers come to is no event, as here."""
+    """From now on the operators of a library are no program, and their numbers no event."""
     global _libraries
     _libraries += tuple([f"{package}.{name}." for name in _OF_LIBRARIES])
     ignore_numbers()
 
 
 def ignore_numbers() -> None:
-    """Warn of no division by zero in modules of tengen and its libraries: the result says so, as in PyTorch."""
+    """Warn of no division by zero in code of tengen and its libraries: the result says so, as in PyTorch."""
     own = "|".join([re.escape(name) for name in ("tengen.", *_libraries)])
     warnings.filterwarnings("ignore", category=RuntimeWarning, module=own)
 

@@ -104,8 +104,8 @@ class Aspect:
 def undeclared_warnings(case: Case) -> Iterator[None]:
     """Raises Failure for what a case warns of, where its operator does not declare that.
 
-    That numbers overflow or are divided by zero is no news where the code of tengen or of a library does it, as
-    for users; nor that references cast to real numbers; nor that an operator has no batching rule.
+    That numbers overflow or are divided by zero is no news where the code of tengen or of a library does it,
+    as for users; nor that references cast to real numbers; nor that an operator has no batching rule.
     """
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
