@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from tengen.generated.functions import cat
 
+from ..core.memory_format import layout as Layout, strided
+from ..nested.lists import as_nested_tensor
 from ..random import default_generator
 from ..tensors.tensor import Tensor
 from ..utils.pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_structure, tree_unflatten
@@ -36,6 +38,9 @@ def vmap(
     slice. ``func`` may do whatever does not depend on the elements: control flow that asks for them,
     ``item`` and operators whose results' shapes depend on them raise RuntimeError.
 
+    A nested tensor is mapped over its components: ``func`` is called with one after the other, for they
+    differ in size, and what depends on them is nested again.
+
     ``randomness`` is "error" (drawing random numbers is a RuntimeError), "different" (each slice has its
     own) or "same". ``chunk_size`` is how many slices are computed at once, by default all.
 
@@ -51,10 +56,7 @@ def vmap(
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        call = _Call(func, in_dims, out_dims, randomness)
-        if chunk_size is None:
-            return call.run(args, kwargs)
-        return call.run_in_chunks(args, kwargs, chunk_size)
+        return _Call(func, in_dims, out_dims, randomness).run(args, kwargs, chunk_size)
 
     return wrapped
 
@@ -66,6 +68,23 @@ def several_at_once(func: Callable[..., Any], *args: Any, in_dims: Any = 0) -> A
     ``requires_grad_``.
     """
     return _Call(func, in_dims, 0, "error", strict=False).run(args, {})
+
+
+class _Pass(NamedTuple):
+    """What one call of a function gave."""
+
+    out_dims: list[int | None]
+    values: list[Any]  # with the batch dimension in front
+    batched: list[bool]  # whether they depend on the slice
+    spec: TreeSpec
+
+
+class _Part(NamedTuple):
+    """What a function is called with at once: leaves, their batch dimensions, and how many slices that is."""
+
+    leaves: list[Any]
+    dims: list[int | None]
+    size: int
 
 
 class _Call:
@@ -81,36 +100,38 @@ class _Call:
         self.randomness = randomness
         self.strict = strict
 
-    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The results for the whole batch at once."""
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], chunk: int | None = None) -> Any:
+        """The results for the whole batch, at once or for ``chunk`` slices at a time."""
         flat, dims, spec, size = self._arguments(args, kwargs)
-        out_dims, values, out_spec = self._call_batched(flat, dims, spec, size)
-        return tree_unflatten(
-            [_move_batch_dim(v, d) for v, d in zip(values, out_dims, strict=True)], out_spec
+        layout = next(
+            (t.layout for t, d in zip(flat, dims, strict=True) if d is not None and t.is_nested), None
         )
-
-    def run_in_chunks(self, args: tuple[Any, ...], kwargs: dict[str, Any], chunk: int) -> Any:
-        """The results, computed for ``chunk`` slices at a time and concatenated."""
-        flat, dims, spec, size = self._arguments(args, kwargs)
-        parts = []
-        state = default_generator.get_state() if self.randomness == "same" else None
-        for start in range(0, max(size, 1), chunk):
-            count = min(chunk, size - start)
-            if state is not None:  # as the first ones
-                default_generator.set_state(state)
-            given = [t if d is None else t.narrow(d, start, count) for t, d in zip(flat, dims, strict=True)]
-            parts.append(self._call_batched(given, dims, spec, count))
-        out_dims, _, out_spec = parts[0]
+        if layout is not None:
+            passes = self._passes(_by_component(flat, dims, size), spec)
+        elif chunk is not None:
+            passes = self._passes(_in_chunks(flat, dims, size, chunk), spec)
+        else:
+            passes = [self._call_batched(flat, dims, spec, size)]
         joined = []
-        for number, dim in enumerate(out_dims):
-            pieces = [values[number] for _, values, _ in parts]
+        for number, dim in enumerate(passes[0].out_dims):
+            pieces = [each.values[number] for each in passes]
             if dim is None:
                 joined.append(pieces[-1])
-            elif len(pieces) == 1:
-                joined.append(_move_batch_dim(pieces[0], dim))
+            elif layout is not None and passes[0].batched[number]:
+                joined.append(_packed(pieces, dim, layout))
             else:
-                joined.append(_move_batch_dim(cat(pieces, 0), dim))
-        return tree_unflatten(joined, out_spec)
+                joined.append(_move_batch_dim(pieces[0] if len(pieces) == 1 else cat(pieces, 0), dim))
+        return tree_unflatten(joined, passes[0].spec)
+
+    def _passes(self, parts: Iterable[_Part], spec: TreeSpec) -> list[_Pass]:
+        """The function, called for each part of the batch."""
+        passes = []
+        state = default_generator.get_state() if self.randomness == "same" else None
+        for part in parts:
+            if state is not None:  # as the first ones
+                default_generator.set_state(state)
+            passes.append(self._call_batched(part.leaves, part.dims, spec, part.size))
+        return passes
 
     # -- arguments
 
@@ -156,17 +177,15 @@ class _Call:
                 f"{type(leaf)}. We cannot vmap over non-Tensor arguments, please use None as the "
                 "respective in_dim"
             )
-        if leaf.is_nested:
-            raise NotImplementedError(
-                f"{self._with_dims()}: Got in_dim={dim} for an input that is a nested tensor, whose "
-                "components differ in size: vmap runs a function once, on examples of one size. Call it "
-                "with each of `unbind()`, or with the nested tensor itself."
-            )
         ndim: int = leaf._array.ndim
         if not -ndim <= dim < ndim:
             raise ValueError(
                 f"{self._with_dims()}: Got in_dim={dim} for some input, but that input is a Tensor of "
                 f"dimensionality {ndim} so expected in_dim to satisfy -{ndim} <= in_dim < {ndim}."
+            )
+        if leaf.is_nested and dim % ndim:
+            raise RuntimeError(
+                f"{self._with_dims()}: Nested tensors can only be vmapped over dim=0, but got dim={dim}"
             )
         return dim % ndim
 
@@ -175,10 +194,8 @@ class _Call:
 
     # -- one pass
 
-    def _call_batched(
-        self, flat: list[Any], dims: list[int | None], spec: TreeSpec, size: int
-    ) -> tuple[list[int | None], list[Any], TreeSpec]:
-        """The out_dims of the results, their values with the batch dimension in front, and the structure."""
+    def _call_batched(self, flat: list[Any], dims: list[int | None], spec: TreeSpec, size: int) -> _Pass:
+        """The function, called once."""
         level = VmapLevel(len(vmap_levels()) + 1, size, self.randomness, self.strict)
         with level:
             given = [t if d is None else wrap(t, d, level) for t, d in zip(flat, dims, strict=True)]
@@ -186,8 +203,9 @@ class _Call:
             result = self.func(*args, **kwargs)
             leaves, out_spec = tree_flatten(result)
             out_dims = self._result_dims(leaves, out_spec)
+            batched = [is_batched_at(t, level) for t in leaves]
             values = [self._value(t, d, level) for t, d in zip(leaves, out_dims, strict=True)]
-        return out_dims, values, out_spec
+        return _Pass(out_dims, values, batched, out_spec)
 
     def _result_dims(self, leaves: list[Any], spec: TreeSpec) -> list[int | None]:
         """The batch dimension of each result."""
@@ -236,7 +254,7 @@ class _Call:
 
 def _size(flat: list[Any], dims: list[int | None]) -> int:
     """The batch size, which all arguments must have."""
-    sizes = [t._array.shape[d] for t, d in zip(flat, dims, strict=True) if d is not None]
+    sizes = [t.size(d) for t, d in zip(flat, dims, strict=True) if d is not None]
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if any([n != sizes[0] for n in sizes]):
@@ -246,6 +264,41 @@ def _size(flat: list[Any], dims: list[int | None]) -> int:
         )
     size: int = sizes[0]
     return size
+
+
+def _in_chunks(flat: list[Any], dims: list[int | None], size: int, chunk: int) -> Iterator[_Part]:
+    """The batch, ``chunk`` slices at a time."""
+    for start in range(0, max(size, 1), chunk):
+        count = min(chunk, size - start)
+        given = [t if d is None else t.narrow(d, start, count) for t, d in zip(flat, dims, strict=True)]
+        yield _Part(given, dims, count)
+
+
+def _by_component(flat: list[Any], dims: list[int | None], size: int) -> Iterator[_Part]:
+    """Each component of nested tensors as a batch of one; with it what others have there, which is no batch.
+
+    So what is batched in the results depends on a component.
+    """
+    if not size:
+        raise RuntimeError("vmap: a nested tensor without components does not tell their shapes")
+    sliced = [t if d is None else t.unbind(d) for t, d in zip(flat, dims, strict=True)]
+    batched = [0 if d is not None and t.is_nested else None for t, d in zip(flat, dims, strict=True)]
+    for number in range(size):
+        given = [t if d is None else t[number] for t, d in zip(sliced, dims, strict=True)]
+        given = [t if d is None else t.unsqueeze(0) for t, d in zip(given, batched, strict=True)]
+        yield _Part(given, batched, 1)
+
+
+def _packed(pieces: list[Any], dim: int, layout: Layout) -> Any:
+    """A nested tensor of results for one component each: of the layout, if it has tensors of their shapes."""
+    if dim:
+        raise RuntimeError(f"Nested tensors can only be vmapped over dim=0, but got dim={dim}")
+    components = [piece.squeeze(0) for piece in pieces]
+    if any([is_batched_at(c, level) for level in vmap_levels() for c in components]):
+        raise RuntimeError("Only one level of vmap is supported when vmapping over nested tensors")
+    differing = [len(set(sizes)) > 1 for sizes in zip(*[tuple(c.shape) for c in components], strict=True)]
+    held = differing and sum(differing) <= 1  # by the jagged layout
+    return as_nested_tensor(components, layout=layout if held else strided)
 
 
 def _move_batch_dim(value: Any, dim: int | None) -> Any:

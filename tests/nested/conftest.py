@@ -1,0 +1,9 @@
+"""Tests of nested tensors import their neighbours by name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+if (HERE := str(Path(__file__).resolve().parent)) not in sys.path:
+    sys.path.insert(0, HERE)
