@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tengen.generated import functions as F
 
 from ..autograd.grad_mode import no_grad
+from ..autograd.rounding import widened
 from ..core.memory_format import channels_last, contiguous_format
 from ..core.promotion import result_type
 from ..core.scalar_type import bool_, float32, float64, int64
@@ -476,11 +477,22 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """Values averaged by how well their keys match the query.
 
-    Raises RuntimeError for different dtypes, fewer than two dims, or a mask with ``is_causal``.
+    Raises RuntimeError for different dtypes, a mask that is neither bool nor float32 nor of that dtype, fewer
+    than two dims, or a mask with ``is_causal``.
     """
     if query.is_nested or key.is_nested or value.is_nested:
         return nested_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     _check_attention(query, key, value)
+    if attn_mask is not None and attn_mask.dtype not in (bool_, float32, query.dtype):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{attn_mask.dtype} and query.dtype: {query.dtype} instead."
+        )
+    if attn_mask is not None and query.dtype.opmath is attn_mask.dtype is not query.dtype:
+        wide = scaled_dot_product_attention(
+            *widened(query, key, value), attn_mask, dropout_p, is_causal, scale, enable_gqa
+        )
+        return wide.to(query.dtype)
     if is_causal and attn_mask is not None:
         raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa:

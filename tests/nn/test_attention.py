@@ -139,3 +139,23 @@ def test_gumbel_softmax_is_a_one_hot_with_a_soft_gradient() -> None:
     assert logits.grad.any(1).all()
     soft = F.gumbel_softmax(logits, tau=0.5)
     np.testing.assert_allclose(soft.detach().numpy().sum(1), 1, rtol=1e-12)
+
+
+DTYPES = ("float16", "bfloat16", "float32", "float64", "bool", "int64", "uint8")
+
+
+@pytest.mark.parametrize("mask", DTYPES)
+@pytest.mark.parametrize("kind", DTYPES[:4])
+def test_dtypes_of_masks(kind: str, mask: str) -> None:
+    """A mask is bool, float32 or of the queries' dtype; what is computed in float32 is rounded once."""
+    query = (tengen.arange(8.0) / 8).reshape(2, 4).to(getattr(tengen, kind))
+    given = tengen.ones(2, 2).tril().to(getattr(tengen, mask))
+    if mask not in ("bool", "float32", kind):
+        with pytest.raises(RuntimeError, match="Expected attn_mask dtype to be bool or float or to match"):
+            F.scaled_dot_product_attention(query, query, query, given)
+        return
+    found = F.scaled_dot_product_attention(query, query, query, given)
+    wide = query.to(query.dtype.opmath)
+    added = given if mask == "bool" else given.to(wide.dtype)
+    assert found.dtype is query.dtype
+    assert tengen.equal(found, F.scaled_dot_product_attention(wide, wide, wide, added).to(query.dtype))
