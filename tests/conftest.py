@@ -14,6 +14,7 @@ import pytest
 if (HERE := str(Path(__file__).resolve().parent)) not in sys.path:
     sys.path.insert(0, HERE)
 
+from narrowed import pytest_generate_tests as pytest_generate_tests
 from scratch import Scratch, copy_project
 
 
