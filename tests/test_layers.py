@@ -188,7 +188,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("autograd",),
     ("dispatch",),
     ("tensors", "random", "serialization", "storage", "types", "__config__"),
-    ("composite", "formulas", "functional", "func.batched"),
+    ("composite", "formulas", "functional", "func.batched", "nested.lists"),
     ("autograd.forward", "autograd.forward_ad", "autograd.function"),
     ("func",),
     (

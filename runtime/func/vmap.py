@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from tengen.generated.functions import cat
 
 from ..core.memory_format import layout as Layout, strided
-from ..nested.lists import as_nested_tensor
 from ..random import default_generator
 from ..tensors.tensor import Tensor
 from ..utils.pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_structure, tree_unflatten
@@ -291,6 +290,8 @@ def _by_component(flat: list[Any], dims: list[int | None], size: int) -> Iterato
 
 def _packed(pieces: list[Any], dim: int, layout: Layout) -> Any:
     """A nested tensor of results for one component each: of the layout, if it has tensors of their shapes."""
+    from ..nested.lists import as_nested_tensor  # what few use
+
     if dim:
         raise RuntimeError(f"Nested tensors can only be vmapped over dim=0, but got dim={dim}")
     components = [piece.squeeze(0) for piece in pieces]
