@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import py_compile
 import shutil
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from tengen.codegen import gen
 from tengen.codegen.cli import main as tengen_command
-from tengen.codegen.emit.write import _SEALED, CHECKSUM, sealed, write
+from tengen.codegen.emit.write import _SEALED, CHECKSUM, replace, sealed, write
 from tengen.codegen.model.source import OutputFile
 
 
@@ -136,3 +137,17 @@ def test_a_folder_of_other_files_is_left_alone(tmp_path: Path, capsys: pytest.Ca
 def test_no_such_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert gen.main(["--declarations", str(tmp_path / "nowhere")]) == 2
     assert "is no folder of declarations" in capsys.readouterr().err
+
+
+def test_what_was_compiled_of_a_file_goes_with_it(tmp_path: Path) -> None:
+    """Python compares times in whole seconds, and sizes: a change of neither would not be seen."""
+    path = tmp_path / "module.py"
+    for value in ("1", "2"):
+        replace(path, f"found = {value}\n")
+        compiled = Path(py_compile.compile(str(path), doraise=True))
+        assert compiled.is_file()
+    replace(path, "found = 3\n")
+    assert not compiled.is_file()
+    compiled.touch()
+    replace(tmp_path / "module.pyi", "found: int\n")
+    assert compiled.is_file()
