@@ -95,25 +95,26 @@ def meant(function: str, name: str, position: int, value: Any) -> dtype:
     )
 
 
-_by_array_dtype: dict[np.dtype[Any], dtype] = {}
+#: With their classes: array_api_strict warns of a comparison of its dtypes with those of another library.
+_by_array_dtype: dict[tuple[type, Any], dtype] = {}
 
 
 def from_array_dtype(array_dtype: np.dtype[Any]) -> dtype:
     """The scalar type of arrays of ``array_dtype``. KeyError when there is none."""
-    found = _by_array_dtype.get(array_dtype)
+    found = _by_array_dtype.get((array_dtype.__class__, array_dtype))
     if found is None:
         if not array_dtype.isnative:
             raise KeyError(array_dtype)
         found = dtype.registry[array_dtype.name]
         if found.array_dtype != array_dtype:
             raise KeyError(array_dtype)
-        _by_array_dtype[array_dtype] = found
+        _by_array_dtype[array_dtype.__class__, array_dtype] = found
     return found
 
 
 def add_array_dtype(array_dtype: Any, scalar_type: dtype) -> None:
     """Let a dtype of another array library be that of a scalar type's arrays."""
-    _by_array_dtype[array_dtype] = scalar_type
+    _by_array_dtype[array_dtype.__class__, array_dtype] = scalar_type
 
 
 class _Limits:

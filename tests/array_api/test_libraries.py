@@ -189,6 +189,7 @@ def test_pandas_takes_tensors() -> None:
     assert tengen.tensor(columns["n"].to_numpy()).tolist() == [1, 2]
 
 
+@pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad=True")
 def test_matplotlib_takes_tensors() -> None:
     figure = pytest.importorskip("matplotlib.figure").Figure()
     axes = figure.subplots()

@@ -119,7 +119,7 @@ def test_anomaly_mode_and_the_profiler_see_the_same() -> None:
         x.sum().backward()
         return b.grad
 
-    with tengen.autograd.detect_anomaly():
+    with pytest.warns(UserWarning, match="Anomaly Detection"), tengen.autograd.detect_anomaly():
         close(run(), np.full(3, 28.0))
     with tengen.autograd.profiler.profile():
         close(run(), np.full(3, 28.0))

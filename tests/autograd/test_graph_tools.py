@@ -297,7 +297,7 @@ def test_the_layout_policy(m: Any, transposed: bool) -> None:
 
 def test_names_at_the_top(m: Any) -> None:
     assert not m.is_anomaly_enabled() and m.is_anomaly_check_nan_enabled()
-    with m.autograd.detect_anomaly(check_nan=False):
+    with pytest.warns(UserWarning), m.autograd.detect_anomaly(check_nan=False):
         assert m.is_anomaly_enabled() and not m.is_anomaly_check_nan_enabled()
     with m.inference_mode():
         x = m.ones(2)

@@ -395,6 +395,7 @@ def test_gradients_are_what_they_were(over_tensors: bool) -> None:
     assert len(prof.function_events) > 20
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_anomaly_mode_sees_too() -> None:
     x = tengen.zeros(2, requires_grad=True)
     with ours.profile() as prof, pytest.warns(UserWarning), tengen.autograd.detect_anomaly():

@@ -154,7 +154,7 @@ def test_indices_out_of_bounds_are_told_when_they_are_known(client: Any) -> None
 
 def test_a_cluster_that_is_gone() -> None:
     options = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
-    cluster = distributed.LocalCluster(n_workers=1, **options)
+    cluster = distributed.LocalCluster(n_workers=1, worker_dashboard_address=None, **options)
     with distributed.Client(cluster):
         lazy = tengen.arange(4.0).to("dask", chunks=2)
         kept = td.persist(lazy * 2)

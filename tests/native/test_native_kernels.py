@@ -281,6 +281,7 @@ def test_every_reduced_number_is_widened(kernels: Any) -> None:
     np.testing.assert_array_equal(np.signbit(kernels.from_float16(halves)), np.signbit(halves))
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy's NaN and overflow
 def test_numbers_are_rounded_to_reduced_ones(kernels: Any) -> None:
     """Beside NumPy's conversion, and of bfloat16 to the nearer neighbour: ties, subnormals, ends."""
     some = np.arange(0, 1 << 32, 104729, dtype=np.uint64).astype(np.uint32)

@@ -44,7 +44,7 @@ CASES: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("case", range(len(CASES)))
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:Casting complex values")
 def test_values(case: int, dtype: Any) -> None:
     kernel, reference = CASES[case]
     a = data(dtype, 2, 3)

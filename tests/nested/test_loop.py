@@ -192,6 +192,7 @@ def test_operators_that_draw_by_element_are_those_above() -> None:
 @pytest.mark.parametrize(
     "module", ["Dropout", "AlphaDropout", "FeatureAlphaDropout", "Dropout1d", "Dropout2d"]
 )
+@pytest.mark.filterwarnings("ignore:dropout2d")
 def test_dropout_of_everything(module: str, inplace: bool, layout: str) -> None:
     """With p=1 all elements are 0, as their gradients are."""
     leaf = nested.nested_tensor(parts(), layout=LAYOUTS[layout], requires_grad=True)

@@ -112,6 +112,7 @@ def floating_results(name: str) -> bool:
     return any(map(inexact, declared.tensors_in(values))) and any(map(inexact, results))
 
 
+@pytest.mark.filterwarnings("ignore:tengen.range is deprecated")
 def test_every_operator_has_a_derivative() -> None:
     """Or says that it has none."""
     entries = {str(d.name) for d in declared.declarations().derivatives}

@@ -57,6 +57,7 @@ def test_results_require_gradients_as_they_are_declared(name: str) -> None:
         assert found == list(results_with_gradients(name)), str(call)
 
 
+@pytest.mark.filterwarnings("ignore:Casting complex values")
 def test_every_result_is_looked_at() -> None:
     """The tests above see results: an operator with derivatives has a case, or says why not."""
     differentiable = [n for n in operators() if recorded(n) and n in nodes()]

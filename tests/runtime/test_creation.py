@@ -67,6 +67,7 @@ def looped():
         ([2**64, 1.5], tengen.float32, (2,)),
     ],
 )
+@pytest.mark.filterwarnings("ignore:A tensor is made from a list")
 def test_inference(data, dtype, shape):
     made = tengen.tensor(data)
     assert made.dtype is dtype
