@@ -35,6 +35,7 @@ ROOT = Path(__file__).resolve().parent
 GENERATOR = ROOT / "docs" / "generator"
 LIBRARY = ROOT / "examples" / "ops_library"
 ENVIRONMENT = ROOT / ".venv"
+PIP = ("-m", "pip", "install", "--quiet", "--no-compile")
 #: As pyproject.toml has it for the rest of the project.
 PYRIGHT = {"pythonVersion": "3.11", "typeCheckingMode": "standard", "venvPath": "../..", "venv": ".venv"}
 PYTHON = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -82,9 +83,12 @@ def require(*extras: str, optional: Sequence[str] = ()) -> None:
 
 
 def install(extras: Sequence[str]) -> bool:
-    """Install the project with extras; whether that went well."""
+    """Install the project with extras; whether that went well.
+
+    What is installed is compiled when it is imported, most of it never.
+    """
     print(f"installing tengen[{','.join(extras)}]", flush=True)
-    return not run(PYTHON, "-m", "pip", "install", "--quiet", "--editable", f".[{','.join(extras)}]")
+    return not run(PYTHON, *PIP, "--editable", f".[{','.join(extras)}]")
 
 
 def prepare(arguments: Sequence[str]) -> int:
@@ -139,7 +143,7 @@ def check(arguments: Sequence[str]) -> int:
 def oracle(arguments: Sequence[str]) -> int:
     """The comparisons with torch; with --all every sample of PyTorch's own database of operators."""
     require("test", optional=[COMPILE])
-    if run(PYTHON, "-m", "pip", "install", "--quiet", "--editable", ".[oracle]"):
+    if not install(["oracle"]):
         print(
             "!" * 79,
             "torch 2.13.0 cannot be installed here: NOTHING WAS COMPARED WITH IT",
@@ -220,7 +224,7 @@ def library(arguments: Sequence[str]) -> int:
                 return 1
         venv.create(place, with_pip=True)
         python = place / PYTHON.relative_to(ENVIRONMENT)
-        if run(python, "-m", "pip", "install", "--quiet", "pytest>=8", *wheels.glob("*.whl")):
+        if run(python, *PIP, "pytest>=8", *wheels.glob("*.whl")):
             return 1
         if native and run(python, "-c", CARRIED, cwd=folder):
             return 1
