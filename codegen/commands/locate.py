@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,6 +69,13 @@ class Locator:
         return found or self._kernel(operator, "")
 
     # -- kernels -------------------------------------------------------------------------------
+
+    def read(self, names: Iterable[str]) -> None:
+        """Read the modules with the kernels of operators. Raises CommandError for one that is no Python."""
+        for name in names:
+            for key, kernel in self.operators[name].kernels.items():
+                for package, qualified in kernel_functions(key, kernel):
+                    written_at(self.runtime, package, qualified)
 
     def _kernel(self, operator: Operator, backend: str) -> Spot:
         """The kernel of a backend; where that has none, the one that stands for it."""

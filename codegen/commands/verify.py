@@ -100,10 +100,11 @@ def run(options: argparse.Namespace) -> int:
     if not names:
         print(f"nothing that is declared differs from {options.since}: name operators, or verify --all")
         return 0
+    report = Report(workspace, declared, changed)
+    report.locator.read(names)  # what is no Python is told before it is run in vain
     with tempfile.TemporaryDirectory(prefix="tengen-verify-") as scratch:
         regenerate(workspace, declared, Path(scratch))
         answers = verify(names, workspace, Path(scratch), options.jobs)
-    report = Report(workspace, declared, changed)
     for answer in answers:
         report.add(answer)
     return report.print(answers, time.monotonic() - began, options)

@@ -489,9 +489,8 @@ def scaled_dot_product_attention(
             f"{attn_mask.dtype} and query.dtype: {query.dtype} instead."
         )
     if attn_mask is not None and query.dtype.opmath is attn_mask.dtype is not query.dtype:
-        wide = scaled_dot_product_attention(
-            *widened(query, key, value), attn_mask, dropout_p, is_causal, scale, enable_gqa
-        )
+        q, k, v = widened(query, key, value)
+        wide = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal, scale, enable_gqa)
         return wide.to(query.dtype)
     if is_causal and attn_mask is not None:
         raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
