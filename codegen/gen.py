@@ -223,8 +223,8 @@ def _report(states: Sequence[Status], options: argparse.Namespace) -> int:
     for status in states:
         print(f"{status.state:>14}  {status.path}")
     for status in wrong:
-        if status.diff:
-            print(f"\n{status.diff}", end="")
+        if status.wanted:
+            print(f"\n{status.diff()}", end="")
     if not wrong:
         return 0
     command = "python -m tengen.codegen.gen"

@@ -47,7 +47,14 @@ class Status:
 
     path: str
     state: str  # "same" | "stale" | "missing" | "orphan" | "edited by hand"
-    diff: str = ""
+    found: str = ""  # the text of the file, where it differs from
+    wanted: str = ""  # what would be generated
+
+    def diff(self) -> str:
+        """What the texts differ in."""
+        names = f"{self.path} (on disk)", f"{self.path} (generated)"
+        lines = self.found.splitlines(True), self.wanted.splitlines(True)
+        return "".join(difflib.unified_diff(*lines, *names, n=2))
 
 
 def foreign(files: Iterable[OutputFile], output: Path) -> list[str]:
@@ -91,12 +98,7 @@ def compare(files: Iterable[OutputFile], output: Path) -> list[Status]:
 def _compare(path: str, text: str, wanted: str) -> Status:
     if text == wanted:
         return Status(path, "same")
-    diff = "".join(
-        difflib.unified_diff(
-            text.splitlines(True), wanted.splitlines(True), f"{path} (on disk)", f"{path} (generated)", n=2
-        )
-    )
-    return Status(path, "edited by hand" if edited_by_hand(text) else "stale", diff)
+    return Status(path, "edited by hand" if edited_by_hand(text) else "stale", text, wanted)
 
 
 def _generated(output: Path) -> Iterable[Path]:
