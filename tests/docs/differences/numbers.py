@@ -104,13 +104,6 @@ CLAIMS = [
         True,
         RuntimeError,
     ),
-    Claim(
-        "Dtypes of parameters",
-        "x = m.ones(1, 2, 2)\nmask = m.ones(2, 2, dtype=m.int64)\n"
-        "m.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask).dtype is x.dtype",
-        True,
-        RuntimeError,
-    ),
     Claim("Eigenvalues by `lobpcg`", HERMITIAN + "largest(a, x, tol=1e-9)", True, False),
     Claim("Eigenvalues by `lobpcg`", SYMMETRIC + "largest(a, x, method='basic')", True, False),
     Claim(
