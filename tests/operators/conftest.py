@@ -16,7 +16,7 @@ for folder in (HERE, HERE.parent):
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What an operator declares that it warns of is no news: that it does is seen where samples are checked."""
+    """What an operator declares that it warns of is no news: it is asserted where samples are checked."""
     from tengen.testing import declared
 
     told = {
