@@ -292,10 +292,12 @@ class SampleChecker:
     def differs(self, located: Located | None) -> dict[str, str]:
         """Why it does not do as PyTorch does, by scalar type (``Half``) or by aspect (``gradient``)."""
         result: dict[str, str] = {}
+        if located is None:
+            return result
         types = self.sources.tables.scalar_types.values()
         meanings = {word: [t.name for t in types if word in (t.category, t.dtype)] for word in self.kinds}
         meanings |= {aspect: [aspect] for aspect in ASPECTS}
-        for name, value in located.value.items() if located is not None else ():
+        for name, value in located.value.items():
             place = value.key or value.place
             reason = as_text(value)
             for word, at in words(Located(name, place, starts=((0, place),)), self.report):

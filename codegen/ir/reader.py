@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -34,6 +35,7 @@ from .expressions import (
 
 #: The expressions that may stand in each other; those of tengen go to about ten.
 MAX_DEPTH = 64
+_BETWEEN = re.compile(r"\W")
 
 SYMBOLS: Mapping[type[ast.operator | ast.unaryop | ast.cmpop], str] = {
     ast.Add: "+",
@@ -73,8 +75,9 @@ def read_expression(text: str) -> Expr:
         tree = ast.parse(text, mode="eval").body
     except (RecursionError, MemoryError, ValueError):  # of ValueError: a character that no source can have
         tree = None
-    # Of a short text no parse is needed to know: each level is at least a character.
-    if tree is None or (len(text) >= MAX_DEPTH and _too_deep(tree)):
+    # Of most texts it need not be looked for: but for the innermost, and its context, each level has a
+    # character that is of no word.
+    if tree is None or (len(_BETWEEN.findall(text)) + 2 >= MAX_DEPTH and _too_deep(tree)):
         raise SyntaxError(f"it is nested too deeply, more than {MAX_DEPTH} expressions in each other")
     return _Reader(text).read(tree)
 
