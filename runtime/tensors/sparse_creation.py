@@ -45,7 +45,7 @@ def sparse_coo_tensor(
     each once, which ``check_invariants`` checks. Gradients flow to ``values``.
 
     RuntimeError for indices out of bounds, and for sizes that do not agree;
-    TypeError where values lack indices, or all is missing.
+    TypeError where values lack indices, or all is missing; NotImplementedError on the device meta.
     """
     if (indices is None and size is None) or (indices is None and values is not None):
         raise TypeError("sparse_coo_tensor() takes indices and values, or a size, or all three")

@@ -28,7 +28,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "out_of_core.py"
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     """A cluster of two processes with a thread each."""
-    options = {"threads_per_worker": 1, "memory_limit": "1GB", "dashboard_address": None}
+    options = {"threads_per_worker": 1, "memory_limit": "1GB", "dashboard_address": ":0"}
     with distributed.LocalCluster(n_workers=2, **options) as cluster, distributed.Client(cluster) as client:
         yield client
 
@@ -153,8 +153,8 @@ def test_indices_out_of_bounds_are_told_when_they_are_known(client: Any) -> None
 
 
 def test_a_cluster_that_is_gone() -> None:
-    options = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
-    cluster = distributed.LocalCluster(n_workers=1, worker_dashboard_address=None, **options)
+    options = {"processes": False, "threads_per_worker": 1, "dashboard_address": ":0"}
+    cluster = distributed.LocalCluster(n_workers=1, **options)
     with distributed.Client(cluster):
         lazy = tengen.arange(4.0).to("dask", chunks=2)
         kept = td.persist(lazy * 2)

@@ -96,9 +96,3 @@ def test_vmap_over_rows_of_coordinates() -> None:
     s = matrix("sparse_coo")
     assert vmap(lambda row: row.sum())(s).to_dense().equal(s.to_dense().sum(1))
     assert vmap(lambda row: row * 2)(s).to_dense().equal(s.to_dense() * 2)
-
-
-def test_vmap_over_a_nested_tensor_is_an_error_that_says_what_to_do() -> None:
-    nested = tengen.nested.nested_tensor([tengen.ones(2), tengen.ones(3)])
-    with pytest.raises(NotImplementedError, match=r"nested tensor.*unbind\(\)"):
-        vmap(lambda a: a * 2)(nested)
