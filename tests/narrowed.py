@@ -47,7 +47,7 @@ def _texts(mark: pytest.Mark) -> list[str] | None:
 
 
 def _text(value: Any) -> str | None:
-    if isinstance(value, tuple) and type(value) is tuple:
+    if type(value) is tuple:
         parts = [_text(part) for part in value]
         return None if None in parts else "-".join(part for part in parts if part is not None)
     return str(value) if isinstance(value, str | bool | int | float) else None

@@ -74,8 +74,7 @@ class Locator:
         """Read the modules with the kernels of operators. Raises CommandError for one that is no Python."""
         for name in names:
             for key, kernel in self.operators[name].kernels.items():
-                for package, qualified in kernel_functions(key, kernel):
-                    written_at(self.runtime, package, qualified)
+                list(self._functions(key, kernel))
 
     def _kernel(self, operator: Operator, backend: str) -> Spot:
         """The kernel of a backend; where that has none, the one that stands for it."""

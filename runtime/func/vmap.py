@@ -253,7 +253,7 @@ class _Call:
 
 def _size(flat: list[Any], dims: list[int | None]) -> int:
     """The batch size, which all arguments must have."""
-    sizes = [t.size(d) for t, d in zip(flat, dims, strict=True) if d is not None]
+    sizes = [t._array.shape[d] for t, d in zip(flat, dims, strict=True) if d is not None]
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if any([n != sizes[0] for n in sizes]):

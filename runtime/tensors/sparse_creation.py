@@ -64,8 +64,7 @@ def sparse_coo_tensor(
             "sparse_coo_tensor: indices and values must have same nnz, but got nnz from indices: "
             f"{places.shape[1]}, nnz from values: {stored.shape[0]}"
         )
-    if places.is_meta or stored.is_meta:
-        raise NotImplementedError("sparse_coo_tensor: there are no sparse tensors on the device meta")
+    type_of(stored.dtype, stored.device, None, sparse_coo.name)  # NotImplementedError on meta
     found = places._array
     shape = _inferred(found, stored.shape) if size is None else _checked(found, stored.shape, size)
     checked = checking.enabled if check_invariants is None else check_invariants
